@@ -1,0 +1,323 @@
+"""Reads files of records, and sorts records into cases: what can stand in one table or one panel of a picture."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+
+import commlens
+from commlens.errors import CommlensError
+from commlens.text import library_name
+
+SCHEMA_FILE = "record.schema.json"
+
+# The parameters that give a record's size, and those that say again which memory and transport it used.
+_SIZE_PARAMETERS = ("bytes", "size", "count")
+_REPEATED_PARAMETERS = ("memory", "from", "to", "transport")
+_DTYPE_BYTES = {"i32": 4, "f32": 4, "f64": 8, "c64": 8, "c128": 16}
+
+_TRANSPORT_ORDER = ("mpi", "staged", "ccl")
+
+# Settings that change how bytes travel; what launchers put into the environment of each job is not among them.
+_SETTINGS = re.compile(
+    r"(UCX|NCCL|RCCL|FI|MPICH|MV2|PSM2?|HSA|CUDA|HIP)_"
+    r"|OMPI_MCA_(pml|btl|mtl|coll|osc|smsc|accelerator|opal_common_ucx|opal_cuda|mpi_)"
+)
+_PER_JOB = re.compile(r"(CUDA|HIP)_VISIBLE_DEVICES|UCX_TLS_PRIO")
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """The median of a figure with its 95% confidence interval, None for too few samples; the unit is in the name."""
+
+    median: float
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    name: str
+    fraction: float  # ceiling time over median time: 1 is all that the hardware can give
+    figures: Mapping[str, float]  # each figure as it would be at this ceiling
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record, as far as tables and pictures need it."""
+
+    run: str
+    time: str
+    benchmark: str
+    parameters: Mapping[str, Any]
+    timing: str
+    transport: str
+    memory: str
+    backend: str
+    ranks: int
+    nodes: int
+    placement: Sequence[Mapping[str, Any]]
+    warnings: Sequence[str]
+    versions: Mapping[str, str]
+    environment: Mapping[str, str]
+    status: str
+    reason: str
+    figures: Sequence[tuple[str, str]]  # name and which is better: "lower" or "higher"
+    statistics: Mapping[str, Statistic]
+    validation: Mapping[str, Any]
+    ceilings: Sequence[Ceiling]
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of one message or array; None for a benchmark without a size."""
+        for name in _SIZE_PARAMETERS:
+            value = self.parameters.get(name)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value * _DTYPE_BYTES.get(str(self.parameters.get("dtype")), 1) if name == "count" else value
+        return None
+
+    @property
+    def figure(self) -> str | None:
+        """The benchmark's own figure."""
+        return self.figures[0][0] if self.figures else None
+
+    @property
+    def measured(self) -> bool:
+        return self.status == "ok" and self.figure in self.statistics
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """The lowest of the ceilings: the one that the measurement is nearest to."""
+        return max(self.ceilings, key=lambda ceiling: ceiling.fraction, default=None)
+
+    @property
+    def host(self) -> str:
+        return str(self.placement[0]["host"]) if self.placement else "unknown host"
+
+    @property
+    def gpu(self) -> str | None:
+        names = [str(rank["device"]["name"]) for rank in self.placement if "device" in rank]
+        return names[0] if names else None
+
+    @property
+    def mpi(self) -> str:
+        return library_name(self.versions.get("mpi", ""))
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The environment that changes how bytes travel."""
+        return {
+            name: value
+            for name, value in self.environment.items()
+            if _SETTINGS.match(name) and not _PER_JOB.fullmatch(name)
+        }
+
+
+@dataclass(frozen=True)
+class Loaded:
+    records: list[Record]
+    problems: list[str]  # "file:line: what is wrong with the line"
+
+
+def load(paths: Iterable[Path]) -> Loaded:
+    """The records in the files, and in the *.jsonl files of the folders; a line that is none becomes a problem.
+
+    Raises CommlensError for a file that cannot be read and for a folder without records.
+    """
+    loaded = Loaded([], [])
+    for path in paths:
+        for file in _files(path):
+            for number, line in enumerate(_lines(file), start=1):
+                try:
+                    loaded.records.append(parse(line))
+                except ValueError as error:
+                    loaded.problems.append(f"{file}:{number}: {error}")
+    return loaded
+
+
+def parse(line: str) -> Record:
+    """The record in one line of JSON. Raises ValueError, which says what is wrong with it."""
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        cut = "" if line.endswith("\n") else "; its line was cut short"
+        raise ValueError(f"not a record (not JSON: {error.msg}{cut})") from None
+    if not isinstance(data, dict):
+        raise ValueError("not a record (not a JSON object)")
+    _check(data)
+    return Record(
+        **{name: data[name] for name in _COPIED_FIELDS},
+        timing=data["harness"]["timing"],
+        figures=[(figure["name"], figure["better"]) for figure in data["figures"]],
+        statistics={
+            name: Statistic(entry["median"], entry["ci_low"], entry["ci_high"])
+            for name, entry in data["statistics"].items()
+        },
+        ceilings=[Ceiling(entry["name"], entry["fraction"], entry["figures"]) for entry in data["ceilings"]],
+    )
+
+
+_COPIED_FIELDS = (
+    "run", "time", "benchmark", "parameters", "transport", "memory", "backend", "ranks", "nodes", "placement",
+    "warnings", "versions", "environment", "status", "reason", "validation",
+)  # fmt: skip
+
+
+def _check(data: dict[str, Any]) -> None:
+    # The samples may be many thousands and are not looked at here: the walk over them would take most of the time.
+    samples = data.get("samples")
+    light = {**data, "samples": {**samples, "values_s": []}} if isinstance(samples, dict) else data
+    try:
+        _validator().validate(light)
+    except ValidationError as error:
+        where = "/".join(str(part) for part in error.absolute_path) or "the record"
+        raise ValueError(f"not a record of schema 1 ({where}: {_shortened(error.message)})") from None
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema_path().read_text(encoding="utf-8")))
+
+
+def schema_path() -> Path:
+    """The schema in the installed package, else in the source tree."""
+    folders = [*map(Path, commlens.__path__), Path(__file__).resolve().parents[2] / "docs"]
+    return next(path for folder in folders if (path := folder / SCHEMA_FILE).is_file())
+
+
+def _shortened(message: str, width: int = 120) -> str:
+    return message if len(message) <= width else message[: width - 3] + "..."
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob("*.jsonl"))
+    if not files:
+        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
+    return files
+
+
+def _lines(file: Path) -> Iterator[str]:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            yield from stream
+    except OSError as error:
+        raise CommlensError(f"{file} cannot be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Records of one benchmark with the same parameters, over sizes, transports, memories and runs."""
+
+    benchmark: str
+    parameters: Mapping[str, Any]  # without those in which the records differ
+    ranks: int
+    timing: str
+    is_sweep: bool
+    records: Sequence[Record]
+    variants: Mapping[str, str]  # what sets a run apart, where several measured the same; else empty
+
+    @property
+    def sizes(self) -> list[int]:
+        return sorted({record.size for record in self.records if record.size is not None})
+
+    @property
+    def memories(self) -> list[str]:
+        return sorted({record.memory for record in self.records})
+
+    def best(self, record: Record) -> float | None:
+        """How many times worse the record is than the best one of its size and memory; None where it is alone."""
+        rivals = [
+            rival for rival in self.records
+            if rival.measured and (rival.size, rival.memory) == (record.size, record.memory)
+        ]  # fmt: skip
+        if not record.measured or len(rivals) < 2:
+            return None
+        name, better = record.figures[0]
+        medians = [rival.statistics[name].median for rival in rivals if name in rival.statistics]
+        own = record.statistics[name].median
+        worse, good = (own, min(medians)) if better == "lower" else (max(medians), own)
+        return worse / good if good > 0 else math.inf
+
+
+def cases(records: Iterable[Record]) -> list[Case]:
+    """The records by case, in the order in which the cases were first met.
+
+    A run over one size and a run over many stay apart: the first is a figure to compare, the second a curve.
+    """
+    records = list(records)
+    sizes_of_run: dict[tuple[object, ...], set[int | None]] = {}
+    for record in records:
+        sizes_of_run.setdefault((record.run, *_key(record)), set()).add(record.size)
+    groups: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        is_sweep = len(sizes_of_run[record.run, *_key(record)]) > 1
+        groups.setdefault((*_key(record), is_sweep, None if is_sweep else record.size), []).append(record)
+    return [_case(group, is_sweep=bool(key[-2])) for key, group in groups.items()]
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    parameters = json.dumps(_case_parameters(record), sort_keys=True)
+    return record.benchmark, record.ranks, record.nodes, record.backend, record.timing, parameters
+
+
+def _case_parameters(record: Record) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in record.parameters.items()
+        if name not in _SIZE_PARAMETERS and name not in _REPEATED_PARAMETERS
+    }
+
+
+def _case(records: list[Record], is_sweep: bool) -> Case:
+    first = records[0]
+    ordered = sorted(records, key=lambda record: (record.size or 0, transport_order(record.transport), record.memory))
+    return Case(
+        benchmark=first.benchmark,
+        parameters=_case_parameters(first),
+        ranks=first.ranks,
+        timing=first.timing,
+        is_sweep=is_sweep,
+        records=ordered,
+        variants=_variants(records),
+    )
+
+
+def transport_order(transport: str) -> tuple[int, str]:
+    """Sorts transports in the one order in which they are always shown."""
+    known = transport in _TRANSPORT_ORDER
+    return (_TRANSPORT_ORDER.index(transport) if known else len(_TRANSPORT_ORDER)), transport
+
+
+def _variants(records: Sequence[Record]) -> dict[str, str]:
+    """A label for each run where several runs measured the same thing: the settings in which they differ."""
+    runs = {record.run: record for record in records}
+    cells = [(record.size, record.transport, record.memory) for record in records]
+    if len(runs) == 1 or len(set(cells)) == len(cells):
+        return {}
+    described = {run: {"host": record.host, "MPI": record.mpi, **record.settings} for run, record in runs.items()}
+    names = sorted({name for description in described.values() for name in description})
+    differing = [name for name in names if len({description.get(name) for description in described.values()}) > 1]
+    labels = {run: _variant_label(description, differing) for run, description in described.items()}
+    if len(set(labels.values())) < len(labels):
+        labels = {run: f"{label} run {number}".strip() for number, (run, label) in enumerate(labels.items(), start=1)}
+    return labels
+
+
+def _variant_label(description: Mapping[str, str], names: Iterable[str]) -> str:
+    parts = []
+    for name in names:
+        if name in ("host", "MPI"):
+            parts.append(description[name])
+        elif name in description:
+            parts.append(f"{name.removeprefix('OMPI_MCA_')}={description[name]}")
+    return ", ".join(parts) or "default settings"

@@ -1,0 +1,82 @@
+"""Numbers, sizes and names as people read them. Plain functions: nothing here knows of records, tables or pictures."""
+
+from __future__ import annotations
+
+import re
+
+_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+# The unit is the end of a figure's name. Longest first, so that `_per_s` is not read as seconds.
+_FIGURE_UNITS = (
+    ("TFLOPs", "TFLOP/s"),
+    ("GFLOPs", "GFLOP/s"),
+    ("per_s", "1/s"),
+    ("GBps", "GB/s"),
+    ("MBps", "MB/s"),
+    ("us", "µs"),
+    ("ms", "ms"),
+    ("s", "s"),
+)
+
+# MPI_Get_library_version is free text: some libraries answer with a line, some with a page.
+_LIBRARIES = (
+    (re.compile(r"Open MPI v?([\w.]+)"), "Open MPI"),
+    (re.compile(r"CRAY MPICH version ([\w.]+)", re.IGNORECASE), "Cray MPICH"),
+    (re.compile(r"MVAPICH\S*\s+Version\s*:\s*([\w.]+)", re.IGNORECASE), "MVAPICH"),
+    (re.compile(r"MPICH\s+(?:Version\s*:)?\s*v?(\d[\w.]*)", re.IGNORECASE), "MPICH"),
+    (re.compile(r"Intel\(R\) MPI Library\s+([\w.]+)"), "Intel MPI"),
+    (re.compile(r"Spectrum MPI v?([\w.]+)"), "Spectrum MPI"),
+)
+
+
+def format_bytes(size: float) -> str:
+    """`size` bytes in binary units: 1 B, 1.5 KiB, 64 MiB; three significant digits where it is no whole number."""
+    unit = 0
+    while size >= 1024 and unit < len(_BINARY_UNITS) - 1:
+        size /= 1024
+        unit += 1
+    number = f"{size:.0f}" if size == int(size) else f"{size:.3g}"
+    return f"{number} {_BINARY_UNITS[unit]}"
+
+
+def format_number(value: float) -> str:
+    """Four significant digits without an exponent, thousands separated: 0.01234, 12.34, 1,234,567."""
+    magnitude = abs(value)
+    if magnitude >= 1000 or value == 0:
+        return f"{value:,.0f}"
+    if magnitude < 1e-4:
+        return f"{value:.3g}"
+    return f"{value:#.4g}".rstrip(".")
+
+
+def figure_unit(name: str) -> str:
+    """The unit of a figure: GB/s for `bandwidth_GBps`, empty for a name that ends in none."""
+    return next((unit for suffix, unit in _FIGURE_UNITS if name.endswith("_" + suffix)), "")
+
+
+def figure_label(name: str) -> str:
+    """A figure's name for a column or an axis: `bus_bandwidth_GBps` is `bus bandwidth (GB/s)`."""
+    for suffix, unit in _FIGURE_UNITS:
+        if name.endswith("_" + suffix):
+            quantity = name.removesuffix("_" + suffix).replace("_", " ")
+            return f"{quantity} per second" if suffix == "per_s" else f"{quantity} ({unit})"
+    return name.replace("_", " ")
+
+
+def library_name(version: str) -> str:
+    """The name and number in what an MPI library says of itself: `Open MPI 5.0.7`; its first words if it is unknown."""
+    for pattern, name in _LIBRARIES:
+        match = pattern.search(version)
+        if match:
+            return f"{name} {match[1]}"
+    return version.strip().splitlines()[0].split(",")[0][:40] if version.strip() else "an unknown MPI"
+
+
+def memory_name(memory: str) -> str:
+    """`device:host` is `device to host`."""
+    return memory.replace(":", " to ")
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 record`, `3 records`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,30 @@
+// Windows of messages in both directions at once: the definition of osu_bibw in the OSU micro-benchmarks 7.
+#include "benchmarks/point_to_point.hpp"
+
+namespace commlens {
+namespace {
+
+void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
+  Pair pair(run, options);
+  const std::vector<transport::Message> sends(options.window, {pair.peer(), pair.outgoing().data(), pair.bytes()});
+  const std::vector<transport::Message> receives(options.window, {pair.peer(), pair.incoming().data(), pair.bytes()});
+  const auto exchange = run.transport().exchange(sends, receives);
+  const auto messages = static_cast<double>(options.window);
+  run.measure({.operation = options.operation() + " each way",
+               .reset = [&](std::size_t round) { pair.reset(round); },
+               .operate =
+                   [&] {
+                     exchange->start(run.stream());
+                     exchange->finish(run.stream());
+                   },
+               .verify = [&](std::size_t round, std::size_t) { return pair.verify(round); },
+               .repetition = run.repetition(window_repetition(pair.bytes())),
+               .figures = {bandwidth_figure(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},
+               .ceilings = {{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer()}}});
+}
+
+BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",
+          bidirectional_bandwidth, WindowOptions);
+
+}  // namespace
+}  // namespace commlens

@@ -1,0 +1,42 @@
+// How many messages a second several pairs of ranks exchange at the same time: osu_mbw_mr in the OSU
+// micro-benchmarks 7.
+#include <algorithm>
+
+#include "benchmarks/point_to_point.hpp"
+
+namespace commlens {
+namespace {
+
+/// All ranks in pairs, unless the user says otherwise.
+struct MessageRateOptions : WindowOptions {
+  MessageRateOptions() { pairs = 0; }  // not to be typed: how the default is told from a choice
+
+  void settle(int ranks) {
+    if (pairs == 0) pairs = std::max<std::size_t>(1, static_cast<std::size_t>(ranks) / 2);
+    WindowOptions::settle(ranks);
+  }
+};
+
+void message_rate(Run& run, const MessageRateOptions& options) {
+  Pair pair(run, options);
+  Window window(run, pair, options.window);
+  const auto messages = static_cast<double>(options.window * options.pairs);
+  run.measure(
+      {.operation = options.operation() + " of every pair",
+       .reset = [&](std::size_t round) { pair.reset(round); },
+       .operate = [&] { window.operate(); },
+       .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
+       .repetition = run.repetition(window_repetition(pair.bytes())),
+       .figures = {{"message_rate_per_s", measure::Better::higher, [=](double seconds) { return messages / seconds; }},
+                   bandwidth_figure(messages * static_cast<double>(pair.bytes()))},
+       .ceilings = {{.bytes = pair.bytes(),
+                     .copies = static_cast<double>(options.window),
+                     .peer = pair.peer(),
+                     .takes_part = pair.first()}}});
+}
+
+BENCHMARK("message-rate", "messages a second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,
+          MessageRateOptions);
+
+}  // namespace
+}  // namespace commlens

@@ -1,0 +1,24 @@
+// Turns a failing call of the GPU's runtime into an Error that names the call, the device and the runtime's message.
+#pragma once
+
+#include <string>
+
+#include "device/error.hpp"
+#include "device/gpu/api.hpp"
+
+namespace commlens::device::gpu {
+
+inline void check(gpuError_t status, const char* call) {
+  if (status == gpuSuccess) return;
+  (void)gpuGetLastError();  // otherwise it is reported again by whoever asks next
+  int device = -1;
+  (void)gpuGetDevice(&device);
+  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + gpuGetErrorString(status));
+}
+
+}  // namespace commlens::device::gpu
+
+#define COMMLENS_GPU_TEXT_(text) #text
+#define COMMLENS_GPU_TEXT(text) COMMLENS_GPU_TEXT_(text)
+/// GPU_CALL(gpuMalloc, &pointer, bytes), or an Error: "cudaMalloc on GPU 0: out of memory".
+#define GPU_CALL(function, ...) ::commlens::device::gpu::check(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))

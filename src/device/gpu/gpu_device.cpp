@@ -1,0 +1,256 @@
+// The GPU backend: memory, streams and events of one GPU, written once for CUDA and HIP (api.hpp).
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <string>
+
+#include "device/device.hpp"
+#include "device/gpu/check.hpp"
+#include "device/host/host_stream.hpp"
+
+namespace commlens::device {
+
+namespace gpu {
+namespace {
+
+/// Makes a GPU the thread's current one, and restores the one before.
+class Current {
+ public:
+  explicit Current(int ordinal) {
+    GPU_CALL(gpuGetDevice, &before_);
+    if (ordinal != before_) GPU_CALL(gpuSetDevice, ordinal);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current() { (void)gpuSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+class GpuEvent final : public Event {
+ public:
+  GpuEvent() { GPU_CALL(gpuEventCreate, &event_); }
+  GpuEvent(const GpuEvent&) = delete;
+  GpuEvent& operator=(const GpuEvent&) = delete;
+  ~GpuEvent() override { (void)gpuEventDestroy(event_); }
+
+  void wait() override { GPU_CALL(gpuEventSynchronize, event_); }
+
+  double seconds_since(Event& earlier) override {
+    auto& other = dynamic_cast<GpuEvent&>(earlier);
+    other.wait();
+    wait();
+    float milliseconds = 0;
+    GPU_CALL(gpuEventElapsedTime, &milliseconds, other.event_, event_);
+    return milliseconds * 1e-3;
+  }
+
+  [[nodiscard]] gpuEvent_t native() const { return event_; }
+
+ private:
+  gpuEvent_t event_{};
+};
+
+class GpuStream final : public Stream {
+ public:
+  GpuStream() { GPU_CALL(gpuStreamCreateWithFlags, &stream_, gpuStreamNonBlocking); }
+  GpuStream(const GpuStream&) = delete;
+  GpuStream& operator=(const GpuStream&) = delete;
+  ~GpuStream() override {
+    (void)gpuStreamSynchronize(stream_);
+    (void)gpuStreamDestroy(stream_);
+  }
+
+  void wait() override {
+    if (!busy_) return;  // a call into the runtime costs about a microsecond, in every message
+    GPU_CALL(gpuStreamSynchronize, stream_);
+    busy_ = false;
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    busy_ = true;
+    GPU_CALL(gpuMemcpyAsync, to, from, bytes, gpuMemcpyDefault, stream_);
+  }
+
+  void fill(void* data, unsigned char value, std::size_t bytes) override {
+    if (bytes == 0) return;
+    busy_ = true;
+    GPU_CALL(gpuMemsetAsync, data, value, bytes, stream_);
+  }
+
+  void enqueue(std::function<void()> work) override {
+    busy_ = true;
+    auto owned = std::make_unique<std::function<void()>>(std::move(work));
+    GPU_CALL(gpuLaunchHostFunc, stream_, &GpuStream::call, owned.get());
+    (void)owned.release();  // call() owns it now
+  }
+
+  void record(Event& event) override {
+    busy_ = true;
+    GPU_CALL(gpuEventRecord, dynamic_cast<GpuEvent&>(event).native(), stream_);
+  }
+
+  void wait_for(Event& event) override {
+    busy_ = true;
+    GPU_CALL(gpuStreamWaitEvent, stream_, dynamic_cast<GpuEvent&>(event).native(), 0);
+  }
+
+  void* native() override {
+    busy_ = true;
+    return stream_;
+  }
+
+ private:
+  static void call(void* work) {
+    const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(work));
+    (*owned)();
+  }
+
+  gpuStream_t stream_{};
+  bool busy_ = false;
+};
+
+std::string pci_address(int ordinal) {
+  char text[32] = {};
+  GPU_CALL(gpuDeviceGetPCIBusId, text, sizeof text, ordinal);
+  std::string address(text);
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return address;
+}
+
+/// The GPU's uuid; where the runtime has none, its PCI address, which too is the same in every process of a node.
+std::string unique_name(const gpuDeviceProperties& properties, const std::string& pci) {
+  const std::string_view uuid = gpuUuid(properties);
+  if (uuid.empty()) return "PCI-" + pci;
+  std::string text = "GPU-";
+  for (const char byte : uuid) {
+    char hexadecimal[3];
+    std::snprintf(hexadecimal, sizeof hexadecimal, "%02x", static_cast<unsigned char>(byte));
+    text += hexadecimal;
+  }
+  return text;
+}
+
+GpuProperties properties_of(int ordinal) {
+  gpuDeviceProperties properties{};
+  GPU_CALL(gpuGetDeviceProperties, &properties, ordinal);
+  const std::string pci = pci_address(ordinal);
+  return {.ordinal = ordinal,
+          .name = properties.name,
+          .uuid = unique_name(properties, pci),
+          .pci = pci,
+          .memory_bytes = properties.totalGlobalMem};
+}
+
+class GpuDevice final : public Device {
+ public:
+  explicit GpuDevice(int ordinal) : properties_(properties_of(ordinal)) {}
+
+  [[nodiscard]] bool has(Memory /*memory*/) const override { return true; }
+
+  [[nodiscard]] std::size_t available(Memory memory) const override {
+    if (!on_gpu(memory)) return host::available();
+    const Current current(properties_.ordinal);
+    std::size_t free = 0;
+    std::size_t total = 0;
+    GPU_CALL(gpuMemGetInfo, &free, &total);
+    return free;
+  }
+
+  [[nodiscard]] Buffer allocate(Memory memory, std::size_t bytes) override {
+    const Current current(properties_.ordinal);
+    void* data = nullptr;
+    const std::size_t some = std::max<std::size_t>(bytes, 1);  // an empty buffer still has an address
+    switch (memory) {
+      case Memory::host:
+        return host::allocate(bytes);
+      case Memory::pinned:
+        GPU_CALL(gpuHostAlloc, &data, some);
+        return {data, bytes, memory, [](void* pointer) noexcept { (void)gpuHostFree(pointer); }};
+      case Memory::device:
+        GPU_CALL(gpuMalloc, &data, some);
+        break;
+      case Memory::managed:
+        GPU_CALL(gpuMallocManaged, &data, some, gpuMemAttachGlobal);
+        break;
+    }
+    return {data, bytes, memory, [](void* pointer) noexcept { (void)gpuFree(pointer); }};
+  }
+
+  [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
+    if (!on_gpu(memory)) return std::make_unique<host::HostStream>();
+    const Current current(properties_.ordinal);
+    return std::make_unique<GpuStream>();
+  }
+
+  [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {
+    if (!on_gpu(memory)) return host::make_event();
+    const Current current(properties_.ordinal);
+    return std::make_unique<GpuEvent>();
+  }
+
+  [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
+
+  void make_current() override { GPU_CALL(gpuSetDevice, properties_.ordinal); }
+
+  bool reach(const Device& peer) override {
+    const int other = peer.gpu() != nullptr ? peer.gpu()->ordinal : -1;
+    if (other < 0) return false;
+    if (other == properties_.ordinal) return true;
+    int possible = 0;
+    GPU_CALL(gpuDeviceCanAccessPeer, &possible, properties_.ordinal, other);
+    if (possible == 0) return false;
+    const Current current(properties_.ordinal);
+    const gpuError_t status = gpuDeviceEnablePeerAccess(other, 0);
+    if (status == gpuErrorPeerAccessAlreadyEnabled) {
+      (void)gpuGetLastError();
+    } else {
+      check(status, "enabling peer access");
+    }
+    return true;
+  }
+
+ private:
+  GpuProperties properties_;
+};
+
+std::string version_text(int version) {
+  // CUDA: 1000 major + 10 minor. HIP: 10000000 major + 100000 minor + patch.
+  if (version >= 10'000'000)
+    return std::to_string(version / 10'000'000) + "." + std::to_string(version / 100'000 % 100);
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+}  // namespace gpu
+
+std::string_view backend() { return COMMLENS_GPU_BACKEND; }
+
+int gpu_count() {
+  int count = 0;
+  if (gpuGetDeviceCount(&count) != gpuSuccess) {
+    (void)gpuGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+std::vector<GpuProperties> gpus() {
+  std::vector<GpuProperties> all;
+  for (int ordinal = 0; ordinal < gpu_count(); ++ordinal) all.push_back(gpu::properties_of(ordinal));
+  return all;
+}
+
+std::unique_ptr<Device> open_gpu(int ordinal) { return std::make_unique<gpu::GpuDevice>(ordinal); }
+
+std::vector<std::pair<std::string, std::string>> gpu_versions() {
+  int driver = 0;
+  int runtime = 0;
+  if (gpuDriverGetVersion(&driver) != gpuSuccess || gpuRuntimeGetVersion(&runtime) != gpuSuccess) return {};
+  return {{"gpu_driver", gpu::version_text(driver)}, {"gpu_runtime", gpu::version_text(runtime)}};
+}
+
+}  // namespace commlens::device

@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "device/error.hpp"
+#include "device/host/host_stream.hpp"
+
+namespace commlens::device {
+
+namespace host {
+
+Buffer allocate(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  // aligned_alloc wants a multiple of the alignment, and an empty buffer still has an address.
+  const std::size_t rounded = (bytes / page + 1) * page;
+  void* data = std::aligned_alloc(page, rounded);
+  if (data == nullptr) throw Error("aligned_alloc: no " + std::to_string(bytes) + " bytes of host memory");
+  return {data, bytes, Memory::host, [](void* pointer) noexcept { std::free(pointer); }};
+}
+
+std::size_t available() {
+  std::ifstream information("/proc/meminfo");
+  std::string key;
+  std::size_t kibibytes = 0;
+  std::string unit;
+  while (information >> key >> kibibytes >> unit) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+namespace {
+
+class HostDevice final : public Device {
+ public:
+  [[nodiscard]] bool has(Memory memory) const override { return memory == Memory::host; }
+
+  [[nodiscard]] std::size_t available(Memory memory) const override { return has(memory) ? host::available() : 0; }
+
+  [[nodiscard]] Buffer allocate(Memory memory, std::size_t bytes) override {
+    require(memory);
+    return host::allocate(bytes);
+  }
+
+  [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
+    require(memory);
+    return std::make_unique<HostStream>();
+  }
+
+  [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {
+    require(memory);
+    return make_event();
+  }
+
+  [[nodiscard]] const GpuProperties* gpu() const override { return nullptr; }
+
+  void make_current() override {}
+
+  bool reach(const Device& /*peer*/) override { return false; }
+
+ private:
+  void require(Memory memory) const {
+    if (!has(memory)) throw Error(std::string(name(memory)) + " memory needs a GPU; this rank has none");
+  }
+};
+
+}  // namespace
+}  // namespace host
+
+std::unique_ptr<Device> open_host() { return std::make_unique<host::HostDevice>(); }
+
+}  // namespace commlens::device

@@ -1,0 +1,98 @@
+#include "harness/application.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+#include "harness/command_line.hpp"
+#include "harness/probe.hpp"
+#include "harness/session.hpp"
+#include "harness/usage_error.hpp"
+
+namespace commlens {
+
+namespace {
+
+/// MPI from its initialisation to its end.
+class MpiLibrary {
+ public:
+  MpiLibrary(int& argc, char**& argv) { MPI_Init(&argc, &argv); }
+  MpiLibrary(const MpiLibrary&) = delete;
+  MpiLibrary& operator=(const MpiLibrary&) = delete;
+  ~MpiLibrary() { MPI_Finalize(); }
+};
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// Every rank finds the same mistake; one says it.
+int refuse(const UsageError& error) {
+  if (world_rank() == 0) std::fprintf(stderr, "commlens: %s\n", error.what());
+  return static_cast<int>(Exit::usage);
+}
+
+std::string where(Session& session) {
+  const auto* gpu = session.device().gpu();
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return fmt::format("rank {} ({}{})", session.communicator().rank(), host.data(),
+                     gpu != nullptr ? fmt::format(", GPU {}", gpu->ordinal) : "");
+}
+
+int run_session(CommandLine& line, std::vector<std::string> command) {
+  Session session(line.settings, std::move(command));
+  try {
+    return static_cast<int>(session.execute(*line.benchmark, line.name));
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    // It may be this rank's alone; the others wait for it somewhere and must be ended with it.
+    session.monitor().abort(where(session) + ": " + error.what(), static_cast<int>(Exit::failed));
+  }
+}
+
+}  // namespace
+
+int run_application(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error of write(), not a reason to die
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> command(argv, argv + argc);
+  if (argc > 1 && command[1] == "probe") return run_probe(argc, argv);
+  // Without a benchmark there is nothing to start MPI for: help and lists work where MPI does not.
+  std::optional<CommandLine> line;
+  std::optional<UsageError> mistake;
+  try {
+    line = parse(argc, argv);
+  } catch (const UsageError& error) {
+    mistake = error;
+  }
+  if (line && line->benchmark == nullptr) {
+    std::cout << line->text;
+    return 0;
+  }
+  const MpiLibrary library(argc, argv);
+  try {
+    if (mistake) return refuse(*mistake);
+    return run_session(*line, command);
+  } catch (const UsageError& error) {
+    return refuse(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "commlens: rank %d: %s\n", world_rank(), error.what());
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
+    return static_cast<int>(Exit::failed);
+  }
+}
+
+}  // namespace commlens

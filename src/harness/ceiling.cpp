@@ -1,0 +1,119 @@
+#include "harness/ceiling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace commlens {
+
+using device::Memory;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::size_t rounds = 5;
+constexpr double round_s = 2e-4;                            ///< a round is at least so long
+constexpr std::size_t most_copies = 1000;                   ///< a round, for small sizes
+constexpr std::size_t largest_copy = std::size_t{1} << 28;  ///< larger sizes are scaled from this one
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The stream that can touch both memories: a GPU's if either lies on it.
+Memory stream_memory(Memory from, Memory to) { return on_gpu(from) ? from : (on_gpu(to) ? to : Memory::host); }
+
+}  // namespace
+
+Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& device, const std::string& host)
+    : communicator_(communicator),
+      device_(device),
+      hosts_(communicator.gather(host)),
+      gpus_(communicator.gather(device.gpu() != nullptr ? device.gpu()->uuid : std::string())) {}
+
+std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
+  const auto key = std::tuple(ceiling.bytes, ceiling.peer, ceiling.takes_part, mine, theirs);
+  // Whether it is known is the same on all ranks: all measure it together.
+  const auto known = known_.find(key);
+  std::optional<measure::Ceiling> result;
+  if (known != known_.end()) {
+    result = known->second;
+  } else {
+    const Copy copy = plan(ceiling, mine, theirs);
+    const bool impossible = !communicator_.first(ceiling.takes_part ? copy.reason : "").empty();
+    if (!impossible) {
+      const double seconds = communicator_.maximum(ceiling.takes_part ? seconds_of(ceiling, copy) : 0.0);
+      const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
+      const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
+      result = measure::Ceiling{
+          .name = name,
+          .method = fmt::format("{} of {} bytes, back to back, by {} rank{} at the same time; the best of {} rounds",
+                                name, ceiling.bytes, copying, copying == 1 ? "" : "s", rounds),
+          .seconds = seconds,
+          .copy_GBps = static_cast<double>(ceiling.bytes) / seconds * 1e-9};
+    }
+    known_.emplace(key, result);
+  }
+  if (result) result->seconds *= ceiling.copies;
+  return result;
+}
+
+Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
+  const auto peer = static_cast<std::size_t>(ceiling.peer);
+  const auto self = static_cast<std::size_t>(communicator_.rank());
+  Copy copy{.name = "memory copy", .reason = "", .destination = &device_, .from = mine, .to = theirs};
+  if (hosts_[peer] != hosts_[self]) {
+    copy.reason = "the ranks are on different nodes";
+  } else if (on_gpu(mine) && on_gpu(theirs)) {
+    copy.destination = gpus_[peer] == gpus_[self] ? &device_ : peer_device(gpus_[peer]);
+    copy.name = gpus_[peer] == gpus_[self] ? "device copy" : "peer copy";
+    if (copy.destination == nullptr) copy.reason = "the peer's GPU is not visible to this process";
+    copy.from = copy.to = Memory::device;  // managed pages would measure their migration
+  } else if (on_gpu(mine)) {
+    copy.name = "copy to host";
+    copy.from = Memory::device;
+    copy.to = device_.staging_memory();  // pageable memory would measure the driver's own staging
+  } else if (on_gpu(theirs)) {
+    copy.name = "copy from host";
+    copy.from = device_.staging_memory();
+    copy.to = Memory::device;
+    if (!device_.has(Memory::device)) copy.reason = "this rank has no GPU";
+  }
+  return copy;
+}
+
+device::Device* Ceilings::peer_device(const std::string& uuid) {
+  if (!peers_.contains(uuid)) {
+    std::unique_ptr<device::Device> peer;
+    const auto visible = device::gpus();
+    const auto found = std::find_if(visible.begin(), visible.end(), [&](const auto& gpu) { return gpu.uuid == uuid; });
+    if (found != visible.end()) {
+      peer = device::open_gpu(found->ordinal);
+      device_.reach(*peer);  // where it cannot, the copy still works, through the host
+    }
+    peers_.emplace(uuid, std::move(peer));
+  }
+  return peers_.at(uuid).get();
+}
+
+double Ceilings::seconds_of(const CopyCeiling& ceiling, const Copy& copy) {
+  const std::size_t bytes = std::min(ceiling.bytes, largest_copy);
+  const auto source = device_.allocate(copy.from, bytes);
+  const auto destination = copy.destination->allocate(copy.to, bytes);
+  const auto stream = device_.stream(stream_memory(copy.from, copy.to));
+  const auto copies = [&](std::size_t count) {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < count; ++i) stream->copy(destination.data(), source.data(), bytes);
+    stream->wait();
+    return seconds_since(start) / static_cast<double>(count);
+  };
+  stream->fill(source.data(), 1, bytes);  // pages that were never written are not copied like others
+  stream->fill(destination.data(), 2, bytes);
+  copies(1);
+  const double estimate = std::max(copies(1), 1e-9);
+  const auto count = static_cast<std::size_t>(std::clamp(round_s / estimate, 1.0, static_cast<double>(most_copies)));
+  double least = copies(count);
+  for (std::size_t round = 1; round < rounds; ++round) least = std::min(least, copies(count));
+  return least * static_cast<double>(ceiling.bytes) / static_cast<double>(bytes);
+}
+
+}  // namespace commlens

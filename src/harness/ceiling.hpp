@@ -1,0 +1,49 @@
+// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "device/device.hpp"
+#include "harness/run.hpp"
+#include "measure/record.hpp"
+#include "transport/communicator.hpp"
+
+namespace commlens {
+
+class Ceilings {
+ public:
+  /// Collective: learns every rank's GPU and node.
+  Ceilings(const transport::Communicator& communicator, device::Device& device, const std::string& host);
+
+  /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
+  /// there is no such copy: ranks on different nodes, a GPU that this process does not see. Measured once for each set
+  /// of arguments.
+  std::optional<measure::Ceiling> measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
+
+ private:
+  struct Copy {
+    std::string name;
+    std::string reason;  ///< why there is no such copy; empty if there is
+    device::Device* destination = nullptr;
+    device::Memory from = device::Memory::host;
+    device::Memory to = device::Memory::host;
+  };
+
+  Copy plan(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
+  device::Device* peer_device(const std::string& uuid);
+  double seconds_of(const CopyCeiling& ceiling, const Copy& copy);
+
+  const transport::Communicator& communicator_;
+  device::Device& device_;
+  std::vector<std::string> hosts_;
+  std::vector<std::string> gpus_;  ///< uuids by rank
+  std::map<std::string, std::unique_ptr<device::Device>> peers_;
+  std::map<std::tuple<std::size_t, int, bool, device::Memory, device::Memory>, std::optional<measure::Ceiling>> known_;
+};
+
+}  // namespace commlens

@@ -1,0 +1,62 @@
+// A benchmark's options: declared once, they make the command line, its help, its errors and the record's parameters.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "measure/record.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens {
+
+/// An option that takes one value a case: the harness runs the benchmark once for each, and `current` is the one at
+/// hand.
+struct Sweep {
+  std::vector<std::size_t> values;
+  std::size_t current = 0;
+
+  Sweep() = default;
+  /// from, 2 from, 4 from ... up to `to`.
+  Sweep(std::size_t from, std::size_t to, std::size_t factor = 2);
+  operator std::size_t() const { return current; }  // NOLINT(google-explicit-constructor): reads as the size that it is
+};
+
+/// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1. Throws UsageError naming `option`.
+std::size_t parse_size(const std::string& option, const std::string& text);
+/// "8", "8:1G" (times 2), "8:1G:x8" (times 8) or a list "8,1000,1M" of these. Throws UsageError naming `option`.
+std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text);
+
+class OptionSet {
+ public:
+  struct Option {
+    std::string name;
+    std::string help;
+    bool flag = false;
+    std::function<void(const std::string& text)> parse;    ///< throws UsageError
+    std::function<std::optional<measure::Value>()> value;  ///< as the record shows it; nothing: left to others
+    std::function<std::string()> text;                     ///< as help and errors show it
+  };
+
+  /// The variables belong to the caller and must outlive the set; what they hold now is the default.
+  /// The option that is returned may be adjusted until the next one is added.
+  Option& add(std::string name, std::size_t& variable, std::string help);
+  Option& add(std::string name, Sweep& variable, std::string help);
+  Option& add(std::string name, std::optional<device::Memory>& variable, std::string help);
+  Option& add(std::string name, transport::DataType& variable, std::string help);
+  /// Two flags, `--name` and `--opposite`.
+  Option& add_flag(std::string name, std::string opposite, bool& variable, std::string help);
+
+  [[nodiscard]] const std::vector<Option>& options() const { return options_; }
+  [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
+  [[nodiscard]] measure::Parameters parameters() const;
+
+ private:
+  std::vector<Option> options_;
+  Sweep* sweep_ = nullptr;
+};
+
+}  // namespace commlens

@@ -1,0 +1,185 @@
+#include "harness/placement.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+namespace commlens {
+
+namespace {
+
+std::string read_line(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::vector<int> numa_nodes_of(const std::vector<int>& cores, const std::filesystem::path& system) {
+  std::vector<int> nodes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(system / "devices/system/node", error)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("node", 0) != 0 || name.size() < 5 || std::isdigit(static_cast<unsigned char>(name[4])) == 0)
+      continue;
+    const auto of_node = numbers(read_line(entry.path() / "cpulist"));
+    const bool runs_here = std::any_of(cores.begin(), cores.end(), [&](int core) {
+      return std::find(of_node.begin(), of_node.end(), core) != of_node.end();
+    });
+    if (runs_here) nodes.push_back(std::stoi(name.substr(4)));
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+int numa_node_of(const std::string& pci, const std::filesystem::path& system) {
+  const std::string text = read_line(system / "bus/pci/devices" / pci / "numa_node");
+  int node = -1;
+  std::from_chars(text.data(), text.data() + text.size(), node);
+  return node;
+}
+
+// A placement travels between ranks as lines of text.
+std::string to_text(const measure::Placement& placement) {
+  std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n", placement.rank, placement.host, placement.cores, placement.numa_nodes);
+  if (placement.gpu) {
+    const measure::Gpu& gpu = *placement.gpu;
+    text += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", gpu.ordinal, gpu.name, gpu.uuid, gpu.pci, gpu.numa_node,
+                        gpu.memory_bytes);
+  }
+  return text;
+}
+
+measure::Placement from_text(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  measure::Placement placement{std::stoi(lines.at(0)), lines.at(1), lines.at(2), lines.at(3), std::nullopt};
+  if (lines.size() > 4) {
+    placement.gpu = measure::Gpu{std::stoi(lines.at(4)),  lines.at(5), lines.at(6), lines.at(7), std::stoi(lines.at(8)),
+                                 std::stoull(lines.at(9))};
+  }
+  return placement;
+}
+
+void warn_of_shared_gpus(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
+  std::map<std::string, std::vector<const measure::Placement*>> by_gpu;
+  for (const auto& place : placement) {
+    if (place.gpu) by_gpu[place.host + place.gpu->uuid].push_back(&place);
+  }
+  for (const auto& [key, sharing] : by_gpu) {
+    if (sharing.size() < 2) continue;
+    std::vector<int> ranks;
+    for (const auto* place : sharing) ranks.push_back(place->rank);
+    warnings.push_back(
+        fmt::format("ranks {} share GPU {} of {} ({}): their times include each other's work; "
+                    "start at most as many ranks as GPUs",
+                    fmt::join(ranks, ", "), sharing[0]->gpu->ordinal, sharing[0]->host, sharing[0]->gpu->name));
+  }
+}
+
+void warn_of_far_gpus(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
+  for (const auto& place : placement) {
+    if (!place.gpu || place.gpu->numa_node < 0 || place.numa_nodes.empty()) continue;
+    const auto nodes = numbers(place.numa_nodes);
+    if (std::find(nodes.begin(), nodes.end(), place.gpu->numa_node) != nodes.end()) continue;
+    warnings.push_back(fmt::format(
+        "rank {} runs on NUMA node {} of {} but its GPU {} is on node {}: bind the rank to "
+        "cores of node {}",
+        place.rank, place.numa_nodes, place.host, place.gpu->ordinal, place.gpu->numa_node, place.gpu->numa_node));
+  }
+}
+
+void warn_of_crowded_cores(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
+  std::map<std::string, std::pair<std::size_t, std::set<int>>> by_host;
+  for (const auto& place : placement) {
+    auto& [ranks, cores] = by_host[place.host];
+    ++ranks;
+    for (const int core : numbers(place.cores)) cores.insert(core);
+  }
+  for (const auto& [host, crowd] : by_host) {
+    const auto& [ranks, cores] = crowd;
+    if (cores.empty() || ranks <= cores.size()) continue;
+    warnings.push_back(fmt::format("{} ranks share {} cores of {}: times show the scheduler as much as the transport",
+                                   ranks, cores.size(), host));
+  }
+}
+
+}  // namespace
+
+int gpu_of(int local_rank, int count) { return count > 0 ? local_rank % count : -1; }
+
+std::string ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += last > i ? fmt::format("{}-{}", numbers[i], numbers[last]) : std::to_string(numbers[i]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::vector<int> numbers(const std::string& ranges) {
+  std::vector<int> result;
+  std::istringstream stream(ranges);
+  for (std::string part; std::getline(stream, part, ',');) {
+    const auto dash = part.find('-');
+    const int first = std::stoi(part.substr(0, dash));
+    const int last = dash == std::string::npos ? first : std::stoi(part.substr(dash + 1));
+    for (int number = first; number <= last; ++number) result.push_back(number);
+  }
+  return result;
+}
+
+measure::Placement placement_of(int rank, const device::GpuProperties* gpu, const std::filesystem::path& system) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const auto cores = allowed_cores();
+  measure::Placement placement{rank, host.data(), ranges(cores), ranges(numa_nodes_of(cores, system)), std::nullopt};
+  if (gpu != nullptr) {
+    placement.gpu =
+        measure::Gpu{gpu->ordinal, gpu->name, gpu->uuid, gpu->pci, numa_node_of(gpu->pci, system), gpu->memory_bytes};
+  }
+  return placement;
+}
+
+std::vector<measure::Placement> gather_placement(const transport::Communicator& communicator,
+                                                 const measure::Placement& mine) {
+  std::vector<measure::Placement> all;
+  for (const std::string& text : communicator.gather(to_text(mine))) all.push_back(from_text(text));
+  return all;
+}
+
+std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement) {
+  std::vector<std::string> warnings;
+  warn_of_shared_gpus(placement, warnings);
+  warn_of_far_gpus(placement, warnings);
+  warn_of_crowded_cores(placement, warnings);
+  return warnings;
+}
+
+}  // namespace commlens

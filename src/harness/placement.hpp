@@ -1,0 +1,33 @@
+// Which rank runs where: its cores, their NUMA node, its GPU and the GPU's NUMA node; and what is wrong with that.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "measure/record.hpp"
+#include "transport/communicator.hpp"
+
+namespace commlens {
+
+/// Which of `count` GPUs a rank takes: the ranks of a node in turn. -1 without GPUs.
+int gpu_of(int local_rank, int count);
+
+/// "0-3,8" for {0, 1, 2, 3, 8}.
+std::string ranges(const std::vector<int>& numbers);
+/// The reverse. Throws std::invalid_argument.
+std::vector<int> numbers(const std::string& ranges);
+
+/// Of this rank. `system` is the root of /sys, so that tests can bring one of their own.
+measure::Placement placement_of(int rank, const device::GpuProperties* gpu,
+                                const std::filesystem::path& system = "/sys");
+
+/// Every rank's, on every rank, in order. Collective.
+std::vector<measure::Placement> gather_placement(const transport::Communicator& communicator,
+                                                 const measure::Placement& mine);
+
+/// Ranks that share a GPU, sit on another NUMA node than their GPU, or outnumber their node's cores: a sentence each.
+std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement);
+
+}  // namespace commlens

@@ -1,0 +1,222 @@
+#include "harness/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "harness/session.hpp"
+#include "transport/activity.hpp"
+
+namespace commlens {
+
+using Clock = std::chrono::steady_clock;
+using measure::Timing;
+
+namespace {
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr std::size_t most_samples = 1'000'000;  ///< kept in a record: 8 MB
+
+}  // namespace
+
+/// The repetition of one measurement: the only code between two readings of the clock is in timed().
+class Run::Meter {
+ public:
+  Meter(Run& run, const Measurement& measurement)
+      : run_(run),
+        measurement_(measurement),
+        communicator_(run.session_.communicator()),
+        validate_(run.session_.settings().validate) {}
+
+  void run() {
+    const auto& repetition = measurement_.repetition;
+    say("warming up");
+    for (std::size_t left = repetition.warmup; left > 0 && right();) left -= pass(left).operations;
+    const auto start = Clock::now();
+    for (std::size_t batch = 0; right() && more(batch, start); ++batch) {
+      say(fmt::format("timing (batch {})", batch + 1));
+      repetition.timing == Timing::batch ? time_batch() : time_each();
+    }
+    conclude();
+  }
+
+ private:
+  struct Pass {
+    std::size_t operations = 0;
+    double seconds = 0;  ///< on this rank
+  };
+
+  [[nodiscard]] bool right() const { return wrong_.empty(); }
+
+  void say(const std::string& what) {
+    const auto& record = run_.record_;
+    std::string parameters;
+    for (const auto& [name, value] : record.parameters) {
+      if (name != "bytes" && name != "count") continue;
+      if (const auto* number = std::get_if<std::int64_t>(&value)) parameters += fmt::format(", {} {}", name, *number);
+    }
+    run_.session_.monitor().doing(
+        fmt::format("{} {} over {}{}, {} memory", what, record.benchmark, record.transport, parameters, record.memory));
+  }
+
+  /// Whether another batch is due: decided from times that are equal on all ranks.
+  [[nodiscard]] bool more(std::size_t batches_done, Clock::time_point start) {
+    const auto& repetition = measurement_.repetition;
+    const auto& settings = run_.session_.settings();
+    if (batches_done < repetition.batches) return true;
+    if (repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
+    if (samples_.size() >= most_samples) return false;
+    if (communicator_.maximum(seconds_since(start)) > settings.max_time_s) return false;
+    if (measured_s_ < repetition.min_time_s) return true;
+    if (repetition.until_ci_percent <= 0) return false;
+    const auto width = relative_half_width(measure::summarize(samples_));
+    return !width || *width * 100 > repetition.until_ci_percent;
+  }
+
+  /// Up to `wanted` operations between two readings of the clock, from fresh inputs, validated afterwards.
+  Pass pass(std::size_t wanted) {
+    const std::size_t operations = std::min(wanted, measurement_.operations_per_reset);
+    ++round_;
+    if (measurement_.reset) measurement_.reset(round_);
+    const Pass result{operations, timed(operations)};
+    validate(operations);
+    return result;
+  }
+
+  double timed(std::size_t operations) {
+    auto& stream = run_.stream();
+    auto& alive = activity().operations;
+    stream.wait();
+    communicator_.barrier();
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < operations; ++i) {
+      measurement_.operate();
+      alive.fetch_add(1, std::memory_order_relaxed);
+    }
+    stream.wait();
+    return seconds_since(start);
+  }
+
+  void validate(std::size_t operations) {
+    if (!validate_ || !measurement_.verify) return;
+    const Verdict verdict = measurement_.verify(round_, operations);
+    ++checks_;
+    elements_ += verdict.elements;
+    // Agreeing on the verdict is left to collect(): the ranks meet there anyway.
+    if (!verdict.error.empty() && mine_.empty()) {
+      mine_ = fmt::format("rank {}, after {} operation{}: {}", communicator_.rank(), operations,
+                          operations == 1 ? "" : "s", verdict.error);
+    }
+  }
+
+  void time_batch() {
+    const std::size_t repeat = measurement_.repetition.repeat;
+    double seconds = 0;
+    for (std::size_t left = repeat; left > 0;) {
+      const Pass part = pass(left);
+      seconds += part.seconds;
+      left -= part.operations;
+    }
+    std::vector<double> sample{seconds / static_cast<double>(repeat)};
+    collect(sample, static_cast<double>(repeat));
+  }
+
+  void time_each() {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < measurement_.repetition.repeat; ++i) samples.push_back(pass(1).seconds);
+    collect(samples, 1);
+  }
+
+  /// Makes the largest over the ranks of each sample a sample of the record.
+  void collect(std::vector<double>& samples, double operations_a_sample) {
+    communicator_.maximum(samples);
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+    for (const double sample : samples) measured_s_ += sample * operations_a_sample;
+    wrong_ = communicator_.first(mine_);
+  }
+
+  void conclude() {
+    auto& record = run_.record_;
+    if (wrong_.empty()) wrong_ = communicator_.first(mine_);  // from the warm-up
+    record.repetition = measurement_.repetition;
+    record.operation = measurement_.operation;
+    record.samples_s = samples_;
+    record.figures = measurement_.figures;
+    record.validation.checks = checks_;
+    record.validation.elements = static_cast<std::size_t>(communicator_.sum(static_cast<std::int64_t>(elements_)));
+    record.validation.message = wrong_;
+    if (!wrong_.empty()) {
+      record.validation.status = measure::ValidationStatus::failed;
+      record.status = measure::Status::failed;
+      record.reason = "wrong result: " + wrong_;
+    } else {
+      record.validation.status = validate_ ? measure::ValidationStatus::passed : measure::ValidationStatus::off;
+    }
+  }
+
+  Run& run_;
+  const Measurement& measurement_;
+  const transport::Communicator& communicator_;
+  bool validate_;
+  std::vector<double> samples_;
+  double measured_s_ = 0;
+  std::size_t round_ = 0;
+  std::size_t checks_ = 0;
+  std::size_t elements_ = 0;
+  std::string mine_;   ///< this rank's first wrong element
+  std::string wrong_;  ///< the lowest rank's: equal on all
+};
+
+Run::Run(Session& session, transport::Transport& transport, device::Memory memory, std::size_t footprint,
+         measure::Record& record)
+    : session_(session),
+      transport_(transport),
+      memory_(memory),
+      stream_(session.device().stream(memory)),
+      left_(footprint),
+      record_(record),
+      created_(Clock::now()) {}
+
+Run::~Run() = default;
+
+int Run::rank() const { return session_.communicator().rank(); }
+int Run::ranks() const { return session_.communicator().size(); }
+
+device::Buffer Run::buffer(std::size_t bytes) {
+  if (bytes > left_) {
+    throw std::logic_error(
+        fmt::format("{} asks for {} bytes beyond the footprint that it declared", record_.benchmark, bytes - left_));
+  }
+  left_ -= bytes;
+  return session_.device().allocate(memory_, bytes);
+}
+
+measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
+  const Settings& settings = session_.settings();
+  measure::Repetition chosen = defaults;
+  chosen.timing = settings.timing.value_or(defaults.timing);
+  chosen.repeat = settings.repeat.value_or(defaults.repeat);
+  chosen.warmup = settings.warmup.value_or(defaults.warmup);
+  // A round of `each` is as many samples as repetitions; one round is what is asked for.
+  chosen.batches = settings.batches.value_or(chosen.timing == Timing::each ? 1 : defaults.batches);
+  chosen.min_time_s = settings.min_time_s;
+  chosen.until_ci_percent = settings.until_ci_percent;
+  return chosen;
+}
+
+void Run::measure(const Measurement& measurement) {
+  stream_->wait();
+  record_.setup_s += session_.communicator().maximum(seconds_since(created_));
+  Meter(*this, measurement).run();
+  session_.monitor().doing(fmt::format("measuring the ceiling of {}", record_.benchmark));
+  for (const CopyCeiling& ceiling : measurement.ceilings) {
+    const auto measured = session_.ceilings().measure(ceiling, memory_, session_.memory_of(ceiling.peer));
+    if (measured) record_.ceilings.push_back(*measured);
+  }
+}
+
+}  // namespace commlens

@@ -1,0 +1,269 @@
+#include "harness/session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "harness/environment.hpp"
+#include "harness/placement.hpp"
+#include "harness/usage_error.hpp"
+#include "measure/reporter.hpp"
+
+namespace commlens {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr double share_that_fits = 0.95;  ///< of the free memory: MPI and the GPU's runtime want some too
+
+std::unique_ptr<device::Device> open_device(const transport::Communicator& node) {
+  const int ordinal = gpu_of(node.rank(), device::gpu_count());
+  auto device = ordinal >= 0 ? device::open_gpu(ordinal) : device::open_host();
+  device->make_current();
+  return device;
+}
+
+std::string human(double bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", bytes, units.at(unit));
+}
+
+}  // namespace
+
+/// Reporter and record file: on rank 0 alone.
+class Session::Output {
+ public:
+  Output(const Session& session, const Settings& settings) : session_(session) {
+    if (!settings.record.empty()) file_.emplace(settings.record);
+    const auto& all = measure::reporters();
+    const auto chosen =
+        std::find_if(all.begin(), all.end(), [&](const auto& reporter) { return reporter.name == settings.format; });
+    reporter_ = chosen->make(std::cout);
+  }
+
+  void begin() { reporter_->begin(session_.information_); }
+
+  /// To the file first: what is on the screen is kept.
+  void keep(const measure::Record& record) {
+    if (file_) file_->append(measure::to_json(session_.information_, record));
+  }
+
+  void show(std::span<const measure::Record> group) { reporter_->add(session_.information_, group); }
+
+  void end() {
+    reporter_->end();
+    std::cout.flush();
+    if (!std::cout) throw Error("standard output cannot be written");
+  }
+
+ private:
+  const Session& session_;
+  std::optional<measure::RecordFile> file_;
+  std::unique_ptr<measure::Reporter> reporter_;
+};
+
+Session::Session(const Settings& settings, std::vector<std::string> command)
+    : settings_(settings), communicator_(MPI_COMM_WORLD), node_(communicator_.node()), device_(open_device(node_)) {
+  monitor_ = std::make_unique<Monitor>(communicator_, node_, settings_.timeout_s);
+  const auto mine = placement_of(communicator_.rank(), device_->gpu());
+  ceilings_ = std::make_unique<Ceilings>(communicator_, *device_, mine.host);
+  information_.run = communicator_.broadcast(run_identifier());
+  information_.backend = device::backend();
+  information_.ranks = communicator_.size();
+  information_.nodes = static_cast<int>(communicator_.sum(node_.rank() == 0 ? 1 : 0));
+  information_.placement = gather_placement(communicator_, mine);
+  information_.warnings = placement_warnings(information_.placement);
+  information_.versions = versions();
+  information_.environment = communication_environment();
+  information_.command = std::move(command);
+
+  std::string problem;
+  if (communicator_.rank() == 0) {
+    try {
+      output_ = std::make_unique<Output>(*this, settings_);
+    } catch (const measure::RecordFileError& error) {
+      problem = error.what();
+    }
+  }
+  problem = communicator_.first(problem);
+  if (!problem.empty()) throw UsageError("record", settings_.record, problem);
+}
+
+Session::~Session() = default;
+
+void Session::choose_memories(const Benchmark& benchmark) {
+  const auto wanted = settings_.memory;
+  const auto standard = device_->has(device::Memory::device) ? device::Memory::device : device::Memory::host;
+  memories_.clear();
+  for (int rank = 0; rank < communicator_.size(); ++rank) {
+    memories_.push_back(benchmark.memory(rank, communicator_.size(), wanted.value_or(standard)));
+  }
+  const auto mine = memory_of(communicator_.rank());
+  std::string problem;
+  if (!device_->has(mine)) {
+    problem = fmt::format("rank {} has no GPU for {} memory; {}", communicator_.rank(), name(mine),
+                          device::backend() == "host" ? "this build has the host backend only: use --memory host, or "
+                                                        "configure with the preset cuda or hip"
+                                                      : "no GPU is visible here: use --memory host");
+  }
+  problem = communicator_.first(problem);
+  if (!problem.empty()) throw UsageError("memory", std::string(name(wanted.value_or(mine))), problem);
+}
+
+std::vector<const transport::Kind*> Session::chosen_kinds() const {
+  std::vector<const transport::Kind*> chosen;
+  const auto& all = transport::kinds();
+  if (settings_.transports == "all") {
+    for (const auto& kind : all) chosen.push_back(&kind);
+    return chosen;
+  }
+  std::stringstream names(settings_.transports);
+  for (std::string wanted; std::getline(names, wanted, ',');) {
+    const auto kind = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; });
+    if (kind == all.end()) {
+      std::vector<std::string> known;
+      for (const auto& one : all) known.push_back(one.name);
+      throw UsageError("transport", settings_.transports,
+                       fmt::format("no transport '{}'; there are {}, or all", wanted, fmt::join(known, ", ")));
+    }
+    if (std::find(chosen.begin(), chosen.end(), &*kind) == chosen.end()) chosen.push_back(&*kind);
+  }
+  if (chosen.empty()) throw UsageError("transport", "''", "name at least one transport, or all");
+  return chosen;
+}
+
+void Session::require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const {
+  Sweep* sweep = benchmark.options().sweep();
+  if (sweep != nullptr && !sweep->values.empty()) {
+    sweep->current = *std::max_element(sweep->values.begin(), sweep->values.end());
+  }
+  const auto memory = memory_of(communicator_.rank());
+  const Footprint footprint = benchmark.footprint(communicator_.rank(), communicator_.size());
+  std::size_t staging = 0;
+  for (const auto* kind : kinds) staging = std::max(staging, kind->staging(footprint.operation));
+
+  // Who shares what: a GPU is shared by the ranks that see its uuid, the host by those of the node.
+  const std::string store = on_gpu(memory) ? device_->gpu()->uuid : "host";
+  std::map<std::string, double> wanted;
+  for (const std::string& line : node_.gather(fmt::format("{} {}\nhost {}", store, footprint.buffers, staging))) {
+    std::istringstream stream(line);
+    double bytes = 0;
+    for (std::string key; stream >> key >> bytes;) wanted[key] += bytes;
+  }
+  std::string problem;
+  const auto check = [&](const std::string& key, device::Memory kind, const std::string& what) {
+    const auto free = static_cast<double>(device_->available(kind));
+    if (wanted[key] <= share_that_fits * free) return;
+    problem = fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
+                          human(wanted[key]), what, human(static_cast<double>(footprint.buffers + staging)),
+                          communicator_.rank(), human(free));
+  };
+  check("host", device::Memory::host, "host memory");
+  if (on_gpu(memory)) check(store, device::Memory::device, "GPU memory");
+  problem = communicator_.first(problem);
+  if (problem.empty()) return;
+  if (sweep == nullptr) throw UsageError(problem);
+  throw UsageError("bytes", std::to_string(sweep->current), problem);
+}
+
+std::vector<Session::Carrier> Session::make_carriers(const std::vector<const transport::Kind*>& kinds) {
+  const transport::Surroundings surroundings{.communicator = communicator_,
+                                             .device = *device_,
+                                             .memory = memory_of(communicator_.rank()),
+                                             .gpu_aware_mpi_off = settings_.gpu_aware_mpi_off};
+  std::vector<Carrier> carriers;
+  for (const auto* kind : kinds) {
+    Carrier carrier;
+    carrier.kind = kind;
+    carrier.unfit = communicator_.first(kind->unfit(surroundings));
+    if (carrier.unfit.empty()) {
+      monitor_->doing(fmt::format("setting up the transport {}", kind->name));
+      const auto start = Clock::now();
+      carrier.transport = kind->make(surroundings);
+      carrier.setup_s = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    carriers.push_back(std::move(carrier));
+  }
+  return carriers;
+}
+
+std::string Session::memory_text() const {
+  const std::string first(name(memories_.front()));
+  const std::string last(name(memories_.back()));
+  return first == last ? first : first + ":" + last;
+}
+
+measure::Record Session::start_record(Benchmark& benchmark, const std::string& benchmark_name,
+                                      const Carrier& carrier) const {
+  measure::Record record;
+  record.benchmark = benchmark_name;
+  record.parameters = benchmark.options().parameters();
+  record.transport = carrier.kind->name;
+  record.memory = memory_text();
+  record.setup_s = carrier.setup_s;
+  if (!carrier.unfit.empty()) {
+    record.status = measure::Status::skipped;
+    record.reason = carrier.unfit;
+  }
+  return record;
+}
+
+void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
+  const int rank = communicator_.rank();
+  const Footprint footprint = benchmark.footprint(rank, communicator_.size());
+  Run run(*this, *carrier.transport, memory_of(rank), footprint.buffers, record);
+  benchmark.run(run);
+}
+
+Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
+  benchmark.settle(communicator_.size());
+  choose_memories(benchmark);
+  const auto kinds = chosen_kinds();
+  require_memory(benchmark, kinds);
+  auto carriers = make_carriers(kinds);
+  if (output_) output_->begin();
+
+  bool failed = false;
+  bool ran = false;
+  bool refused = false;
+  std::set<std::string> told;  // transports whose unfitness has been recorded: once is enough for a sweep
+  Sweep* sweep = benchmark.options().sweep();
+  std::vector<std::size_t> cases{0};
+  if (sweep != nullptr && !sweep->values.empty()) cases = sweep->values;
+  for (const std::size_t value : cases) {
+    if (sweep != nullptr) sweep->current = value;
+    std::vector<measure::Record> group;
+    for (Carrier& carrier : carriers) {
+      if (!carrier.unfit.empty() && !told.insert(carrier.kind->name).second) continue;
+      auto record = start_record(benchmark, benchmark_name, carrier);
+      if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
+      record.time = utc_now();
+      if (output_) output_->keep(record);
+      const auto status = measure::outcome_of(record).status;
+      failed = failed || status == measure::Status::failed;
+      ran = ran || status == measure::Status::ok;
+      refused = refused || status == measure::Status::skipped;
+      group.push_back(std::move(record));
+    }
+    if (output_) output_->show(group);
+    monitor_->shown();
+  }
+  if (output_) output_->end();
+  if (failed) return Exit::failed;
+  const bool all_asked_for_ran = !refused || settings_.transports == "all";
+  return ran && all_asked_for_ran ? Exit::ok : Exit::nothing_ran;
+}
+
+}  // namespace commlens

@@ -1,0 +1,73 @@
+// One start of the program on one rank: who takes part, on which devices, over which transports; it runs a benchmark's
+// cases and hands the records to the reporter and the file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/ceiling.hpp"
+#include "harness/monitor.hpp"
+#include "harness/settings.hpp"
+#include "measure/record.hpp"
+#include "transport/communicator.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens {
+
+/// Exit statuses of the program (docs/records.md).
+enum class Exit { ok = 0, failed = 1, usage = 2, stalled = 3, nothing_ran = 4 };
+
+class Session {
+ public:
+  /// Collective. `command` is the program's own, for the record.
+  Session(const Settings& settings, std::vector<std::string> command);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  /// All cases of a benchmark over all transports. Collective. Throws UsageError on all ranks alike, before anything is
+  /// allocated, for a request that cannot be met.
+  Exit execute(Benchmark& benchmark, const std::string& name);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] const transport::Communicator& communicator() const { return communicator_; }
+  [[nodiscard]] device::Device& device() { return *device_; }
+  [[nodiscard]] Monitor& monitor() { return *monitor_; }
+  [[nodiscard]] Ceilings& ceilings() { return *ceilings_; }
+  /// Of any rank's buffers in the benchmark at hand.
+  [[nodiscard]] device::Memory memory_of(int rank) const { return memories_.at(static_cast<std::size_t>(rank)); }
+
+ private:
+  class Output;
+  /// A transport that takes part in a benchmark: made, or the reason why not.
+  struct Carrier {
+    const transport::Kind* kind = nullptr;
+    std::unique_ptr<transport::Transport> transport;
+    std::string unfit;
+    double setup_s = 0;
+  };
+
+  void choose_memories(const Benchmark& benchmark);
+  [[nodiscard]] std::vector<const transport::Kind*> chosen_kinds() const;
+  void require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const;
+  [[nodiscard]] std::vector<Carrier> make_carriers(const std::vector<const transport::Kind*>& kinds);
+  [[nodiscard]] measure::Record start_record(Benchmark& benchmark, const std::string& name,
+                                             const Carrier& carrier) const;
+  void run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record);
+  [[nodiscard]] std::string memory_text() const;
+
+  Settings settings_;
+  transport::Communicator communicator_;
+  transport::Communicator node_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<Ceilings> ceilings_;
+  measure::RunInformation information_;
+  std::unique_ptr<Output> output_;
+  std::vector<device::Memory> memories_;  ///< by rank
+};
+
+}  // namespace commlens

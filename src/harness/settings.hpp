@@ -1,0 +1,30 @@
+// What the user sets for a whole start of the program, whatever the benchmark.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "device/device.hpp"
+#include "measure/record.hpp"
+
+namespace commlens {
+
+struct Settings {
+  std::string transports = "all";  ///< "all", or names separated by commas
+  std::optional<device::Memory> memory;
+  std::optional<measure::Timing> timing;
+  std::optional<std::size_t> repeat;
+  std::optional<std::size_t> warmup;
+  std::optional<std::size_t> batches;
+  double min_time_s = 0;
+  double until_ci_percent = 0;
+  double max_time_s = 60;  ///< where --min-time and --until-ci stop adding batches
+  bool validate = true;
+  double timeout_s = 120;
+  std::string format = "table";
+  std::string record;             ///< a file to append to; empty: none
+  std::string gpu_aware_mpi_off;  ///< a reason not to hand GPU memory to MPI; empty: none
+};
+
+}  // namespace commlens

@@ -1,0 +1,17 @@
+// A wrong option or a request that the machine cannot meet: the same on every rank, found before anything is measured.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace commlens {
+
+/// One line: the option, its value, what would be valid. The program says it once, from rank 0, and exits with 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  UsageError(const std::string& option, const std::string& value, const std::string& cure)
+      : std::runtime_error("--" + option + (value.empty() ? "" : " " + value) + ": " + cure) {}
+};
+
+}  // namespace commlens

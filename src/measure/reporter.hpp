@@ -1,0 +1,35 @@
+// Reporters turn records into text on a stream: one class a format, apart from measuring.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "measure/record.hpp"
+
+namespace commlens::measure {
+
+/// A reporter is given the run first, then the records in groups (the transports of one case, in the order asked for),
+/// then the end. It writes each group as it comes and flushes.
+class Reporter {
+ public:
+  virtual ~Reporter() = default;
+  virtual void begin(const RunInformation& run) = 0;
+  virtual void add(const RunInformation& run, std::span<const Record> group) = 0;
+  virtual void end() {}
+};
+
+struct ReporterDescription {
+  std::string name;
+  std::string help;
+  std::function<std::unique_ptr<Reporter>(std::ostream&)> make;
+};
+
+/// table (the default), json, osu and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `dftfe` the two lines
+/// of the DFT-FE mini-app.
+const std::vector<ReporterDescription>& reporters();
+
+}  // namespace commlens::measure

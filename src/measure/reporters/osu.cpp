@@ -1,0 +1,185 @@
+// The layout of the OSU micro-benchmarks 7.4, so that what parses their output reads commlens unchanged. OSU prints
+// means: the figure at the mean time, which for a bandwidth is all bytes over all seconds and not the mean of the
+// samples' bandwidths.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "measure/reporters/formats.hpp"
+#include "measure/reporters/text.hpp"
+
+namespace commlens::measure {
+namespace {
+
+constexpr int size_width = 10;
+constexpr int figure_width = 18;  ///< of headings and figures in OSU 7's output
+
+struct Column {
+  std::string heading;
+  std::string figure;
+  double scale = 1;  ///< from the figure's unit to the heading's
+};
+
+/// A program of the OSU micro-benchmarks.
+struct Program {
+  std::string benchmark;        ///< ours
+  std::string title;            ///< after "OSU MPI" and the suffix that names the GPU library
+  bool point_to_point = false;  ///< it says where each side's buffer lies
+  bool pairs = false;           ///< it says how many pairs of ranks there are
+  std::vector<Column> columns;
+};
+
+const std::vector<Program>& programs() {
+  static const Column latency = {"Avg Latency(us)", "latency_us"};
+  static const Column bandwidth = {"Bandwidth (MB/s)", "bandwidth_GBps", 1e3};
+  static const Column small_bandwidth = {"MB/s", "bandwidth_GBps", 1e3};
+  static const Column message_rate = {"Messages/s", "message_rate_per_s"};
+  static const Column collective_latency = {"Avg Latency(us)", "time_us"};
+  static const std::vector<Program> all = {
+      {"latency", "Latency Test", true, false, {latency}},
+      {"bandwidth", "Bandwidth Test", true, false, {bandwidth}},
+      {"bidirectional-bandwidth", "Bi-Directional Bandwidth Test", true, false, {bandwidth}},
+      {"message-rate", "Multiple Bandwidth / Message Rate Test", true, true, {small_bandwidth, message_rate}},
+      {"allreduce", "Allreduce Latency Test", false, false, {collective_latency}},
+  };
+  return all;
+}
+
+const Program* program_of(const Record& record) {
+  const auto found = std::find_if(programs().begin(), programs().end(),
+                                  [&](const Program& program) { return program.benchmark == record.benchmark; });
+  return found == programs().end() ? nullptr : &*found;
+}
+
+bool on_gpu(const std::string& side) { return side == "device" || side == "managed"; }
+
+bool involves_gpu(const Record& record) {
+  const auto [from, to] = memory_sides(record.memory);
+  return on_gpu(from) || on_gpu(to);
+}
+
+std::string gpu_suffix(const RunInformation& run, const Record& record) {
+  if (!involves_gpu(record)) return "";
+  return run.backend == "cuda" ? "-CUDA" : run.backend == "hip" ? "-ROCM" : "";
+}
+
+std::string place_of(const std::string& side) {
+  return side == "device" ? "DEVICE (D)" : side == "managed" ? "MANAGED (M)" : "HOST (H)";  // pinned is the host's
+}
+
+std::string mpi_type_of(const Record& record) {
+  const Value* value = find(record.parameters, "dtype");
+  const auto* type = value ? std::get_if<std::string>(value) : nullptr;
+  if (!type) return "MPI_CHAR";
+  if (*type == "f32") return "MPI_FLOAT";
+  if (*type == "f64") return "MPI_DOUBLE";
+  if (*type == "c64") return "MPI_C_FLOAT_COMPLEX";
+  if (*type == "c128") return "MPI_C_DOUBLE_COMPLEX";
+  if (*type == "i32") return "MPI_INT";
+  return *type;
+}
+
+std::string header_of(const RunInformation& run, const Record& record, const Program& program, bool several) {
+  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(run, record), program.title);
+  text += fmt::format("# commlens {}\n", commlens_version(run));
+  if (several) text += fmt::format("# Transport: {}\n", record.transport);
+  if (program.point_to_point && involves_gpu(record)) {
+    const auto [from, to] = memory_sides(record.memory);
+    text += fmt::format("# Send Buffer on {} and Receive Buffer on {}\n", place_of(from), place_of(to));
+  }
+  if (program.pairs) {
+    text += fmt::format("# [ pairs: {} ] [ window size: {} ]\n", integer_parameter(record, "pairs").value_or(1),
+                        integer_parameter(record, "window").value_or(1));
+  }
+  text += fmt::format("# Datatype: {}.\n{:<{}}", mpi_type_of(record), "# Size", size_width);
+  for (const Column& column : program.columns) text += fmt::format("{:>{}}", column.heading, figure_width);
+  return text + "\n";
+}
+
+double mean_time(const Record& record) {
+  return std::accumulate(record.samples_s.begin(), record.samples_s.end(), 0.0) /
+         static_cast<double>(record.samples_s.size());
+}
+
+std::string row_of(const Record& record, const Program& program) {
+  const std::int64_t bytes = integer_parameter(record, "bytes").value_or(0);
+  const Outcome outcome = outcome_of(record);
+  if (outcome.status != Status::ok) {
+    const char* word = outcome.status == Status::skipped ? "skipped" : "failed";
+    return fmt::format("# {}: size {}: {}\n", word, bytes, on_one_line(outcome.reason));
+  }
+  std::string row = fmt::format("{:<{}}", bytes, size_width);
+  for (const Column& column : program.columns) {
+    const Figure* figure = find_figure(record, column.figure);
+    if (!figure) return fmt::format("# failed: size {}: the record has no figure {}\n", bytes, column.figure);
+    row += fmt::format("{:>{}.2f}", figure->from_seconds(mean_time(record)) * column.scale, figure_width);
+  }
+  return row + "\n";
+}
+
+/// OSU's programs measure one thing each, so each transport is given a section of its own. The first is written as it
+/// comes, the others are kept until the sweep over sizes ends.
+class OsuReporter final : public Reporter {
+ public:
+  explicit OsuReporter(std::ostream& out) : out_(out) {}
+  OsuReporter(const OsuReporter&) = delete;
+  OsuReporter& operator=(const OsuReporter&) = delete;
+  ~OsuReporter() override { write_kept(); }  // what is kept is not lost when the run ends with an exception
+
+  void begin(const RunInformation& /*run*/) override {}
+
+  void add(const RunInformation& run, std::span<const Record> group) override {
+    if (group.empty()) return;
+    const std::string sweep = sweep_of(group);
+    const bool begins = sweep != sweep_;
+    if (begins) {
+      write_kept();
+      sweep_ = sweep;
+      sections_.assign(group.size(), "");
+    }
+    for (std::size_t index = 0; index < group.size(); ++index) {
+      sections_[index] += text_of(run, group[index], begins, group.size() > 1);
+    }
+    out_ << std::exchange(sections_.front(), "");
+    out_.flush();
+  }
+
+  void end() override { write_kept(); }
+
+ private:
+  /// What stays the same along a sweep over sizes.
+  static std::string sweep_of(std::span<const Record> group) {
+    std::string sweep = group.front().benchmark + '\n' + settings_of(group.front());
+    for (const Record& record : group) sweep += '\n' + record.transport + ' ' + record.memory;
+    return sweep;
+  }
+
+  static std::string text_of(const RunInformation& run, const Record& record, bool begins, bool several) {
+    if (const Program* program = program_of(record)) {
+      return (begins ? header_of(run, record, *program, several) : "") + row_of(record, *program);
+    }
+    if (!begins) return "";
+    return fmt::format("# {} over {}: OSU has no such benchmark (use another format)\n", record.benchmark,
+                       record.transport);
+  }
+
+  void write_kept() {
+    for (std::string& section : sections_) out_ << std::exchange(section, "");
+    out_.flush();
+  }
+
+  std::ostream& out_;
+  std::string sweep_;
+  std::vector<std::string> sections_;  ///< in the order of the group; the first is empty, for it has been written
+};
+
+}  // namespace
+
+ReporterDescription osu_reporter() {
+  return {.name = "osu", .help = "the layout of the OSU micro-benchmarks 7.4", .make = [](std::ostream& out) {
+            return std::make_unique<OsuReporter>(out);
+          }};
+}
+
+}  // namespace commlens::measure

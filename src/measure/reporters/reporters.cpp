@@ -1,0 +1,15 @@
+#include "measure/reporters/formats.hpp"
+
+namespace commlens::measure {
+
+const std::vector<ReporterDescription>& reporters() {
+  static const std::vector<ReporterDescription> all = {
+      table_reporter(),  // the first is the default
+      json_reporter(),
+      osu_reporter(),
+      dftfe_reporter(),
+  };
+  return all;
+}
+
+}  // namespace commlens::measure

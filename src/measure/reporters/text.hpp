@@ -1,0 +1,37 @@
+// What the text reporters share: words and numbers for people, and what distinguishes the cases of a sweep.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "measure/record.hpp"
+
+namespace commlens::measure {
+
+/// The version of commlens that wrote the records, "unknown" where the run does not say.
+std::string commlens_version(const RunInformation& run);
+
+/// "4 MiB" or "80 MB" where that is exact, otherwise rounded to three digits: "76.3 MiB".
+std::string human_bytes(std::int64_t bytes);
+
+/// The value of an integer parameter, if the record has it.
+std::optional<std::int64_t> integer_parameter(const Record& record, const std::string& name);
+
+/// The figure of that name, or null.
+const Figure* find_figure(const Record& record, std::string_view name);
+
+/// The parameters that stay the same along a sweep over sizes, as "window=64, pairs=1".
+std::string settings_of(const Record& record);
+
+/// Text on one line: line breaks, which a library's error message may hold, become "; ".
+std::string on_one_line(std::string_view text);
+
+/// "failed: the reason" or "skipped: the reason", on one line.
+std::string complaint(const Outcome& outcome);
+
+/// "device:host" is {"device", "host"}, "device" is {"device", "device"}.
+std::pair<std::string, std::string> memory_sides(const std::string& memory);
+
+}  // namespace commlens::measure

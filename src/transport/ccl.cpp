@@ -1,0 +1,226 @@
+// The transport `ccl`: NCCL, or RCCL, which has the same interface. It needs a GPU of its own on every rank.
+//
+// Operations are queued on the caller's stream, where order comes by itself, and return at once. An exchange runs on a
+// stream of its own between start() and finish(), tied to the caller's by events, so that other work can overlap with
+// it.
+#include <algorithm>
+#include <set>
+
+#include "device/error.hpp"
+#include "device/gpu/check.hpp"
+#include "transport/activity.hpp"
+#include "transport/communicator.hpp"
+#include "transport/kinds.hpp"
+
+namespace commlens::transport {
+
+namespace {
+
+void check_ccl(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr) {
+  if (status == ncclSuccess) return;
+  const char* detail = ncclGetLastError(communicator);
+  throw Error(std::string(call) + " of " COMMLENS_CCL_NAME ": " + ncclGetErrorString(status) +
+              (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : std::string()));
+}
+
+#define CCL_CALL(function, ...)                  \
+  do {                                           \
+    const InCall in_call(Call::ccl_enqueue);     \
+    check_ccl(function(__VA_ARGS__), #function); \
+  } while (false)
+
+struct Elements {
+  ncclDataType_t type;
+  std::size_t count;
+};
+
+/// The library has no complex types; a sum of complex numbers is a sum of twice as many reals.
+Elements native(DataType type, std::size_t count) {
+  switch (type) {
+    case DataType::i32:
+      return {ncclInt32, count};
+    case DataType::f32:
+      return {ncclFloat32, count};
+    case DataType::f64:
+      return {ncclFloat64, count};
+    case DataType::c64:
+      return {ncclFloat32, 2 * count};
+    case DataType::c128:
+      return {ncclFloat64, 2 * count};
+  }
+  throw Error("a data type without a " COMMLENS_CCL_NAME " counterpart");
+}
+
+gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(stream.native()); }
+
+/// All calls between its making and finish() become one operation of the library.
+class Group {
+ public:
+  Group() { CCL_CALL(ncclGroupStart); }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() {
+    if (open_) (void)ncclGroupEnd();
+  }
+  void finish() {
+    open_ = false;
+    CCL_CALL(ncclGroupEnd);
+  }
+
+ private:
+  bool open_ = true;
+};
+
+class CclExchange final : public Exchange {
+ public:
+  CclExchange(ncclComm_t communicator, device::Device& device, std::vector<Message> sends,
+              std::vector<Message> receives)
+      : communicator_(communicator),
+        sends_(std::move(sends)),
+        receives_(std::move(receives)),
+        stream_(device.stream(device::Memory::device)),
+        earlier_(device.event(device::Memory::device)),
+        done_(device.event(device::Memory::device)) {}
+
+  void start(device::Stream& stream) override {
+    stream.record(*earlier_);
+    stream_->wait_for(*earlier_);
+    Group group;
+    for (const Message& message : receives_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclRecv, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(*stream_));
+    }
+    for (const Message& message : sends_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclSend, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(*stream_));
+    }
+    group.finish();
+    stream_->record(*done_);
+  }
+
+  void finish(device::Stream& stream) override { stream.wait_for(*done_); }
+
+ private:
+  ncclComm_t communicator_;
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
+  std::unique_ptr<device::Stream> stream_;
+  std::unique_ptr<device::Event> earlier_;
+  std::unique_ptr<device::Event> done_;
+};
+
+class CclTransport final : public Transport {
+ public:
+  explicit CclTransport(const Surroundings& surroundings)
+      : device_(surroundings.device), token_(device_.allocate(device::Memory::device, sizeof(int))) {
+    const Communicator& communicator = surroundings.communicator;
+    ncclUniqueId id{};
+    if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
+    const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
+    std::copy(text.begin(), text.end(), id.internal);
+    CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
+  }
+  CclTransport(const CclTransport&) = delete;
+  CclTransport& operator=(const CclTransport&) = delete;
+  ~CclTransport() override {
+    if (communicator_ != nullptr) (void)ncclCommDestroy(communicator_);
+  }
+
+  void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    if (bytes == 0) return;
+    CCL_CALL(ncclSend, data, bytes, ncclInt8, to, communicator_, native(stream));
+  }
+
+  void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
+    if (bytes == 0) return;
+    CCL_CALL(ncclRecv, data, bytes, ncclInt8, from, communicator_, native(stream));
+  }
+
+  std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+    return std::make_unique<CclExchange>(communicator_, device_, std::move(sends), std::move(receives));
+  }
+
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+    if (count == 0) return;
+    const Elements elements = native(type, count);
+    CCL_CALL(ncclAllReduce, input, output, elements.count, elements.type, ncclSum, communicator_, native(stream));
+  }
+
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    Group group;
+    for (std::size_t rank = 0; rank < sends.size(); ++rank) {
+      const int peer = static_cast<int>(rank);
+      const Piece& out = sends[rank];
+      const Piece& in = receives[rank];
+      if (out.bytes > 0) {
+        CCL_CALL(ncclSend, static_cast<const std::byte*>(input) + out.offset, out.bytes, ncclInt8, peer, communicator_,
+                 native(stream));
+      }
+      if (in.bytes > 0) {
+        CCL_CALL(ncclRecv, static_cast<std::byte*>(output) + in.offset, in.bytes, ncclInt8, peer, communicator_,
+                 native(stream));
+      }
+    }
+    group.finish();
+  }
+
+  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
+    if (bytes == 0) return;
+    CCL_CALL(ncclBroadcast, data, data, bytes, ncclInt8, root, communicator_, native(stream));
+  }
+
+  /// The library has no barrier; nobody can have a sum before everybody has come.
+  void barrier(device::Stream& stream) override {
+    CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
+  }
+
+ private:
+  device::Device& device_;
+  device::Buffer token_;
+  ncclComm_t communicator_ = nullptr;
+};
+
+/// NCCL refuses two ranks on one GPU, and would say so only when all are on their way in.
+std::string shared_gpu(const Surroundings& surroundings) {
+  const auto* gpu = surroundings.device.gpu();
+  const auto uuids = surroundings.communicator.gather(gpu != nullptr ? gpu->uuid : std::string());
+  for (std::size_t rank = 0; rank < uuids.size(); ++rank) {
+    if (uuids[rank].empty()) return "rank " + std::to_string(rank) + " has no GPU";
+    for (std::size_t other = 0; other < rank; ++other) {
+      if (uuids[other] == uuids[rank]) {
+        return "ranks " + std::to_string(other) + " and " + std::to_string(rank) + " share a GPU (" + uuids[rank] +
+               "); " COMMLENS_CCL_NAME " wants one GPU a rank: start at most as many ranks as GPUs";
+      }
+    }
+  }
+  return {};
+}
+
+std::string unfit(const Surroundings& surroundings) {
+  std::string reason = shared_gpu(surroundings);  // collective: every rank asks
+  if (!device::on_gpu(surroundings.memory)) {
+    reason = std::string(COMMLENS_CCL_NAME " works on device or managed memory, not on ") +
+             std::string(name(surroundings.memory)) + " memory";
+  }
+  return reason;
+}
+
+std::vector<std::pair<std::string, std::string>> versions() {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess) return {};
+  return {{"ccl", COMMLENS_CCL_NAME " " + std::to_string(version / 10000) + "." +
+                      std::to_string(version % 10000 / 100) + "." + std::to_string(version % 100)}};
+}
+
+const Registration registration(3, {.name = "ccl",
+                                    .description = COMMLENS_CCL_NAME " on a stream of the GPU",
+                                    .unfit = unfit,
+                                    .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
+                                      return std::make_unique<CclTransport>(surroundings);
+                                    },
+                                    .versions = versions});
+
+}  // namespace
+
+}  // namespace commlens::transport

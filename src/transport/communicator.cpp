@@ -1,0 +1,81 @@
+#include "transport/communicator.hpp"
+
+#include <utility>
+
+namespace commlens::transport {
+
+void check_mpi(int status, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw Error(std::string(call) + ": " + text);
+}
+
+Communicator::Communicator(MPI_Comm parent) {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(parent, &duplicate), "MPI_Comm_dup");
+  adopt(duplicate);
+}
+
+Communicator::Communicator(Communicator&& other) noexcept
+    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+
+Communicator::~Communicator() {
+  if (handle_ != MPI_COMM_NULL) MPI_Comm_free(&handle_);
+}
+
+void Communicator::adopt(MPI_Comm handle) {
+  handle_ = handle;
+  MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(handle_, &rank_);
+  MPI_Comm_size(handle_, &size_);
+}
+
+Communicator Communicator::node() const {
+  MPI_Comm handle = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
+  Communicator node;
+  node.adopt(handle);
+  return node;
+}
+
+void Communicator::barrier() const { check_mpi(MPI_Barrier(handle_), "MPI_Barrier"); }
+
+void Communicator::maximum(std::vector<double>& values) const {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_),
+            "MPI_Allreduce");
+}
+
+double Communicator::maximum(double value) const {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
+  return value;
+}
+
+std::int64_t Communicator::sum(std::int64_t value) const {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Allreduce");
+  return value;
+}
+
+std::string Communicator::broadcast(const std::string& text, int root) const {
+  int length = static_cast<int>(text.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT, root, handle_), "MPI_Bcast");
+  std::string result = rank_ == root ? text : std::string(static_cast<std::size_t>(length), '\0');
+  check_mpi(MPI_Bcast(result.data(), length, MPI_CHAR, root, handle_), "MPI_Bcast");
+  return result;
+}
+
+std::vector<std::string> Communicator::gather(const std::string& text) const {
+  std::vector<std::string> all;
+  all.reserve(static_cast<std::size_t>(size_));
+  for (int root = 0; root < size_; ++root) all.push_back(broadcast(text, root));
+  return all;
+}
+
+std::string Communicator::first(const std::string& text) const {
+  int owner = text.empty() ? size_ : rank_;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &owner, 1, MPI_INT, MPI_MIN, handle_), "MPI_Allreduce");
+  return owner == size_ ? std::string() : broadcast(text, owner);
+}
+
+}  // namespace commlens::transport

@@ -1,0 +1,183 @@
+#include "transport/mpi_calls.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "transport/activity.hpp"
+
+namespace commlens::transport::mpi_calls {
+
+namespace {
+
+constexpr int tag = 0;
+
+std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) + offset; }
+const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
+
+/// Calls `piece(offset, count)` for pieces of at most `longest` that make up `total`; once, with 0, for nothing.
+template <class Function>
+void in_pieces(std::size_t total, std::size_t longest, Function piece) {
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(longest, total - offset);
+    piece(offset, static_cast<int>(count));
+    offset += count;
+  } while (offset < total);
+}
+
+MPI_Datatype native(DataType type) {
+  switch (type) {
+    case DataType::i32:
+      return MPI_INT32_T;
+    case DataType::f32:
+      return MPI_FLOAT;
+    case DataType::f64:
+      return MPI_DOUBLE;
+    case DataType::c64:
+      return MPI_C_FLOAT_COMPLEX;
+    case DataType::c128:
+      return MPI_C_DOUBLE_COMPLEX;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+std::vector<Message> cut(const std::vector<Message>& messages) {
+  std::vector<Message> pieces;
+  for (const Message& message : messages) {
+    in_pieces(message.bytes, longest_message, [&](std::size_t offset, int count) {
+      pieces.push_back({message.peer, at(message.data, offset), static_cast<std::size_t>(count)});
+    });
+  }
+  return pieces;
+}
+
+/// The end of the last piece: how far displacements reach.
+std::size_t extent(std::span<const Piece> pieces) {
+  std::size_t end = 0;
+  for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
+  return end;
+}
+
+/// Counts and displacements as MPI wants them: ints, in units of a type. The unit is a byte, unless the pieces reach
+/// beyond 2^31 bytes; then it is the largest that divides them all. A peer's unit may differ: only the bytes must
+/// match.
+class Layout {
+ public:
+  explicit Layout(std::span<const Piece> pieces) {
+    const std::size_t unit = unit_for(pieces);
+    for (const Piece& piece : pieces) {
+      counts_.push_back(static_cast<int>(piece.bytes / unit));
+      displacements_.push_back(static_cast<int>(piece.offset / unit));
+    }
+    check_mpi(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &type_), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+  }
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  ~Layout() {
+    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
+  }
+
+  [[nodiscard]] const int* counts() const { return counts_.data(); }
+  [[nodiscard]] const int* displacements() const { return displacements_.data(); }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  static std::size_t unit_for(std::span<const Piece> pieces) {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+    const std::size_t end = extent(pieces);
+    if (end <= most) return 1;
+    std::size_t unit = 0;
+    for (const Piece& piece : pieces) unit = std::gcd(unit, std::gcd(piece.offset, piece.bytes));
+    if (end / unit > most || unit > most) {
+      throw Error("MPI_Alltoallv: pieces that reach " + std::to_string(end) + " bytes but share no unit larger than " +
+                  std::to_string(unit) + " bytes do not fit its int displacements");
+    }
+    return unit;
+  }
+
+  std::vector<int> counts_;
+  std::vector<int> displacements_;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+}  // namespace
+
+void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
+  const InCall call(Call::send);
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    check_mpi(MPI_Send(at(data, offset), count, MPI_BYTE, to, tag, communicator.handle()), "MPI_Send");
+  });
+}
+
+void receive(const Communicator& communicator, void* data, std::size_t bytes, int from) {
+  const InCall call(Call::receive);
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    check_mpi(MPI_Recv(at(data, offset), count, MPI_BYTE, from, tag, communicator.handle(), MPI_STATUS_IGNORE),
+              "MPI_Recv");
+  });
+}
+
+void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type) {
+  const InCall call(Call::allreduce);
+  const std::size_t size = size_of(type);
+  in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
+    const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
+    check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), MPI_SUM, communicator.handle()),
+              "MPI_Allreduce");
+  });
+}
+
+void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
+               std::span<const Piece> receives) {
+  const Layout out(sends);
+  const Layout in(receives);
+  const InCall call(Call::alltoallv);
+  check_mpi(MPI_Alltoallv(input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
+                          in.type(), communicator.handle()),
+            "MPI_Alltoallv");
+}
+
+void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
+  const InCall call(Call::broadcast);
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    check_mpi(MPI_Bcast(at(data, offset), count, MPI_BYTE, root, communicator.handle()), "MPI_Bcast");
+  });
+}
+
+void barrier(const Communicator& communicator) {
+  const InCall call(Call::barrier);
+  communicator.barrier();
+}
+
+Messages::Messages(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives)
+    : communicator_(communicator), sends_(cut(sends)), receives_(cut(receives)) {
+  requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
+}
+
+void Messages::start() {
+  MPI_Request* request = requests_.data();
+  {
+    const InCall call(Call::irecv);
+    for (const Message& message : receives_) {
+      check_mpi(MPI_Irecv(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                          communicator_.handle(), request++),
+                "MPI_Irecv");
+    }
+  }
+  const InCall call(Call::isend);
+  for (const Message& message : sends_) {
+    check_mpi(MPI_Isend(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                        communicator_.handle(), request++),
+              "MPI_Isend");
+  }
+}
+
+void Messages::finish() {
+  const InCall call(Call::waitall);
+  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+}  // namespace commlens::transport::mpi_calls

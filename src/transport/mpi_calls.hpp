@@ -1,0 +1,46 @@
+// MPI's calls with 64-bit counts, on memory that MPI can read: shared by the transports `mpi` and `staged`.
+//
+// MPI-3 counts are ints, and Open MPI 5 has no MPI-4 large-count functions, so a long message travels as several of at
+// most `longest_message` bytes, cut alike on both sides. An empty message is one message.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "transport/communicator.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens::transport::mpi_calls {
+
+inline constexpr std::size_t longest_message = std::size_t{1} << 30;
+
+void send(const Communicator& communicator, const void* data, std::size_t bytes, int to);
+void receive(const Communicator& communicator, void* data, std::size_t bytes, int from);
+void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type);
+void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
+               std::span<const Piece> receives);
+void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
+void barrier(const Communicator& communicator);
+
+/// A set of non-blocking messages: all receives, then all sends are posted; finish() waits for all of them.
+class Messages {
+ public:
+  Messages(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives);
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  ~Messages() = default;
+
+  void start();
+  void finish();
+
+ private:
+  const Communicator& communicator_;
+  std::vector<Message> sends_;  ///< cut into pieces of at most longest_message
+  std::vector<Message> receives_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace commlens::transport::mpi_calls

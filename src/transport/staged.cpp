@@ -1,0 +1,180 @@
+// The transport `staged`: copied to pinned host memory, sent by MPI, copied back. What an application does whose MPI
+// does not take GPU memory, and the yardstick for one that does. In a build without a GPU the stage is ordinary host
+// memory.
+//
+// Every operation has finished when it returns, its last copy included: the stage is used again by the next one.
+#include <algorithm>
+
+#include "transport/activity.hpp"
+#include "transport/communicator.hpp"
+#include "transport/kinds.hpp"
+#include "transport/mpi_calls.hpp"
+
+namespace commlens::transport {
+
+namespace {
+
+/// The one place where this transport waits: for what came before and for the copies that it has just added.
+void wait_for_copies(device::Stream& stream) {
+  const InCall call(Call::stream_wait);
+  stream.wait();
+}
+
+/// Host memory that grows to the largest size asked for.
+class Stage {
+ public:
+  explicit Stage(device::Device& device) : device_(device) {}
+
+  std::byte* of(std::size_t bytes) {
+    if (bytes > buffer_.bytes() || buffer_.data() == nullptr) {
+      buffer_ = {};  // given back first: old and new need not fit together
+      buffer_ = device_.allocate(device_.staging_memory(), bytes);
+    }
+    return buffer_.as<std::byte>();
+  }
+
+ private:
+  device::Device& device_;
+  device::Buffer buffer_;
+};
+
+std::size_t total_bytes(const std::vector<Message>& messages) {
+  std::size_t bytes = 0;
+  for (const Message& message : messages) bytes += message.bytes;
+  return bytes;
+}
+
+/// The same messages, to and from consecutive places of a stage.
+std::vector<Message> on_stage(const std::vector<Message>& messages, std::byte* stage) {
+  std::vector<Message> staged;
+  for (const Message& message : messages) {
+    staged.push_back({message.peer, stage, message.bytes});
+    stage += message.bytes;
+  }
+  return staged;
+}
+
+class StagedExchange final : public Exchange {
+ public:
+  StagedExchange(device::Device& device, const Communicator& communicator, std::vector<Message> sends,
+                 std::vector<Message> receives)
+      : stage_(device.allocate(device.staging_memory(), total_bytes(sends) + total_bytes(receives))),
+        sends_(std::move(sends)),
+        receives_(std::move(receives)),
+        staged_sends_(on_stage(sends_, stage_.as<std::byte>())),
+        staged_receives_(on_stage(receives_, stage_.as<std::byte>() + total_bytes(sends_))),
+        messages_(communicator, staged_sends_, staged_receives_) {}
+
+  void start(device::Stream& stream) override {
+    for (std::size_t i = 0; i < sends_.size(); ++i) {
+      stream.copy(staged_sends_[i].data, sends_[i].data, sends_[i].bytes);
+    }
+    wait_for_copies(stream);
+    messages_.start();
+  }
+
+  void finish(device::Stream& stream) override {
+    messages_.finish();
+    for (std::size_t i = 0; i < receives_.size(); ++i) {
+      stream.copy(receives_[i].data, staged_receives_[i].data, receives_[i].bytes);
+    }
+    wait_for_copies(stream);
+  }
+
+ private:
+  device::Buffer stage_;
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
+  std::vector<Message> staged_sends_;
+  std::vector<Message> staged_receives_;
+  mpi_calls::Messages messages_;
+};
+
+class StagedTransport final : public Transport {
+ public:
+  StagedTransport(const Communicator& communicator, device::Device& device)
+      : communicator_(communicator.handle()), device_(device), outgoing_(device), incoming_(device) {}
+
+  void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    std::byte* stage = outgoing_.of(bytes);
+    stream.copy(stage, data, bytes);
+    wait_for_copies(stream);
+    mpi_calls::send(communicator_, stage, bytes, to);
+  }
+
+  void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
+    std::byte* stage = incoming_.of(bytes);
+    mpi_calls::receive(communicator_, stage, bytes, from);
+    stream.copy(data, stage, bytes);
+    wait_for_copies(stream);
+  }
+
+  std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+    return std::make_unique<StagedExchange>(device_, communicator_, std::move(sends), std::move(receives));
+  }
+
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+    const std::size_t bytes = count * size_of(type);
+    std::byte* stage = outgoing_.of(bytes);
+    stream.copy(stage, input, bytes);
+    wait_for_copies(stream);
+    mpi_calls::allreduce(communicator_, stage, stage, count, type);
+    stream.copy(output, stage, bytes);
+    wait_for_copies(stream);
+  }
+
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    // Piece by piece: what lies between the pieces is not ours to read or to write.
+    std::byte* out = outgoing_.of(end_of(sends));
+    std::byte* in = incoming_.of(end_of(receives));
+    for (const Piece& piece : sends) {
+      stream.copy(out + piece.offset, static_cast<const std::byte*>(input) + piece.offset, piece.bytes);
+    }
+    wait_for_copies(stream);
+    mpi_calls::alltoallv(communicator_, out, sends, in, receives);
+    for (const Piece& piece : receives) {
+      stream.copy(static_cast<std::byte*>(output) + piece.offset, in + piece.offset, piece.bytes);
+    }
+    wait_for_copies(stream);
+  }
+
+  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
+    std::byte* stage = outgoing_.of(bytes);
+    if (communicator_.rank() == root) stream.copy(stage, data, bytes);
+    wait_for_copies(stream);
+    mpi_calls::broadcast(communicator_, stage, bytes, root);
+    if (communicator_.rank() != root) stream.copy(data, stage, bytes);
+    wait_for_copies(stream);
+  }
+
+  void barrier(device::Stream& stream) override {
+    wait_for_copies(stream);
+    mpi_calls::barrier(communicator_);
+  }
+
+ private:
+  static std::size_t end_of(std::span<const Piece> pieces) {
+    std::size_t end = 0;
+    for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
+    return end;
+  }
+
+  Communicator communicator_;
+  device::Device& device_;
+  Stage outgoing_;
+  Stage incoming_;
+};
+
+const Registration registration(2, {.name = "staged",
+                                    .description = "copied to pinned host memory, sent by MPI, copied back",
+                                    .unfit = [](const Surroundings&) { return std::string(); },
+                                    .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
+                                      return std::make_unique<StagedTransport>(surroundings.communicator,
+                                                                               surroundings.device);
+                                    },
+                                    .staging = [](std::size_t bytes) { return bytes; }});
+
+}  // namespace
+
+}  // namespace commlens::transport

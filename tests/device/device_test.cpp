@@ -1,0 +1,181 @@
+// Buffers, streams, events, copies, launch and find_first, on every memory that the machine has.
+#include "device/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "device/error.hpp"
+#include "device/launch.hpp"
+
+namespace commlens::device {
+namespace {
+
+std::unique_ptr<Device> open_any() { return gpu_count() > 0 ? open_gpu(0) : open_host(); }
+
+// Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
+void write_index(Stream& stream, int* data, std::size_t n) {
+  launch(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+}
+
+std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
+  return find_first(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
+}
+
+class EveryMemory : public testing::TestWithParam<Memory> {
+ protected:
+  void SetUp() override {
+    device = open_any();
+    if (!device->has(GetParam())) GTEST_SKIP() << "no " << name(GetParam()) << " memory on this machine";
+    stream = device->stream(GetParam());
+  }
+
+  std::vector<int> read(const Buffer& buffer) {
+    std::vector<int> values(buffer.bytes() / sizeof(int));
+    stream->copy(values.data(), buffer.data(), buffer.bytes());
+    stream->wait();
+    return values;
+  }
+
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+};
+
+TEST_P(EveryMemory, LaunchReachesEveryIndexOnce) {
+  for (const std::size_t n :
+       {std::size_t{0}, std::size_t{1}, std::size_t{255}, std::size_t{257}, std::size_t{1'000'003}}) {
+    const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+    write_index(*stream, buffer.as<int>(), n);
+    std::vector<int> expected(n);
+    std::iota(expected.begin(), expected.end(), 1);
+    EXPECT_EQ(read(buffer), expected) << n;
+  }
+}
+
+TEST_P(EveryMemory, FindFirstGivesTheSmallestIndexOrTheCount) {
+  constexpr std::size_t n = 100'003;
+  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+  write_index(*stream, buffer.as<int>(), n);
+  EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), n);
+  EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 2), 0U);
+  const int wrong = -5;
+  for (const std::size_t at : {n - 1, std::size_t{70'001}, std::size_t{333}}) {
+    stream->copy(buffer.as<int>() + at, &wrong, sizeof wrong);
+    EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), at);
+  }
+  EXPECT_EQ(first_different(*stream, buffer.as<int>(), 0, 1), 0U);
+}
+
+TEST_P(EveryMemory, FillAndCopyKeepTheOrderOfTheQueue) {
+  const auto first = device->allocate(GetParam(), 12);
+  const auto second = device->allocate(GetParam(), 12);
+  stream->fill(first.data(), 1, 12);
+  stream->copy(second.data(), first.data(), 12);
+  stream->fill(first.data(), 2, 12);
+  EXPECT_EQ(read(second), std::vector<int>(3, 0x01010101));
+  EXPECT_EQ(read(first), std::vector<int>(3, 0x02020202));
+}
+
+TEST_P(EveryMemory, EnqueuedFunctionsRunInOrderAndOnlyAfterAWait) {
+  std::vector<int> order;
+  stream->enqueue([&] { order.push_back(1); });
+  stream->enqueue([&] { order.push_back(2); });
+  stream->wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST_P(EveryMemory, AStreamWaitsForAnEventOfAnother) {
+  const auto buffer = device->allocate(GetParam(), 1000 * sizeof(int));
+  const auto other = device->stream(GetParam());
+  const auto written = device->event(GetParam());
+  write_index(*other, buffer.as<int>(), 1000);
+  other->record(*written);
+  stream->wait_for(*written);
+  EXPECT_EQ(read(buffer).at(999), 1000);
+}
+
+TEST_P(EveryMemory, EventsMeasureTime) {
+  const auto start = device->event(GetParam());
+  const auto end = device->event(GetParam());
+  EXPECT_NO_THROW(start->wait()) << "an event never recorded counts as past";
+  const auto buffer = device->allocate(GetParam(), std::size_t{1} << 24);
+  stream->record(*start);
+  stream->fill(buffer.data(), 3, buffer.bytes());
+  stream->record(*end);
+  const double seconds = end->seconds_since(*start);
+  EXPECT_GT(seconds, 0);
+  EXPECT_LT(seconds, 10);
+}
+
+TEST_P(EveryMemory, ASizeBeyondTheMachineIsAnErrorThatNamesTheCall) {
+  try {
+    (void)device->allocate(GetParam(), std::size_t{1} << 60);
+    FAIL() << "allocated 2^60 bytes";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("lloc"), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, EveryMemory,
+                         testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed),
+                         [](const auto& place) { return std::string(name(place.param)); });
+
+TEST(HostStream, IsLazySoThatAMissingWaitShows) {
+  const auto device = open_host();
+  const auto stream = device->stream(Memory::host);
+  int value = 0;
+  stream->enqueue([&] { value = 1; });
+  EXPECT_EQ(value, 0);
+  stream->wait();
+  EXPECT_EQ(value, 1);
+}
+
+TEST(HostStream, RunsWhatIsLeftWhenItEnds) {
+  int value = 0;
+  open_host()->stream(Memory::host)->enqueue([&] { value = 1; });
+  EXPECT_EQ(value, 1);
+}
+
+TEST(HostStream, AnEventRunsNoMoreThanWhatCameBeforeIt) {
+  const auto device = open_host();
+  const auto stream = device->stream(Memory::host);
+  const auto event = device->event(Memory::host);
+  int value = 0;
+  stream->enqueue([&] { value = 1; });
+  stream->record(*event);
+  stream->enqueue([&] { value = 2; });
+  event->wait();
+  EXPECT_EQ(value, 1);
+}
+
+TEST(Host, HasNoGpuMemory) {
+  const auto device = open_host();
+  EXPECT_TRUE(device->has(Memory::host));
+  EXPECT_FALSE(device->has(Memory::device));
+  EXPECT_THROW((void)device->allocate(Memory::device, 1), Error);
+  EXPECT_GT(device->available(Memory::host), std::size_t{1} << 20);
+}
+
+TEST(Names, OfMemoriesGoBothWays) {
+  for (const Memory memory : {Memory::host, Memory::pinned, Memory::device, Memory::managed}) {
+    EXPECT_EQ(memory_from(name(memory)), memory);
+  }
+  EXPECT_FALSE(memory_from("gpu"));
+}
+
+TEST(Gpu, IsKnownByAUniqueNameAndAnAddress) {
+  if (gpu_count() == 0) GTEST_SKIP() << "no GPU";
+  const auto all = gpus();
+  ASSERT_EQ(static_cast<int>(all.size()), gpu_count());
+  for (const auto& gpu : all) {
+    EXPECT_FALSE(gpu.uuid.empty());
+    EXPECT_EQ(gpu.pci.size(), std::string("0000:1b:00.0").size()) << gpu.pci;
+    EXPECT_GT(gpu.memory_bytes, std::uint64_t{1} << 30);
+  }
+}
+
+}  // namespace
+}  // namespace commlens::device

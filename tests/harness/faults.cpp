@@ -1,0 +1,95 @@
+// Benchmarks that go wrong on purpose, in the real harness: what a user sees then is what the tests look at.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include "device/error.hpp"
+#include "harness/benchmark.hpp"
+
+namespace commlens {
+namespace {
+
+struct FaultOptions {
+  Sweep bytes{4, 64};
+  std::size_t at = 16;      ///< the size at which it goes wrong
+  std::size_t on_rank = 1;  ///< the rank on which it does
+
+  void describe(OptionSet& options) {
+    options.add("bytes", bytes, "sizes");
+    options.add("at", at, "the size at which it goes wrong");
+    options.add("on-rank", on_rank, "the rank on which it does, from 1");
+  }
+  void settle(int /*ranks*/) const {}
+  [[nodiscard]] static Footprint footprint(int /*rank*/, int /*ranks*/) { return {.buffers = 64, .operation = 64}; }
+  [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
+};
+
+/// Barriers, until the size and the rank come at which `fault` strikes.
+void run_until(Run& run, const FaultOptions& options, const std::function<void()>& fault) {
+  const bool due = options.bytes == options.at && run.rank() == static_cast<int>(options.on_rank) % run.ranks();
+  run.measure({.operation = "barrier",
+               .operate =
+                   [&] {
+                     if (due) fault();
+                     run.transport().barrier(run.stream());
+                   },
+               .verify = [](std::size_t, std::size_t) { return Verdict{.elements = 1, .error = ""}; },
+               .repetition = run.repetition({.repeat = 3, .batches = 2}),
+               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+}
+
+void stall(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { std::this_thread::sleep_for(std::chrono::hours(1)); });
+}
+
+void stop(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { raise(SIGSTOP); });
+}
+
+void die(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { raise(SIGKILL); });
+}
+
+void crash(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { raise(SIGSEGV); });
+}
+
+void leave(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { _exit(0); });
+}
+
+void fail(Run& run, const FaultOptions& options) {
+  run_until(run, options, [] { throw Error("MPI_Imaginary: no such thing"); });
+}
+
+void spill(Run& run, const FaultOptions& options) {
+  (void)run.buffer(options.at * 1000);  // more than the footprint says
+}
+
+/// A result that is wrong on one rank.
+void err(Run& run, const FaultOptions& options) {
+  const bool due = options.bytes == options.at && run.rank() == static_cast<int>(options.on_rank) % run.ranks();
+  run.measure({.operation = "nothing",
+               .operate = [&] { run.transport().barrier(run.stream()); },
+               .verify =
+                   [&](std::size_t, std::size_t) {
+                     return Verdict{.elements = 1, .error = due ? "byte 3 of 16 is 7, must be 8" : ""};
+                   },
+               .repetition = run.repetition({.repeat = 3, .batches = 2}),
+               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+}
+
+BENCHMARK("stall", "a rank sleeps for an hour", stall, FaultOptions);
+BENCHMARK("stop", "a rank is stopped", stop, FaultOptions);
+BENCHMARK("die", "a rank is killed", die, FaultOptions);
+BENCHMARK("crash", "a rank crashes", crash, FaultOptions);
+BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions);
+BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions);
+BENCHMARK("spill", "more memory than was declared", spill, FaultOptions);
+BENCHMARK("err", "a wrong result on one rank", err, FaultOptions);
+
+}  // namespace
+}  // namespace commlens

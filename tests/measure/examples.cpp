@@ -1,0 +1,157 @@
+#include "measure/examples.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace commlens::measure::examples {
+namespace {
+
+Gpu gpu(int ordinal, const std::string& pci) {
+  return {.ordinal = ordinal,
+          .name = "NVIDIA H200",
+          .uuid = "GPU-0000000" + std::to_string(ordinal),
+          .pci = pci,
+          .numa_node = 0,
+          .memory_bytes = 150'000'000'000};
+}
+
+Record measured(const std::string& benchmark, const std::string& transport, const std::string& memory, double seconds) {
+  Record record;
+  record.time = "2025-11-21T20:00:00Z";
+  record.benchmark = benchmark;
+  record.repetition = {.timing = Timing::each, .repeat = 10, .warmup = 2, .batches = 1};
+  record.transport = transport;
+  record.memory = memory;
+  record.samples_s = samples_around(seconds);
+  record.setup_s = 0.25;
+  record.validation = {.status = ValidationStatus::passed, .checks = 2, .elements = 64, .message = ""};
+  return record;
+}
+
+Figure rate_figure(const std::string& name, double amount) {
+  return {name, Better::higher, [amount](double seconds) { return amount / seconds; }};
+}
+
+Figure time_figure(const std::string& name, double scale) {
+  return {name, Better::lower, [scale](double seconds) { return seconds * scale; }};
+}
+
+Record latency_with_odd_numbers(double sample, double setup) {
+  Record record = latency(8, "mpi", "host", 1e-6);
+  record.samples_s[3] = sample;
+  record.setup_s = setup;
+  return record;
+}
+
+}  // namespace
+
+RunInformation run_with_gpus() {
+  RunInformation run = run_without_gpus();
+  run.backend = "cuda";
+  run.placement[0].gpu = gpu(0, "0000:19:00.0");
+  run.placement[1].gpu = gpu(1, "0000:3b:00.0");
+  run.warnings = {"UCX_MEMTYPE_CACHE is not n"};
+  run.versions["nccl"] = "2.28.3";
+  return run;
+}
+
+RunInformation run_without_gpus() {
+  return {.run = "2025-11-21T20:00:00Z-node01-4242",
+          .backend = "host",
+          .ranks = 2,
+          .nodes = 1,
+          .placement = {{.rank = 0, .host = "node01", .cores = "0-15", .numa_nodes = "0", .gpu = {}},
+                        {.rank = 1, .host = "node01", .cores = "16-31", .numa_nodes = "1", .gpu = {}}},
+          .warnings = {},
+          .versions = {{"commlens", "0.1.0"}, {"mpi", "Open MPI 5.0.7"}, {"compiler", "GCC 12.2.0"}},
+          .environment = {{"UCX_TLS", "all"}},
+          .command = {"commlens-bench", "latency", "--bytes", "8:1M"}};
+}
+
+std::vector<double> samples_around(double median_s) {
+  std::vector<double> samples;
+  for (const double factor : {1.00, 0.98, 1.02, 0.99, 1.01, 1.00, 0.97, 1.03, 0.96, 1.04}) {
+    samples.push_back(median_s * factor);
+  }
+  return samples;
+}
+
+Record latency(std::int64_t bytes, const std::string& transport, const std::string& memory, double seconds) {
+  Record record = measured("latency", transport, memory, seconds);
+  record.parameters = {{"bytes", bytes}};
+  record.operation = "round trip";
+  record.figures = {time_figure("latency_us", 1e6 / 2)};
+  return record;
+}
+
+Record bandwidth(const std::string& benchmark, std::int64_t bytes, const std::string& transport, double seconds) {
+  Record record = measured(benchmark, transport, "device", seconds);
+  record.parameters = {{"bytes", bytes}, {"window", std::int64_t{64}}};
+  record.operation = "window of 64 messages";
+  const double directions = benchmark == "bandwidth" ? 1 : 2;
+  record.figures = {rate_figure("bandwidth_GBps", 64e-9 * directions * static_cast<double>(bytes))};
+  return record;
+}
+
+Record message_rate(std::int64_t bytes, std::int64_t pairs, double seconds) {
+  Record record = measured("message-rate", "mpi", "host", seconds);
+  record.parameters = {{"bytes", bytes}, {"window", std::int64_t{64}}, {"pairs", pairs}};
+  record.operation = "window of 64 messages";
+  const double messages = 64.0 * static_cast<double>(pairs);
+  record.figures = {rate_figure("message_rate_per_s", messages),
+                    rate_figure("bandwidth_GBps", 1e-9 * messages * static_cast<double>(bytes))};
+  return record;
+}
+
+Record allreduce(std::int64_t bytes, const std::string& transport, const std::string& memory, double seconds) {
+  Record record = measured("allreduce", transport, memory, seconds);
+  record.parameters = {{"bytes", bytes}, {"count", bytes / 8}, {"dtype", "f64"}, {"in_place", true}};
+  record.repetition = {.timing = Timing::batch, .repeat = 50, .warmup = 5, .batches = 10};
+  record.operation = "allreduce";
+  const double gigabytes = 1e-9 * static_cast<double>(bytes);
+  record.figures = {time_figure("time_us", 1e6), time_figure("batch_s", 50),
+                    rate_figure("algorithm_bandwidth_GBps", gigabytes), rate_figure("bus_bandwidth_GBps", gigabytes)};
+  return record;
+}
+
+Record skipped(Record record, const std::string& reason) {
+  record.status = Status::skipped;
+  record.reason = reason;
+  record.samples_s.clear();
+  record.setup_s = 0;
+  record.validation = {};
+  return record;
+}
+
+Record wrong(Record record, const std::string& reason) {
+  record.status = Status::failed;
+  record.reason = reason;
+  record.validation.status = ValidationStatus::failed;
+  record.validation.message = reason;
+  return record;
+}
+
+Ceiling ceiling(const std::string& name, double seconds) {
+  return {.name = name, .method = "the best of ten " + name + " operations", .seconds = seconds, .copy_GBps = 395.5};
+}
+
+std::vector<Record> every_kind() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<Record> records;
+  records.push_back(latency(8, "mpi", "host", 29e-6));
+  records.push_back(latency(8, "mpi", "device:host", 29e-6));
+  records.back().samples_s.resize(3);  // too few for an interval
+  records.push_back(allreduce(80'000'000, "ccl", "device", 280e-6));
+  records.back().ceilings = {ceiling("peer copy", 202e-6), ceiling("memory copy", 33e-6), ceiling("no copy", 0)};
+  records.back().parameters.emplace_back("tolerance", 1e-3);
+  records.back().parameters.emplace_back("limit", infinity);
+  records.push_back(skipped(allreduce(80'000'000, "ccl", "host", 1), "ccl needs a GPU"));
+  records.push_back(wrong(allreduce(8, "mpi", "managed", 1e-3), "rank 1, element 3: expected 7, found 6"));
+  records.push_back(latency_with_odd_numbers(infinity, 0));
+  records.push_back(latency_with_odd_numbers(-1e-6, 0));
+  records.push_back(latency_with_odd_numbers(1e-6, std::numeric_limits<double>::quiet_NaN()));
+  records.push_back(bandwidth("bandwidth", 8, "mpi", 0));  // a clock too coarse for what it timed
+  return records;
+}
+
+}  // namespace commlens::measure::examples

@@ -1,0 +1,34 @@
+// Records of every kind, for the tests of records and reporters and for the program record_examples.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measure/record.hpp"
+
+namespace commlens::measure::examples {
+
+/// Two ranks with a GPU each on one node, or without GPUs on backend `host`.
+RunInformation run_with_gpus();
+RunInformation run_without_gpus();
+
+/// Samples of `median_s` times 0.98, 0.99, ... : ten of them, symmetric, so that their mean is their median.
+std::vector<double> samples_around(double median_s);
+
+/// An `ok` record with ten samples around `seconds` for one operation.
+Record latency(std::int64_t bytes, const std::string& transport, const std::string& memory, double seconds);
+Record bandwidth(const std::string& benchmark, std::int64_t bytes, const std::string& transport, double seconds);
+Record message_rate(std::int64_t bytes, std::int64_t pairs, double seconds);
+Record allreduce(std::int64_t bytes, const std::string& transport, const std::string& memory, double seconds);
+
+Record skipped(Record record, const std::string& reason);
+Record wrong(Record record, const std::string& reason);  ///< failed in validation, with its samples
+
+Ceiling ceiling(const std::string& name, double seconds);
+
+/// One of each: ok, failed, skipped; few samples; several ceilings; every type of parameter; numbers that JSON cannot
+/// hold.
+std::vector<Record> every_kind();
+
+}  // namespace commlens::measure::examples

@@ -1,0 +1,54 @@
+#include "measure/reporters/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "measure/examples.hpp"
+
+namespace commlens::measure {
+namespace {
+
+TEST(HumanBytes, IsExactWhereAUnitDivides) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1), "1 B");
+  EXPECT_EQ(human_bytes(999), "999 B");
+  EXPECT_EQ(human_bytes(1000), "1 kB");
+  EXPECT_EQ(human_bytes(1024), "1 KiB");
+  EXPECT_EQ(human_bytes(8192), "8 KiB");
+  EXPECT_EQ(human_bytes(3 << 20), "3 MiB");
+  EXPECT_EQ(human_bytes(80'000'000), "80 MB");
+  EXPECT_EQ(human_bytes(1LL << 30), "1 GiB");
+  EXPECT_EQ(human_bytes(1024LL << 40), "1024 TiB");
+}
+
+TEST(HumanBytes, IsRoundedWhereNoUnitDivides) {
+  EXPECT_EQ(human_bytes(1025), "1.00 KiB");
+  EXPECT_EQ(human_bytes(80'000'008), "76.3 MiB");
+  EXPECT_EQ(human_bytes(123'456'789), "118 MiB");
+  EXPECT_EQ(human_bytes(std::numeric_limits<std::int64_t>::max()), "8388608 TiB");
+}
+
+TEST(OnOneLine, JoinsLines) {
+  EXPECT_EQ(on_one_line("a\nb\r\nc\n"), "a; b; c");
+  EXPECT_EQ(on_one_line("\n"), "");
+  EXPECT_EQ(on_one_line(""), "");
+}
+
+TEST(MemorySides, AreTheSameUnlessBothAreNamed) {
+  EXPECT_EQ(memory_sides("device"), std::pair(std::string("device"), std::string("device")));
+  EXPECT_EQ(memory_sides("device:host"), std::pair(std::string("device"), std::string("host")));
+}
+
+TEST(SettingsOf, LeavesOutTheSize) {
+  EXPECT_EQ(settings_of(examples::allreduce(8, "mpi", "host", 1)), "dtype=f64, in_place=true");
+  EXPECT_EQ(settings_of(examples::latency(8, "mpi", "host", 1)), "");
+}
+
+TEST(Complaint, SaysThatThereIsNoReason) {
+  EXPECT_EQ(complaint({Status::failed, "", false}), "failed: no reason given");
+  EXPECT_EQ(complaint({Status::skipped, "no\nGPU", false}), "skipped: no; GPU");
+}
+
+}  // namespace
+}  // namespace commlens::measure

@@ -1,0 +1,80 @@
+import pytest
+
+from commlens.noise import Death, ErrorFilter, Filter, OutputFilter, death
+from conftest import captured
+
+
+def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
+    """Feeds the text in chunks, as a pipe might."""
+    written = bytearray()
+    noise = kind(written.extend)
+    data = text.encode()
+    for start in range(0, len(data), chunk):
+        noise.feed(data[start : start + chunk])
+    noise.finish()
+    assert written.decode().split() == "\n".join(noise.lines).split()
+    return noise
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "expected"),
+    [
+        ("open-mpi-4-segv", 139, Death(1, 11)),
+        ("open-mpi-4-kill", 137, Death(1, 9)),
+        ("open-mpi-4-mpiabort", 1, None),
+        ("open-mpi-4-exit", 3, None),
+        ("open-mpi-5-segv", 139, Death(1, 11)),
+        ("open-mpi-5-kill", 137, Death(1, 9)),
+        ("open-mpi-5-mpiabort", 1, None),
+        ("open-mpi-5-exit", 3, None),
+    ],
+)
+def test_open_mpis_pages_become_a_fact(name: str, status: int, expected: Death | None) -> None:
+    noise = filtered(ErrorFilter, captured(name))
+    assert death("\n".join(noise.held), status) == expected
+    left = [line for line in noise.lines if not line.startswith("[")]  # backtraces and warnings of the library stay
+    assert left == []
+
+
+@pytest.mark.parametrize(("name", "number"), [("mpich-segv", 11), ("mpich-kill", 9)])
+def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
+    noise = filtered(OutputFilter, captured(name))
+    assert death("\n".join(noise.held), number) == Death(None, number)
+    assert [line for line in noise.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+def test_an_unknown_message_passes() -> None:
+    text = captured("open-mpi-4-slots")
+    noise = filtered(ErrorFilter, text)
+    assert noise.held == []
+    assert noise.lines == [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_table_of_the_program_passes() -> None:
+    text = "a title\n" + "=" * 70 + "\nsize  time\n" + "-" * 70 + "\n1  2\n" + "=" * 70
+    assert filtered(OutputFilter, text).lines == text.splitlines()
+
+
+def test_an_unfinished_block_passes() -> None:
+    text = "-" * 74 + "\nsomething new"
+    assert filtered(ErrorFilter, text).lines == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("srun: error: node7: task 3: Segmentation fault (core dumped)", Death(3, 11)),
+        ("srun: error: node7: tasks 2-3: Killed", Death(2, 9)),
+        ("ERROR:  One or more process (first noticed rank 1) terminated with signal 11 (core dumped)", Death(1, 11)),
+        ("flux-job: task(s) Segmentation fault", Death(None, 11)),
+    ],
+)
+def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
+    assert filtered(ErrorFilter, said).held == [said]
+    assert death(said, 1) == expected
+
+
+def test_a_status_in_the_shells_manner_is_a_death() -> None:
+    assert death("", 139) == Death(None, 11)
+    assert death("", 255) is None
+    assert str(Death(1, 9)) == "rank 1 died (signal 9, Killed)"

@@ -1,0 +1,49 @@
+import pytest
+
+from commlens.text import figure_label, figure_unit, format_bytes, format_number, library_name
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1, "1 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (4 << 20, "4 MiB"), (80_000_000, "76.3 MiB")],
+)
+def test_sizes_are_in_binary_units(size: int, text: str) -> None:
+    assert format_bytes(size) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.012344, "0.01234"),
+        (12.3456, "12.35"),
+        (999.96, "1000"),
+        (1234567, "1,234,567"),
+        (1.5e-7, "1.5e-07"),
+    ],
+)
+def test_numbers_have_four_digits(value: float, text: str) -> None:
+    assert format_number(value) == text
+
+
+def test_the_unit_is_the_end_of_a_figures_name() -> None:
+    assert figure_label("bus_bandwidth_GBps") == "bus bandwidth (GB/s)"
+    assert figure_label("latency_us") == "latency (µs)"
+    assert figure_label("message_rate_per_s") == "message rate per second"
+    assert figure_label("imbalance") == "imbalance"
+    assert figure_unit("batch_time_s") == "s"
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("Open MPI v5.0.7, package: Open MPI root@node Distribution, ident: 5.0.7", "Open MPI 5.0.7"),
+        ("MPICH Version:      5.0.2\nMPICH Release date: today", "MPICH 5.0.2"),
+        ("MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)", "Cray MPICH 8.1.28.15"),
+        ("Intel(R) MPI Library 2021.10 for Linux* OS", "Intel MPI 2021.10"),
+        ("Some MPI, of some day", "Some MPI"),
+        ("", "an unknown MPI"),
+    ],
+)
+def test_a_library_is_known_by_its_name_and_number(version: str, name: str) -> None:
+    assert library_name(version) == name

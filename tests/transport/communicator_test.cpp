@@ -1,0 +1,51 @@
+#include "transport/communicator.hpp"
+
+#include <gtest/gtest.h>
+
+namespace commlens::transport {
+namespace {
+
+TEST(Communicator, CollectivesOfTheHarness) {
+  const Communicator world(MPI_COMM_WORLD);
+  EXPECT_DOUBLE_EQ(world.maximum(static_cast<double>(world.rank())), world.size() - 1.0);
+  EXPECT_EQ(world.sum(world.rank()), static_cast<std::int64_t>(world.size()) * (world.size() - 1) / 2);
+  std::vector<double> values{static_cast<double>(world.rank()), -static_cast<double>(world.rank())};
+  world.maximum(values);
+  EXPECT_EQ(values, (std::vector<double>{world.size() - 1.0, 0.0}));
+  EXPECT_EQ(world.broadcast(std::string(static_cast<std::size_t>(world.rank() + 3), 'x'), world.size() - 1).size(),
+            static_cast<std::size_t>(world.size() + 2));
+}
+
+TEST(Communicator, GathersTextsOfAnyLengthByRank) {
+  const Communicator world(MPI_COMM_WORLD);
+  const auto texts = world.gather(std::string(static_cast<std::size_t>(world.rank()), 'a'));
+  ASSERT_EQ(texts.size(), static_cast<std::size_t>(world.size()));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank].size(), rank);
+}
+
+TEST(Communicator, FirstIsTheLowestRankThatHasSomethingToSay) {
+  const Communicator world(MPI_COMM_WORLD);
+  EXPECT_EQ(world.first(""), "");
+  const bool last = world.rank() == world.size() - 1;
+  EXPECT_EQ(world.first(last ? "late" : ""), "late");
+  EXPECT_EQ(world.first("rank " + std::to_string(world.rank())), "rank 0");
+}
+
+TEST(Communicator, NodeHoldsTheRanksOfOneMachine) {
+  const Communicator world(MPI_COMM_WORLD);
+  EXPECT_EQ(world.node().size(), world.size());  // tests run on one machine
+}
+
+TEST(Communicator, ErrorsOfMpiNameTheCall) {
+  const Communicator world(MPI_COMM_WORLD);
+  int value = 0;
+  try {
+    check_mpi(MPI_Send(&value, 1, MPI_INT, world.size() + 7, 0, world.handle()), "MPI_Send");
+    FAIL() << "sent to a rank that does not exist";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("MPI_Send: ", 0), 0U) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace commlens::transport

@@ -24,7 +24,7 @@ elseif(COMMLENS_GPU STREQUAL "hip")
   if(NOT CMAKE_HIP_ARCHITECTURES)
     set(CMAKE_HIP_ARCHITECTURES gfx90a) # MI210, MI250X
   endif()
-  enable_language(HIP)
+  include(HipLanguage)
   set(CMAKE_HIP_STANDARD 20)
   set(CMAKE_HIP_STANDARD_REQUIRED ON)
   find_package(hip REQUIRED)

@@ -164,7 +164,7 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     _report(loaded.problems)
     left_out = len(loaded.records) - drawn
     if left_out:
-        say(f"left out {plural(left_out, 'record')} that failed or was skipped; `commlens show` has the reasons")
+        say(f"left out {plural(left_out, 'record')}, failed or skipped; `commlens show` has the reasons")
     click.echo(out)
     sys.exit(Status.FAILED if loaded.problems else Status.OK)
 

@@ -139,14 +139,19 @@ def find_native(environment: Mapping[str, str] = os.environ) -> Native:
         return Native(Path(named).resolve())
     packaged = [Path(folder) / "bin" / PROGRAM for folder in commlens.__path__]
     on_path = shutil.which(PROGRAM, path=environment.get("PATH"))
-    built = sorted(_SOURCE_TREE.glob(f"build/*/{PROGRAM}"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in [*packaged, *([Path(on_path)] if on_path else []), *built]:
+    for path in [*packaged, *([Path(on_path)] if on_path else []), *_built()]:
         if _is_program(path):
             return Native(path)
     raise CommlensError(
         f"the native program {PROGRAM} is missing: build it with `pip install .` or with "
         "`cmake --preset host && cmake --build --preset host`, or name it in COMMLENS_BENCH"
     )
+
+
+def _built() -> list[Path]:
+    """The programs in the build folders of the source tree, the newest first."""
+    found = [path for folder in ("build/*", "build/*/src") for path in _SOURCE_TREE.glob(f"{folder}/{PROGRAM}")]
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _is_program(path: Path) -> bool:

@@ -41,7 +41,9 @@ _QUIET_COLOUR = "#666666"
 _PANEL_INCHES = (5.4, 3.5)
 _BAR_INCHES = 0.34
 _HEAD_INCHES = 0.45
-_LEGEND_ROW_INCHES = 0.26
+_LEGEND_ROW_INCHES = 0.2
+_LEGEND_LINE_INCHES = 0.65  # the piece of line before a label, and the gap after it
+_LETTER_INCHES = 0.072
 _MARGIN_INCHES = 0.14
 _PIXELS_PER_INCH = 200
 
@@ -138,8 +140,8 @@ def draw(records: Sequence[Record]) -> Figure:
     ceilings = _CeilingStyles(panels)
     # The labels of bars stand at the bars.
     handles = [_handle(series) for series in _series([case for case in panels if case.is_sweep])] + ceilings.handles()
-    handles_a_row = max(1, int(2.6 * columns))
-    head, legend = _HEAD_INCHES, _LEGEND_ROW_INCHES * math.ceil(len(handles) / handles_a_row) + _MARGIN_INCHES
+    handles_a_row = _handles_a_row(handles, _PANEL_INCHES[0] * columns)
+    head, legend = _HEAD_INCHES, _LEGEND_ROW_INCHES * math.ceil(len(handles) / handles_a_row) + 1.5 * _MARGIN_INCHES
     width, height = _PANEL_INCHES[0] * columns, sum(heights) + head + legend
     margin = _MARGIN_INCHES / width
     layout = ConstrainedLayoutEngine(
@@ -158,6 +160,11 @@ def draw(records: Sequence[Record]) -> Figure:
     figure.text(margin, 1 - _MARGIN_INCHES / height, _machine(records), va="top", fontsize=12, fontweight="bold")
     figure.legend(handles=handles, loc="lower center", ncols=handles_a_row, handlelength=2.6, columnspacing=1.6)
     return figure
+
+
+def _handles_a_row(handles: Sequence[Line2D], width: float) -> int:
+    longest = max((len(str(handle.get_label())) for handle in handles), default=1)
+    return max(1, int((width - 2 * _MARGIN_INCHES) / (_LEGEND_LINE_INCHES + _LETTER_INCHES * longest)))
 
 
 def _height(case: Case) -> float:

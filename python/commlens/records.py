@@ -29,9 +29,9 @@ _TRANSPORT_ORDER = ("mpi", "staged", "ccl")
 # Settings that change how bytes travel; what launchers put into the environment of each job is not among them.
 _SETTINGS = re.compile(
     r"(UCX|NCCL|RCCL|FI|MPICH|MV2|PSM2?|HSA|CUDA|HIP)_"
-    r"|OMPI_MCA_(pml|btl|mtl|coll|osc|smsc|accelerator|opal_common_ucx|opal_cuda|mpi_)"
+    r"|OMPI_MCA_(pml|btl|mtl|coll|osc|smsc|accelerator|opal_common_ucx|opal_cuda)"
 )
-_PER_JOB = re.compile(r"(CUDA|HIP)_VISIBLE_DEVICES|UCX_TLS_PRIO")
+_PER_JOB = re.compile(r"(CUDA|HIP)_VISIBLE_DEVICES|PSM2_DEVICES")
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ def show(records: Sequence[Record], console: Console) -> None:
 
 
 def _machines(records: Sequence[Record]) -> list[RenderableType]:
-    """One block for all runs with the same placement, versions and warnings."""
+    """One block for all runs with the same placement, versions, warnings and settings."""
     blocks: dict[str, Record] = {}
     runs: dict[str, set[str]] = {}
     for record in records:
-        key = repr((record.placement, record.warnings, record.versions))
+        key = repr((record.placement, record.warnings, record.versions, record.settings))
         blocks.setdefault(key, record)
         runs.setdefault(key, set()).add(record.run)
     return [_machine(record, len(runs[key])) for key, record in blocks.items()]

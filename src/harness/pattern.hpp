@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "device/launch.hpp"
+#include "device/device.hpp"
+#include "device/gpu/api.hpp"
 
 namespace commlens::pattern {
 
@@ -28,31 +29,13 @@ COMMLENS_FUNCTION inline unsigned char byte_at(std::size_t index, std::uint64_t 
 }
 
 /// Queues: data[i] = byte_at(i, seed).
-inline void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
-  auto* target = static_cast<unsigned char*>(data);
-  device::launch(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
-}
+void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);
 
 /// Queues: every byte is made to differ from what write_bytes(seed) would write, so that what was there cannot pass for
 /// it.
-inline void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
-  auto* target = static_cast<unsigned char*>(data);
-  device::launch(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(i, seed)); });
-}
+void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);
 
 /// The first wrong byte in words, empty if there is none. Waits for the stream. `stream` reads the memory.
-inline std::string wrong_byte(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed) {
-  const auto* found = static_cast<const unsigned char*>(data);
-  const std::size_t first = device::find_first(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
-  if (first == bytes) return {};
-  unsigned char value = 0;
-  stream.copy(&value, found + first, 1);
-  stream.wait();
-  return "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " + std::to_string(value) +
-         ", must be " + std::to_string(byte_at(first, seed));
-}
+std::string wrong_byte(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed);
 
 }  // namespace commlens::pattern

@@ -78,7 +78,7 @@ TEST(OsuReporter, DividesAllBytesByAllSeconds) {
   Record record = bandwidth("bandwidth", 1'000'000, "mpi", 64e-3);
   record.samples_s = {32e-3, 32e-3, 128e-3};  // the mean of the bandwidths would be 1500 MB/s
   const std::string text = report("osu", examples::run_without_gpus(), {{record}});
-  EXPECT_TRUE(text.ends_with("\n1000000                1000.00\n")) << text;
+  EXPECT_TRUE(text.ends_with("\n1000000              1000.00\n")) << text;
 }
 
 TEST(OsuReporter, WritesMessageRates) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,20 +19,29 @@ namespace {
 
 using device::Memory;
 
-const Communicator& world() {
-  static const Communicator communicator(MPI_COMM_WORLD);
-  return communicator;
-}
+/// What all tests use, from after MPI_Init to before MPI_Finalize.
+class Everybody : public testing::Environment {
+ public:
+  void SetUp() override {
+    communicator.emplace(MPI_COMM_WORLD);
+    const int gpus = device::gpu_count();
+    device = gpus > 0 ? device::open_gpu(communicator->rank() % gpus) : device::open_host();
+    device->make_current();
+  }
+  void TearDown() override {
+    device.reset();
+    communicator.reset();
+  }
 
-device::Device& this_device() {
-  static const auto device = [] {
-    auto opened =
-        device::gpu_count() > 0 ? device::open_gpu(world().rank() % device::gpu_count()) : device::open_host();
-    opened->make_current();
-    return opened;
-  }();
-  return *device;
-}
+  std::optional<Communicator> communicator;
+  std::unique_ptr<device::Device> device;
+};
+
+auto* const everybody = new Everybody;  // GoogleTest owns it
+const auto* const registered = testing::AddGlobalTestEnvironment(everybody);
+
+const Communicator& world() { return *everybody->communicator; }
+device::Device& this_device() { return *everybody->device; }
 
 /// data[i] = first + i, after a pause that a transport without a wait does not survive: on a GPU the kernel is slow on
 /// purpose; on the host the stream is lazy anyway.

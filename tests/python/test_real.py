@@ -1,0 +1,134 @@
+"""The command with the native program and the launcher of the machine at hand; skipped where they are missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from commlens import suite
+from commlens.errors import CommlensError
+from commlens.launch import Outcome
+from commlens.native import Native, find_native
+from commlens.probe import gather
+from commlens.records import Record, load
+from conftest import FAKES, Commlens, command_line
+
+_ENVIRONMENT = dict(os.environ)  # before the fake world begins
+_BRIEFLY = ("--memory", "host", "--repeat", "2", "--warmup", "1")
+
+
+@pytest.fixture(autouse=True)
+def real_world(fake_world: None, monkeypatch: pytest.MonkeyPatch) -> Native:
+    for name in ("COMMLENS_BENCH", "PATH"):
+        monkeypatch.delenv(name)
+    for name, value in _ENVIRONMENT.items():
+        if name != "PYTEST_CURRENT_TEST":
+            monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", str(Path(FAKES).parents[2] / "python"))
+    try:
+        native = find_native()
+    except CommlensError as error:
+        pytest.skip(str(error))
+    if not any(shutil.which(name) for name in ("mpirun", "mpiexec", "srun")):
+        pytest.skip("there is no launcher")
+    return native
+
+
+def written(folder: str = "results") -> list[Record]:
+    loaded = load(sorted(Path(folder).rglob("*.jsonl")))
+    assert loaded.problems == []  # every line passes the schema
+    return loaded.records
+
+
+def test_a_suite_of_every_benchmark_runs(commlens: Commlens) -> None:
+    names = {"allreduce", "latency", "bandwidth", "bidirectional-bandwidth", "message-rate"}
+    entries = [f"- {{benchmark: {name}, options: {{bytes: '8:512:x8'}}}}\n" for name in sorted(names)]
+    Path("small.yaml").write_text("".join(["runs:\n", *entries]))
+    run = commlens("run", "small.yaml", *_BRIEFLY)
+    assert run.returncode == 0, run.stderr
+    records = written()
+    assert {record.benchmark for record in records} == names
+    assert {record.status for record in records if record.transport in ("mpi", "staged")} == {"ok"}
+    (folder,) = Path("results").iterdir()
+    assert {path.stem for path in folder.glob("*.png")} == names | {"overview"}
+    shown = commlens("show", folder)
+    assert shown.returncode == 0
+    assert all(name in shown.stdout for name in names)
+
+
+def test_the_shipped_suites_suit_the_native_program(real_world: Native) -> None:
+    for name in suite.shipped():
+        suite.check(suite.load(name), real_world)
+
+
+def test_a_native_mistake_is_one_line(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--bytes", "8:4", "--memory", "host")
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("commlens: ")
+    assert "8:4" in line
+
+
+def test_a_ping_pong_of_one_rank_is_refused(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--ranks", 1, *_BRIEFLY)
+    assert run.returncode == 2
+    assert "--ranks 2" in run.stderr
+
+
+def test_a_transport_that_was_asked_for_and_is_missing(commlens: Commlens, real_world: Native) -> None:
+    if real_world.about.backend != "host":
+        pytest.skip("this build may have NCCL or RCCL")
+    assert commlens("run", "latency", "--transport", "ccl", "--bytes", 8, *_BRIEFLY).returncode == 4
+    (record,) = written()
+    assert record.status == "skipped" and record.reason
+
+
+@pytest.mark.parametrize(
+    ("victim", "number", "status", "said"),
+    [
+        ("launcher", signal.SIGINT, 130, "interrupted by SIGINT; "),
+        ("rank", signal.SIGKILL, 1, "died (signal 9, Killed); "),
+    ],
+)
+def test_a_long_run_that_is_ended(victim: str, number: int, status: int, said: str, real_world: Native) -> None:
+    words = ["latency", "--bytes", "8", "--repeat", "100000000", "--memory", "host", "--transport", "mpi"]
+    process = subprocess.Popen(command_line("run", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 20
+    while len(ranks := ranks_in_this_folder(real_world)) < 2:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(1)
+    os.kill(process.pid if victim == "launcher" else ranks[1], number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == status
+    reasons = [line for line in error.splitlines() if said in line]
+    assert len(reasons) == 1 and reasons[0].endswith("no record was written")
+    assert ranks_in_this_folder(real_world) == []
+
+
+def ranks_in_this_folder(native: Native) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink() == Path.cwd() and (entry / "exe").readlink() == native.path.resolve():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def test_the_native_probe_speaks_as_it_is_understood(real_world: Native, commlens: Commlens) -> None:
+    """In host memory, as every machine has it."""
+    line = commlens("run", "latency", "--dry-run", "--ranks", 2, *_BRIEFLY).stdout.split(" latency ")[0].split()
+    job = subprocess.run([*line, "probe", "--memory", "host"], capture_output=True, text=True, timeout=60, check=True)
+    evidence = gather(job.stdout, job.stderr, Outcome(0), ranks=2, mpi="", environment={})
+    assert evidence.done == {0, 1}
+    assert evidence.open == () and evidence.wrong == ()
+    assert {"MPI_Init", "MPI_Send", "MPI_Recv"} <= {step.call for step in evidence.begun}
+    assert evidence.mpi

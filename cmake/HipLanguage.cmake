@@ -20,3 +20,8 @@ endif()
 # CMake tries the compiler in a project of its own, which has to find the packages below lib/<architecture> too.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CMAKE_LIBRARY_ARCHITECTURE)
 enable_language(HIP)
+
+if(COMMLENS_TESTS AND CMAKE_HIP_COMPILER_VERSION VERSION_LESS 16)
+  message(STATUS "commlens: no tests, because Clang ${CMAKE_HIP_COMPILER_VERSION} crashes on GoogleTest in HIP's C++20")
+  set(COMMLENS_TESTS OFF)
+endif()

@@ -14,10 +14,10 @@ import pytest
 from commlens import suite
 from commlens.errors import CommlensError
 from commlens.launch import Outcome
-from commlens.native import Native, find_native
+from commlens.native import PROGRAM, Native, find_native
 from commlens.probe import gather
 from commlens.records import Record, load
-from conftest import FAKES, Commlens, command_line
+from conftest import SOURCES, Commlens, command_line
 
 _ENVIRONMENT = dict(os.environ)  # before the fake world begins
 _BRIEFLY = ("--memory", "host", "--repeat", "2", "--warmup", "1")
@@ -30,7 +30,12 @@ def real_world(fake_world: None, monkeypatch: pytest.MonkeyPatch) -> Native:
     for name, value in _ENVIRONMENT.items():
         if name != "PYTEST_CURRENT_TEST":
             monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTHONPATH", str(Path(FAKES).parents[2] / "python"))
+    monkeypatch.setenv("PYTHONPATH", str(SOURCES))
+    # Of several builds in the tree the host's: a newer one of another backend may want what is not here.
+    host_builds = [SOURCES.parent / "build" / "host" / folder / PROGRAM for folder in ("", "src")]
+    for path in host_builds:
+        if path.exists() and "COMMLENS_BENCH" not in _ENVIRONMENT:
+            monkeypatch.setenv("COMMLENS_BENCH", str(path))
     try:
         native = find_native()
     except CommlensError as error:

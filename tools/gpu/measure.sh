@@ -30,15 +30,17 @@ few=(--repeat 100 --batches 10)
 for way in ucx smcuda; do
   declare -n options=$way
   run "allreduce-$way" -n 2 "${options[@]}" -- allreduce --batches 6
-  run "allreduce-$way" -n 2 "${options[@]}" -- allreduce --batches 6 --repeat 20 --bytes 8,8K,1M,1G
+  run "allreduce-$way" -n 2 "${options[@]}" -- allreduce --batches 6 --repeat 20 --bytes 8:8M:x8
   for memories in "device device" "device host" "host host"; do
     read -r from to <<<"$memories"
     repeats=("${few[@]}")
     [ "$memories" = "host host" ] && repeats=()
     run "latency-$way" -n 2 "${options[@]}" -- latency --from "$from" --to "$to" "${repeats[@]}"
-    run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --from "$from" --to "$to" --bytes 1:256M:x4 --batches 6
+    run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --from "$from" --to "$to" --bytes 1:4M:x4 --batches 6
   done
+  run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --memory device --transport mpi,ccl --bytes 16M:256M:x4 --batches 6
 done
+run allreduce-smcuda -n 2 "${smcuda[@]}" -- allreduce --transport ccl --bytes 16M:1G:x4 --repeat 20
 run pairs-smcuda -n 2 "${smcuda[@]}" -- bidirectional-bandwidth --bytes 1:64M:x4
 run pairs-smcuda -n 2 "${smcuda[@]}" -- message-rate --bytes 1:64M:x4
 if [ "$gpus" -lt 2 ]; then

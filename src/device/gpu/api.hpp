@@ -14,6 +14,7 @@
 #define COMMLENS_FUNCTION
 #endif
 
+#include <memory>
 #include <string_view>
 
 #if defined(COMMLENS_CUDA)
@@ -69,7 +70,6 @@
 #define gpuMemGetInfo COMMLENS_GPU_NAME(MemGetInfo)
 #define gpuMemcpyAsync COMMLENS_GPU_NAME(MemcpyAsync)
 #define gpuMemsetAsync COMMLENS_GPU_NAME(MemsetAsync)
-#define gpuLaunchHostFunc COMMLENS_GPU_NAME(LaunchHostFunc)
 #define gpuStreamCreateWithFlags COMMLENS_GPU_NAME(StreamCreateWithFlags)
 #define gpuStreamDestroy COMMLENS_GPU_NAME(StreamDestroy)
 #define gpuStreamSynchronize COMMLENS_GPU_NAME(StreamSynchronize)
@@ -84,6 +84,7 @@
 #if defined(COMMLENS_CUDA)
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
+#define gpuLaunchHostFunc cudaLaunchHostFunc
 #define gpuGetDeviceProperties cudaGetDeviceProperties
 using gpuDeviceProperties = cudaDeviceProp;
 /// The bytes of the GPU's uuid; none where the runtime does not know it (HIP before 5.6).
@@ -96,6 +97,25 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuGetDeviceProperties hipGetDeviceProperties
 using gpuDeviceProperties = hipDeviceProp_t;
 inline std::string_view gpuUuid(const gpuDeviceProperties&) { return {}; }
+#if HIP_VERSION >= 50300000
+#define gpuLaunchHostFunc hipLaunchHostFunc
+#else
+/// HIP 5.2 declares hipLaunchHostFunc, but its library lacks it; hipStreamAddCallback does the same.
+inline hipError_t gpuLaunchHostFunc(hipStream_t stream, void (*function)(void*), void* data) {
+  struct Call {
+    void (*function)(void*);
+    void* data;
+  };
+  auto call = std::make_unique<Call>(Call{function, data});
+  const auto run = [](hipStream_t, hipError_t, void* argument) {
+    const std::unique_ptr<Call> owned(static_cast<Call*>(argument));
+    owned->function(owned->data);
+  };
+  const hipError_t status = hipStreamAddCallback(stream, run, call.get(), 0);
+  if (status == hipSuccess) (void)call.release();  // run() owns it now
+  return status;
+}
+#endif
 #endif
 
 #endif

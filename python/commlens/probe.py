@@ -95,6 +95,11 @@ class Evidence:
         return "init returned failure for component ucx" in self.log
 
     @property
+    def ucx_passed_over(self) -> bool:
+        """Refused, or, where a GPU's own transports would do, given a priority below that of ob1."""
+        return self.ucx_refused or "component ucx not selected" in self.log
+
+    @property
     def ucx_in_use(self) -> bool:
         return self.pml == "ucx" if self.pml else self.ucx is not None
 
@@ -220,11 +225,11 @@ RULES: Sequence[Rule] = (
         ),
     ),
     Rule(
-        lambda e: len(e.done) == e.ranks and e.ucx_refused and e.pml not in ("", "ucx"),
+        lambda e: len(e.done) == e.ranks and e.ucx_passed_over and e.pml not in ("", "ucx"),
         Fitness.FIT,
         lambda e: (
-            f"MPI carries GPU memory over pml {e.pml}, not UCX: {library_name(e.mpi)} turns UCX off on a host without "
-            f"a Mellanox adapter; to use UCX set {_UCX_ON_ANY_DEVICE}."
+            f"MPI carries GPU memory over pml {e.pml}, not UCX: {library_name(e.mpi)} passes UCX over on a host "
+            f"without a Mellanox adapter; to use UCX set {_UCX_ON_ANY_DEVICE}."
         ),
     ),
     Rule(lambda e: len(e.done) == e.ranks, Fitness.FIT, lambda e: ""),

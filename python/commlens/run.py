@@ -27,7 +27,7 @@ from commlens.text import plural
 _GPU_OFF = "--gpu-aware-mpi-off"
 
 # Lines of the native program that say how it goes, not why it ended.
-_NO_REASON = re.compile(r"commlens: (warning\b|.*operations so far\)$)")
+_NO_REASON = re.compile(r"commlens: warning\b")
 
 _STATUSES = {
     Status.OK: "ok",

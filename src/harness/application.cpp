@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "harness/command_line.hpp"
+#include "harness/placement.hpp"
 #include "harness/probe.hpp"
 #include "harness/session.hpp"
 #include "harness/usage_error.hpp"
@@ -50,8 +51,8 @@ std::string where(Session& session) {
                      gpu != nullptr ? fmt::format(", GPU {}", gpu->ordinal) : "");
 }
 
-int run_session(CommandLine& line, std::vector<std::string> command) {
-  Session session(line.settings, std::move(command));
+int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
+  Session session(line.settings, std::move(device), std::move(command));
   try {
     return static_cast<int>(session.execute(*line.benchmark, line.name));
   } catch (const UsageError&) {
@@ -81,10 +82,14 @@ int run_application(int argc, char** argv) {
     std::cout << line->text;
     return 0;
   }
+  // The GPU comes before MPI: some libraries look for one in MPI_Init and never again. Open MPI 5's smcuda, its way
+  // over CUDA IPC, turns itself off in a process that has no GPU context by then.
+  const auto local_rank = local_rank_from_environment();
+  auto device = local_rank ? open_own_device(*local_rank) : nullptr;
   const MpiLibrary library(argc, argv);
   try {
     if (mistake) return refuse(*mistake);
-    return run_session(*line, command);
+    return run_session(*line, std::move(device), command);
   } catch (const UsageError& error) {
     return refuse(error);
   } catch (const std::exception& error) {

@@ -172,7 +172,7 @@ void Monitor::watch(std::stop_token stop) {
 void Monitor::show_progress(Clock::time_point now) {
   if (now - last_shown_.load() < quiet_for) return;
   const Activity& mine = activity();
-  say(fmt::format("commlens: {} ({} operations so far)\n", mine.doing.data(),
+  say(fmt::format("commlens progress: {} ({} operations so far)\n", mine.doing.data(),
                   mine.operations.load(std::memory_order_relaxed))
           .c_str());
   // A line every two seconds while it is short, then ever fewer: a log is read too.

@@ -128,12 +128,9 @@ device::Memory memory_from_arguments(int argc, char** argv) {
   return *memory;
 }
 
-int probe(device::Memory memory) {
+int probe(device::Memory memory, std::unique_ptr<device::Device> device) {
   const Communicator communicator(MPI_COMM_WORLD);
-  const Communicator node = communicator.node();
-  const int ordinal = gpu_of(node.rank(), device::gpu_count());
-  const auto device = ordinal >= 0 ? device::open_gpu(ordinal) : device::open_host();
-  device->make_current();
+  if (!device) device = open_own_device(communicator.node().rank());
   Probe probe(communicator, *device, memory);
   probe.say_library();
   bool valid = true;
@@ -149,8 +146,10 @@ int run_probe(int argc, char** argv) {
   try {
     const auto memory = memory_from_arguments(argc, argv);
     say({{"probe", "begin"}, {"rank", -1}, {"call", "MPI_Init"}, {"bytes", 0}, {"memory", name(memory)}});
+    const auto local_rank = local_rank_from_environment();
+    auto device = local_rank ? open_own_device(*local_rank) : nullptr;  // before MPI, as run_application() does
     MPI_Init(&argc, &argv);
-    const int status = probe(memory);
+    const int status = probe(memory, std::move(device));
     MPI_Finalize();
     return status;
   } catch (const UsageError& error) {

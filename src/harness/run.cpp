@@ -171,12 +171,12 @@ class Run::Meter {
   std::string wrong_;  ///< the lowest rank's: equal on all
 };
 
-Run::Run(Session& session, transport::Transport& transport, device::Memory memory, std::size_t footprint,
+Run::Run(Session& session, transport::Transport& transport, const device::Buffer& arena, std::size_t footprint,
          measure::Record& record)
     : session_(session),
       transport_(transport),
-      memory_(memory),
-      stream_(session.device().stream(memory)),
+      arena_(arena),
+      stream_(session.device().stream(arena.memory())),
       left_(footprint),
       record_(record),
       created_(Clock::now()) {}
@@ -192,7 +192,11 @@ device::Buffer Run::buffer(std::size_t bytes) {
         fmt::format("{} asks for {} bytes beyond the footprint that it declared", record_.benchmark, bytes - left_));
   }
   left_ -= bytes;
-  return session_.device().allocate(memory_, bytes);
+  std::byte* const start = arena_.as<std::byte>() + used_;
+  used_ += (bytes + page - 1) / page * page;
+  if (used_ > arena_.bytes())
+    throw std::logic_error(record_.benchmark + " asks for more buffers than Run::slack allows");
+  return {start, bytes, memory(), [](void*) noexcept {}};
 }
 
 measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
@@ -214,7 +218,7 @@ void Run::measure(const Measurement& measurement) {
   Meter(*this, measurement).run();
   session_.monitor().doing(fmt::format("measuring the ceiling of {}", record_.benchmark));
   for (const CopyCeiling& ceiling : measurement.ceilings) {
-    const auto measured = session_.ceilings().measure(ceiling, memory_, session_.memory_of(ceiling.peer));
+    const auto measured = session_.ceilings().measure(ceiling, memory(), session_.memory_of(ceiling.peer));
     if (measured) record_.ceilings.push_back(*measured);
   }
 }

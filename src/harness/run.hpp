@@ -48,7 +48,11 @@ struct Measurement {
 /// One case of a benchmark over one transport.
 class Run {
  public:
-  Run(Session& session, transport::Transport& transport, device::Memory memory, std::size_t footprint,
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t slack = 16 * page;  ///< what beginning each buffer on a page may cost
+
+  /// `arena` holds all buffers of this run: `footprint` bytes and `slack`.
+  Run(Session& session, transport::Transport& transport, const device::Buffer& arena, std::size_t footprint,
       measure::Record& record);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -56,11 +60,12 @@ class Run {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
-  [[nodiscard]] device::Memory memory() const { return memory_; }
+  [[nodiscard]] device::Memory memory() const { return arena_.memory(); }
   [[nodiscard]] transport::Transport& transport() { return transport_; }
   /// Of this run's memory: every operation of the benchmark goes through it.
   [[nodiscard]] device::Stream& stream() { return *stream_; }
-  /// In this run's memory. Throws std::logic_error beyond the footprint that the benchmark has declared.
+  /// In this run's memory, at the start of a page; valid as long as the run. Throws std::logic_error beyond the
+  /// footprint that the benchmark has declared.
   [[nodiscard]] device::Buffer buffer(std::size_t bytes);
   /// `defaults`, with what the user has set in their place.
   [[nodiscard]] measure::Repetition repetition(const measure::Repetition& defaults) const;
@@ -74,7 +79,8 @@ class Run {
 
   Session& session_;
   transport::Transport& transport_;
-  device::Memory memory_;
+  const device::Buffer& arena_;
+  std::size_t used_ = 0;  ///< of the arena
   std::unique_ptr<device::Stream> stream_;
   std::size_t left_;  ///< of the footprint, in bytes
   measure::Record& record_;

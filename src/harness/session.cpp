@@ -23,13 +23,6 @@ namespace {
 
 constexpr double share_that_fits = 0.95;  ///< of the free memory: MPI and the GPU's runtime want some too
 
-std::unique_ptr<device::Device> open_device(const transport::Communicator& node) {
-  const int ordinal = gpu_of(node.rank(), device::gpu_count());
-  auto device = ordinal >= 0 ? device::open_gpu(ordinal) : device::open_host();
-  device->make_current();
-  return device;
-}
-
 std::string human(double bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
@@ -74,8 +67,11 @@ class Session::Output {
   std::unique_ptr<measure::Reporter> reporter_;
 };
 
-Session::Session(const Settings& settings, std::vector<std::string> command)
-    : settings_(settings), communicator_(MPI_COMM_WORLD), node_(communicator_.node()), device_(open_device(node_)) {
+Session::Session(const Settings& settings, std::unique_ptr<device::Device> device, std::vector<std::string> command)
+    : settings_(settings),
+      communicator_(MPI_COMM_WORLD),
+      node_(communicator_.node()),
+      device_(device ? std::move(device) : open_own_device(node_.rank())) {
   monitor_ = std::make_unique<Monitor>(communicator_, node_, settings_.timeout_s);
   const auto mine = placement_of(communicator_.rank(), device_->gpu());
   ceilings_ = std::make_unique<Ceilings>(communicator_, *device_, mine.host);
@@ -144,13 +140,18 @@ std::vector<const transport::Kind*> Session::chosen_kinds() const {
   return chosen;
 }
 
-void Session::require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const {
+Footprint Session::largest_footprint(Benchmark& benchmark) const {
   Sweep* sweep = benchmark.options().sweep();
   if (sweep != nullptr && !sweep->values.empty()) {
     sweep->current = *std::max_element(sweep->values.begin(), sweep->values.end());
   }
+  return benchmark.footprint(communicator_.rank(), communicator_.size());
+}
+
+void Session::require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const {
+  const Sweep* sweep = benchmark.options().sweep();
   const auto memory = memory_of(communicator_.rank());
-  const Footprint footprint = benchmark.footprint(communicator_.rank(), communicator_.size());
+  const Footprint footprint = largest_footprint(benchmark);
   std::size_t staging = 0;
   for (const auto* kind : kinds) staging = std::max(staging, kind->staging(footprint.operation));
 
@@ -212,7 +213,7 @@ measure::Record Session::start_record(Benchmark& benchmark, const std::string& b
   record.parameters = benchmark.options().parameters();
   record.transport = carrier.kind->name;
   record.memory = memory_text();
-  record.setup_s = carrier.setup_s;
+  record.setup_s = carrier.setup_s + allocation_s_;
   if (!carrier.unfit.empty()) {
     record.status = measure::Status::skipped;
     record.reason = carrier.unfit;
@@ -220,10 +221,18 @@ measure::Record Session::start_record(Benchmark& benchmark, const std::string& b
   return record;
 }
 
+void Session::allocate(Benchmark& benchmark) {
+  monitor_->doing("allocating memory");
+  const auto start = Clock::now();
+  arena_ = {};  // given back first: old and new need not fit together
+  arena_ = device_->allocate(memory_of(communicator_.rank()), largest_footprint(benchmark).buffers + Run::slack);
+  allocation_s_ = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
+}
+
 void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
-  Run run(*this, *carrier.transport, memory_of(rank), footprint.buffers, record);
+  Run run(*this, *carrier.transport, arena_, footprint.buffers, record);
   benchmark.run(run);
 }
 
@@ -233,6 +242,7 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
   const auto kinds = chosen_kinds();
   require_memory(benchmark, kinds);
   auto carriers = make_carriers(kinds);
+  allocate(benchmark);
   if (output_) output_->begin();
 
   bool failed = false;

@@ -22,8 +22,9 @@ enum class Exit { ok = 0, failed = 1, usage = 2, stalled = 3, nothing_ran = 4 };
 
 class Session {
  public:
-  /// Collective. `command` is the program's own, for the record.
-  Session(const Settings& settings, std::vector<std::string> command);
+  /// Collective. `device` is this rank's, nullptr where it was not known before MPI_Init; `command` is the program's
+  /// own, for the record.
+  Session(const Settings& settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -52,10 +53,12 @@ class Session {
 
   void choose_memories(const Benchmark& benchmark);
   [[nodiscard]] std::vector<const transport::Kind*> chosen_kinds() const;
+  [[nodiscard]] Footprint largest_footprint(Benchmark& benchmark) const;
   void require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const;
   [[nodiscard]] std::vector<Carrier> make_carriers(const std::vector<const transport::Kind*>& kinds);
   [[nodiscard]] measure::Record start_record(Benchmark& benchmark, const std::string& name,
                                              const Carrier& carrier) const;
+  void allocate(Benchmark& benchmark);
   void run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record);
   [[nodiscard]] std::string memory_text() const;
 
@@ -68,6 +71,10 @@ class Session {
   measure::RunInformation information_;
   std::unique_ptr<Output> output_;
   std::vector<device::Memory> memories_;  ///< by rank
+  /// All buffers of a benchmark lie in this one, at every size: as in an application, memory is allocated once. An MPI
+  /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once.
+  device::Buffer arena_;
+  double allocation_s_ = 0;
 };
 
 }  // namespace commlens

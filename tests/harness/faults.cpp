@@ -65,8 +65,28 @@ void fail(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { throw Error("MPI_Imaginary: no such thing"); });
 }
 
+/// A real mistake for the MPI library to find: a message to a rank that does not exist.
+void misaddress(Run& run, const FaultOptions& options) {
+  int message = 0;
+  run_until(run, options, [&] { run.transport().send(&message, sizeof message, run.ranks(), run.stream()); });
+}
+
 void spill(Run& run, const FaultOptions& options) {
   (void)run.buffer(options.at * 1000);  // more than the footprint says
+}
+
+/// No call, and none of the timed region: the watchdog must see this too.
+void stall_checking(Run& run, const FaultOptions& options) {
+  const bool due = options.bytes == options.at && run.rank() == static_cast<int>(options.on_rank) % run.ranks();
+  run.measure({.operation = "barrier",
+               .operate = [&] { run.transport().barrier(run.stream()); },
+               .verify =
+                   [&](std::size_t, std::size_t) {
+                     if (due) std::this_thread::sleep_for(std::chrono::hours(1));
+                     return Verdict{.elements = 1, .error = ""};
+                   },
+               .repetition = run.repetition({.repeat = 3, .batches = 2}),
+               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
 }
 
 /// A result that is wrong on one rank.
@@ -88,6 +108,8 @@ BENCHMARK("die", "a rank is killed", die, FaultOptions);
 BENCHMARK("crash", "a rank crashes", crash, FaultOptions);
 BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions);
 BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions);
+BENCHMARK("misaddress", "an MPI call fails on one rank", misaddress, FaultOptions);
+BENCHMARK("stall-checking", "a rank sleeps for an hour while it checks its results", stall_checking, FaultOptions);
 BENCHMARK("spill", "more memory than was declared", spill, FaultOptions);
 BENCHMARK("err", "a wrong result on one rank", err, FaultOptions);
 

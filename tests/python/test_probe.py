@@ -108,7 +108,7 @@ def test_ucx_passed_over_is_no_more_than_advice() -> None:
     found = verdict(WHOLE, captured("open-mpi-5-pml-default"))
     assert found == Verdict(
         Fitness.FIT,
-        "MPI carries GPU memory over pml ob1, not UCX: Open MPI 5.0.7 turns UCX off on a host without a Mellanox "
+        "MPI carries GPU memory over pml ob1, not UCX: Open MPI 5.0.7 passes UCX over on a host without a Mellanox "
         f"adapter; to use UCX set {CURE}.",
     )
 

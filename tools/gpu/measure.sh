@@ -23,7 +23,7 @@ run() {  # run NAME LAUNCHER-OPTIONS… -- BENCHMARK OPTIONS…
   shift
   printf '\n== %s: %s %s\n' "$(date +%H:%M:%S)" "$name" "$*" | tee -a "$out/tables.txt"
   timeout 150 mpirun --map-by "slot:PE=$((cores > 8 ? 8 : cores))" --bind-to core -x NCCL_NVLS_ENABLE=0 "${launcher[@]}" \
-    "$bench" "$@" --record "$out/$name.jsonl" 2>&1 | tee -a "$out/tables.txt" | grep -vE '^#' | cut -c1-150
+    "$bench" "$@" --timeout 20 --record "$out/$name.jsonl" 2>&1 | tee -a "$out/tables.txt" | grep -avE '^#' | cut -c1-150
 }
 
 few=(--repeat 100 --batches 10)
@@ -41,6 +41,7 @@ for way in ucx smcuda; do
   run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --memory device --transport mpi,ccl --bytes 16M:256M:x4 --batches 6
 done
 run allreduce-smcuda -n 2 "${smcuda[@]}" -- allreduce --transport ccl --bytes 16M:1G:x4 --repeat 20
+run allreduce-smcuda -n 2 "${smcuda[@]}" -- allreduce --transport ccl --bytes 8,80000000,1G --repeat 20 --out-of-place
 run pairs-smcuda -n 2 "${smcuda[@]}" -- bidirectional-bandwidth --bytes 1:64M:x4
 run pairs-smcuda -n 2 "${smcuda[@]}" -- message-rate --bytes 1:64M:x4
 if [ "$gpus" -lt 2 ]; then

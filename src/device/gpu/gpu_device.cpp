@@ -194,7 +194,10 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
 
-  void make_current() override { GPU_CALL(gpuSetDevice, properties_.ordinal); }
+  void make_current() override {
+    GPU_CALL(gpuSetDevice, properties_.ordinal);
+    GPU_CALL(gpuFree, nullptr);  // makes the context now, not with the first allocation
+  }
 
   bool reach(const Device& peer) override {
     const int other = peer.gpu() != nullptr ? peer.gpu()->ordinal : -1;

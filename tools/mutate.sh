@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Shows that the tests of stream order can fail: takes the wait out of one transport at a time, builds, and runs them.
 #
-#   tools/gpu/mutate.sh PRESET      works in a copy of the tree; exit status 0 if the tests caught every missing wait
+#   tools/mutate.sh PRESET      works in a copy of the tree; exit status 0 if the tests caught every missing wait
 set -eu
-preset=${1:?usage: tools/gpu/mutate.sh host|cuda}
-top=$(cd "$(dirname "$0")/../.." && pwd)
+preset=${1:?usage: tools/mutate.sh host|cuda}
+top=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 missed=0
@@ -20,7 +20,7 @@ for transport in mpi staged; do
     echo "$transport without its wait: every test passed: MISSED"
     missed=1
   else
-    echo "$transport without its wait: $(grep -m1 '  FAILED  ' "$work/log" || echo "the job failed")"
+    echo "$transport without its wait: caught by $(grep ' RUN ' "$work/log" | tail -n 1 | sed 's/.*] //')"
   fi
 done
 exit $missed

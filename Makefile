@@ -1,0 +1,38 @@
+# Two commands for a fresh machine:
+#   make demo   measures every benchmark on 2 ranks in host memory, and draws what was measured
+#   make test   runs every test
+# Each sets the machine up (tools/setup) and builds; a second call does only what has changed since.
+MAKEFLAGS += --no-print-directory
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
+export CMAKE_GENERATOR ?= Ninja
+
+native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json $(shell find cmake src -type f)
+python_sources := pyproject.toml $(wildcard README.md) $(shell find python -type f ! -name '*.pyc')
+test_sources := $(shell find tests -type f ! -name '*.py' ! -name '*.pyc')
+
+.PHONY: help demo test FORCE
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: .venv/installed
+	@tools/step "measuring" "Every record so far is kept in results/." \
+	  commlens run quick --ranks 2 --memory host --out $(CURDIR)/results
+
+test: .venv/installed build/host/built
+	@tools/run-tests
+
+.venv/machine: FORCE
+	@tools/setup
+
+.venv/installed: .venv/machine $(native_sources) $(python_sources)
+	@. .venv/machine && tools/step "installing commlens into .venv (builds the native program)" \
+	  "Mend what the compiler says, or name another one in CXX." \
+	  python -m pip install --quiet --no-input --disable-pip-version-check \
+	  --config-settings=cmake.define.COMMLENS_GPU=$$gpu '.[dev]'
+	@touch $@
+
+build/host/built: .venv/machine $(native_sources) $(test_sources)
+	@tools/step "configuring the tests" "Mend what CMake says, or remove build/host and run make again." cmake --preset host
+	@tools/step "building the tests" "Mend what the compiler says, or name another one in CXX." cmake --build --preset host
+	@touch $@

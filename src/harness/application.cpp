@@ -84,8 +84,9 @@ int run_application(int argc, char** argv) {
   }
   // The GPU comes before MPI: some libraries look for one in MPI_Init and never again. Open MPI 5's smcuda, its way
   // over CUDA IPC, turns itself off in a process that has no GPU context by then.
+  auto device = line && !line->benchmark->uses_gpu(line->settings.chosen_memory()) ? device::open_host() : nullptr;
   const auto local_rank = local_rank_from_environment();
-  auto device = local_rank ? open_own_device(*local_rank) : nullptr;
+  if (line && !device && local_rank) device = open_own_device(*local_rank);
   const MpiLibrary library(argc, argv);
   try {
     if (mistake) return refuse(*mistake);

@@ -8,7 +8,8 @@
 //                                                    UsageError for what does not fit together;
 //   Footprint footprint(int rank, int ranks) const   what the current case needs, so that it is refused before it
 //   allocates; device::Memory memory(int rank, int ranks, device::Memory chosen) const
-//                                                    where a rank's buffers lie (`chosen` is --memory).
+//                                                    where a rank's buffers lie (`chosen` is --memory): it may differ
+//                                                    between the first and the second half of the ranks.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,12 @@ class Benchmark {
   [[nodiscard]] virtual Footprint footprint(int rank, int ranks) const = 0;
   [[nodiscard]] virtual device::Memory memory(int rank, int ranks, device::Memory chosen) const = 0;
   virtual void run(Run& run) const = 0;
+
+  /// Whether a GPU has a part in it at all. Where it has none it is left alone: a process with a GPU context pays for
+  /// it in every message of host memory, because the MPI library then has to ask whose memory it is.
+  [[nodiscard]] bool uses_gpu(device::Memory chosen) const {
+    return memory(0, 2, chosen) != device::Memory::host || memory(1, 2, chosen) != device::Memory::host;
+  }
 };
 
 struct BenchmarkDescription {

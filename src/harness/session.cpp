@@ -101,10 +101,9 @@ Session::~Session() = default;
 
 void Session::choose_memories(const Benchmark& benchmark) {
   const auto wanted = settings_.memory;
-  const auto standard = device_->has(device::Memory::device) ? device::Memory::device : device::Memory::host;
   memories_.clear();
   for (int rank = 0; rank < communicator_.size(); ++rank) {
-    memories_.push_back(benchmark.memory(rank, communicator_.size(), wanted.value_or(standard)));
+    memories_.push_back(benchmark.memory(rank, communicator_.size(), settings_.chosen_memory()));
   }
   const auto mine = memory_of(communicator_.rank());
   std::string problem;
@@ -237,9 +236,9 @@ void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& 
 }
 
 Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
+  const auto kinds = chosen_kinds();
   benchmark.settle(communicator_.size());
   choose_memories(benchmark);
-  const auto kinds = chosen_kinds();
   require_memory(benchmark, kinds);
   auto carriers = make_carriers(kinds);
   allocate(benchmark);

@@ -13,6 +13,10 @@ namespace commlens {
 struct Settings {
   std::string transports = "all";  ///< "all", or names separated by commas
   std::optional<device::Memory> memory;
+  /// What was asked for, else the GPU's own where this process sees a GPU.
+  [[nodiscard]] device::Memory chosen_memory() const {
+    return memory.value_or(device::gpu_count() > 0 ? device::Memory::device : device::Memory::host);
+  }
   std::optional<measure::Timing> timing;
   std::optional<std::size_t> repeat;
   std::optional<std::size_t> warmup;

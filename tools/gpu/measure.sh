@@ -38,12 +38,14 @@ for way in ucx smcuda; do
     run "latency-$way" -n 2 "${options[@]}" -- latency --from "$from" --to "$to" "${repeats[@]}"
     run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --from "$from" --to "$to" --bytes 1:4M:x4 --batches 6
   done
+  # Host memory once more, in a process that has a GPU context: pinned memory needs one.
+  run "latency-$way" -n 2 "${options[@]}" -- latency --memory pinned --transport mpi
   run "bandwidth-$way" -n 2 "${options[@]}" -- bandwidth --memory device --transport mpi,ccl --bytes 16M:256M:x4 --batches 6
 done
 run allreduce-smcuda -n 2 "${smcuda[@]}" -- allreduce --transport ccl --bytes 16M:1G:x4 --repeat 20
 run allreduce-smcuda -n 2 "${smcuda[@]}" -- allreduce --transport ccl --bytes 8,80000000,1G --repeat 20 --out-of-place
-run pairs-smcuda -n 2 "${smcuda[@]}" -- bidirectional-bandwidth --bytes 1:64M:x4
-run pairs-smcuda -n 2 "${smcuda[@]}" -- message-rate --bytes 1:64M:x4
+run pairs-smcuda -n 2 "${smcuda[@]}" -- bidirectional-bandwidth --bytes 1:16M:x4
+run pairs-smcuda -n 2 "${smcuda[@]}" -- message-rate --bytes 1:16M:x4
 if [ "$gpus" -lt 2 ]; then
   run one-rank -n 1 "${smcuda[@]}" -- allreduce --batches 6
 fi

@@ -1,0 +1,62 @@
+// A transport: MPI's synchronous sends, which return only when the receiver has begun to receive. Beside `mpi` it shows
+// what a library gains by sending short messages eagerly.
+#include "transport/communicator.hpp"
+#include "transport/kinds.hpp"
+#include "transport/mpi_calls.hpp"
+
+namespace commlens::transport {
+namespace {
+
+class SynchronousTransport final : public Transport {
+ public:
+  explicit SynchronousTransport(const Communicator& parent) : communicator_(parent.handle()) {}
+
+  void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    stream.wait();  // MPI knows nothing of streams
+    check_mpi(MPI_Ssend(data, static_cast<int>(bytes), MPI_BYTE, to, 0, communicator_.handle()), "MPI_Ssend");
+  }
+  void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::receive(communicator_, data, bytes, from);
+  }
+  std::unique_ptr<Exchange> exchange(std::vector<Message> /*sends*/, std::vector<Message> /*receives*/) override {
+    throw Error("synchronous: exchanges would wait for each other for ever");
+  }
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::allreduce(communicator_, input, output, count, type);
+  }
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::alltoallv(communicator_, input, sends, output, receives);
+  }
+  /// From the root to each rank in turn.
+  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+      if (rank == root) continue;
+      if (communicator_.rank() == root) send(data, bytes, rank, stream);
+      if (communicator_.rank() == rank) receive(data, bytes, root, stream);
+    }
+    stream.wait();
+  }
+  void barrier(device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::barrier(communicator_);
+  }
+
+ private:
+  Communicator communicator_;
+};
+
+const Registration registration(10, {.name = "synchronous",
+                                     .description = "MPI's synchronous sends",
+                                     .unfit = [](const Surroundings& surroundings) -> std::string {
+                                       return on_gpu(surroundings.memory) ? "only host memory" : "";
+                                     },
+                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
+                                       return std::make_unique<SynchronousTransport>(surroundings.communicator);
+                                     }});
+
+}  // namespace
+}  // namespace commlens::transport

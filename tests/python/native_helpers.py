@@ -1,0 +1,267 @@
+"""The real native programs under a real launcher: starting them, and looking at what they leave behind.
+
+COMMLENS_BENCH and COMMLENS_BENCH_FAULTS name the programs, else they are those of build/host. Every job carries a mark
+in its environment, by which its processes are found whatever their group or parent is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "docs" / "record.schema.json"
+
+_REAL_ENVIRONMENT = dict(os.environ)  # at import: the fake world of conftest.py begins with the first test
+_MARK = "COMMLENS_TEST_MARK"
+_GONE_WITHIN_S = 3.0
+
+# What the program and the command say besides the one reason: how it goes, and how many records there are.
+_NO_REASON = re.compile(r"commlens: (.*operations so far\)|\d+ records? in \S+|warning\b.*)")
+
+
+def _program(variable: str, built: str) -> Path:
+    return Path(_REAL_ENVIRONMENT.get(variable) or ROOT / "build" / "host" / built).resolve()
+
+
+BENCH = _program("COMMLENS_BENCH", "src/commlens-bench")
+FAULTS = _program("COMMLENS_BENCH_FAULTS", "tests/harness/commlens-bench-faults")
+MPIRUN = shutil.which("mpirun", path=_REAL_ENVIRONMENT.get("PATH")) or ""
+
+
+def _is_missing(program: Path) -> bool:
+    return not (program.is_file() and os.access(program, os.X_OK))
+
+
+def missing() -> str:
+    """Why the real programs cannot be tested here; empty if they can."""
+    for program, variable in ((BENCH, "COMMLENS_BENCH"), (FAULTS, "COMMLENS_BENCH_FAULTS")):
+        if _is_missing(program):
+            return (
+                f"{program} is not built: cmake --preset host && cmake --build --preset host, "
+                f"or name one with the environment variable {variable}"
+            )
+    return "" if MPIRUN else "there is no mpirun on the PATH"
+
+
+needs_native = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
+
+
+@cache
+def backend() -> str:
+    answer = subprocess.run([BENCH, "--about"], env=_REAL_ENVIRONMENT, capture_output=True, timeout=60, check=True)
+    return str(json.loads(answer.stdout)["backend"])
+
+
+# ---- a job ----
+
+
+@dataclass
+class Job:
+    """A job that has ended, and of which no process is left."""
+
+    command: list[str]
+    status: int
+    output: str
+    error: str
+    seconds: float
+    peak_bytes: int  # resident memory of the largest process
+
+    @property
+    def messages(self) -> list[str]:
+        """What commlens says on the standard error, but for signs of progress and the tally of records."""
+        lines = [line for line in self.error.splitlines() if "commlens: " in line]
+        assert all(line.startswith("commlens: ") for line in lines), f"a message begins within a line: {lines}"
+        return [line for line in lines if not _NO_REASON.fullmatch(line)]
+
+    @property
+    def message(self) -> str:
+        """The one message; fails if there is none or if there are several."""
+        assert len(self.messages) == 1, f"one message was expected:\n{self}"
+        return self.messages[0]
+
+    def __str__(self) -> str:
+        words = " ".join(self.command)
+        return (
+            f"{words}\nstatus {self.status} after {self.seconds:.1f} s\n[stdout]\n{self.output}\n[stderr]\n{self.error}"
+        )
+
+
+@dataclass
+class Running:
+    """A job on its way. Its streams go to files, so that nobody has to read them."""
+
+    command: list[str]
+    process: subprocess.Popen[bytes]
+    mark: str
+    folder: Path
+    started: float = field(default_factory=time.monotonic)
+
+    def wait(self, limit_s: float) -> Job:
+        """The job as it ended. Fails if that takes longer than the limit, or if a process of it stays behind."""
+        status, peak_bytes = self._status(limit_s)
+        seconds = time.monotonic() - self.started
+        job = Job(self.command, status, self._text("out"), self._text("err"), seconds, peak_bytes)
+        left = self._left()
+        self.kill()
+        assert not left, f"processes were left behind: {left}\n{job}"
+        return job
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def until(self, path: Path, lines: int, limit_s: float = 20) -> None:
+        """Until a file has so many whole lines."""
+        while not path.exists() or path.read_bytes().count(b"\n") < lines:
+            if self.process.poll() is not None or time.monotonic() > self.started + limit_s:
+                self._fail(f"there are no {lines} lines in {path} after {limit_s} s")
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        for number in processes_with(self.mark):
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+    def _status(self, limit_s: float) -> tuple[int, int]:
+        while True:
+            # Not Popen.wait(): wait4 also tells how much memory the launcher's children had.
+            number, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if number:
+                code = os.waitstatus_to_exitcode(status)
+                self.process.returncode = code
+                return (code if code >= 0 else 128 - code), usage.ru_maxrss * 1024
+            if time.monotonic() > self.started + limit_s:
+                self._fail(f"still running after {limit_s} s")
+            time.sleep(0.01)
+
+    def _fail(self, why: str) -> NoReturn:
+        self.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        pytest.fail(f"{why}: {' '.join(self.command)}\n[stdout]\n{self._text('out')}\n[stderr]\n{self._text('err')}")
+
+    def _left(self) -> list[str]:
+        deadline = time.monotonic() + _GONE_WITHIN_S
+        while (left := processes_with(self.mark)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return [f"{number} {_words(number)}" for number in left]
+
+    def _text(self, stream: str) -> str:
+        return (self.folder / f"{self.mark}.{stream}").read_text(encoding="utf-8", errors="replace")
+
+
+def processes_with(mark: str) -> list[int]:
+    """The processes that carry the mark in their environment; one that has ended has none."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{_MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def _words(process: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return "(ended)"
+
+
+def start(
+    command: list[str], folder: Path, environment: Mapping[str, str] | None = None, file_limit: int | None = None
+) -> Running:
+    """Starts a command with the real environment in `folder`; `file_limit` is the size in bytes beyond which no file
+    of it may grow."""
+    mark = uuid.uuid4().hex
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    python = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    kept = {name: value for name, value in _REAL_ENVIRONMENT.items() if not name.startswith(("PYTEST_", "COMMLENS_"))}
+    everything = {**kept, **allowed, **python, "TERM": "dumb", _MARK: mark, **(environment or {})}
+
+    def limit() -> None:
+        if file_limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+
+    with (folder / f"{mark}.out").open("wb") as out, (folder / f"{mark}.err").open("wb") as err:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=everything,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            preexec_fn=limit,
+        )
+    return Running(command, process, mark, folder)
+
+
+def under_mpirun(ranks: int, *words: object, program: Path = BENCH) -> list[str]:
+    return [MPIRUN, "--oversubscribe", "-n", str(ranks), str(program), *map(str, words)]
+
+
+def under_commlens(*words: object) -> list[str]:
+    return [sys.executable, "-m", "commlens", "run", *map(str, words)]
+
+
+# Open MPI 4 waits a second before it kills the rest of a job of which a rank has ended with a non-zero status. Where
+# that is not what is looked at, it need not be waited for.
+AT_ONCE = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+
+# ---- what is left behind ----
+
+
+def records_in(path: Path, after: int = 0) -> list[dict[str, Any]]:
+    """The records of a file beyond the first `after` bytes: whole lines only, each as the schema has it."""
+    with path.open("rb") as file:
+        file.seek(after)
+        text = file.read().decode()
+    assert text == "" or text.endswith("\n"), f"the last line is not whole: …{text[-200:]!r}"
+    return [valid_record(line) for line in text.splitlines()]
+
+
+def valid_record(line: str) -> dict[str, Any]:
+    record = json.loads(line, parse_constant=_refuse_constant)
+    _validator().validate(record)
+    assert isinstance(record, dict)
+    return record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise AssertionError(f"{name} is no JSON")
+
+
+@cache
+def _validator() -> Any:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema, format_checker=kind.FORMAT_CHECKER)
+
+
+def available_memory() -> int:
+    text = Path("/proc/meminfo").read_text(encoding="ascii")
+    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
+    assert match is not None
+    return int(match[1]) * 1024
+
+
+def total_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

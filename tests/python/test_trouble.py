@@ -1,0 +1,678 @@
+"""Bad input and trouble, with the real programs: what must happen when something goes wrong.
+
+Every test here asks the same of the program: it ends in time, no process is left, the exit status is that of
+docs/records.md, one message says why, and the records of what had ended are whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from native_helpers import (
+    AT_ONCE,
+    BENCH,
+    FAULTS,
+    Job,
+    available_memory,
+    backend,
+    missing,
+    needs_native,
+    records_in,
+    start,
+    total_memory,
+    under_commlens,
+    under_mpirun,
+    valid_record,
+)
+
+pytestmark = needs_native
+
+OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
+BENCHMARKS = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
+TRANSPORTS = ("mpi", "staged", "ccl")
+BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
+SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
+
+on_host_build = pytest.mark.skipif(not missing() and backend() != "host", reason="this build may have a GPU and NCCL")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return tmp_path / "records.jsonl"
+
+
+def native(folder: Path, ranks: int, *words: object, program: Path = BENCH, limit_s: float = 20) -> Job:
+    return start(under_mpirun(ranks, *words, program=program), folder, AT_ONCE).wait(limit_s)
+
+
+def alone(folder: Path, *words: object) -> Job:
+    """Without a launcher, which is the quicker way: as the only rank."""
+    return start([str(BENCH), *map(str, words)], folder, {"OMPI_MCA_ess_singleton_isolated": "1"}).wait(20)
+
+
+def through_command(folder: Path, *words: object, program: Path = BENCH, limit_s: float = 20) -> Job:
+    environment = {**AT_ONCE, "COMMLENS_BENCH": str(program)}
+    return start(under_commlens(*words), folder, environment).wait(limit_s)
+
+
+# ---- bad input ----
+
+NOT_A_SIZE = ("whole number", "4096", "8K")
+
+# words on the command line, and what the message must hold: option, value and cure
+MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
+    (["nosuch"], ("'nosuch'", *BENCHMARKS)),
+    ([""], ("''", *BENCHMARKS)),
+    (["--frobnicate"], ("--frobnicate", "--help")),
+    (["latency", "--transport", "carrier"], ("--transport carrier", *TRANSPORTS, "all")),
+    (["latency", "--transport", "mpi,carrier"], ("--transport mpi,carrier", "'carrier'", *TRANSPORTS)),
+    (["latency", "--transport", ""], ("--transport ''", "all")),
+    (["latency", "--memory", "tape"], ("--memory tape", "host", "pinned", "device", "managed")),
+    (["latency", "--from", "tape"], ("--from tape", "host", "pinned", "device", "managed")),
+    (["latency", "--bytes", "0"], ("--bytes 0", *NOT_A_SIZE)),
+    (["latency", "--bytes", "-8"], ("--bytes -8", *NOT_A_SIZE)),
+    (["latency", "--bytes", "eight"], ("--bytes eight", *NOT_A_SIZE)),
+    (["latency", "--bytes", "3.5"], ("--bytes 3.5", *NOT_A_SIZE)),
+    (["latency", "--bytes", ""], ("--bytes ''", *NOT_A_SIZE)),
+    (["latency", "--bytes", "1e30"], ("--bytes 1e30", *NOT_A_SIZE)),
+    (["latency", "--bytes", "8:4"], ("--bytes 8:4", "4:8")),
+    (["latency", "--bytes", "1:8:x1"], ("--bytes 1:8:x1", "x2")),
+    (["allreduce", "--bytes", "0"], ("--bytes 0", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "-8"], ("--bytes -8", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "eight"], ("--bytes eight", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "64:8"], ("--bytes 64:8", "8:64")),
+    (["allreduce", "--bytes", "12"], ("--bytes 12", "multiple", "8 bytes of f64")),
+    (["allreduce", "--bytes", "8,24", "--dtype", "c128"], ("--bytes 8", "multiple", "16 bytes of c128")),
+    (["allreduce", "--count", "0"], ("--count 0", *NOT_A_SIZE)),
+    (["allreduce", "--dtype", "f16"], ("--dtype f16", "i32", "f32", "f64", "c64", "c128")),
+    (["latency", "--frobnicate", "3"], ("--frobnicate", "latency --help")),
+    (["latency", "surplus"], ("surplus", "latency --help")),
+    (["latency", "--bytes", "8", "--bytes", "16"], ("--bytes", "latency --help")),
+    (["latency", "--format", "xml"], ("--format xml", "table", "json", "osu", "dftfe")),
+    (["latency", "--timing", "often"], ("--timing often", "batch", "each")),
+    (["latency", "--repeat", "0"], ("--repeat 0", "whole number")),
+    (["latency", "--repeat"], ("--repeat", "latency --help")),
+    (["latency", "--batches", "0"], ("--batches 0", "whole number")),
+    (["latency", "--warmup", "-1"], ("--warmup -1", "0")),
+    (["latency", "--warmup", "0.5"], ("--warmup 0.5", "whole number")),
+    (["latency", "--timeout", "x"], ("--timeout x", "number")),
+    (["latency", "--timeout", "-1"], ("--timeout -1", "number")),
+    (["latency", "--timeout", "nan"], ("--timeout nan", "number")),
+    (["latency", "--until-ci", "narrow"], ("--until-ci narrow", "number")),
+    (["latency", "--max-time", "1h"], ("--max-time 1h", "number")),
+    (["latency", "--record", ""], ("--record ''",)),
+    (["latency", "--pairs", "0"], ("--pairs 0", "whole number")),
+    (["latency", "--pairs", "3"], ("--pairs", "6")),
+    (["bandwidth", "--window", "1e15"], ("--window 1000000000000000",)),
+]
+
+
+def shown(words: list[str]) -> str:
+    return " ".join(words) or "nothing"
+
+
+@pytest.mark.parametrize(("words", "said"), MISTAKES, ids=[shown(words) for words, _ in MISTAKES])
+def test_a_mistake_is_one_line_with_option_value_and_cure(
+    words: list[str], said: tuple[str, ...], tmp_path: Path
+) -> None:
+    job = alone(tmp_path, *words)
+    assert job.status == USAGE, job
+    for part in said:
+        assert part in job.message, job
+    assert job.output == "", "nothing was run, so nothing is shown"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nosuch"], "'nosuch'"),
+        (["allreduce", "--bytes", "8:4"], "--bytes 8:4"),
+        (["allreduce", "--transport", "carrier"], "--transport carrier"),
+    ],
+    ids=["benchmark", "bytes", "transport"],
+)
+def test_one_rank_speaks_for_all(words: list[str], said: str, ranks: int, tmp_path: Path) -> None:
+    job = native(tmp_path, ranks, *words)
+    assert job.status == USAGE
+    assert said in job.message
+
+
+@on_host_build
+@pytest.mark.parametrize(
+    ("option", "memory"),
+    [
+        ("--memory", "device"),
+        ("--memory", "managed"),
+        ("--memory", "pinned"),
+        ("--from", "device"),
+        ("--to", "managed"),
+    ],
+)
+def test_memory_that_this_build_lacks(option: str, memory: str, tmp_path: Path) -> None:
+    job = native(tmp_path, 2, "latency", option, memory, "--bytes", 8, *BRIEFLY)
+    assert job.status == USAGE
+    assert f"{option} {memory}" in job.message
+    assert f"{option} host" in job.message or "use --memory host" in job.message
+    assert "preset cuda or hip" in job.message
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "ranks"),
+    [("latency", 1), ("latency", 3), ("bandwidth", 1), ("bidirectional-bandwidth", 3), ("message-rate", 1)]
+    + [("message-rate", 3)],
+)
+def test_ranks_that_make_no_pairs(benchmark: str, ranks: int, records: Path) -> None:
+    job = native(records.parent, ranks, benchmark, "--record", records)
+    assert job.status == USAGE
+    assert f"--ranks {ranks}" in job.message
+    assert "2 ranks" in job.message and "--ranks 2" in job.message
+    assert not records.exists() or records.stat().st_size == 0
+
+
+TOO_LARGE = [
+    (["latency", "--bytes", "1T"], ("--bytes 1099511627776", "GiB are free")),
+    (["latency", "--bytes", "8:1T"], ("--bytes 1099511627776", "GiB are free")),
+    (["bandwidth", "--bytes", "1T", "--transport", "mpi"], ("--bytes 1099511627776", "GiB are free")),
+    (["allreduce", "--bytes", "1T"], ("--bytes 1099511627776", "GiB are free")),
+    (["allreduce", "--count", "1T"], ("--count 1099511627776", "GiB are free")),
+    # 2^60 elements of 16 bytes are 2^64 bytes, which is 0 if nobody looks.
+    (["allreduce", "--count", "1152921504606846976", "--dtype", "c128"], ("--count 1152921504606846976",)),
+    (["allreduce", "--count", "1152921504606846976", "--dtype", "f64"], ("--count 1152921504606846976",)),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), TOO_LARGE, ids=[shown(words) for words, _ in TOO_LARGE])
+def test_what_does_not_fit_is_refused_before_it_is_allocated(
+    words: list[str], said: tuple[str, ...], tmp_path: Path
+) -> None:
+    job = native(tmp_path, 2, *words, *BRIEFLY)
+    assert job.status == USAGE
+    for part in said:
+        assert part in job.message
+    assert job.peak_bytes < 500e6
+    assert job.seconds < 10
+
+
+@pytest.mark.parametrize("benchmark", ["bandwidth", "bidirectional-bandwidth", "message-rate"])
+def test_a_staged_window_that_does_not_fit_is_refused(benchmark: str, tmp_path: Path) -> None:
+    """`staged` copies each message of a window to a place of its own: 64 times the size."""
+    size = 4 * total_memory() // 64
+    job = native(tmp_path, 2, benchmark, "--transport", "staged", "--bytes", size, *BRIEFLY)
+    assert job.status == USAGE
+    assert f"--bytes {size}" in job.message and "free" in job.message
+    assert job.peak_bytes < 500e6
+
+
+COMMAND_MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
+    (["nosuch"], ("'nosuch'", *BENCHMARKS)),
+    (["latency", "--transport", "carrier"], ("--transport carrier", *TRANSPORTS)),
+    (["latency", "--memory", "tape"], ("--memory tape", "host", "device")),
+    (["latency", "--bytes", "8:4"], ("--bytes 8:4", "4:8")),
+    (["latency", "--bytes", "1T"], ("--bytes 1099511627776", "free")),
+    (["latency", "--frobnicate", "3"], ("--frobnicate",)),
+    (["latency", "--format", "xml"], ("--format xml", "table")),
+    (["latency", "--repeat"], ("--repeat", "latency --help")),
+    (["latency", "--record", ""], ("--record ''",)),
+    (["latency", "--ranks", "1"], ("--ranks 1", "--ranks 2")),
+    (["latency", "--ranks", "3"], ("--ranks 3", "--ranks 2")),
+    (["latency", "--ranks", "0"], ("--ranks", "0")),
+    (["latency", "--pairs", "999999999999"], ("--pairs",)),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), COMMAND_MISTAKES, ids=[shown(words) for words, _ in COMMAND_MISTAKES])
+def test_the_command_hands_a_mistake_on_as_it_is(words: list[str], said: tuple[str, ...], tmp_path: Path) -> None:
+    job = through_command(tmp_path, *words)
+    assert job.status == USAGE, job
+    for part in said:
+        assert part in job.message, job
+    assert job.error.splitlines() == [job.message], "nothing of the launcher's is left in between"
+    assert list(tmp_path.rglob("*.jsonl")) == []
+
+
+# ---- a transport that this build lacks ----
+
+
+@on_host_build
+def test_a_missing_transport_that_was_named(records: Path) -> None:
+    job = native(records.parent, 2, "latency", "--transport", "ccl", "--bytes", "8:64", *BRIEFLY, "--record", records)
+    assert job.status == NOTHING_RAN
+    (record,) = records_in(records)
+    assert record["status"] == "skipped" and record["transport"] == "ccl"
+    assert "NCCL or RCCL" in record["reason"]
+    assert record["reason"] in job.output
+    assert record["reason"] in job.message, "the table may lie in a file: a non-zero status needs a line here"
+
+
+@on_host_build
+def test_a_missing_transport_that_was_named_beside_one_that_runs(records: Path) -> None:
+    job = native(records.parent, 2, "latency", "--transport", "mpi,ccl", "--bytes", "8", *BRIEFLY, "--record", records)
+    assert {record["transport"]: record["status"] for record in records_in(records)} == {"mpi": "ok", "ccl": "skipped"}
+    assert job.status == NOTHING_RAN, "what was asked for by name and did not run is no success"
+
+
+@on_host_build
+def test_a_missing_transport_among_all(records: Path) -> None:
+    job = native(records.parent, 2, "latency", "--transport", "all", "--bytes", "8:16", *BRIEFLY, "--record", records)
+    assert job.status == OK
+    assert job.messages == []
+    found = [(record["transport"], record["status"]) for record in records_in(records)]
+    assert found == [("mpi", "ok"), ("staged", "ok"), ("ccl", "skipped"), ("mpi", "ok"), ("staged", "ok")]
+
+
+@on_host_build
+def test_a_missing_transport_through_the_command(records: Path) -> None:
+    job = through_command(records.parent, "latency", "--transport", "ccl", "--bytes", 8, *BRIEFLY, "--record", records)
+    assert job.status == NOTHING_RAN
+    (record,) = records_in(records)
+    assert record["status"] == "skipped"
+    assert record["reason"] in job.output
+    assert record["reason"] in job.message
+
+
+# ---- record files ----
+
+
+@pytest.mark.parametrize("kind", ["in a missing folder", "a folder", "under a file", "a name that is too long"])
+@pytest.mark.parametrize("through", ["mpirun", "commlens"])
+def test_a_record_file_that_cannot_be_written(kind: str, through: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = {
+        "in a missing folder": tmp_path / "missing" / "records.jsonl",
+        "a folder": tmp_path,
+        "under a file": tmp_path / "file" / "records.jsonl",
+        "a name that is too long": tmp_path / ("x" * 300),
+    }[kind]
+    words = ("latency", "--bytes", 8, *BRIEFLY, "--record", path)
+    job = native(tmp_path, 2, *words) if through == "mpirun" else through_command(tmp_path, *words)
+    assert job.status == USAGE
+    assert f"--record {path}" in job.message
+    reason = {"in a missing folder": "No such file or directory", "a folder": "Is a directory"}
+    assert reason.get(kind, "") in job.message
+    assert job.output == ""
+
+
+@pytest.mark.parametrize("through", ["mpirun", "commlens"])
+def test_a_full_disk(through: str, tmp_path: Path) -> None:
+    words = ("latency", "--bytes", "8:64", *BRIEFLY, "--record", "/dev/full")
+    job = native(tmp_path, 2, *words) if through == "mpirun" else through_command(tmp_path, *words)
+    assert job.status == FAILED
+    assert "/dev/full" in job.message and "No space left on device" in job.message
+
+
+def test_a_disk_that_fills_within_a_record(records: Path) -> None:
+    """The limit on the size of files stands for the disk. Open MPI's own files need room too, so it is far up."""
+    limit, room = 256 << 20, 10_000
+    with records.open("wb") as file:
+        file.seek(limit - room - 1)
+        file.write(b"\n")
+    words = ("allreduce", "--transport", "mpi", "--bytes", "8:1K", *BRIEFLY, "--record", records)
+    job = start(under_mpirun(2, *words), records.parent, AT_ONCE, file_limit=limit).wait(20)
+    assert job.status == FAILED
+    assert str(records) in job.message and "File too large" in job.message
+    kept = records_in(records, after=limit - room)
+    assert 1 <= len(kept) < 8
+    assert [record["parameters"]["bytes"] for record in kept] == [8 << index for index in range(len(kept))]
+    assert room / 2 < records.stat().st_size - (limit - room) < room, "there was room for a part of the next"
+
+    again = native(records.parent, 2, *words)
+    assert again.status == OK, "once there is room"
+    assert len(records_in(records, after=limit - room)) == len(kept) + 8
+
+
+def test_half_a_line_of_an_earlier_crash_stays_apart(records: Path) -> None:
+    records.write_bytes(b'{"schema": 1, "ti')
+    job = native(records.parent, 1, "allreduce", "--transport", "mpi", "--bytes", 8, *BRIEFLY, "--record", records)
+    assert job.status == OK
+    broken, whole = records.read_text().splitlines()
+    assert broken == '{"schema": 1, "ti'
+    assert valid_record(whole)["status"] == "ok"
+
+
+# ---- ranks that go wrong ----
+
+
+def fault(records: Path, name: str, *words: object, ranks: int = 2, patient: bool = True) -> Job:
+    """A fault under mpirun; `patient` is the launcher with the rest of a job of which a rank has ended."""
+    command = under_mpirun(ranks, name, "--transport", "mpi", "--record", records, *words, program=FAULTS)
+    return start(command, records.parent, {} if patient else AT_ONCE).wait(20)
+
+
+def fault_through_command(records: Path, name: str, *words: object) -> Job:
+    command = under_commlens(name, "--transport", "mpi", "--record", records, *words)
+    return start(command, records.parent, {"COMMLENS_BENCH": str(FAULTS)}).wait(20)
+
+
+def assert_kept(records: Path) -> None:
+    """The records of the sizes before the fault, and nothing of the fault."""
+    assert [record["status"] for record in records_in(records)] == ["ok"] * SIZES_BEFORE
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_rank_that_is_killed(rank: int, records: Path) -> None:
+    """Nobody but the launcher can say it; rank 2 of 2 is rank 0, which writes the records."""
+    job = fault(records, "die", "--on-rank", rank)
+    assert job.status == 128 + signal.SIGKILL
+    assert f"process rank {rank % 2} " in job.error and "signal 9" in job.error
+    assert job.messages == []
+    assert_kept(records)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_rank_that_crashes(rank: int, records: Path) -> None:
+    job = fault(records, "crash", "--on-rank", rank)
+    assert job.status == 128 + signal.SIGSEGV
+    assert f"rank {rank % 2} crashed (SIGSEGV) while timing" in job.message
+    assert "crash over mpi, bytes 16" in job.message
+    assert_kept(records)
+
+
+def test_a_rank_that_leaves(records: Path) -> None:
+    job = fault(records, "leave")
+    assert job.status == FAILED
+    assert "process rank 1 " in job.error
+    assert_kept(records)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_call_that_fails(ranks: int, records: Path) -> None:
+    job = fault(records, "fail", ranks=ranks)
+    assert job.status == FAILED
+    assert "rank 1 (" in job.message and "MPI_Imaginary: no such thing" in job.message
+    assert_kept(records)
+
+
+@pytest.mark.parametrize("transport", ["mpi", "staged"])
+def test_an_mpi_call_that_fails(transport: str, records: Path) -> None:
+    words = ("misaddress", "--transport", transport, "--record", records)
+    job = start(under_mpirun(2, *words, program=FAULTS), records.parent).wait(20)
+    assert job.status == FAILED
+    assert "rank 1 (" in job.message and "MPI_Send: " in job.message and "rank" in job.message.split("MPI_Send: ")[1]
+    assert_kept(records)
+
+
+def test_all_ranks_fail_and_one_speaks(records: Path) -> None:
+    job = fault(records, "spill", ranks=4)
+    assert job.status == FAILED
+    assert "footprint" in job.message
+    assert records_in(records) == []
+
+
+@pytest.mark.parametrize("words", [(), ("--timing", "each"), ("--warmup", 2), ("--on-rank", 2)], ids=str)
+def test_a_wrong_result(words: tuple[object, ...], records: Path) -> None:
+    job = fault(records, "err", *words, patient=False)
+    assert job.status == FAILED
+    found = records_in(records)
+    assert [record["status"] for record in found] == ["ok", "ok", "failed", "ok", "ok"]
+    wrong = found[SIZES_BEFORE]
+    rank = 0 if "--on-rank" in words else 1
+    assert wrong["validation"]["status"] == "failed"
+    assert f"rank {rank}, " in wrong["reason"] and "byte 3 of 16 is 7, must be 8" in wrong["reason"]
+    assert job.output.count(wrong["reason"]) == 1
+    assert wrong["reason"] in job.message, "the table may lie in a file: a non-zero status needs a line here"
+
+
+def test_a_wrong_result_that_nobody_looks_for(records: Path) -> None:
+    assert fault(records, "err", "--no-validate").status == OK
+    assert {record["validation"]["status"] for record in records_in(records)} == {"off"}
+
+
+@pytest.mark.parametrize("name", ["stall", "stop"])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, records: Path) -> None:
+    job = fault(records, name, "--on-rank", rank, "--timeout", 1)
+    assert job.status == STALLED
+    assert "for 1 s" in job.message and "--timeout" in job.message
+    where = f"timing (batch 1) {name} over mpi, bytes 16"
+    assert f"rank {1 - rank % 2} was {where}, host memory, in MPI_Barrier" in job.message
+    assert f"rank {rank % 2} was {where}, host memory" in job.message
+    assert job.message.count("MPI_Barrier") == 1, "the rank that stalls is not in MPI"
+    assert job.seconds < 10
+    assert_kept(records)
+
+
+def test_a_rank_that_stalls_while_it_checks_its_results(records: Path) -> None:
+    job = fault(records, "stall-checking", "--timeout", 1)
+    assert job.status == STALLED
+    assert_kept(records)
+    waiting, stalled = job.message.split("; rank ")[-2:]
+    assert waiting.startswith("0 was ") and stalled.startswith("1 was ")
+    assert waiting[1:] != stalled[1:], "rank 0 waits for rank 1, and the message must tell them apart"
+
+
+def test_the_watchdog_leaves_a_slow_run_alone(records: Path) -> None:
+    """A batch is longer than the patience with a stalled run, but its operations are counted."""
+    words = ("latency", "--transport", "mpi", "--bytes", 8, "--repeat", 1_500_000, "--batches", 1, "--timeout", 0.4)
+    job = native(records.parent, 2, *words, "--record", records, limit_s=60)
+    assert job.status == OK, job
+    assert job.messages == []
+    assert records_in(records)[0]["samples"]["values_s"][0] * 1_500_000 > 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [
+        ("die", FAILED, "rank 1 died (signal 9"),
+        ("crash", FAILED, "rank 1 crashed (SIGSEGV)"),
+        ("leave", FAILED, "rank 1"),
+        ("fail", FAILED, "MPI_Imaginary: no such thing"),
+        ("stall", STALLED, "in MPI_Barrier; rank 1 was timing"),
+        ("stop", STALLED, "in MPI_Barrier; rank 1 was timing"),
+    ],
+)
+def test_the_command_explains_a_rank_that_goes_wrong(name: str, status: int, said: str, records: Path) -> None:
+    job = fault_through_command(records, name, "--timeout", 1)
+    assert job.status == status
+    assert said in job.message
+    assert_kept(records)
+    foreign = [line for line in job.error.splitlines() if not line.startswith("commlens: ")]
+    assert foreign == [], "the launcher's pages are held back"
+
+
+def test_the_command_tells_of_a_wrong_result(records: Path) -> None:
+    job = fault_through_command(records, "err")
+    assert job.status == FAILED
+    wrong = [record for record in records_in(records) if record["status"] == "failed"]
+    assert len(wrong) == 1
+    assert wrong[0]["reason"] in job.output
+    assert wrong[0]["reason"] in job.message
+
+
+# ---- real results that are spoiled on their way ----
+
+SPOILER = r"""
+#include <mpi.h>
+#include <stdlib.h>
+/* Spoils byte AT of what rank RANK receives from the program's buffers, which are longer than 64 bytes. */
+static unsigned char* last; static int last_bytes;
+static int due(void) {
+  int rank; PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == atoi(getenv("SPOIL_RANK"));
+}
+static void spoil(void* data, int bytes) { if (bytes > 64 && due()) ((unsigned char*)data)[40] ^= 1; }
+int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  int size, result = PMPI_Recv(data, count, type, from, tag, comm, status);
+  PMPI_Type_size(type, &size); spoil(data, count * size); return result;
+}
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+  int size; PMPI_Type_size(type, &size); last = data; last_bytes = count * size;
+  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  int result = PMPI_Waitall(count, requests, statuses);
+  if (last) spoil(last, last_bytes);
+  last = 0; return result;
+}
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  int size, result = PMPI_Allreduce(in, out, count, type, op, comm);
+  PMPI_Type_size(type, &size); if (op == MPI_SUM) spoil(out, count * size); return result;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def spoiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spoiler")
+    (folder / "spoiler.c").write_text(SPOILER)
+    library = folder / "spoiler.so"
+    try:
+        subprocess.run(["mpicc", "-shared", "-fPIC", "-o", library, folder / "spoiler.c"], check=True, timeout=60)
+    except OSError:
+        pytest.skip("there is no mpicc with which the library that spoils messages could be built")
+    return library
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("transport", ["mpi", "staged"])
+def test_one_wrong_bit_is_found(benchmark: str, transport: str, spoiler: Path, records: Path) -> None:
+    words = ("--transport", transport, "--bytes", "64,1000", *BRIEFLY, "--memory", "host", "--format", "osu")
+    environment = {**AT_ONCE, "LD_PRELOAD": str(spoiler), "SPOIL_RANK": "1"}
+    job = start(under_mpirun(2, benchmark, *words, "--record", records), records.parent, environment).wait(20)
+    assert job.status == FAILED
+    good, bad = records_in(records)
+    assert good["status"] == "ok" and bad["status"] == "failed"
+    element = "element 5 of 125 is " if benchmark == "allreduce" else "byte 40 of 1000 is "
+    assert f"rank 1, after 2 operations: {element}" in bad["reason"] and ", must be " in bad["reason"]
+    assert job.output.count(bad["reason"]) == 1
+    figures = [line.split() for line in job.output.splitlines() if line and not line.startswith("#")]
+    assert [size for size, *_ in figures] == ["64"], "no figure of a wrong result passes for one of a right result"
+
+
+# ---- interruptions ----
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(signal.SIGINT, "stall"), (signal.SIGINT, "stop"), (signal.SIGTERM, "stall")]
+)
+def test_an_interruption_of_mpirun(number: signal.Signals, name: str, records: Path) -> None:
+    words = (name, "--transport", "mpi", "--timeout", 0, "--record", records)
+    running = start(under_mpirun(2, *words, program=FAULTS), records.parent)
+    running.until(records, lines=SIZES_BEFORE)
+    running.signal(number)
+    job = running.wait(15)
+    assert job.status not in (OK, STALLED)
+    assert_kept(records)
+    assert "timing" in job.message, "one rank says what was interrupted"
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(signal.SIGINT, "stall"), (signal.SIGINT, "stop"), (signal.SIGTERM, "stall"), (signal.SIGHUP, "stall")],
+)
+def test_an_interruption_of_the_command(number: signal.Signals, name: str, records: Path) -> None:
+    words = (name, "--transport", "mpi", "--timeout", 0, "--record", records)
+    running = start(under_commlens(*words), records.parent, {"COMMLENS_BENCH": str(FAULTS)})
+    running.until(records, lines=SIZES_BEFORE)
+    running.signal(number)
+    job = running.wait(15)
+    assert job.status == 128 + number
+    assert_kept(records)
+    said = [line for line in job.messages if f"interrupted by {number.name}" in line]
+    assert len(said) == 1 and f"2 records kept in {records}" in said[0]
+    assert [line for line in job.error.splitlines() if not line.startswith("commlens: ")] == []
+
+
+# ---- the standard output ----
+
+
+@pytest.mark.parametrize(
+    ("through", "output_format"), [("mpirun", "table"), ("mpirun", "json"), ("commlens", "table"), ("commlens", "json")]
+)
+def test_a_reader_that_leaves(through: str, output_format: str, records: Path) -> None:
+    """As with `| head -1`. The launcher may end the job for it, or let it run to its end unread."""
+    words = ("latency", "--transport", "mpi", "--bytes", "1:256K", "--format", output_format, "--record", records)
+    command = under_mpirun(2, *words) if through == "mpirun" else under_commlens(*words)
+    line = "set -o pipefail; " + " ".join(f"'{word}'" for word in command) + " | head -1"
+    job = start(["bash", "-c", line], records.parent, {"COMMLENS_BENCH": str(BENCH)}).wait(40)
+    assert len(job.output.splitlines()) == 1
+    assert records_in(records) == [] or {record["status"] for record in records_in(records)} == {"ok"}
+    if through == "commlens":
+        assert "Traceback" not in job.error
+
+
+def test_a_standard_output_that_is_full(records: Path) -> None:
+    """Started by itself, the program sees it; the records are kept."""
+    command = f"'{BENCH}' allreduce --transport mpi --bytes 8:64 --repeat 2 --record '{records}' > /dev/full"
+    job = start(["bash", "-c", command], records.parent).wait(20)
+    assert job.status == FAILED
+    assert "standard output" in job.message
+    assert len(records_in(records)) == 4
+
+
+# ---- what needs neither a launcher nor MPI ----
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--help",), ("-h",), ("--list",), ("--list", "--format", "json"), ("--about",), ("--version",)]
+    + [(benchmark, "--help") for benchmark in BENCHMARKS],
+    ids=lambda words: " ".join(words) or "nothing",
+)
+def test_what_works_without_mpi(words: tuple[str, ...], tmp_path: Path) -> None:
+    no_mpi = {"PATH": "/nonexistent", "OMPI_MCA_pml": "nonexistent", "OMPI_MCA_ess": "nonexistent"}
+    job = start([str(BENCH), *words], tmp_path, no_mpi).wait(10)
+    assert job.status == OK
+    assert job.error == ""
+    assert job.output
+    if "--help" in words and len(words) == 2:
+        for option in ("--bytes", "--transport", "--memory", "--repeat", "--timeout", "--record", "--format"):
+            assert option in job.output
+
+
+def test_the_list_for_programs(tmp_path: Path) -> None:
+    listed = json.loads(start([str(BENCH), "--list", "--format", "json"], tmp_path).wait(10).output)
+    assert [entry["name"] for entry in listed] == list(BENCHMARKS)
+    for entry in listed:
+        assert "bytes" in [option["name"] for option in entry["options"]]
+
+
+def test_what_the_build_has(tmp_path: Path) -> None:
+    about = json.loads(start([str(BENCH), "--about"], tmp_path).wait(10).output)
+    assert about["transports"] == list(TRANSPORTS)
+    assert about["formats"] == ["table", "json", "osu", "dftfe"]
+    assert about["backend"] in ("host", "cuda", "hip")
+    assert about["mpi"]
+
+
+# ---- large messages ----
+
+
+SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))  # at import: the fake world of conftest.py has no variable of ours
+
+
+@pytest.fixture
+def much_memory() -> None:
+    if not SLOW:
+        pytest.skip("takes a minute and 11 GB: set COMMLENS_SLOW_TESTS=1")
+    if available_memory() < 14 << 30:
+        pytest.skip(f"needs 14 GiB of memory, {available_memory() / (1 << 30):.1f} are available")
+
+
+ONCE = ("--repeat", 1, "--warmup", 0, "--batches", 1)
+
+LARGE = [
+    (2, ("latency", "--bytes", 2147483653), 2147483653),
+    (2, ("bandwidth", "--bytes", 2147483653, "--window", 1), 2147483653),
+    (2, ("bidirectional-bandwidth", "--bytes", 2147483653, "--window", 1), 2147483653),
+    (1, ("allreduce", "--dtype", "i32", "--count", 2147483659), 4 * 2147483659),
+    (2, ("allreduce", "--dtype", "i32", "--bytes", 4294967308), 4294967308),
+]
+
+
+@pytest.mark.usefixtures("much_memory")
+@pytest.mark.parametrize(("ranks", "words", "size"), LARGE, ids=lambda value: str(value))
+def test_slow_more_than_2_31(ranks: int, words: tuple[object, ...], size: int, records: Path) -> None:
+    options = ("--transport", "mpi", "--memory", "host", *ONCE, "--record", records)
+    job = native(records.parent, ranks, *words, *options, limit_s=300)
+    assert job.status == OK, job
+    (record,) = records_in(records)
+    assert record["status"] == "ok" and record["validation"]["status"] == "passed"
+    assert record["parameters"]["bytes"] == size
+    assert record["validation"]["elements"] >= size // 4

@@ -50,7 +50,16 @@ A suite is a list of benchmarks with their options:
 @click.group(context_settings={"help_option_names": ["--help", "-h"]})
 @click.version_option(commlens.__version__, prog_name="commlens")
 def command() -> None:
-    """Measure what communication costs on this machine, and how far that is from what the machine can do."""
+    """Measure what communication costs on this machine, and how far that is from what the machine can do.
+
+    \b
+    Examples:
+      commlens list
+      commlens run quick
+      commlens run latency --memory host
+      commlens show results
+      commlens plot results/latency-*.jsonl --out latency.png
+    """
 
 
 @command.command(
@@ -60,7 +69,12 @@ def command() -> None:
     options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
 )
 @click.argument("benchmark", required=False)
-@click.option("-n", "--ranks", type=click.IntRange(min=1), help="Ranks to start.  [default: one a GPU, at least 2]")
+@click.option(
+    "-n",
+    "--ranks",
+    type=click.IntRange(1, launchers.MOST_RANKS),
+    help="Ranks to start.  [default: one a GPU, at least 2]",
+)
 @click.option(
     "--launcher", type=click.Choice(launchers.CHOICES), default="auto", show_default=True, help="Starts the ranks."
 )
@@ -112,7 +126,12 @@ def _words(launcher_arguments: str) -> list[str]:
 
 @command.command("list")
 def list_() -> None:
-    """Show the benchmarks, the suites, and what this build has."""
+    """Show the benchmarks, the suites, and what this build has.
+
+    \b
+    Example:
+      commlens list
+    """
     native = find_native()
     about = native.about
     console = _console()
@@ -142,7 +161,13 @@ def _print_names(console: Console, title: str, lines: dict[str, str]) -> None:
 @command.command()
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 def show(records: tuple[Path, ...]) -> None:
-    """Show RECORDS, files or folders of them, as tables."""
+    """Show RECORDS, files or folders of them, as tables.
+
+    \b
+    Examples:
+      commlens show results
+      commlens show monday.jsonl tuesday.jsonl
+    """
     loaded = load(records)
     tables.show(loaded.records, _console())
     _report(loaded.problems)
@@ -155,7 +180,13 @@ def show(records: tuple[Path, ...]) -> None:
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Picture to write: .png, .svg or .pdf.")
 def plot(records: tuple[Path, ...], out: Path) -> None:
-    """Draw RECORDS, files or folders of them, against size."""
+    """Draw RECORDS, files or folders of them, against size.
+
+    \b
+    Examples:
+      commlens plot results --out all.png
+      commlens plot monday.jsonl tuesday.jsonl --out both.pdf
+    """
     from commlens import plot as pictures  # here, as loading matplotlib takes longer than many a command
 
     pictures.check_ending(out)

@@ -13,6 +13,8 @@ from pathlib import Path
 from commlens.errors import CommlensError
 from commlens.native import Native
 
+MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
+
 CHOICES = ("auto", "mpirun", "mpiexec", "srun", "jsrun", "flux")
 
 # Inside an allocation the resource manager's own launcher knows the nodes; elsewhere the MPI library's does.

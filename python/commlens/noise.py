@@ -14,7 +14,7 @@ _DASHED_BLOCKS = re.compile(
     r"|noticed that process rank"
     r"|noticed that the job aborted"
     r"|detected that one or more processes exited with non-zero status"
-    r"|has exited due to process rank"
+    r"|has exited due to\s+(a\s+)?process\s"
     r"|MPI_ABORT was invoked on rank"
     r"|No components were able to be opened in the\s+pml framework"
 )
@@ -35,13 +35,23 @@ _SINGLE_LINES = re.compile(
     r"|\[[^]]*\] \d+ more process(es)? ha(s|ve) sent help message"
     r"|\[[^]]*\] Set MCA parameter \"\w*help_aggregate\""
     r"|\[[^]]*\] PMIX ERROR: PMIX_ERR_UNREACH"
+    r"|\[[^]]*\] \[\[[^]]*\],\w+\] ORTE_ERROR_LOG: "
     r"|\[[^]]*\] mca_base_component_repository_open: .*\(ignored\)$"
     r"|\[[^]]*\] \S*osc_ucx_component.c:\d+\s+Error: OSC UCX component priority set inside component query failed"
     r"|\[[^]]*\] PML \w+ cannot be selected"
     r"|\[(mpiexec|proxy:)[^]]*\] "
     r"|(mpirun|mpiexec|prterun): (abort is|Forwarding signal)"
     r"|\S*: abort is already in progress|Abort is in progress"
+    # The program's own, but it may only say that the launcher ends the others after the first.
+    r"|commlens: ended by SIG"
 )
+
+# Open MPI's page on a rank that exits with status 0 too early; Open MPI 5 breaks its lines anew.
+_DEPARTURE = re.compile(
+    r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exiting\s+improperly"
+    r"|process\s+exiting\s+without\s+calling\s+.finalize"
+)
+_ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
 _SIGNALS_BY_DESCRIPTION = {signal.strsignal(number): int(number) for number in signal.valid_signals()}
 _DESCRIPTIONS = "|".join(re.escape(text) for text in _SIGNALS_BY_DESCRIPTION if text)
@@ -62,8 +72,15 @@ class Death:
     signal: int
 
     def __str__(self) -> str:
-        who = "a rank" if self.rank is None else f"rank {self.rank}"
-        return f"{who} died (signal {self.signal}, {signal.strsignal(self.signal)})"
+        return f"{_who(self.rank)} died (signal {self.signal}, {signal.strsignal(self.signal)})"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the native program says when it catches a signal that asks it to end."""
+
+    line: str
+    signal: int
 
 
 def death(launcher_said: str, status: int) -> Death | None:
@@ -77,6 +94,23 @@ def death(launcher_said: str, status: int) -> Death | None:
     if status > 128 and status - 128 in signal.valid_signals():
         return Death(None, status - 128)
     return None
+
+
+def departure(launcher_said: str) -> str:
+    """`rank 1 left without MPI_Finalize`, where that is what the launcher says; else empty."""
+    match = _DEPARTURE.search(launcher_said)
+    return f"{_who(match['rank'])} left without MPI_Finalize" if match else ""
+
+
+def ending(held: str) -> Ending | None:
+    """The first such line among what was held back."""
+    match = _ENDING.search(held)
+    number = getattr(signal, match["name"], None) if match else None
+    return Ending(match[0], int(number)) if match and number else None
+
+
+def _who(rank: object) -> str:
+    return "a rank" if rank is None else f"rank {rank}"
 
 
 class Filter:

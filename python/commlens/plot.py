@@ -1,14 +1,14 @@
 """Records as a picture: one panel a case, curves against size for a sweep and bars for a single size.
 
-A transport has one colour and one marker in every picture, memory shows in the marker's filling, and a ceiling is a
-dashed grey line.
+A transport has one colour and one marker in every picture, and a ceiling is a dashed grey line. Memory shows in the
+marker's filling; of more than two memories each has panels of its own, side by side and on the same axes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from commlens.errors import CommlensError
 from commlens.records import Case, Ceiling, Record, cases, transport_order
 from commlens.results import reason
-from commlens.text import figure_label, figure_unit, format_bytes, format_number, memory_name, plural
+from commlens.text import (
+    figure_label,
+    figure_unit,
+    format_bytes,
+    format_number,
+    memory_name,
+    plural,
+    readable_figure,
+)
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -32,18 +40,22 @@ ENDINGS = (".png", ".svg", ".pdf")
 _COLOURS = {"mpi": "#0072B2", "staged": "#D55E00", "ccl": "#009E73"}
 _MARKERS = {"mpi": "o", "staged": "s", "ccl": "^"}
 _OTHER_STYLES = (("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"))
-_FILLINGS = {"device": "full", "host": "none", "pinned": "top", "managed": "left"}
+_MOST_MEMORIES_A_PANEL = 2
+_LOGARITHMIC_FROM = 20  # how many times the shortest bar the longest is
+_FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
 _CEILING_COLOUR = "#4D4D4D"
 _CEILING_DASHES = ((0, (5, 2.5)), (0, (2, 2)), (0, (7, 2, 1.5, 2)), (0, (9, 3)))
 _TEXT_COLOUR = "#222222"
 _QUIET_COLOUR = "#666666"
 
 _PANEL_INCHES = (5.4, 3.5)
+_NARROW_PANEL_INCHES = 4.1
 _BAR_INCHES = 0.34
 _HEAD_INCHES = 0.45
 _LEGEND_ROW_INCHES = 0.2
 _LEGEND_LINE_INCHES = 0.65  # the piece of line before a label, and the gap after it
 _LETTER_INCHES = 0.072
+_SMALL_LETTER_INCHES = 0.061
 _MARGIN_INCHES = 0.14
 _PIXELS_PER_INCH = 200
 
@@ -76,7 +88,7 @@ class Series:
     """What one line, or one bar, shows."""
 
     transport: str
-    memory: str
+    memory: str  # empty where the panel has only one
     variant: str = ""
     variant_number: int = 0
 
@@ -132,43 +144,128 @@ def plot(records: Sequence[Record], out: Path) -> int:
     return len(measured)
 
 
+@dataclass(frozen=True)
+class Panel:
+    """The part of a case that one pair of axes shows."""
+
+    case: Case
+    memory: str = ""  # the only one that it shows; empty: all
+    is_first: bool = True  # of its case
+    tells_ceilings_apart: bool = True  # by memory; not beside panels of one memory each, where the name is enough
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for record in self.case.records if self.memory in ("", record.memory)]
+
+    @property
+    def figure(self) -> str:
+        return self.case.records[0].figure or ""
+
+    @property
+    def series(self) -> list[Series]:
+        """In the order in which they are always shown."""
+        found = {self.series_of(record) for record in self.records}
+        return sorted(found, key=_series_order)
+
+    def series_of(self, record: Record) -> Series:
+        runs = list(self.case.variants)
+        number = runs.index(record.run) if runs else 0
+        memory = "" if self.memory else record.memory
+        return Series(record.transport, memory, self.case.variants.get(record.run, ""), number)
+
+    def records_of(self, series: Series) -> list[Record]:
+        return [record for record in self.records if self.series_of(record) == series]
+
+
+def _series_order(series: Series) -> tuple[object, ...]:
+    return transport_order(series.transport), series.memory, series.variant_number
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Rows of panels, None where a place stays empty."""
+
+    columns: int
+    panel_width: float  # inches
+    rows: list[list[Panel | None]] = field(default_factory=list)
+
+    def add(self, panels: Sequence[Panel | None]) -> None:
+        rows = [list(panels[start : start + self.columns]) for start in range(0, len(panels), self.columns)]
+        self.rows.extend(row for row in rows if any(row))
+
+    @property
+    def panels(self) -> list[Panel]:
+        return [panel for row in self.rows for panel in row if panel]
+
+
+def _grid(all_cases: Sequence[Case]) -> _Grid:
+    memories = sorted({memory for case in all_cases if case.is_sweep for memory in case.memories})
+    if len(memories) <= _MOST_MEMORIES_A_PANEL:
+        columns = 1 if len(all_cases) == 1 else 2 if len(all_cases) <= 4 else 3
+        grid = _Grid(columns, _PANEL_INCHES[0])
+        grid.add([Panel(case) for case in all_cases])
+        return grid
+    grid = _Grid(len(memories) if len(memories) <= 4 else 3, _NARROW_PANEL_INCHES)
+    for case in all_cases:
+        if case.is_sweep:
+            first = case.memories[0]
+            grid.add([Panel(case, each, each == first, False) if each in case.memories else None for each in memories])
+    grid.add([Panel(case, tells_ceilings_apart=False) for case in all_cases if not case.is_sweep])
+    return grid
+
+
 def draw(records: Sequence[Record]) -> Figure:
-    panels = cases(records)
-    columns = 1 if len(panels) == 1 else 2 if len(panels) <= 4 else 3
-    rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    heights = [max(_height(case) for case in row) for row in rows]
-    ceilings = _CeilingStyles(panels)
+    grid = _grid(cases(records))
+    heights = [max(_height(panel) for panel in row if panel) for row in grid.rows]
+    ceilings = _CeilingStyles(grid.panels)
     # The labels of bars stand at the bars.
-    handles = [_handle(series) for series in _series([case for case in panels if case.is_sweep])] + ceilings.handles()
-    handles_a_row = _handles_a_row(handles, _PANEL_INCHES[0] * columns)
+    curves = {series for panel in grid.panels if panel.case.is_sweep for series in panel.series}
+    handles = [_handle(series) for series in sorted(curves, key=_series_order)] + ceilings.handles()
+    width = grid.panel_width * grid.columns
+    handles_a_row = _handles_a_row(handles, width)
     head, legend = _HEAD_INCHES, _LEGEND_ROW_INCHES * math.ceil(len(handles) / handles_a_row) + 1.5 * _MARGIN_INCHES
-    width, height = _PANEL_INCHES[0] * columns, sum(heights) + head + legend
+    height = sum(heights) + head + legend
     margin = _MARGIN_INCHES / width
     layout = ConstrainedLayoutEngine(
         rect=(margin, legend / height, 1 - 2 * margin, 1 - (head + legend) / height), wspace=0.04, hspace=0.05
     )
     figure = Figure(figsize=(width, height), layout=layout)
-    grid = figure.add_gridspec(len(rows), columns, height_ratios=heights)
-    for row_number, row in enumerate(rows):
-        for column, case in enumerate(row):
-            axes = figure.add_subplot(grid[row_number, column])
-            if case.is_sweep:
-                _draw_curves(axes, case, ceilings)
+    places = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=heights)
+    first_axes: dict[int, Axes] = {}
+    for row_number, row in enumerate(grid.rows):
+        is_leftmost = True
+        for column, panel in enumerate(row):
+            if panel is None:
+                continue
+            shared = first_axes.get(id(panel.case))
+            axes = figure.add_subplot(places[row_number, column], sharex=shared, sharey=shared)
+            first_axes.setdefault(id(panel.case), axes)
+            if panel.case.is_sweep:
+                _draw_curves(axes, panel, ceilings)
             else:
-                _draw_bars(axes, case, ceilings)
-            _title(axes, case, columns)
+                _draw_bars(axes, panel, ceilings)
+            if panel.memory and not is_leftmost:
+                axes.tick_params(labelleft=False)
+                axes.set_ylabel("")
+            _title(axes, panel, grid.panel_width)
+            is_leftmost = False
     figure.text(margin, 1 - _MARGIN_INCHES / height, _machine(records), va="top", fontsize=12, fontweight="bold")
     figure.legend(handles=handles, loc="lower center", ncols=handles_a_row, handlelength=2.6, columnspacing=1.6)
     return figure
 
 
 def _handles_a_row(handles: Sequence[Line2D], width: float) -> int:
-    longest = max((len(str(handle.get_label())) for handle in handles), default=1)
-    return max(1, int((width - 2 * _MARGIN_INCHES) / (_LEGEND_LINE_INCHES + _LETTER_INCHES * longest)))
+    """As many as fit, in rows of the same length as far as may be."""
+    widths = [_LEGEND_LINE_INCHES + _LETTER_INCHES * len(str(handle.get_label())) for handle in handles]
+    room = width - 2 * _MARGIN_INCHES
+    if sum(widths) <= room:
+        return max(1, len(handles))
+    rows = math.ceil(len(handles) / max(1, int(room / max(widths))))
+    return math.ceil(len(handles) / rows)
 
 
-def _height(case: Case) -> float:
-    return _PANEL_INCHES[1] if case.is_sweep else max(1.9, 1.3 + _BAR_INCHES * len(_series([case])))
+def _height(panel: Panel) -> float:
+    return _PANEL_INCHES[1] if panel.case.is_sweep else max(1.9, 1.3 + _BAR_INCHES * len(panel.series))
 
 
 def _machine(records: Sequence[Record]) -> str:
@@ -187,39 +284,27 @@ def _machine(records: Sequence[Record]) -> str:
     return "  ·  ".join(part for part in parts if part)
 
 
-def _title(axes: Axes, case: Case, columns: int) -> None:
+def _title(axes: Axes, panel: Panel, width: float) -> None:
+    case = panel.case
     size = "" if case.is_sweep or not case.sizes else f" of {format_bytes(case.sizes[0])}"
-    axes.set_title(f"{case.benchmark}{size}", loc="left", fontweight="bold", pad=20)
-    details = [f"{name.replace('_', ' ')} {str(value).lower()}" for name, value in case.parameters.items()]
+    memory = f", {memory_name(panel.memory)}" if panel.memory else ""
+    axes.set_title(f"{case.benchmark}{size}{memory}", loc="left", fontweight="bold", pad=20)
+    if not panel.is_first:
+        return
+    details = [f"{name.replace('_', '-')} {str(value).lower()}" for name, value in case.parameters.items()]
     text = ", ".join([*details, plural(case.ranks, "rank"), f"timing {case.timing}"])
-    widest = 88 if columns < 3 else 80
+    widest = int(width / _SMALL_LETTER_INCHES)
     shortened = text if len(text) <= widest else text[: widest - 1] + "…"
     axes.annotate(
         shortened, (0, 1), (0, 7), xycoords="axes fraction", textcoords="offset points", fontsize=8, color=_QUIET_COLOUR
     )
 
 
-def _series(panels: Sequence[Case]) -> list[Series]:
-    """All series of the panels, in the order in which they are always shown."""
-    found = {_series_of(case, record) for case in panels for record in case.records}
-    return sorted(found, key=lambda series: (transport_order(series.transport), series.memory, series.variant_number))
-
-
-def _series_of(case: Case, record: Record) -> Series:
-    runs = list(case.variants)
-    number = runs.index(record.run) if runs else 0
-    return Series(record.transport, record.memory, case.variants.get(record.run, ""), number)
-
-
-def _records_of(case: Case, series: Series) -> list[Record]:
-    return [record for record in case.records if _series_of(case, record) == series]
-
-
 class _CeilingStyles:
     """The dashes of each ceiling of a picture."""
 
-    def __init__(self, panels: Iterable[Case]) -> None:
-        keys = dict.fromkeys((memory, ceiling.name) for case in panels for memory, ceiling, _ in _ceilings(case))
+    def __init__(self, panels: Iterable[Panel]) -> None:
+        keys = dict.fromkeys((memory, ceiling.name) for panel in panels for memory, ceiling, _ in _ceilings(panel))
         self._styles = dict(zip(keys, cycle(_CEILING_DASHES), strict=False))
 
     def line(self, memory: str, ceiling: Ceiling) -> tuple[int, tuple[float, ...]]:
@@ -233,27 +318,30 @@ class _CeilingStyles:
                 color=_CEILING_COLOUR,
                 linestyle=dashes,
                 linewidth=1.3,
-                label=f"ceiling: {name}, {memory_name(memory)}",
+                label=", ".join(part for part in (f"ceiling: {name}", memory_name(memory)) if part),
             )
             for (memory, name), dashes in self._styles.items()
         ]
 
 
-def _ceilings(case: Case) -> list[tuple[str, Ceiling, list[tuple[int, float]]]]:
-    """Each ceiling of the case, by memory: its points are (size, the case's figure at the ceiling)."""
+def _ceilings(panel: Panel) -> list[tuple[str, Ceiling, list[tuple[int, float]]]]:
+    """Each ceiling of the panel, by memory: its points are (size, the case's figure at the ceiling)."""
     found: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
-    for record in case.records:
+    for record in panel.records:
         ceiling, figure = record.ceiling, record.figure
         if ceiling is None or figure is None or figure not in ceiling.figures:
             continue
         _, points = found.setdefault((record.memory, ceiling.name), (ceiling, {}))
         points.setdefault(record.size or 0, ceiling.figures[figure])
-    return [(memory, ceiling, sorted(points.items())) for (memory, _), (ceiling, points) in found.items()]
+    return [
+        (memory if panel.tells_ceilings_apart else "", ceiling, sorted(points.items()))
+        for (memory, _), (ceiling, points) in found.items()
+    ]
 
 
-def _draw_curves(axes: Axes, case: Case, styles: _CeilingStyles) -> None:
-    figure = case.records[0].figure or ""
-    for memory, ceiling, points in _ceilings(case):
+def _draw_curves(axes: Axes, panel: Panel, styles: _CeilingStyles) -> None:
+    case, figure = panel.case, panel.figure
+    for memory, ceiling, points in _ceilings(panel):
         axes.plot(
             [size for size, _ in points],
             [value for _, value in points],
@@ -262,8 +350,8 @@ def _draw_curves(axes: Axes, case: Case, styles: _CeilingStyles) -> None:
             linewidth=1.3,
             zorder=1.5,
         )
-    for series in _series([case]):
-        points_of_series = [record for record in _records_of(case, series) if record.size]
+    for series in panel.series:
+        points_of_series = [record for record in panel.records_of(series) if record.size]
         sizes = [record.size or 0 for record in points_of_series]
         own = [record.statistics[figure] for record in points_of_series]
         low = [entry.median if entry.ci_low is None else entry.ci_low for entry in own]
@@ -316,50 +404,59 @@ def _tick(value: float) -> str:
     for limit, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if value >= limit:
             return f"{value / size:g}{unit}"
-    return f"{value:g}"
+    return f"{value:g}" if value >= 1e-4 else f"{value:.9f}".rstrip("0")
 
 
-def _draw_bars(axes: Axes, case: Case, styles: _CeilingStyles) -> None:
-    figure = case.records[0].figure or ""
-    bars = [(series, record) for series in _series([case]) for record in _records_of(case, series)[:1]]
-    largest = max(record.statistics[figure].ci_high or record.statistics[figure].median for _, record in bars)
-    for position, (series, record) in enumerate(bars):
-        own = record.statistics[figure]
+def _draw_bars(axes: Axes, panel: Panel, styles: _CeilingStyles) -> None:
+    bars = [(series, panel.records_of(series)[0].statistics[panel.figure]) for series in panel.series]
+    ceilings = [(styles.line(memory, ceiling), points[0][1]) for memory, ceiling, points in _ceilings(panel)]
+    medians = [own.median for _, own in bars]
+    figure, factor = readable_figure(panel.figure, max(medians))
+    values = [factor * value for value in [*medians, *(value for _, value in ceilings)]]
+    ends = [factor * (own.median if own.ci_high is None else own.ci_high) for _, own in bars]
+    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and min(values) > 0
+    if is_logarithmic:
+        axes.set_xscale("log")
+        # A bar of a logarithmic axis has no natural beginning: a whole power of ten leaves each a length to be seen.
+        left = 10 ** math.floor(math.log10(0.7 * min(values)))
+        axes.set_xlim(left, left * (max(values + ends) / left) ** 1.22)
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=12))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(0, 1.22 * max(values + ends))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    for position, ((series, own), end) in enumerate(zip(bars, ends, strict=True)):
         axes.barh(
             position,
-            own.median,
+            factor * own.median,
             height=0.62,
             color=(*series.colour, 0.15 if series.filling == "none" else 1),
             edgecolor=series.colour,
             linewidth=1.6,
         )
-        end = own.median
-        if own.ci_low is not None and own.ci_high is not None:
+        if own.ci_low is not None:
             axes.plot(
-                [own.ci_low, own.ci_high],
+                [factor * own.ci_low, end],
                 [position, position],
                 color=_TEXT_COLOUR,
                 linewidth=1.2,
                 marker="|",
                 markersize=6,
             )
-            end = own.ci_high
-        axes.text(
-            end + 0.015 * largest,
-            position,
-            f"{format_number(own.median)} {figure_unit(figure)}",
+        axes.annotate(
+            f"{format_number(factor * own.median)} {figure_unit(figure)}".strip(),
+            (end, position),
+            (6, 0),
+            textcoords="offset points",
             va="center",
             fontsize=9,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
         )
-    for memory, ceiling, points in _ceilings(case):
-        value = points[0][1]
-        axes.axvline(value, color=_CEILING_COLOUR, linestyle=styles.line(memory, ceiling), linewidth=1.3, zorder=1.5)
-        largest = max(largest, value)
+    for dashes, value in ceilings:
+        axes.axvline(factor * value, color=_CEILING_COLOUR, linestyle=dashes, linewidth=1.3, zorder=1.5)
     axes.set_yticks(range(len(bars)), [series.label for series, _ in bars])
     axes.set_ylim(len(bars) - 0.4, -0.6)
-    axes.set_xlim(0, largest * 1.22)
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.grid(True, axis="x")
-    axes.set_xlabel(figure_label(figure))
+    axes.set_xlabel(figure_label(figure) + (", logarithmic" if is_logarithmic else ""))

@@ -208,6 +208,8 @@ def _files(path: Path) -> list[Path]:
 
 def _lines(file: Path) -> Iterator[str]:
     try:
+        if file.exists() and not file.is_file():
+            raise CommlensError(f"{file} is a device or a pipe: write what it holds to a file, and name that")
         with file.open(encoding="utf-8", errors="replace") as stream:
             yield from stream
     except OSError as error:

@@ -57,12 +57,23 @@ def reason(error: OSError) -> str:
 def record_count(path: Path) -> int:
     """How many whole lines the file of records has; 0 where there is none."""
     with suppress(OSError):
-        return path.read_bytes().count(b"\n")
+        return path.read_bytes().count(b"\n") if is_file(path) else 0
     return 0
+
+
+def is_file(path: Path) -> bool:
+    """Whether it can be read back. A device or a pipe, to which records may go too, need not end."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def kept(path: Path, before: int) -> str:
     """What a run that ended early leaves, where the file had `before` records: `3 records kept in FILE`."""
+    with suppress(OSError):
+        if path.exists() and not path.is_file():
+            return f"what was recorded went to {path}"
     records = record_count(path) - before
     return f"{plural(records, 'record')} kept in {path}" if records else "no record was written"
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commlens import launchers, noise, probe, results, suite
-from commlens.errors import Status, worst
+from commlens.errors import CommlensError, Status, worst
 from commlens.launch import Outcome, run_job
 from commlens.native import Native
 from commlens.records import load
@@ -74,7 +74,8 @@ class Runner:
     def run_benchmark(self, name: str, options: Sequence[str]) -> int:
         """Runs one benchmark and returns the exit status. Raises CommlensError for bad usage."""
         self.native.benchmark(name)
-        given = suite.parse_options(options).get("record")
+        given = _record_option(options)
+        self.ranks(name, options)  # a number that cannot be is found before a file is made
         if self._settings.dry_run:
             record_file = Path(given or self._settings.out / f"{name}-TIME.jsonl")
             print(shlex.join(self._command(name, options, record_file, ranks=None)))
@@ -97,6 +98,10 @@ class Runner:
         `options` replace those of the entries. Raises CommlensError for bad usage.
         """
         suite.check(wanted, self.native)
+        for entry in wanted.entries:
+            words = suite.arguments(entry.options, options)
+            _record_option(words)
+            self.ranks(entry.benchmark, words, entry.ranks)
         if self._settings.dry_run:
             for entry in wanted.entries:
                 record_file = self._settings.out / f"{wanted.name}-TIME" / "records.jsonl"
@@ -129,18 +134,27 @@ class Runner:
         return worst([*statuses, _draw_pictures(folder, record_file)])
 
     def ranks(self, name: str, options: Sequence[str], in_suite: int | None = None) -> int:
-        """As asked for, or as the suite says; else two a pair for a benchmark of pairs, or one a GPU, two at least."""
+        """As asked for, or as the suite says; else two a pair for a benchmark of pairs, or one a GPU, two at least.
+
+        Raises CommlensError for more pairs than can be.
+        """
         if self._settings.ranks or in_suite:
             return self._settings.ranks or in_suite or 0
         benchmark, about = self.native.benchmark(name), self.native.about
         pairs = suite.parse_options(options).get("pairs") or benchmark.default("pairs")
         if pairs is not None:
-            return 2 * int(pairs) if pairs.isdecimal() and int(pairs) > 0 else 2
+            number = int(pairs) if pairs.isdecimal() else 0
+            if 2 * number > launchers.MOST_RANKS:
+                raise CommlensError(
+                    f"--pairs {pairs}: a pair is two ranks, and more than {launchers.MOST_RANKS:,} cannot be started"
+                )
+            return 2 * max(number, 1)
         return max(2, about.gpus) if about.has_gpu else 2
 
     def _command(self, benchmark: str, options: Sequence[str], record_file: Path, ranks: int | None) -> list[str]:
+        # Ours come first: an option of the user's that lacks its value must not take one of them for it.
         record = [] if "record" in suite.parse_options(options) else ["--record", str(record_file)]
-        program = [str(self.native.path), benchmark, *options, *record]
+        program = [str(self.native.path), benchmark, *record, *options]
         return self._launcher.command(
             self.ranks(benchmark, options, ranks),
             program,
@@ -159,7 +173,7 @@ class Runner:
             if self._verdict.fitness is probe.Fitness.BROKEN:
                 return Result(Status.FAILED)
             if self._verdict.fitness is probe.Fitness.UNFIT:
-                options = [*options, _GPU_OFF, self._verdict.sentence]
+                options = [_GPU_OFF, self._verdict.sentence, *options]
         before = results.record_count(record_file)
         output = noise.OutputFilter(_writer(sys.stdout.buffer))
         error = noise.ErrorFilter(_writer(sys.stderr.buffer))
@@ -184,12 +198,16 @@ class Runner:
     ) -> Result:
         """Says why a job failed where the native program has not, and turns its status into one of ours."""
         launcher_said = "\n".join(error.held + output.held)
-        death = noise.death(launcher_said, outcome.status)
+        death, departure = noise.death(launcher_said, outcome.status), noise.departure(launcher_said)
         has_said = any(line.startswith("commlens: ") and not _NO_REASON.match(line) for line in error.lines)
         # A launcher's status may be the number of the signal that a rank died of: then it is none of ours.
         is_ours = outcome.status in list(Status) and (death is None or (has_said and death.signal != outcome.status))
         status = outcome.status if is_ours else Status.FAILED
-        if has_said or (death is None and _records_tell(record_file, before)):
+        if has_said or (death is None and not departure and _records_tell(record_file, before)):
+            return Result(status)
+        ending = noise.ending(launcher_said)
+        if ending and not departure and (ending.signal == death.signal if death else len(error.held) == 1):
+            print(ending.line, file=sys.stderr, flush=True)
             return Result(status)
         failed_start = probe.explain_failed_start(
             "\n".join([*error.lines, launcher_said]),
@@ -199,8 +217,8 @@ class Runner:
         if failed_start:
             say(failed_start)
             return Result(status)
-        if death is not None:
-            say(f"{death}; {results.kept(record_file, before)}")
+        if death or departure:
+            say(f"{death or departure}; {results.kept(record_file, before)}")
         else:
             for line in error.held + output.held:
                 print(line, file=sys.stderr)
@@ -230,8 +248,16 @@ def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
 
 def _records_tell(record_file: Path, skip: int) -> bool:
     """Whether the records after the first `skip` tell what failed or was skipped, as the program's table then does."""
-    records = load([record_file]).records if record_file.exists() else []
+    records = load([record_file]).records if results.is_file(record_file) else []
     return any(record.status != "ok" for record in records[skip:])
+
+
+def _record_option(options: Sequence[str]) -> str | None:
+    """The user's own file of records, if there is one. Raises CommlensError where its name is missing."""
+    given = suite.parse_options(options).get("record")
+    if given == "":
+        raise CommlensError("--record '': name a file")
+    return given
 
 
 def _status_text(status: int) -> Text:

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from commlens.errors import CommlensError
+from commlens.launchers import MOST_RANKS
 from commlens.native import Native
 
 ENDINGS = (".yaml", ".yml")
@@ -157,8 +158,8 @@ def _option(value: Any, where: str) -> str | None:
 
 def _ranks(value: Any, where: str) -> int:
     text = _text(value, f"{where}: 'ranks'")
-    if not text.isdecimal() or int(text) < 1:
-        raise CommlensError(f"{where}: ranks '{text}' is no number of ranks; write a whole number from 1 on")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+        raise CommlensError(f"{where}: ranks '{text}' is no number of ranks; write a whole number, 1 to {MOST_RANKS}")
     return int(text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
 
 # The unit is the end of a figure's name. Longest first, so that `_per_s` is not read as seconds.
 _FIGURE_UNITS = (
@@ -30,7 +31,10 @@ _LIBRARIES = (
 
 
 def format_bytes(size: float) -> str:
-    """`size` bytes in binary units: 1 B, 1.5 KiB, 64 MiB; three significant digits where it is no whole number."""
+    """`size` bytes as people write them: 1 B, 64 MiB, 80 MB; `1.5 KiB` where it is whole in no unit."""
+    for power, name in enumerate(_DECIMAL_UNITS, start=1):
+        if size % 1000**power == 0 and 1 <= size / 1000**power < 1000:
+            return f"{size / 1000**power:.0f} {name}"
     unit = 0
     while size >= 1024 and unit < len(_BINARY_UNITS) - 1:
         size /= 1024
@@ -52,6 +56,14 @@ def format_number(value: float) -> str:
 def figure_unit(name: str) -> str:
     """The unit of a figure: GB/s for `bandwidth_GBps`, empty for a name that ends in none."""
     return next((unit for suffix, unit in _FIGURE_UNITS if name.endswith("_" + suffix)), "")
+
+
+def readable_figure(name: str, largest: float) -> tuple[str, float]:
+    """A time in microseconds under its name in a larger unit where that suits the largest value, and the factor."""
+    for microseconds, unit in ((1e6, "s"), (1e3, "ms")):
+        if name.endswith("_us") and largest >= microseconds:
+            return name.removesuffix("us") + unit, 1 / microseconds
+    return name, 1.0
 
 
 def figure_label(name: str) -> str:

@@ -24,17 +24,19 @@ struct AllreduceOptions {
   bool in_place = true;
 
   void describe(OptionSet& options) {
-    options.add("count", count, "elements of the array (where --bytes is not given)").value = [this] {
-      return static_cast<std::int64_t>(elements());
-    };
-    options.add("bytes", bytes, "size or sizes of the array: 80M, 8:1G (times 2), 8:1G:x8").value = [this] {
-      return static_cast<std::int64_t>(size());
-    };
+    auto& counted = options.add("count", count, "elements of the array (where --bytes is not given)");
+    counted.value = [this] { return static_cast<std::int64_t>(elements()); };
+    counted.sizes = true;
+    auto& sized = options.add("bytes", bytes, "size or sizes of the array: 80M, 8:1G (times 2), 8:1G:x8");
+    sized.value = [this] { return static_cast<std::int64_t>(size()); };
     options.add("dtype", type, "type of an element");
     options.add_flag("in-place", "out-of-place", in_place, "one buffer for input and output, or two");
   }
 
   void settle(int /*ranks*/) const {
+    if (count > (std::size_t{1} << 60) / size_of(type)) {
+      throw UsageError("count", std::to_string(count), "larger than any machine; the default is 10000000");
+    }
     for (const std::size_t value : bytes.values) {
       if (value % size_of(type) == 0) continue;
       throw UsageError("bytes", std::to_string(value),
@@ -46,7 +48,8 @@ struct AllreduceOptions {
   [[nodiscard]] std::size_t size() const { return bytes.values.empty() ? count * size_of(type) : bytes.current; }
   [[nodiscard]] std::size_t elements() const { return size() / size_of(type); }
   [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    return {.buffers = size() * (in_place ? 1 : 2), .operation = size()};
+    const auto bytes_of_array = static_cast<double>(size());
+    return {.buffers = bytes_of_array * (in_place ? 1 : 2), .operation = bytes_of_array};
   }
   [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 };

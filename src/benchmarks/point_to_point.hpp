@@ -38,7 +38,8 @@ struct PairOptions {
   }
 
   [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    return {.buffers = 2 * bytes.current + acknowledgement, .operation = 2 * bytes.current};
+    const double both_ways = 2 * static_cast<double>(bytes.current);
+    return {.buffers = both_ways + acknowledgement, .operation = both_ways};
   }
 
   [[nodiscard]] device::Memory memory(int rank, int ranks, device::Memory chosen) const {
@@ -55,6 +56,12 @@ struct WindowOptions : PairOptions {
   void describe(OptionSet& options) {
     PairOptions::describe(options);
     options.add("window", window, "messages under way at the same time");
+  }
+
+  void settle(int ranks) const {
+    constexpr std::size_t most = 1'000'000;  // each message is a request of the MPI library
+    if (window > most) throw UsageError("window", std::to_string(window), "write at most " + std::to_string(most));
+    PairOptions::settle(ranks);
   }
 
   [[nodiscard]] std::string operation() const { return "window of " + std::to_string(window) + " messages"; }

@@ -82,11 +82,11 @@ int run_application(int argc, char** argv) {
     std::cout << line->text;
     return 0;
   }
-  // The GPU comes before MPI: some libraries look for one in MPI_Init and never again. Open MPI 5's smcuda, its way
-  // over CUDA IPC, turns itself off in a process that has no GPU context by then.
-  auto device = line && !line->benchmark->uses_gpu(line->settings.chosen_memory()) ? device::open_host() : nullptr;
+  // The GPU comes before MPI, also for host memory, as in an application that computes on it: some libraries look for
+  // one in MPI_Init and never again. Open MPI 5's smcuda, its way over CUDA IPC, turns itself off in a process without
+  // a context.
   const auto local_rank = local_rank_from_environment();
-  if (line && !device && local_rank) device = open_own_device(*local_rank);
+  auto device = line && local_rank ? open_own_device(*local_rank) : nullptr;
   const MpiLibrary library(argc, argv);
   try {
     if (mistake) return refuse(*mistake);

@@ -23,10 +23,11 @@
 
 namespace commlens {
 
-/// What one case needs on one rank, in bytes.
+/// What one case needs on one rank, in bytes; in floating point, because a request beyond any machine must not wrap
+/// around.
 struct Footprint {
-  std::size_t buffers = 0;    ///< all that it will ask of Run::buffer()
-  std::size_t operation = 0;  ///< the most that one operation of the transport moves: what `staged` copies
+  double buffers = 0;    ///< all that it will ask of Run::buffer()
+  double operation = 0;  ///< the most that one operation of the transport moves: what `staged` copies
 };
 
 /// A benchmark with the options of one start of the program.
@@ -38,12 +39,6 @@ class Benchmark {
   [[nodiscard]] virtual Footprint footprint(int rank, int ranks) const = 0;
   [[nodiscard]] virtual device::Memory memory(int rank, int ranks, device::Memory chosen) const = 0;
   virtual void run(Run& run) const = 0;
-
-  /// Whether a GPU has a part in it at all. Where it has none it is left alone: a process with a GPU context pays for
-  /// it in every message of host memory, because the MPI library then has to ask whose memory it is.
-  [[nodiscard]] bool uses_gpu(device::Memory chosen) const {
-    return memory(0, 2, chosen) != device::Memory::host || memory(1, 2, chosen) != device::Memory::host;
-  }
 };
 
 struct BenchmarkDescription {

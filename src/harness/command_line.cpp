@@ -121,7 +121,7 @@ void add_settings(CLI::App& app, Settings& settings) {
   add("repeat", "operations in a batch; with --timing each: samples", "by benchmark and size",
       [&](const std::string& text) { settings.repeat = parse_size("repeat", text); });
   add("warmup", "operations before the first sample", "by benchmark and size",
-      [&](const std::string& text) { settings.warmup = static_cast<std::size_t>(number("warmup", text, 0)); });
+      [&](const std::string& text) { settings.warmup = parse_count("warmup", text); });
   add("batches", "batches, each a sample", "10",
       [&](const std::string& text) { settings.batches = parse_size("batches", text); });
   add("min-time", "add batches until so many seconds have been measured", "0",
@@ -141,8 +141,10 @@ void add_settings(CLI::App& app, Settings& settings) {
         }
         settings.format = text;
       });
-  add("record", "append a line of JSON for each result to this file", "none",
-      [&](const std::string& text) { settings.record = text; });
+  add("record", "append a line of JSON for each result to this file", "none", [&](const std::string& text) {
+    if (text.empty()) throw UsageError("record", "''", "name a file");
+    settings.record = text;
+  });
   add("gpu-aware-mpi-off", "do not hand GPU memory to MPI, for the reason given", "none",
       [&](const std::string& text) { settings.gpu_aware_mpi_off = text; });
   app.add_flag_callback(
@@ -172,6 +174,7 @@ CommandLine parse_benchmark(int argc, char** argv) {
   CLI::App app(description.help + "\nExample: mpirun -n 2 commlens-bench " + line.name + " --record results.jsonl",
                "commlens-bench " + line.name);
   app.option_defaults()->always_capture_default(false);
+  app.allow_extras();
   add_own_options(app, line.benchmark->options());
   add_settings(app, line.settings);
   try {
@@ -181,6 +184,9 @@ CommandLine parse_benchmark(int argc, char** argv) {
     line.benchmark.reset();
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; see commlens-bench {} --help", error.what(), line.name));
+  }
+  if (!app.remaining().empty()) {
+    throw UsageError(fmt::format("no option '{}'; see commlens-bench {} --help", app.remaining().front(), line.name));
   }
   return line;
 }

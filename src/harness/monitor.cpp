@@ -54,28 +54,27 @@ void say(const char* text) {
   (void)written;
 }
 
-const char* signal_name(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    default:
-      return "SIGABRT";
-  }
-}
+struct Caught {
+  int signal;
+  const char* how;  ///< "crashed (SIGSEGV)"
+};
+constexpr std::array caught{Caught{SIGSEGV, "crashed (SIGSEGV)"}, Caught{SIGBUS, "crashed (SIGBUS)"},
+                            Caught{SIGFPE, "crashed (SIGFPE)"},   Caught{SIGILL, "crashed (SIGILL)"},
+                            Caught{SIGABRT, "crashed (SIGABRT)"}, Caught{SIGTERM, "ended by SIGTERM"},
+                            Caught{SIGINT, "ended by SIGINT"},    Caught{SIGHUP, "ended by SIGHUP"}};
 
-extern "C" void on_crash(int signal) {
+/// "commlens: ended by SIGTERM while …", "commlens: rank 1 crashed (SIGSEGV) while …", from the first rank of a node
+/// that is struck; then whatever the signal does by itself.
+extern "C" void on_signal(int signal) {
   int nobody = 0;
   auto* word = speaker_word.load();
-  if (word == nullptr || word->compare_exchange_strong(nobody, 1)) {
-    say(crash_prefix.data());
-    say(signal_name(signal));
-    say(") while ");
+  if (word != nullptr && word->compare_exchange_strong(nobody, 1)) {
+    const bool own_fault = signal != SIGTERM && signal != SIGINT && signal != SIGHUP;
+    say(own_fault ? crash_prefix.data() : "commlens: ");
+    for (const Caught& one : caught) {
+      if (one.signal == signal) say(one.how);
+    }
+    say(" while ");
     say(activity().doing.data());
     const Call call = activity().call.load(std::memory_order_relaxed);
     if (call != Call::none) {
@@ -88,9 +87,9 @@ extern "C" void on_crash(int signal) {
   std::raise(signal);
 }
 
-void catch_crashes(int rank) {
-  fmt::format_to_n(crash_prefix.data(), crash_prefix.size() - 1, "commlens: rank {} crashed (", rank);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, on_crash);
+void catch_signals(int rank) {
+  fmt::format_to_n(crash_prefix.data(), crash_prefix.size() - 1, "commlens: rank {} ", rank);
+  for (const Caught& one : caught) std::signal(one.signal, on_signal);
 }
 
 /// Ends the process for certain, also where MPI_Abort, called while another thread is inside MPI, does not return.
@@ -120,7 +119,7 @@ Monitor::Monitor(const transport::Communicator& communicator, const transport::C
   board_ = static_cast<Board*>(base);
   set_activity(board_->places()[node_.rank()]);
   speaker_word = &board_->spoken;
-  catch_crashes(communicator_.rank());
+  catch_signals(communicator_.rank());
   doing("starting");
   thread_ = std::jthread([this](std::stop_token stop) { watch(std::move(stop)); });
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -85,6 +86,10 @@ std::size_t parse_size(const std::string& option, const std::string& text) {
   return static_cast<std::size_t>(value);
 }
 
+std::size_t parse_count(const std::string& option, const std::string& text) {
+  return text == "0" ? 0 : parse_size(option, text);
+}
+
 std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text) {
   std::vector<std::size_t> sizes;
   for (const std::string& part : split(text, ',')) append_range(sizes, option, part);
@@ -110,7 +115,7 @@ OptionSet::Option& OptionSet::add(std::string name, Sweep& variable, std::string
                                         variable.current = variable.values.front();
                                       },
                                       [&variable] { return static_cast<std::int64_t>(variable.current); },
-                                      [&variable] { return join(variable.values); }});
+                                      [&variable] { return join(variable.values); }, true});
 }
 
 OptionSet::Option& OptionSet::add(std::string name, std::optional<device::Memory>& variable, std::string help) {
@@ -143,10 +148,17 @@ OptionSet::Option& OptionSet::add_flag(std::string name, std::string opposite, b
                                       [&variable, name, opposite] { return variable ? name : opposite; }});
 }
 
+const OptionSet::Option* OptionSet::size() const {
+  const auto found = std::find_if(options_.begin(), options_.end(), [](const Option& option) { return option.sizes; });
+  return found == options_.end() ? nullptr : &*found;
+}
+
 measure::Parameters OptionSet::parameters() const {
   measure::Parameters parameters;
   for (const Option& option : options_) {
-    if (auto value = option.value()) parameters.emplace_back(option.name.substr(0, option.name.find(',')), *value);
+    std::string name = option.name.substr(0, option.name.find(','));
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (auto value = option.value()) parameters.emplace_back(std::move(name), *value);
   }
   return parameters;
 }

@@ -27,6 +27,8 @@ struct Sweep {
 
 /// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1. Throws UsageError naming `option`.
 std::size_t parse_size(const std::string& option, const std::string& text);
+/// The same, and 0.
+std::size_t parse_count(const std::string& option, const std::string& text);
 /// "8", "8:1G" (times 2), "8:1G:x8" (times 8) or a list "8,1000,1M" of these. Throws UsageError naming `option`.
 std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text);
 
@@ -39,6 +41,7 @@ class OptionSet {
     std::function<void(const std::string& text)> parse;    ///< throws UsageError
     std::function<std::optional<measure::Value>()> value;  ///< as the record shows it; nothing: left to others
     std::function<std::string()> text;                     ///< as help and errors show it
+    bool sizes = false;  ///< it says how large a case is: the one to name when a case does not fit
   };
 
   /// The variables belong to the caller and must outlive the set; what they hold now is the default.
@@ -52,6 +55,9 @@ class OptionSet {
 
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
   [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
+  /// The first that says how large a case is; nullptr if there is none.
+  [[nodiscard]] const Option* size() const;
+  /// By name, with underscores for hyphens.
   [[nodiscard]] measure::Parameters parameters() const;
 
  private:

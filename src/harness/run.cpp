@@ -81,17 +81,24 @@ class Run::Meter {
   Pass pass(std::size_t wanted) {
     const std::size_t operations = std::min(wanted, measurement_.operations_per_reset);
     ++round_;
-    if (measurement_.reset) measurement_.reset(round_);
+    fill();
     const Pass result{operations, timed(operations)};
     validate(operations);
     return result;
+  }
+
+  /// Inputs of gigabytes take their time: both this and validate() count as progress.
+  void fill() {
+    const InCall call(Call::filling);
+    if (measurement_.reset) measurement_.reset(round_);
+    run_.stream().wait();
+    activity().operations.fetch_add(1, std::memory_order_relaxed);
   }
 
   double timed(std::size_t operations) {
     auto& stream = run_.stream();
     auto& alive = activity().operations;
     auto done = alive.load(std::memory_order_relaxed);
-    stream.wait();
     communicator_.barrier();
     const auto start = Clock::now();
     for (std::size_t i = 0; i < operations; ++i) {
@@ -104,7 +111,9 @@ class Run::Meter {
 
   void validate(std::size_t operations) {
     if (!validate_ || !measurement_.verify) return;
+    const InCall call(Call::comparing);
     const Verdict verdict = measurement_.verify(round_, operations);
+    activity().operations.fetch_add(1, std::memory_order_relaxed);
     ++checks_;
     elements_ += verdict.elements;
     // Agreeing on the verdict is left to collect(): the ranks meet there anyway.

@@ -99,8 +99,7 @@ Session::Session(const Settings& settings, std::unique_ptr<device::Device> devic
 
 Session::~Session() = default;
 
-void Session::choose_memories(const Benchmark& benchmark) {
-  const auto wanted = settings_.memory;
+void Session::choose_memories(Benchmark& benchmark) {
   memories_.clear();
   for (int rank = 0; rank < communicator_.size(); ++rank) {
     memories_.push_back(benchmark.memory(rank, communicator_.size(), settings_.chosen_memory()));
@@ -114,7 +113,13 @@ void Session::choose_memories(const Benchmark& benchmark) {
                                                       : "no GPU is visible here: use --memory host");
   }
   problem = communicator_.first(problem);
-  if (!problem.empty()) throw UsageError("memory", std::string(name(wanted.value_or(mine))), problem);
+  if (problem.empty()) return;
+  const std::string refused = communicator_.first(device_->has(mine) ? "" : std::string(name(mine)));
+  std::string option = "memory";
+  for (const auto& one : benchmark.options().options()) {
+    if (one.text() == refused) option = one.name;  // --from or --to rather than --memory
+  }
+  throw UsageError(option, refused, problem);
 }
 
 std::vector<const transport::Kind*> Session::chosen_kinds() const {
@@ -148,10 +153,9 @@ Footprint Session::largest_footprint(Benchmark& benchmark) const {
 }
 
 void Session::require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const {
-  const Sweep* sweep = benchmark.options().sweep();
   const auto memory = memory_of(communicator_.rank());
   const Footprint footprint = largest_footprint(benchmark);
-  std::size_t staging = 0;
+  double staging = 0;
   for (const auto* kind : kinds) staging = std::max(staging, kind->staging(footprint.operation));
 
   // Who shares what: a GPU is shared by the ranks that see its uuid, the host by those of the node.
@@ -166,16 +170,17 @@ void Session::require_memory(Benchmark& benchmark, const std::vector<const trans
   const auto check = [&](const std::string& key, device::Memory kind, const std::string& what) {
     const auto free = static_cast<double>(device_->available(kind));
     if (wanted[key] <= share_that_fits * free) return;
-    problem = fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
-                          human(wanted[key]), what, human(static_cast<double>(footprint.buffers + staging)),
-                          communicator_.rank(), human(free));
+    problem =
+        fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
+                    human(wanted[key]), what, human(footprint.buffers + staging), communicator_.rank(), human(free));
   };
   check("host", device::Memory::host, "host memory");
   if (on_gpu(memory)) check(store, device::Memory::device, "GPU memory");
   problem = communicator_.first(problem);
   if (problem.empty()) return;
-  if (sweep == nullptr) throw UsageError(problem);
-  throw UsageError("bytes", std::to_string(sweep->current), problem);
+  const auto* size = benchmark.options().size();
+  if (size == nullptr) throw UsageError(problem);
+  throw UsageError(size->name, std::to_string(std::get<std::int64_t>(*size->value())), problem);
 }
 
 std::vector<Session::Carrier> Session::make_carriers(const std::vector<const transport::Kind*>& kinds) {
@@ -224,16 +229,33 @@ void Session::allocate(Benchmark& benchmark) {
   monitor_->doing("allocating memory");
   const auto start = Clock::now();
   arena_ = {};  // given back first: old and new need not fit together
-  arena_ = device_->allocate(memory_of(communicator_.rank()), largest_footprint(benchmark).buffers + Run::slack);
+  arena_ = device_->allocate(memory_of(communicator_.rank()),
+                             static_cast<std::size_t>(largest_footprint(benchmark).buffers) + Run::slack);
   allocation_s_ = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
-  Run run(*this, *carrier.transport, arena_, footprint.buffers, record);
+  Run run(*this, *carrier.transport, arena_, static_cast<std::size_t>(footprint.buffers), record);
   benchmark.run(run);
 }
+
+/// What the exit status and its one line on the standard error are made of.
+struct Session::Tally {
+  bool ran = false;
+  std::string failed;   ///< the first failure in words
+  std::string skipped;  ///< the first transport that could not run
+
+  void add(const measure::Record& record) {
+    const auto outcome = measure::outcome_of(record);
+    const std::string what = fmt::format("{} over {}", record.benchmark, record.transport);
+    ran = ran || outcome.status == measure::Status::ok;
+    if (outcome.status == measure::Status::failed && failed.empty()) failed = what + " failed: " + outcome.reason;
+    if (outcome.status == measure::Status::skipped && skipped.empty())
+      skipped = what + " was skipped: " + outcome.reason;
+  }
+};
 
 Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
   const auto kinds = chosen_kinds();
@@ -244,9 +266,7 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
   allocate(benchmark);
   if (output_) output_->begin();
 
-  bool failed = false;
-  bool ran = false;
-  bool refused = false;
+  Tally tally;
   std::set<std::string> told;  // transports whose unfitness has been recorded: once is enough for a sweep
   Sweep* sweep = benchmark.options().sweep();
   std::vector<std::size_t> cases{0};
@@ -260,19 +280,24 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
       if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
       record.time = utc_now();
       if (output_) output_->keep(record);
-      const auto status = measure::outcome_of(record).status;
-      failed = failed || status == measure::Status::failed;
-      ran = ran || status == measure::Status::ok;
-      refused = refused || status == measure::Status::skipped;
+      tally.add(record);
       group.push_back(std::move(record));
     }
     if (output_) output_->show(group);
     monitor_->shown();
   }
   if (output_) output_->end();
-  if (failed) return Exit::failed;
-  const bool all_asked_for_ran = !refused || settings_.transports == "all";
-  return ran && all_asked_for_ran ? Exit::ok : Exit::nothing_ran;
+  return conclude(tally);
+}
+
+Exit Session::conclude(const Tally& tally) const {
+  const bool all_asked_for_ran = tally.skipped.empty() || settings_.transports == "all";
+  const bool well = tally.failed.empty() && tally.ran && all_asked_for_ran;
+  if (!well && communicator_.rank() == 0) {
+    std::cerr << "commlens: " << (tally.failed.empty() ? tally.skipped : tally.failed) << '\n';
+  }
+  if (!tally.failed.empty()) return Exit::failed;
+  return well ? Exit::ok : Exit::nothing_ran;
 }
 
 }  // namespace commlens

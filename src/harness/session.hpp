@@ -43,6 +43,7 @@ class Session {
 
  private:
   class Output;
+  struct Tally;
   /// A transport that takes part in a benchmark: made, or the reason why not.
   struct Carrier {
     const transport::Kind* kind = nullptr;
@@ -51,7 +52,7 @@ class Session {
     double setup_s = 0;
   };
 
-  void choose_memories(const Benchmark& benchmark);
+  void choose_memories(Benchmark& benchmark);
   [[nodiscard]] std::vector<const transport::Kind*> chosen_kinds() const;
   [[nodiscard]] Footprint largest_footprint(Benchmark& benchmark) const;
   void require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const;
@@ -61,6 +62,7 @@ class Session {
   void allocate(Benchmark& benchmark);
   void run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record);
   [[nodiscard]] std::string memory_text() const;
+  [[nodiscard]] Exit conclude(const Tally& tally) const;
 
   Settings settings_;
   transport::Communicator communicator_;

@@ -24,6 +24,9 @@ enum class Call : std::uint8_t {
   barrier,
   stream_wait,
   ccl_enqueue,
+  filling,
+  comparing,
+  agreeing,
 };
 
 constexpr const char* name(Call call) {
@@ -38,7 +41,10 @@ constexpr const char* name(Call call) {
                              "MPI_Bcast",
                              "MPI_Barrier",
                              "waiting for a stream",
-                             "a call of the ccl library"};
+                             "a call of the ccl library",
+                             "filling the buffers",
+                             "comparing the results",
+                             "waiting for the other ranks"};
   return names[static_cast<std::size_t>(call)];
 }
 

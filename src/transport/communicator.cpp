@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "transport/activity.hpp"
+
 namespace commlens::transport {
 
 void check_mpi(int status, const char* call) {
@@ -40,24 +42,31 @@ Communicator Communicator::node() const {
   return node;
 }
 
-void Communicator::barrier() const { check_mpi(MPI_Barrier(handle_), "MPI_Barrier"); }
+void Communicator::barrier() const {
+  const InCall call(Call::agreeing);
+  check_mpi(MPI_Barrier(handle_), "MPI_Barrier");
+}
 
 void Communicator::maximum(std::vector<double>& values) const {
+  const InCall call(Call::agreeing);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_),
             "MPI_Allreduce");
 }
 
 double Communicator::maximum(double value) const {
+  const InCall call(Call::agreeing);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
   return value;
 }
 
 std::int64_t Communicator::sum(std::int64_t value) const {
+  const InCall call(Call::agreeing);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Allreduce");
   return value;
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
+  const InCall call(Call::agreeing);
   int length = static_cast<int>(text.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT, root, handle_), "MPI_Bcast");
   std::string result = rank_ == root ? text : std::string(static_cast<std::size_t>(length), '\0');
@@ -73,6 +82,7 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
 }
 
 std::string Communicator::first(const std::string& text) const {
+  const InCall call(Call::agreeing);
   int owner = text.empty() ? size_ : rank_;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &owner, 1, MPI_INT, MPI_MIN, handle_), "MPI_Allreduce");
   return owner == size_ ? std::string() : broadcast(text, owner);

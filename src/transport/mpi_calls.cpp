@@ -149,7 +149,7 @@ void broadcast(const Communicator& communicator, void* data, std::size_t bytes, 
 
 void barrier(const Communicator& communicator) {
   const InCall call(Call::barrier);
-  communicator.barrier();
+  check_mpi(MPI_Barrier(communicator.handle()), "MPI_Barrier");
 }
 
 Messages::Messages(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives)

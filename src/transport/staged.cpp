@@ -4,6 +4,7 @@
 //
 // Every operation has finished when it returns, its last copy included: the stage is used again by the next one.
 #include <algorithm>
+#include <map>
 
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
@@ -38,31 +39,44 @@ class Stage {
   device::Buffer buffer_;
 };
 
-std::size_t total_bytes(const std::vector<Message>& messages) {
-  std::size_t bytes = 0;
-  for (const Message& message : messages) bytes += message.bytes;
-  return bytes;
-}
-
-/// The same messages, to and from consecutive places of a stage.
-std::vector<Message> on_stage(const std::vector<Message>& messages, std::byte* stage) {
-  std::vector<Message> staged;
-  for (const Message& message : messages) {
-    staged.push_back({message.peer, stage, message.bytes});
-    stage += message.bytes;
+/// Where on a stage the messages of an exchange lie. Messages of one address share one place, as they share it in the
+/// caller's memory: a window of 64 messages needs the room of one.
+class Places {
+ public:
+  explicit Places(const std::vector<Message>& messages) {
+    std::map<void*, std::size_t> longest;
+    for (const Message& message : messages) longest[message.data] = std::max(longest[message.data], message.bytes);
+    for (const auto& [data, bytes] : longest) {
+      offsets_[data] = total_;
+      total_ += bytes;
+    }
   }
-  return staged;
-}
+
+  [[nodiscard]] std::size_t total() const { return total_; }
+
+  /// The same messages, to and from the stage.
+  [[nodiscard]] std::vector<Message> on_stage(const std::vector<Message>& messages, std::byte* stage) const {
+    std::vector<Message> staged;
+    for (const Message& message : messages) {
+      staged.push_back({message.peer, stage + offsets_.at(message.data), message.bytes});
+    }
+    return staged;
+  }
+
+ private:
+  std::map<void*, std::size_t> offsets_;
+  std::size_t total_ = 0;
+};
 
 class StagedExchange final : public Exchange {
  public:
   StagedExchange(device::Device& device, const Communicator& communicator, std::vector<Message> sends,
                  std::vector<Message> receives)
-      : stage_(device.allocate(device.staging_memory(), total_bytes(sends) + total_bytes(receives))),
-        sends_(std::move(sends)),
+      : sends_(std::move(sends)),
         receives_(std::move(receives)),
-        staged_sends_(on_stage(sends_, stage_.as<std::byte>())),
-        staged_receives_(on_stage(receives_, stage_.as<std::byte>() + total_bytes(sends_))),
+        stage_(device.allocate(device.staging_memory(), Places(sends_).total() + Places(receives_).total())),
+        staged_sends_(Places(sends_).on_stage(sends_, stage_.as<std::byte>())),
+        staged_receives_(Places(receives_).on_stage(receives_, stage_.as<std::byte>() + Places(sends_).total())),
         messages_(communicator, staged_sends_, staged_receives_) {}
 
   void start(device::Stream& stream) override {
@@ -82,9 +96,9 @@ class StagedExchange final : public Exchange {
   }
 
  private:
-  device::Buffer stage_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
+  device::Buffer stage_;
   std::vector<Message> staged_sends_;
   std::vector<Message> staged_receives_;
   mpi_calls::Messages messages_;
@@ -173,7 +187,7 @@ const Registration registration(2, {.name = "staged",
                                       return std::make_unique<StagedTransport>(surroundings.communicator,
                                                                                surroundings.device);
                                     },
-                                    .staging = [](std::size_t bytes) { return bytes; }});
+                                    .staging = [](double bytes) { return bytes; }});
 
 }  // namespace
 

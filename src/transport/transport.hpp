@@ -87,7 +87,7 @@ struct Kind {
   std::function<std::string(const Surroundings&)> unfit;
   std::function<std::unique_ptr<Transport>(const Surroundings&)> make;  ///< collective
   /// Bytes of staging_memory() that it needs on a rank whose largest operation moves `bytes`.
-  std::function<std::size_t(std::size_t bytes)> staging = [](std::size_t) { return std::size_t{0}; };
+  std::function<double(double bytes)> staging = [](double) { return 0.0; };
   std::function<std::vector<std::pair<std::string, std::string>>()> versions = [] {
     return std::vector<std::pair<std::string, std::string>>{};
   };

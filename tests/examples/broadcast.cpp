@@ -11,7 +11,8 @@ struct BroadcastOptions {
   void describe(OptionSet& options) { options.add("bytes", bytes, "size or sizes of the message"); }
   void settle(int /*ranks*/) const {}
   [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    return {.buffers = bytes, .operation = bytes};
+    const auto size = static_cast<double>(bytes.current);
+    return {.buffers = size, .operation = size};
   }
   [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 };

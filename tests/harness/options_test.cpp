@@ -67,7 +67,7 @@ TEST(OptionSet, KnowsDefaultsParametersAndTheSweep) {
   EXPECT_EQ(set.sweep(), &bytes);
   bytes.current = 2;
   const measure::Parameters expected{
-      {"count", std::int64_t{3}}, {"in-place", true}, {"dtype", std::string("f64")}, {"bytes", std::int64_t{2}}};
+      {"count", std::int64_t{3}}, {"in_place", true}, {"dtype", std::string("f64")}, {"bytes", std::int64_t{2}}};
   EXPECT_EQ(set.parameters(), expected) << "an optional that is not set is left out";
 
   set.options()[1].parse("out-of-place");

@@ -33,8 +33,8 @@ _REAL_ENVIRONMENT = dict(os.environ)  # at import: the fake world of conftest.py
 _MARK = "COMMLENS_TEST_MARK"
 _GONE_WITHIN_S = 3.0
 
-# What the program and the command say besides the one reason: how it goes, and how many records there are.
-_NO_REASON = re.compile(r"commlens: (.*operations so far\)|\d+ records? in \S+|warning\b.*)")
+# What the program and the command say besides the one reason, and besides `commlens progress: `.
+_NO_REASON = re.compile(r"commlens: (\d+ records? in \S+|warning\b.*)")
 
 
 def _program(variable: str, built: str) -> Path:
@@ -195,8 +195,8 @@ def start(
     everything = {**kept, **allowed, **python, "TERM": "dumb", _MARK: mark, **(environment or {})}
 
     def limit() -> None:
-        if file_limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+        assert file_limit is not None
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
 
     with (folder / f"{mark}.out").open("wb") as out, (folder / f"{mark}.err").open("wb") as err:
         process = subprocess.Popen(
@@ -207,7 +207,7 @@ def start(
             stdout=out,
             stderr=err,
             start_new_session=True,
-            preexec_fn=limit,
+            preexec_fn=limit if file_limit is not None else None,
         )
     return Running(command, process, mark, folder)
 

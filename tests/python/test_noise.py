@@ -1,6 +1,6 @@
 import pytest
 
-from commlens.noise import Death, ErrorFilter, Filter, OutputFilter, death
+from commlens.noise import Death, Ending, ErrorFilter, Filter, OutputFilter, death, departure, ending
 from conftest import captured
 
 
@@ -41,6 +41,39 @@ def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
     noise = filtered(OutputFilter, captured(name))
     assert death("\n".join(noise.held), number) == Death(None, number)
     assert [line for line in noise.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+@pytest.mark.parametrize("name", ["open-mpi-4-left", "open-mpi-5-left"])
+def test_a_rank_that_leaves_is_found_in_open_mpis_page(name: str) -> None:
+    noise = filtered(ErrorFilter, captured(name))
+    assert noise.lines == []
+    assert departure("\n".join(noise.held)) == "rank 1 left without MPI_Finalize"
+    assert death("\n".join(noise.held), 1) is None
+
+
+@pytest.mark.parametrize("name", ["open-mpi-4-exit", "open-mpi-4-kill", "open-mpi-5-exit", "open-mpi-5-mpiabort"])
+def test_other_ends_are_no_departures(name: str) -> None:
+    assert departure(captured(name)) == ""
+
+
+def test_open_mpi_may_not_know_who_left() -> None:
+    page = 'mpirun has exited due to a process exiting without calling "finalize",\nbut has no info as to the process'
+    noise = filtered(ErrorFilter, f"{'-' * 74}\n{page}\n{'-' * 74}\n")
+    assert noise.lines == []
+    assert departure("\n".join(noise.held)) == "a rank left without MPI_Finalize"
+
+
+def test_a_log_line_after_an_abort_is_held_back() -> None:
+    line = "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12"
+    assert filtered(ErrorFilter, line).held == [line]
+
+
+def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
+    line = "commlens: ended by SIGTERM while timing latency"
+    noise = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
+    assert noise.lines == ["commlens progress: half"]
+    assert ending("\n".join(noise.held)) == Ending(line, 15)
+    assert ending("") is None
 
 
 def test_an_unknown_message_passes() -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -54,6 +55,15 @@ def test_what_is_no_record_is_reported_with_its_line_and_the_rest_is_read(
     assert len(loaded.problems) == 1
     assert loaded.problems[0].startswith(f"{file}:2: ")
     assert problem in loaded.problems[0]
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_may_never_end_is_not_read(kind: str, tmp_path: Path) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "pipe"
+    if kind == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(CommlensError, match=f"^{path} is a device or a pipe"):
+        load([path])
 
 
 def test_a_file_or_folder_without_records_is_an_error(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -34,7 +36,7 @@ def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
     (file,) = Path("results").iterdir()
     assert run.stderr == f"commlens: 3 records in {file}\n"
     assert file.name.startswith("latency-20")
-    expected = ["latency", "--bytes", "8:1K", "--format=osu", "-x", "--in-place", "--record", str(file)]
+    expected = ["latency", "--record", str(file), "--bytes", "8:1K", "--format=osu", "-x", "--in-place"]
     assert command_of_record()[1:] == expected
 
 
@@ -68,7 +70,7 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith(str(FAKES / "mpirun"))
     assert expected in run.stdout
-    assert run.stdout.endswith(f"--record results/{words[0]}-TIME.jsonl\n")
+    assert f" {words[0]} --record results/{words[0]}-TIME.jsonl" in run.stdout
     assert not Path("results").exists()
 
 
@@ -77,7 +79,14 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
     [
         (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
         ([], "run what? name a benchmark or a suite: `commlens list` shows them"),
-        (["latency", "--ranks", "0"], "Invalid value for '-n' / '--ranks': 0 is not in the range x>=1."),
+        (["latency", "--ranks", "0"], "Invalid value for '-n' / '--ranks': 0 is not in the range 1<=x<=1000000."),
+        (["latency", "--record", ""], "--record '': name a file"),
+        (["latency", "--record="], "--record '': name a file"),
+        (["quick", "--record", ""], "--record '': name a file"),
+        (
+            ["latency", "--pairs", "999999999999"],
+            "--pairs 999999999999: a pair is two ranks, and more than 1,000,000 cannot be started",
+        ),
         (["latency", "--launcher", "srun"], "--launcher srun: there is no srun on the PATH; load its module first"),
         (["latency", "--launcher-args", "'"], '--launcher-args "\'": no closing quotation'),
         (["mine.yaml"], "mine.yaml cannot be read: No such file or directory"),
@@ -92,6 +101,27 @@ def test_bad_usage_is_one_line(commlens: Commlens, words: list[str], message: st
     assert run.returncode == 2
     assert run.stderr == f"commlens: {message}\n"
     assert run.stdout == ""
+    assert not Path("results").exists()
+
+
+def test_an_option_without_its_value_takes_none_of_ours(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--repeat")
+    assert command_of_record()[-1] == "--repeat"
+    assert run.returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_records_may_go_to_what_cannot_be_read_back(kind: str, tmp_path: Path) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "pipe"
+    if kind == "pipe":
+        os.mkfifo(path)
+    with contextlib.ExitStack() as stack:
+        if kind == "pipe":  # one who reads, or nobody could write
+            stack.callback(os.close, os.open(path, os.O_RDWR))
+        words = command_line("run", "latency", "--record", path)
+        run = subprocess.run(words, env={**os.environ, "FAKE_MODE": "die"}, capture_output=True, text=True, timeout=20)
+    assert run.returncode == 1
+    assert run.stderr == f"commlens: rank 1 died (signal 9, Killed); what was recorded went to {path}\n"
 
 
 def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
@@ -106,6 +136,10 @@ def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
         ("die", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
         ("crash said", 1, "commlens: rank 1 crashed (SIGSEGV) in MPI_Send\n"),
         ("wrong", 1, ""),
+        ("leave", 1, "commlens: rank 1 left without MPI_Finalize; 3 records kept in FILE\n"),
+        ("die among many", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
+        ("ended", 1, "commlens: ended by SIGTERM while timing\n"),
+        ("progress", 0, "commlens progress: size 3 of 4\n"),
         ("stall", 3, "commlens: no rank has made progress for 1 s: rank 0 in MPI_Recv\n"),
         ("skip", 4, ""),
     ],
@@ -141,7 +175,12 @@ def test_a_launcher_that_refuses_is_heard(commlens: Commlens) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "launcher", "number"),
-    [("wait", "", signal.SIGINT), ("stubborn", "", signal.SIGTERM), ("wait", "stubborn", signal.SIGINT)],
+    [
+        ("wait", "", signal.SIGINT),
+        ("wait and tell", "", signal.SIGTERM),
+        ("stubborn", "", signal.SIGTERM),
+        ("wait", "stubborn", signal.SIGINT),
+    ],
 )
 def test_an_interrupted_run_leaves_records_and_no_process(mode: str, launcher: str, number: int) -> None:
     environment = {**os.environ, "FAKE_MODE": mode, "FAKE_LAUNCHER": launcher}
@@ -259,6 +298,13 @@ def test_the_help_has_the_options_of_the_benchmark_too(commlens: Commlens) -> No
     assert "--launcher" in both.stdout and "commlens run quick" in both.stdout
     assert "options of the native latency" in both.stdout
     assert "options of the native" not in commlens("run", "--help").stdout
+
+
+@pytest.mark.parametrize("words", [[], ["run"], ["list"], ["show"], ["plot"]])
+def test_every_help_has_an_example(commlens: Commlens, words: list[str]) -> None:
+    shown = commlens(*words, "--help")
+    assert shown.returncode == 0
+    assert re.search(r"^ *Examples?:\n +commlens " + " ".join(words), shown.stdout, re.MULTILINE)
 
 
 def test_list_needs_no_launcher(commlens: Commlens) -> None:

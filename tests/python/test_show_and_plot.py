@@ -100,6 +100,41 @@ def test_a_picture_of_runs_that_differ_in_settings() -> None:
     assert {"mpi, host, pml=ucx", "mpi, host, pml=ob1"} < labels
 
 
+def test_more_than_two_memories_have_panels_of_their_own() -> None:
+    memories = {"device": "peer copy", "device:host": "copy to host", "pinned": "memory copy"}
+    records = []
+    for memory, ceiling in memories.items():
+        for record in [*sweep(memory=memory), *(sweep(memory=memory, benchmark="bandwidth") if ":" in memory else [])]:
+            record["ceilings"][0]["name"] = ceiling  # type: ignore[index]
+            records.append(record)
+    figure = plot.draw(parsed([*records, make_record(benchmark="allreduce", memory="device")]))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "latency, device", "latency, device to host", "latency, pinned",
+        "bandwidth, device to host",
+        "allreduce of 1 KiB",
+    ]  # fmt: skip
+    assert [len(axes.lines) for axes in figure.axes[:4]] == [3] * 4  # two transports and the memory's ceiling
+    assert len({axes.get_ylim() for axes in figure.axes[:3]}) == 1
+    assert [axes.get_ylabel() for axes in figure.axes[:4]] == ["latency (µs)", "", "", "latency (µs)"]
+    columns = [axes.get_subplotspec().colspan.start for axes in figure.axes]  # type: ignore[union-attr]
+    assert columns == [0, 1, 2, 1, 0], "a memory has a column"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "mpi", "staged", "ceiling: peer copy", "ceiling: copy to host", "ceiling: memory copy",
+    ]  # fmt: skip
+
+
+def test_bars_far_apart_are_all_visible() -> None:
+    common = {"benchmark": "allreduce", "figure": "time_us", "bytes": 80_000_000, "memory": "device"}
+    times = {"mpi": 105_668, "staged": 45_103, "ccl": 290.1}
+    records = [make_record(transport=transport, median_us=time, **common) for transport, time in times.items()]
+    (axes,) = plot.draw(parsed(records)).axes
+    assert axes.get_title(loc="left") == "allreduce of 80 MB"
+    assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "time (ms), logarithmic")
+    assert {"105.7 ms", "45.10 ms", "0.2901 ms"} <= {text.get_text() for text in axes.texts}
+    (near,) = plot.draw(parsed(records[:2])).axes
+    assert (near.get_xscale(), near.get_xlabel(), near.get_xlim()[0]) == ("linear", "time (ms)", 0)
+
+
 def test_plot_refuses_what_it_cannot_draw(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_record(status="skipped", reason="none"))
     ending = commlens("plot", file, "--out", "picture.gif")

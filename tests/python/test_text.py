@@ -1,13 +1,24 @@
 import pytest
 
-from commlens.text import figure_label, figure_unit, format_bytes, format_number, library_name
+from commlens.text import figure_label, figure_unit, format_bytes, format_number, library_name, readable_figure
 
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(1, "1 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (4 << 20, "4 MiB"), (80_000_000, "76.3 MiB")],
+    [
+        (1, "1 B"),
+        (1000, "1 kB"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (1024_000, "1000 KiB"),
+        (4 << 20, "4 MiB"),
+        (80_000_000, "80 MB"),
+        (80_000_008, "76.3 MiB"),
+        (0.5, "0.5 B"),
+    ],
 )
-def test_sizes_are_in_binary_units(size: int, text: str) -> None:
+def test_sizes_are_in_the_unit_in_which_they_are_whole(size: int, text: str) -> None:
     assert format_bytes(size) == text
 
 
@@ -32,6 +43,13 @@ def test_the_unit_is_the_end_of_a_figures_name() -> None:
     assert figure_label("message_rate_per_s") == "message rate per second"
     assert figure_label("imbalance") == "imbalance"
     assert figure_unit("batch_time_s") == "s"
+
+
+def test_a_long_time_is_shown_in_a_larger_unit() -> None:
+    assert readable_figure("time_us", 999) == ("time_us", 1)
+    assert readable_figure("time_us", 105_668) == ("time_ms", 1e-3)
+    assert readable_figure("time_us", 2e6) == ("time_s", 1e-6)
+    assert readable_figure("bandwidth_GBps", 1e9) == ("bandwidth_GBps", 1)
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,14 @@ OptionSet::Option& OptionSet::add(std::string name, std::size_t& variable, std::
 OptionSet::Option& OptionSet::add(std::string name, Sweep& variable, std::string help) {
   if (sweep_ != nullptr) throw std::logic_error("a benchmark has at most one sweep");
   sweep_ = &variable;
+  sweep_index_ = options_.size();
   return options_.emplace_back(Option{name, std::move(help), false,
                                       [&variable, name](const std::string& text) {
                                         variable.values = parse_sizes(name, text);
                                         variable.current = variable.values.front();
                                       },
                                       [&variable] { return static_cast<std::int64_t>(variable.current); },
-                                      [&variable] { return join(variable.values); }, true});
+                                      [&variable] { return join(variable.values); }});
 }
 
 OptionSet::Option& OptionSet::add(std::string name, std::optional<device::Memory>& variable, std::string help) {
@@ -149,6 +150,7 @@ OptionSet::Option& OptionSet::add_flag(std::string name, std::string opposite, b
 }
 
 const OptionSet::Option* OptionSet::size() const {
+  if (sweep_ != nullptr && !sweep_->values.empty()) return &options_[sweep_index_];
   const auto found = std::find_if(options_.begin(), options_.end(), [](const Option& option) { return option.sizes; });
   return found == options_.end() ? nullptr : &*found;
 }

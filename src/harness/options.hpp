@@ -41,7 +41,7 @@ class OptionSet {
     std::function<void(const std::string& text)> parse;    ///< throws UsageError
     std::function<std::optional<measure::Value>()> value;  ///< as the record shows it; nothing: left to others
     std::function<std::string()> text;                     ///< as help and errors show it
-    bool sizes = false;  ///< it says how large a case is: the one to name when a case does not fit
+    bool sizes = false;  ///< it says how large a case is where there is no sweep: the one to name when it does not fit
   };
 
   /// The variables belong to the caller and must outlive the set; what they hold now is the default.
@@ -55,7 +55,8 @@ class OptionSet {
 
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
   [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
-  /// The first that says how large a case is; nullptr if there is none.
+  /// The one that says how large a case is: the sweep if it has values, else the first that is marked; nullptr if none
+  /// is.
   [[nodiscard]] const Option* size() const;
   /// By name, with underscores for hyphens.
   [[nodiscard]] measure::Parameters parameters() const;
@@ -63,6 +64,7 @@ class OptionSet {
  private:
   std::vector<Option> options_;
   Sweep* sweep_ = nullptr;
+  std::size_t sweep_index_ = 0;  ///< of its option
 };
 
 }  // namespace commlens

@@ -234,8 +234,8 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(
 
 @pytest.mark.parametrize("benchmark", ["bandwidth", "bidirectional-bandwidth", "message-rate"])
 def test_a_staged_window_that_does_not_fit_is_refused(benchmark: str, tmp_path: Path) -> None:
-    """`staged` copies each message of a window to a place of its own: 64 times the size."""
-    size = 4 * total_memory() // 64
+    """Two buffers and their stage on each of two ranks: eight times the size, however long the window is."""
+    size = total_memory() // 7
     job = native(tmp_path, 2, benchmark, "--transport", "staged", "--bytes", size, *BRIEFLY)
     assert job.status == USAGE
     assert f"--bytes {size}" in job.message and "free" in job.message
@@ -445,7 +445,7 @@ def test_a_rank_that_is_killed(rank: int, faults: Jobs) -> None:
     job = future.result()
     assert job.status == 128 + signal.SIGKILL
     assert f"process rank {rank} " in job.error and "signal 9" in job.error
-    assert job.messages == []
+    assert [line.partition(" while ")[0] for line in job.messages] in ([], ["commlens: ended by SIGTERM"])
     assert_kept(records)
 
 
@@ -531,10 +531,8 @@ def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:
     job = future.result()
     assert job.status == STALLED
     assert_kept(records)
-    waiting, stalled = job.message.split("; rank ")
-    assert stalled.startswith("1 was ")
-    where = waiting.split("rank 0 was ")[1], stalled.removeprefix("1 was ")
-    assert where[0] != where[1], "rank 0 waits for rank 1, and the message must tell them apart"
+    assert job.message.count("waiting for the other ranks") == 1
+    assert job.message.endswith("in comparing the results"), "rank 1 is the one that the others wait for"
 
 
 def test_the_watchdog_leaves_a_slow_run_alone(records: Path) -> None:

@@ -1,5 +1,5 @@
 # enable_language(HIP), also where ROCm comes from the distribution: Debian and Ubuntu name the compiler clang++-15 and keep
-# the package hip-lang under lib/x86_64-linux-gnu, and CMake before 3.28 looks for neither there.
+# the package hip-lang under lib/x86_64-linux-gnu, where CMake 3.25 looks for neither.
 if(NOT CMAKE_HIP_COMPILER AND NOT DEFINED ENV{HIPCXX})
   # The clang that hipcc stands for: HIP's headers and device libraries fit that version only.
   find_program(COMMLENS_HIPCC hipcc HINTS $ENV{ROCM_PATH}/bin /opt/rocm/bin REQUIRED)

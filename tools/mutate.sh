@@ -20,7 +20,7 @@ for transport in mpi staged; do
     echo "$transport without its wait: every test passed: MISSED"
     missed=1
   else
-    echo "$transport without its wait: caught by $(grep ' RUN ' "$work/log" | tail -n 1 | sed 's/.*] //')"
+    echo "$transport without its wait: caught by $(grep -a ' RUN ' "$work/log" | tail -n 1 | sed 's/.*] //')"
   fi
 done
 exit $missed

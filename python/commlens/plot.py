@@ -168,10 +168,9 @@ class Panel:
         return sorted(found, key=_series_order)
 
     def series_of(self, record: Record) -> Series:
-        runs = list(self.case.variants)
-        number = runs.index(record.run) if runs else 0
-        memory = "" if self.memory else record.memory
-        return Series(record.transport, memory, self.case.variants.get(record.run, ""), number)
+        variant = self.case.variants.get(record.run, "")
+        number = list(dict.fromkeys(self.case.variants.values())).index(variant) if variant else 0
+        return Series(record.transport, "" if self.memory else record.memory, variant, number)
 
     def records_of(self, series: Series) -> list[Record]:
         return [record for record in self.records if self.series_of(record) == series]
@@ -206,11 +205,14 @@ def _grid(all_cases: Sequence[Case]) -> _Grid:
         grid.add([Panel(case) for case in all_cases])
         return grid
     grid = _Grid(len(memories) if len(memories) <= 4 else 3, _NARROW_PANEL_INCHES)
+    others: list[Panel | None] = []
     for case in all_cases:
-        if case.is_sweep:
-            first = case.memories[0]
-            grid.add([Panel(case, each, each == first, False) if each in case.memories else None for each in memories])
-    grid.add([Panel(case, tells_ceilings_apart=False) for case in all_cases if not case.is_sweep])
+        if not case.is_sweep or len(case.memories) == 1:
+            others.append(Panel(case, case.memories[0] if case.is_sweep else "", True, False))
+            continue
+        first = case.memories[0]
+        grid.add([Panel(case, each, each == first, False) if each in case.memories else None for each in memories])
+    grid.add(others)
     return grid
 
 
@@ -244,7 +246,7 @@ def draw(records: Sequence[Record]) -> Figure:
                 _draw_curves(axes, panel, ceilings)
             else:
                 _draw_bars(axes, panel, ceilings)
-            if panel.memory and not is_leftmost:
+            if shared and not is_leftmost:
                 axes.tick_params(labelleft=False)
                 axes.set_ylabel("")
             _title(axes, panel, grid.panel_width)
@@ -420,7 +422,7 @@ def _draw_bars(axes: Axes, panel: Panel, styles: _CeilingStyles) -> None:
         # A bar of a logarithmic axis has no natural beginning: a whole power of ten leaves each a length to be seen.
         left = 10 ** math.floor(math.log10(0.7 * min(values)))
         axes.set_xlim(left, left * (max(values + ends) / left) ** 1.22)
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=12))
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(0, 1.22 * max(values + ends))

@@ -310,8 +310,12 @@ def _variants(records: Sequence[Record]) -> dict[str, str]:
     names = sorted({name for description in described.values() for name in description})
     differing = [name for name in names if len({description.get(name) for description in described.values()}) > 1]
     labels = {run: _variant_label(description, differing) for run, description in described.items()}
-    if len(set(labels.values())) < len(labels):
-        labels = {run: f"{label} run {number}".strip() for number, (run, label) in enumerate(labels.items(), start=1)}
+    # Runs with the same settings that measured different things are one variant; those that repeat something are not.
+    for label in set(labels.values()):
+        alike = [run for run in runs if labels[run] == label]
+        own = [cell for cell, record in zip(cells, records, strict=True) if record.run in alike]
+        if len(set(own)) < len(own):
+            labels |= {run: f"{label} run {number}" for number, run in enumerate(alike, start=1)}
     return labels
 
 

@@ -206,7 +206,11 @@ class Runner:
         if has_said or (death is None and not departure and _records_tell(record_file, before)):
             return Result(status)
         ending = noise.ending(launcher_said)
-        if ending and not departure and (ending.signal == death.signal if death else len(error.held) == 1):
+        if (
+            ending
+            and not departure
+            and (ending.signal == death.signal if death else all(map(noise.ending, error.held)))
+        ):
             print(ending.line, file=sys.stderr, flush=True)
             return Result(status)
         failed_start = probe.explain_failed_start(

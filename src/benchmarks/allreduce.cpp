@@ -104,8 +104,7 @@ void write(device::Stream& stream, Array<T> array, std::uint64_t round, int rank
 template <class T>
 void spoil(device::Stream& stream, Array<T> array) {
   T* data = array.data;
-  device::launch(
-      stream, array.count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<T>(-1); });
+  device::launch(stream, array.count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<T>(-1); });
 }
 
 /// Every element must be S times `factor`.
@@ -166,7 +165,7 @@ void allreduce_of(Run& run, const AllreduceOptions& options) {
        .operate = [&] { run.transport().allreduce(source, output.data(), options.elements(), options.type, stream); },
        .verify =
            [&](std::size_t round, std::size_t operations) {
-             const double growth = options.in_place ? std::pow(run.ranks(), operations - 1.0) : 1.0;
+             const double growth = options.in_place ? std::pow(run.ranks(), static_cast<double>(operations) - 1) : 1.0;
              return expect_sum(stream, sums, round, run.ranks(), static_cast<T>(growth));
            },
        .operations_per_reset = options.in_place ? exact_sums<T>(run.ranks()) : static_cast<std::size_t>(-1),

@@ -160,8 +160,7 @@ void add_own_options(CLI::App& app, const OptionSet& set) {
     const auto comma = option.name.find(',');
     for (const std::string& flag : {option.name.substr(0, comma), option.name.substr(comma + 1)}) {
       const std::string standard = option.text() == flag ? " [default]" : "";
-      app.add_flag_callback(
-          "--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help + standard);
+      app.add_flag_callback("--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help + standard);
     }
   }
 }

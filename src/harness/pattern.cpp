@@ -6,8 +6,7 @@ namespace commlens::pattern {
 
 void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
   auto* target = static_cast<unsigned char*>(data);
-  device::launch(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
+  device::launch(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
 }
 
 void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
@@ -18,8 +17,8 @@ void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uin
 
 std::string wrong_byte(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed) {
   const auto* found = static_cast<const unsigned char*>(data);
-  const std::size_t first = device::find_first(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
+  const std::size_t first =
+      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
   if (first == bytes) return {};
   unsigned char value = 0;
   stream.copy(&value, found + first, 1);

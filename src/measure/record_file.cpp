@@ -17,7 +17,7 @@ std::string reason_of(int error) { return std::generic_category().message(error)
 
 /// The length of a regular file; none for a pipe, a terminal or a device, which have none and cannot be cut back.
 std::optional<off_t> length_of(int descriptor) {
-  struct stat information {};
+  struct stat information{};
   if (fstat(descriptor, &information) != 0 || !S_ISREG(information.st_mode)) return std::nullopt;
   return information.st_size;
 }

@@ -16,13 +16,11 @@ std::unique_ptr<Device> open_any() { return gpu_count() > 0 ? open_gpu(0) : open
 
 // Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
 void write_index(Stream& stream, int* data, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
 }
 
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
-  return find_first(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
+  return find_first(stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
 }
 
 class EveryMemory : public testing::TestWithParam<Memory> {

@@ -20,20 +20,20 @@ struct BroadcastOptions {
 void broadcast(Run& run, const BroadcastOptions& options) {
   const auto data = run.buffer(options.bytes);
   const auto message = [&](std::size_t round) { return pattern::seed(data.bytes(), round); };
-  run.measure(
-      {.operation = "broadcast",
-       .reset =
-           [&](std::size_t round) {
-             const auto write = run.rank() == 0 ? pattern::write_bytes : pattern::spoil_bytes;
-             write(run.stream(), data.data(), data.bytes(), message(round));
-           },
-       .operate = [&] { run.transport().broadcast(data.data(), data.bytes(), 0, run.stream()); },
-       .verify =
-           [&](std::size_t round, std::size_t) {
-             return Verdict{data.bytes(), pattern::wrong_byte(run.stream(), data.data(), data.bytes(), message(round))};
-           },
-       .repetition = run.repetition({.repeat = 100, .warmup = 10, .batches = 10}),
-       .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+  run.measure({.operation = "broadcast",
+               .reset =
+                   [&](std::size_t round) {
+                     const auto write = run.rank() == 0 ? pattern::write_bytes : pattern::spoil_bytes;
+                     write(run.stream(), data.data(), data.bytes(), message(round));
+                   },
+               .operate = [&] { run.transport().broadcast(data.data(), data.bytes(), 0, run.stream()); },
+               .verify =
+                   [&](std::size_t round, std::size_t) {
+                     return Verdict{data.bytes(),
+                                    pattern::wrong_byte(run.stream(), data.data(), data.bytes(), message(round))};
+                   },
+               .repetition = run.repetition({.repeat = 100, .warmup = 10, .batches = 10}),
+               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
 }
 
 BENCHMARK("broadcast", "tell every rank the same", broadcast, BroadcastOptions);

@@ -87,7 +87,9 @@ TEST_F(RecordFileTest, StartsOnALineOfItsOwnAfterATruncatedLine) {
 
 TEST_F(RecordFileTest, WritesNothingByBeingOpened) {
   set_content("{\"old\":");
-  { const RecordFile file(path()); }
+  {
+    const RecordFile file(path());
+  }
   EXPECT_EQ(content(), "{\"old\":");
 }
 
@@ -161,8 +163,8 @@ void take_no_notice(int) {}
 TEST_F(RecordFileTest, WritesARecordInPiecesThroughAPipeWhileSignalsInterruptIt) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   RecordFile file(path("pipe"));
-  struct sigaction action {};
-  struct sigaction before {};
+  struct sigaction action{};
+  struct sigaction before{};
   action.sa_handler = take_no_notice;  // without SA_RESTART
   sigaction(SIGUSR1, &action, &before);
   const std::string line(1 << 20, 'x');  // more than a pipe holds

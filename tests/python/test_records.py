@@ -97,6 +97,11 @@ def test_runs_of_the_same_are_told_apart_by_their_settings() -> None:
     runs = {"a": {"OMPI_MCA_pml": "ucx", "UCX_TLS": "all"}, "b": {"OMPI_MCA_pml": "ob1", "UCX_TLS": "all"}}
     (case,) = cases([record(run=run, environment=environment) for run, environment in runs.items()])
     assert case.variants == {"a": "pml=ucx", "b": "pml=ob1"}
+    one = runs["a"]
+    (case,) = cases([record(run=run, environment=e, memory=memory) for run, e, memory in [
+        ("a", one, "host"), ("b", runs["b"], "host"), ("c", one, "device"),
+    ]])  # fmt: skip
+    assert case.variants == {"a": "pml=ucx", "b": "pml=ob1", "c": "pml=ucx"}
     (case,) = cases([record(run=run) for run in "ab"])
     assert case.variants == {"a": "default settings run 1", "b": "default settings run 2"}
 

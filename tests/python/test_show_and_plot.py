@@ -104,20 +104,29 @@ def test_more_than_two_memories_have_panels_of_their_own() -> None:
     memories = {"device": "peer copy", "device:host": "copy to host", "pinned": "memory copy"}
     records = []
     for memory, ceiling in memories.items():
-        for record in [*sweep(memory=memory), *(sweep(memory=memory, benchmark="bandwidth") if ":" in memory else [])]:
+        for record in [
+            *sweep(memory=memory),
+            *(sweep(memory=memory, benchmark="bandwidth") if memory != "device" else []),
+        ]:
             record["ceilings"][0]["name"] = ceiling  # type: ignore[index]
             records.append(record)
-    figure = plot.draw(parsed([*records, make_record(benchmark="allreduce", memory="device")]))
+    alone = [
+        *sweep(memory="device", benchmark="allreduce"),
+        make_record(benchmark="allreduce", memory="device", run="2"),
+    ]
+    for record in alone:
+        record["ceilings"] = []
+    figure = plot.draw(parsed([*records, *alone]))
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         "latency, device", "latency, device to host", "latency, pinned",
-        "bandwidth, device to host",
-        "allreduce of 1 KiB",
+        "bandwidth, device to host", "bandwidth, pinned",
+        "allreduce, device", "allreduce of 1 KiB",
     ]  # fmt: skip
-    assert [len(axes.lines) for axes in figure.axes[:4]] == [3] * 4  # two transports and the memory's ceiling
+    assert [len(axes.lines) for axes in figure.axes[:5]] == [3] * 5  # two transports and the memory's ceiling
     assert len({axes.get_ylim() for axes in figure.axes[:3]}) == 1
-    assert [axes.get_ylabel() for axes in figure.axes[:4]] == ["latency (µs)", "", "", "latency (µs)"]
+    assert [bool(axes.get_ylabel()) for axes in figure.axes[:6]] == [True, False, False, True, False, True]
     columns = [axes.get_subplotspec().colspan.start for axes in figure.axes]  # type: ignore[union-attr]
-    assert columns == [0, 1, 2, 1, 0], "a memory has a column"
+    assert columns == [0, 1, 2, 1, 2, 0, 1], "a memory has a column"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "mpi", "staged", "ceiling: peer copy", "ceiling: copy to host", "ceiling: memory copy",
     ]  # fmt: skip

@@ -58,8 +58,7 @@ void slow_iota(device::Stream& stream, int* data, std::size_t n, int first) {
 }
 
 void scale(device::Stream& stream, int* data, std::size_t n, int factor) {
-  device::launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] *= factor; });
+  device::launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] *= factor; });
 }
 
 struct Place {

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/*.md from the records in docs/measured/: no figure is typed by hand.
+
+    tools/tables.py            rewrites what stands between <!-- table: NAME --> and <!-- end --> in docs/gpu-transports.md
+    tools/tables.py --check    exit status 1 if a table is not what its records say
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent.parent / "docs"
+Record = dict[str, Any]
+WAYS = {"ucx": "pml ucx", "smcuda": "pml ob1, btl smcuda"}
+TRANSPORTS = ("mpi", "staged", "ccl")
+
+
+def records(*names: str) -> list[Record]:
+    lines = [line for name in names for line in (DOCS / "measured" / f"{name}.jsonl").read_text().splitlines()]
+    return [record for record in map(json.loads, lines) if record["status"] == "ok"]
+
+
+def median(record: Record | None, figure: str) -> str:
+    return f"{record['statistics'][figure]['median']:.4g}" if record else "–"
+
+
+def find(pool: Iterable[Record], **wanted: object) -> Record | None:
+    """The last record whose transport, memory or parameters are as wanted."""
+    found = None
+    for record in pool:
+        have = {**record["parameters"], "transport": record["transport"], "memory": record["memory"]}
+        if all(have.get(key) == value for key, value in wanted.items()):
+            found = record
+    return found
+
+
+def ceiling(pool: Iterable[Record], figure: str, **wanted: object) -> str:
+    record = next((one for one in pool if find([one], **wanted) and one["ceilings"]), None)
+    return f"{record['ceilings'][0]['figures'][figure]:.4g}" if record else "–"
+
+
+def allreduce() -> list[str]:
+    rows = [
+        "| Allreduce of 1e7 doubles, in place | time a call, ms | 50 calls, s | GB/s | times ccl |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for way, title in WAYS.items():
+        pool = records(f"h200-x2/allreduce-{way}")
+        fastest = find(pool, transport="ccl", bytes=80_000_000, in_place=True)
+        assert fastest
+        for transport in TRANSPORTS:
+            record = find(pool, transport=transport, bytes=80_000_000, in_place=True)
+            assert record
+            time = record["statistics"]["time_us"]["median"]
+            rows.append(
+                f"| {transport}, {title} | {time / 1000:.4g} | {median(record, 'batch_s')} "
+                f"| {median(record, 'algorithm_bandwidth_GBps')} "
+                f"| {time / fastest['statistics']['time_us']['median']:.3g} |"
+            )
+    return rows
+
+
+def ccl() -> list[str]:
+    rows = ["| ccl, in place | first machine | second machine |", "| --- | --- | --- |"]
+    first = records("h200-x2/allreduce-ucx", "h200-x2/allreduce-smcuda")
+    second = records("h200-x2/second-machine-allreduce-ucx", "h200-x2/second-machine-allreduce-smcuda")
+    for size, label, figure in (
+        (8, "8 B, µs", "time_us"),
+        (80_000_000, "80 MB, GB/s", "algorithm_bandwidth_GBps"),
+        (1 << 30, "1 GiB, GB/s", "algorithm_bandwidth_GBps"),
+    ):
+        cells = [
+            " and ".join(
+                median(one, figure)
+                for one in pool
+                if find([one], transport="ccl", bytes=size, in_place=True)
+            )
+            for pool in (first, second)
+        ]
+        rows.append(f"| {label} | {cells[0]} | {cells[1]} |")
+    return rows
+
+
+def point_to_point(benchmark: str, figure: str, sizes: tuple[tuple[int, str], ...]) -> list[str]:
+    rows = [
+        "| memory | size | mpi, ucx | mpi, smcuda | staged | ccl | ceiling |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    pools = {way: records(f"h200-x2/{benchmark}-{way}") for way in WAYS}
+    for memory, title in (("device", "device to device"), ("device:host", "device to host"), ("host", "host to host")):
+        for size, label in sizes:
+            wanted = {"memory": memory, "bytes": size}
+            cells = [median(find(pools[way], transport="mpi", **wanted), figure) for way in WAYS]
+            cells += [median(find(pools["ucx"], transport=name, **wanted), figure) for name in ("staged", "ccl")]
+            if set(cells) == {"–"}:
+                continue
+            rows.append(f"| {title} | {label} | {' | '.join(cells)} | {ceiling(pools['ucx'], figure, **wanted)} |")
+    return rows
+
+
+SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "allreduce": allreduce,
+    "ccl": ccl,
+    "latency": lambda: point_to_point("latency", "latency_us", SIZES),
+    "bandwidth": lambda: point_to_point("bandwidth", "bandwidth_GBps", (*SIZES, (1 << 28, "256 MiB"))),
+}
+
+
+def rewritten(text: str) -> str:
+    def table(match: re.Match[str]) -> str:
+        return f"<!-- table: {match[1]} -->\n" + "\n".join(TABLES[match[1]]()) + "\n<!-- end -->"
+
+    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def main() -> int:
+    page = DOCS / "gpu-transports.md"
+    text = page.read_text()
+    if "--check" in sys.argv:
+        return 0 if rewritten(text) == text else 1
+    page.write_text(rewritten(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,7 +21,7 @@ namespace commlens::device {
 enum class Memory { host, pinned, device, managed };
 
 std::string_view name(Memory memory);
-std::optional<Memory> memory_from(std::string_view name);
+std::optional<Memory> memory_from(std::string_view wanted);
 inline constexpr std::string_view memory_names = "host, pinned, device, managed";
 
 /// True where kernels, not loops on the host, work on the memory.

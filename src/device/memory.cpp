@@ -10,9 +10,9 @@ constexpr std::array<std::string_view, 4> names{"host", "pinned", "device", "man
 
 std::string_view name(Memory memory) { return names.at(static_cast<std::size_t>(memory)); }
 
-std::optional<Memory> memory_from(std::string_view text) {
+std::optional<Memory> memory_from(std::string_view wanted) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<Memory>(i);
+    if (names[i] == wanted) return static_cast<Memory>(i);
   }
   return std::nullopt;
 }

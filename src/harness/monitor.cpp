@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace commlens {
@@ -31,7 +32,7 @@ std::string describe(const Activity& activity) {
 }  // namespace
 
 /// Of one node: a word that says who has spoken, and a place for each rank. Laid out in zeroed shared memory.
-struct Monitor::Board {
+struct alignas(64) Monitor::Board {
   std::atomic<int> spoken;
 
   Activity* places() { return reinterpret_cast<Activity*>(this + 1); }
@@ -40,7 +41,14 @@ struct Monitor::Board {
     int nobody = 0;
     return spoken.compare_exchange_strong(nobody, 1);
   }
-  static std::size_t bytes(int ranks) { return sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Activity); }
+  /// With room to begin at a multiple of the alignment: Open MPI 4 gives shared memory that is aligned to 4 bytes only.
+  static std::size_t bytes(int ranks) {
+    return alignof(Board) + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Activity);
+  }
+  /// The same place in every process: pages begin at multiples of the alignment everywhere.
+  static Board* in(void* memory, std::size_t bytes) {
+    return static_cast<Board*>(std::align(alignof(Board), sizeof(Board), memory, bytes));
+  }
 };
 
 namespace {
@@ -116,12 +124,12 @@ Monitor::Monitor(const transport::Communicator& communicator, const transport::C
                        "MPI_Win_shared_query");
   if (node_.rank() == 0) std::memset(base, 0, static_cast<std::size_t>(bytes));
   node_.barrier();
-  board_ = static_cast<Board*>(base);
+  board_ = Board::in(base, static_cast<std::size_t>(size));
   set_activity(board_->places()[node_.rank()]);
   speaker_word = &board_->spoken;
   catch_signals(communicator_.rank());
   doing("starting");
-  thread_ = std::jthread([this](std::stop_token stop) { watch(std::move(stop)); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 Monitor::~Monitor() {
@@ -151,7 +159,7 @@ void Monitor::abort(const std::string& message, int status) {
   end_job(communicator_.handle(), status);
 }
 
-void Monitor::watch(std::stop_token stop) {
+void Monitor::watch(const std::stop_token& stop) {
   const auto ranks = static_cast<std::size_t>(node_.size());
   std::vector<std::uint64_t> seen(ranks, 0);
   auto last_progress = Clock::now();

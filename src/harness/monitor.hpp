@@ -26,7 +26,7 @@ class Monitor {
   ~Monitor();  ///< collective
 
   /// What this rank does from now on, for messages.
-  void doing(const std::string& what);
+  static void doing(const std::string& what);
   /// Something was shown to the user: the next sign of progress is due two seconds from now.
   void shown();
   /// Ends the job with `status` and, if no rank of this node has spoken yet, the message. Does not return.
@@ -35,7 +35,7 @@ class Monitor {
  private:
   struct Board;
 
-  void watch(std::stop_token stop);
+  void watch(const std::stop_token& stop);
   void show_progress(std::chrono::steady_clock::time_point now);
   [[noreturn]] void end_stalled();
 

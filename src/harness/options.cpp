@@ -100,13 +100,13 @@ Sweep::Sweep(std::size_t from, std::size_t to, std::size_t factor) : current(fro
   for (std::size_t size = from; size <= to; size *= factor) values.push_back(size);
 }
 
-OptionSet::Option& OptionSet::add(std::string name, std::size_t& variable, std::string help) {
+OptionSet::Option& OptionSet::add(const std::string& name, std::size_t& variable, std::string help) {
   return options_.emplace_back(Option{
       name, std::move(help), false, [&variable, name](const std::string& text) { variable = parse_size(name, text); },
       [&variable] { return static_cast<std::int64_t>(variable); }, [&variable] { return std::to_string(variable); }});
 }
 
-OptionSet::Option& OptionSet::add(std::string name, Sweep& variable, std::string help) {
+OptionSet::Option& OptionSet::add(const std::string& name, Sweep& variable, std::string help) {
   if (sweep_ != nullptr) throw std::logic_error("a benchmark has at most one sweep");
   sweep_ = &variable;
   sweep_index_ = options_.size();
@@ -119,7 +119,7 @@ OptionSet::Option& OptionSet::add(std::string name, Sweep& variable, std::string
                                       [&variable] { return join(variable.values); }});
 }
 
-OptionSet::Option& OptionSet::add(std::string name, std::optional<device::Memory>& variable, std::string help) {
+OptionSet::Option& OptionSet::add(const std::string& name, std::optional<device::Memory>& variable, std::string help) {
   return options_.emplace_back(Option{
       name, std::move(help), false, [&variable, name](const std::string& text) { variable = memory_named(name, text); },
       [&variable]() -> std::optional<measure::Value> {
@@ -129,7 +129,7 @@ OptionSet::Option& OptionSet::add(std::string name, std::optional<device::Memory
       [&variable] { return variable ? std::string(device::name(*variable)) : std::string("as --memory"); }});
 }
 
-OptionSet::Option& OptionSet::add(std::string name, transport::DataType& variable, std::string help) {
+OptionSet::Option& OptionSet::add(const std::string& name, transport::DataType& variable, std::string help) {
   return options_.emplace_back(
       Option{name, std::move(help), false,
              [&variable, name](const std::string& text) {
@@ -142,7 +142,8 @@ OptionSet::Option& OptionSet::add(std::string name, transport::DataType& variabl
              [&variable] { return std::string(transport::name(variable)); }});
 }
 
-OptionSet::Option& OptionSet::add_flag(std::string name, std::string opposite, bool& variable, std::string help) {
+OptionSet::Option& OptionSet::add_flag(const std::string& name, const std::string& opposite, bool& variable,
+                                       std::string help) {
   return options_.emplace_back(Option{name + "," + opposite, std::move(help), true,
                                       [&variable, opposite](const std::string& text) { variable = text != opposite; },
                                       [&variable] { return variable; },

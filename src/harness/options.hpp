@@ -46,12 +46,12 @@ class OptionSet {
 
   /// The variables belong to the caller and must outlive the set; what they hold now is the default.
   /// The option that is returned may be adjusted until the next one is added.
-  Option& add(std::string name, std::size_t& variable, std::string help);
-  Option& add(std::string name, Sweep& variable, std::string help);
-  Option& add(std::string name, std::optional<device::Memory>& variable, std::string help);
-  Option& add(std::string name, transport::DataType& variable, std::string help);
+  Option& add(const std::string& name, std::size_t& variable, std::string help);
+  Option& add(const std::string& name, Sweep& variable, std::string help);
+  Option& add(const std::string& name, std::optional<device::Memory>& variable, std::string help);
+  Option& add(const std::string& name, transport::DataType& variable, std::string help);
   /// Two flags, `--name` and `--opposite`.
-  Option& add_flag(std::string name, std::string opposite, bool& variable, std::string help);
+  Option& add_flag(const std::string& name, const std::string& opposite, bool& variable, std::string help);
 
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
   [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case

@@ -43,7 +43,7 @@ std::vector<int> numa_nodes_of(const std::vector<int>& cores, const std::filesys
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(system / "devices/system/node", error)) {
     const std::string name = entry.path().filename();
-    if (name.rfind("node", 0) != 0 || name.size() < 5 || std::isdigit(static_cast<unsigned char>(name[4])) == 0)
+    if (!name.starts_with("node") || name.size() < 5 || std::isdigit(static_cast<unsigned char>(name[4])) == 0)
       continue;
     const auto of_node = numbers(read_line(entry.path() / "cpulist"));
     const bool runs_here = std::any_of(cores.begin(), cores.end(), [&](int core) {
@@ -95,10 +95,11 @@ void warn_of_shared_gpus(const std::vector<measure::Placement>& placement, std::
     if (sharing.size() < 2) continue;
     std::vector<int> ranks;
     for (const auto* place : sharing) ranks.push_back(place->rank);
+    const measure::Gpu gpu = sharing[0]->gpu.value_or(measure::Gpu{});
     warnings.push_back(
         fmt::format("ranks {} share GPU {} of {} ({}): their times include each other's work; "
                     "start at most as many ranks as GPUs",
-                    fmt::join(ranks, ", "), sharing[0]->gpu->ordinal, sharing[0]->host, sharing[0]->gpu->name));
+                    fmt::join(ranks, ", "), gpu.ordinal, sharing[0]->host, gpu.name));
   }
 }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <iostream>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "harness/environment.hpp"
@@ -67,8 +66,8 @@ class Session::Output {
   std::unique_ptr<measure::Reporter> reporter_;
 };
 
-Session::Session(const Settings& settings, std::unique_ptr<device::Device> device, std::vector<std::string> command)
-    : settings_(settings),
+Session::Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command)
+    : settings_(std::move(settings)),
       communicator_(MPI_COMM_WORLD),
       node_(communicator_.node()),
       device_(device ? std::move(device) : open_own_device(node_.rank())) {
@@ -180,7 +179,8 @@ void Session::require_memory(Benchmark& benchmark, const std::vector<const trans
   if (problem.empty()) return;
   const auto* size = benchmark.options().size();
   if (size == nullptr) throw UsageError(problem);
-  throw UsageError(size->name, std::to_string(std::get<std::int64_t>(*size->value())), problem);
+  const auto value = size->value().value_or(std::int64_t{0});
+  throw UsageError(size->name, std::to_string(std::get<std::int64_t>(value)), problem);
 }
 
 std::vector<Session::Carrier> Session::make_carriers(const std::vector<const transport::Kind*>& kinds) {
@@ -267,27 +267,34 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
   if (output_) output_->begin();
 
   Tally tally;
-  std::set<std::string> told;  // transports whose unfitness has been recorded: once is enough for a sweep
   Sweep* sweep = benchmark.options().sweep();
-  std::vector<std::size_t> cases{0};
-  if (sweep != nullptr && !sweep->values.empty()) cases = sweep->values;
-  for (const std::size_t value : cases) {
-    if (sweep != nullptr) sweep->current = value;
-    std::vector<measure::Record> group;
-    for (Carrier& carrier : carriers) {
-      if (!carrier.unfit.empty() && !told.insert(carrier.kind->name).second) continue;
-      auto record = start_record(benchmark, benchmark_name, carrier);
-      if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
-      record.time = utc_now();
-      if (output_) output_->keep(record);
-      tally.add(record);
-      group.push_back(std::move(record));
+  if (sweep == nullptr || sweep->values.empty()) {
+    run_group(benchmark, benchmark_name, carriers, tally);
+  } else {
+    for (const std::size_t value : sweep->values) {
+      sweep->current = value;
+      run_group(benchmark, benchmark_name, carriers, tally);
     }
-    if (output_) output_->show(group);
-    monitor_->shown();
   }
   if (output_) output_->end();
   return conclude(tally);
+}
+
+void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name, std::vector<Carrier>& carriers,
+                        Tally& tally) {
+  std::vector<measure::Record> group;
+  for (Carrier& carrier : carriers) {
+    if (carrier.told) continue;
+    auto record = start_record(benchmark, benchmark_name, carrier);
+    carrier.told = !carrier.unfit.empty();
+    if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
+    record.time = utc_now();
+    if (output_) output_->keep(record);
+    tally.add(record);
+    group.push_back(std::move(record));
+  }
+  if (output_) output_->show(group);
+  monitor_->shown();
 }
 
 Exit Session::conclude(const Tally& tally) const {

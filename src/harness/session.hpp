@@ -24,7 +24,7 @@ class Session {
  public:
   /// Collective. `device` is this rank's, nullptr where it was not known before MPI_Init; `command` is the program's
   /// own, for the record.
-  Session(const Settings& settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
+  Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -49,6 +49,7 @@ class Session {
     const transport::Kind* kind = nullptr;
     std::unique_ptr<transport::Transport> transport;
     std::string unfit;
+    bool told = false;  ///< why it is unfit has been recorded: once is enough for a sweep
     double setup_s = 0;
   };
 
@@ -61,6 +62,8 @@ class Session {
                                              const Carrier& carrier) const;
   void allocate(Benchmark& benchmark);
   void run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record);
+  /// One case over every transport that takes part.
+  void run_group(Benchmark& benchmark, const std::string& name, std::vector<Carrier>& carriers, Tally& tally);
   [[nodiscard]] std::string memory_text() const;
   [[nodiscard]] Exit conclude(const Tally& tally) const;
 

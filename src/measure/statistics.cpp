@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -29,17 +30,17 @@ double mean_of(const std::vector<double>& sorted) {
 
 /// The logarithm of binomial(n, 1/2) at `successes`.
 double log_probability(double n, double successes) {
-  return std::lgamma(n + 1) - std::lgamma(successes + 1) - std::lgamma(n - successes + 1) - n * std::log(2.0);
+  return std::lgamma(n + 1) - std::lgamma(successes + 1) - std::lgamma(n - successes + 1) - n * std::numbers::ln2;
 }
 
 /// The largest j for which the samples of ranks j and n+1-j (from 1) enclose the median with the confidence asked for:
 /// both tails of binomial(n, 1/2), each of fewer than j successes, together hold at most 1 - confidence. 0 where no j
 /// does.
 std::size_t lower_rank(std::size_t count) {
-  const double n = static_cast<double>(count);
+  const auto n = static_cast<double>(count);
   const double largest_tail = (1 - Statistics::confidence) / 2;
   // By Hoeffding's inequality, what lies more than 6 sqrt(n) below n/2 has a probability below exp(-72).
-  std::size_t rank = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - 6 * std::sqrt(n))));
+  auto rank = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - 6 * std::sqrt(n))));
   double tail = 0;
   while (rank < count / 2) {
     tail += std::exp(log_probability(n, static_cast<double>(rank)));

@@ -50,7 +50,7 @@ constexpr const char* name(Call call) {
 
 /// Lives in memory that the ranks of a node share. Only its rank writes it; whoever reads may see a sentence half
 /// changed, which a message for people can bear.
-struct Activity {
+struct alignas(64) Activity {
   std::atomic<std::uint64_t> operations{0};  ///< grows with every operation: the sign of life
   std::atomic<Call> call{Call::none};
   std::array<char, 240> doing{};  ///< "timing latency over mpi, 4 B, device to device"

@@ -11,9 +11,9 @@ constexpr std::array<std::size_t, 5> sizes{4, 4, 8, 8, 16};
 
 std::string_view name(DataType type) { return names.at(static_cast<std::size_t>(type)); }
 
-std::optional<DataType> data_type_from(std::string_view text) {
+std::optional<DataType> data_type_from(std::string_view wanted) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<DataType>(i);
+    if (names[i] == wanted) return static_cast<DataType>(i);
   }
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ std::string mpi_library() {
   // Open MPI: "Open MPI v4.1.4, package: ...". MPICH: "MPICH Version:      4.0.2\nMPICH Release date: ...".
   version = version.substr(0, version.find_first_of(",\n"));
   const std::string mpich = "MPICH Version:";
-  if (version.rfind(mpich, 0) == 0) {
+  if (version.starts_with(mpich)) {
     const auto number = version.find_first_not_of(" \t", mpich.size());
     if (number != std::string::npos) version = "MPICH " + version.substr(number);
   }

@@ -20,8 +20,8 @@ void wait_for_earlier_work(device::Stream& stream) {
 
 class MpiExchange final : public Exchange {
  public:
-  MpiExchange(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives)
-      : messages_(communicator, std::move(sends), std::move(receives)) {}
+  MpiExchange(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives)
+      : messages_(communicator, sends, receives) {}
 
   void start(device::Stream& stream) override {
     wait_for_earlier_work(stream);
@@ -49,7 +49,7 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    return std::make_unique<MpiExchange>(communicator_, std::move(sends), std::move(receives));
+    return std::make_unique<MpiExchange>(communicator_, sends, receives);
   }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {

@@ -152,7 +152,8 @@ void barrier(const Communicator& communicator) {
   check_mpi(MPI_Barrier(communicator.handle()), "MPI_Barrier");
 }
 
-Messages::Messages(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives)
+Messages::Messages(const Communicator& communicator, const std::vector<Message>& sends,
+                   const std::vector<Message>& receives)
     : communicator_(communicator), sends_(cut(sends)), receives_(cut(receives)) {
   requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
 }

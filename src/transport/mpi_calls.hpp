@@ -28,7 +28,7 @@ void barrier(const Communicator& communicator);
 /// A set of non-blocking messages: all receives, then all sends are posted; finish() waits for all of them.
 class Messages {
  public:
-  Messages(const Communicator& communicator, std::vector<Message> sends, std::vector<Message> receives);
+  Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives);
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
   ~Messages() = default;

@@ -27,7 +27,7 @@ class Communicator;
 enum class DataType { i32, f32, f64, c64, c128 };
 inline constexpr std::string_view data_type_names = "i32, f32, f64, c64, c128";
 std::string_view name(DataType type);
-std::optional<DataType> data_type_from(std::string_view name);
+std::optional<DataType> data_type_from(std::string_view wanted);
 std::size_t size_of(DataType type);  ///< bytes
 
 /// One message of an exchange. Messages between two ranks match in the order in which both list them.

@@ -189,7 +189,8 @@ Layout layout_of(std::span<const Record> group) {
 const Ceiling* tightest_ceiling(const Record& record) {
   const Ceiling* tightest = nullptr;
   for (const Ceiling& ceiling : record.ceilings) {
-    if (fraction_of(record, ceiling) && (!tightest || ceiling.seconds > tightest->seconds)) tightest = &ceiling;
+    if (fraction_of(record, ceiling) && (tightest == nullptr || ceiling.seconds > tightest->seconds))
+      tightest = &ceiling;
   }
   return tightest;
 }
@@ -247,8 +248,8 @@ std::vector<std::string> leading_cells(const Layout& layout, const Record& recor
 void add_figure_cells(std::vector<std::string>& cells, const Layout& layout, const Record& record) {
   for (const std::string& name : layout.figures) {
     const Figure* figure = find_figure(record, name);
-    if (!figure) {
-      cells.push_back("-");
+    if (figure == nullptr) {
+      cells.emplace_back("-");
       continue;
     }
     const Statistics statistics = statistics_of(record, *figure);
@@ -258,12 +259,12 @@ void add_figure_cells(std::vector<std::string>& cells, const Layout& layout, con
 
 void add_ceiling_cells(std::vector<std::string>& cells, const Record& record) {
   const Ceiling* ceiling = tightest_ceiling(record);
-  if (!ceiling || record.figures.empty()) {
+  if (ceiling == nullptr || record.figures.empty()) {
     cells.insert(cells.end(), {"-", "-", "-"});
     return;
   }
   cells.push_back(number(record.figures.front().from_seconds(ceiling->seconds)));
-  cells.push_back(percentage(*fraction_of(record, *ceiling)));
+  cells.push_back(percentage(fraction_of(record, *ceiling).value_or(0)));
   cells.push_back(ceiling->name);
 }
 

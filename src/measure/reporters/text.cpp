@@ -26,7 +26,7 @@ std::int64_t power(std::int64_t base, std::size_t exponent) {
 
 std::string rounded_bytes(std::int64_t bytes) {
   std::size_t unit = 0;
-  double value = static_cast<double>(bytes);
+  auto value = static_cast<double>(bytes);
   for (; value >= 1024 && unit + 1 < binary_units.size(); value /= 1024) ++unit;
   return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, binary_units[unit]);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/*.md from the records in docs/measured/: no figure is typed by hand.
 
-    tools/tables.py            rewrites what stands between <!-- table: NAME --> and <!-- end --> in docs/gpu-transports.md
-    tools/tables.py --check    exit status 1 if a table is not what its records say
+tools/tables.py            rewrites what stands between <!-- table: NAME --> and <!-- end --> on PAGES
+tools/tables.py --check    exit status 1 if a table is not what its records say
 """
 
 from __future__ import annotations
@@ -75,11 +75,7 @@ def ccl() -> list[str]:
         (1 << 30, "1 GiB, GB/s", "algorithm_bandwidth_GBps"),
     ):
         cells = [
-            " and ".join(
-                median(one, figure)
-                for one in pool
-                if find([one], transport="ccl", bytes=size, in_place=True)
-            )
+            " and ".join(median(one, figure) for one in pool if find([one], transport="ccl", bytes=size, in_place=True))
             for pool in (first, second)
         ]
         rows.append(f"| {label} | {cells[0]} | {cells[1]} |")
@@ -103,10 +99,27 @@ def point_to_point(benchmark: str, figure: str, sizes: tuple[tuple[int, str], ..
     return rows
 
 
+def overhead() -> list[str]:
+    tables = [
+        json.loads((DOCS / "measured" / f"overhead-{name}.json").read_text()) for name in ("latency", "bandwidth")
+    ]
+    rows = [
+        f"| bytes | latency, bare, µs | commlens | ratio ({tables[0]['turns']} turns) | bandwidth, bare, GB/s | commlens "
+        f"| ratio ({tables[1]['turns']} turns) |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for latency, bandwidth in zip(tables[0]["rows"], tables[1]["rows"], strict=True):
+        cells = [f"{row['bare']:.4g} | {row['commlens']:.4g} | {row['ratio']:.3f}" for row in (latency, bandwidth)]
+        rows.append(f"| {latency['bytes']} | {' | '.join(cells)} |")
+    return rows
+
+
 SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
+PAGES = ("gpu-transports.md", "measuring.md")
 TABLES: dict[str, Callable[[], list[str]]] = {
     "allreduce": allreduce,
     "ccl": ccl,
+    "overhead": overhead,
     "latency": lambda: point_to_point("latency", "latency_us", SIZES),
     "bandwidth": lambda: point_to_point("bandwidth", "bandwidth_GBps", (*SIZES, (1 << 28, "256 MiB"))),
 }
@@ -120,12 +133,15 @@ def rewritten(text: str) -> str:
 
 
 def main() -> int:
-    page = DOCS / "gpu-transports.md"
-    text = page.read_text()
-    if "--check" in sys.argv:
-        return 0 if rewritten(text) == text else 1
-    page.write_text(rewritten(text))
-    return 0
+    stale = 0
+    for page in (DOCS / name for name in PAGES):
+        text = page.read_text()
+        if "--check" not in sys.argv:
+            page.write_text(rewritten(text))
+        elif rewritten(text) != text:
+            print(f"{page.name}: a table is not what its records say; run tools/tables.py")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

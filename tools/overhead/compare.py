@@ -38,7 +38,9 @@ def commlens(program: Path, launch: list[str], benchmark: str, most: int) -> dic
     for record in records:
         mean_us = record["statistics"]["time_us"]["mean"]
         size = record["parameters"]["bytes"]
-        figures[size] = mean_us / 2 if benchmark == "latency" else size * record["parameters"]["window"] / mean_us * 1e-3
+        figures[size] = (
+            mean_us / 2 if benchmark == "latency" else size * record["parameters"]["window"] / mean_us * 1e-3
+        )
     return figures
 
 
@@ -56,11 +58,16 @@ def main() -> None:
         program = Path(folder) / "bare"
         subprocess.run(["mpicc", "-O3", "-o", str(program), str(HERE / "bare.c")], check=True)
         turns = [
-            (bare(program, launch, options.benchmark, options.max), commlens(options.bench, launch, options.benchmark, options.max))
+            (
+                bare(program, launch, options.benchmark, options.max),
+                commlens(options.bench, launch, options.benchmark, options.max),
+            )
             for _ in range(options.turns)
         ]
     rows = []
-    print(f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   ({FIGURES[options.benchmark]}, medians of {options.turns} turns)")
+    print(
+        f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   ({FIGURES[options.benchmark]}, medians of {options.turns} turns)"
+    )
     for size in turns[0][0]:
         reference = statistics.median(turn[0][size] for turn in turns)
         ours = statistics.median(turn[1][size] for turn in turns)
@@ -68,9 +75,13 @@ def main() -> None:
         ratio = statistics.median(ratios if options.benchmark == "latency" else [1 / value for value in ratios])
         rows.append({"bytes": size, "bare": reference, "commlens": ours, "ratio": ratio})
         print(f"{size:>10} {reference:>12.4g} {ours:>12.4g} {ratio:>8.3f}", flush=True)
-    print(f"median ratio {statistics.median(row['ratio'] for row in rows):.3f}, worst {max(row['ratio'] for row in rows):.3f}")
+    print(
+        f"median ratio {statistics.median(row['ratio'] for row in rows):.3f}, worst {max(row['ratio'] for row in rows):.3f}"
+    )
     if options.out:
-        options.out.write_text(json.dumps({"benchmark": options.benchmark, "turns": options.turns, "rows": rows}, indent=1) + "\n")
+        options.out.write_text(
+            json.dumps({"benchmark": options.benchmark, "turns": options.turns, "rows": rows}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

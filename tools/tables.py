@@ -16,6 +16,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent.parent / "docs"
 Record = dict[str, Any]
+NOTHING = "-"
 WAYS = {"ucx": "pml ucx", "smcuda": "pml ob1, btl smcuda"}
 TRANSPORTS = ("mpi", "staged", "ccl")
 
@@ -26,7 +27,7 @@ def records(*names: str) -> list[Record]:
 
 
 def median(record: Record | None, figure: str) -> str:
-    return f"{record['statistics'][figure]['median']:.4g}" if record else "–"
+    return f"{record['statistics'][figure]['median']:.4g}" if record else NOTHING
 
 
 def find(pool: Iterable[Record], **wanted: object) -> Record | None:
@@ -41,7 +42,7 @@ def find(pool: Iterable[Record], **wanted: object) -> Record | None:
 
 def ceiling(pool: Iterable[Record], figure: str, **wanted: object) -> str:
     record = next((one for one in pool if find([one], **wanted) and one["ceilings"]), None)
-    return f"{record['ceilings'][0]['figures'][figure]:.4g}" if record else "–"
+    return f"{record['ceilings'][0]['figures'][figure]:.4g}" if record else NOTHING
 
 
 def allreduce() -> list[str]:
@@ -93,7 +94,7 @@ def point_to_point(benchmark: str, figure: str, sizes: tuple[tuple[int, str], ..
             wanted = {"memory": memory, "bytes": size}
             cells = [median(find(pools[way], transport="mpi", **wanted), figure) for way in WAYS]
             cells += [median(find(pools["ucx"], transport=name, **wanted), figure) for name in ("staged", "ccl")]
-            if set(cells) == {"–"}:
+            if set(cells) == {NOTHING}:
                 continue
             rows.append(f"| {title} | {label} | {' | '.join(cells)} | {ceiling(pools['ucx'], figure, **wanted)} |")
     return rows
@@ -104,8 +105,8 @@ def overhead() -> list[str]:
         json.loads((DOCS / "measured" / f"overhead-{name}.json").read_text()) for name in ("latency", "bandwidth")
     ]
     rows = [
-        f"| bytes | latency, bare, µs | commlens | ratio ({tables[0]['turns']} turns) | bandwidth, bare, GB/s | commlens "
-        f"| ratio ({tables[1]['turns']} turns) |",
+        f"| bytes | latency, bare, µs | commlens | ratio ({tables[0]['turns']} turns) "
+        f"| bandwidth, bare, GB/s | commlens | ratio ({tables[1]['turns']} turns) |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for latency, bandwidth in zip(tables[0]["rows"], tables[1]["rows"], strict=True):

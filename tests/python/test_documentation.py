@@ -1,4 +1,4 @@
-"""The documentation shows what is there: examples that are tested, tables that records give, links that lead somewhere."""
+"""The documentation shows what is there: tested examples, tables that records give, links that lead somewhere."""
 
 from __future__ import annotations
 

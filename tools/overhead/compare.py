@@ -66,7 +66,8 @@ def main() -> None:
         ]
     rows = []
     print(
-        f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   ({FIGURES[options.benchmark]}, medians of {options.turns} turns)"
+        f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   "
+        f"({FIGURES[options.benchmark]}, medians of {options.turns} turns)"
     )
     for size in turns[0][0]:
         reference = statistics.median(turn[0][size] for turn in turns)
@@ -75,9 +76,8 @@ def main() -> None:
         ratio = statistics.median(ratios if options.benchmark == "latency" else [1 / value for value in ratios])
         rows.append({"bytes": size, "bare": reference, "commlens": ours, "ratio": ratio})
         print(f"{size:>10} {reference:>12.4g} {ours:>12.4g} {ratio:>8.3f}", flush=True)
-    print(
-        f"median ratio {statistics.median(row['ratio'] for row in rows):.3f}, worst {max(row['ratio'] for row in rows):.3f}"
-    )
+    all_ratios = [row["ratio"] for row in rows]
+    print(f"median ratio {statistics.median(all_ratios):.3f}, worst {max(all_ratios):.3f}")
     if options.out:
         options.out.write_text(
             json.dumps({"benchmark": options.benchmark, "turns": options.turns, "rows": rows}, indent=1) + "\n"

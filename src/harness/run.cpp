@@ -59,7 +59,7 @@ class Run::Meter {
       if (name != "bytes" && name != "count") continue;
       if (const auto* number = std::get_if<std::int64_t>(&value)) parameters += fmt::format(", {} {}", name, *number);
     }
-    run_.session_.monitor().doing(
+    Monitor::doing(
         fmt::format("{} {} over {}{}, {} memory", what, record.benchmark, record.transport, parameters, record.memory));
   }
 
@@ -226,7 +226,7 @@ void Run::measure(const Measurement& measurement) {
   stream_->wait();
   record_.setup_s += session_.communicator().maximum(seconds_since(created_));
   Meter(*this, measurement).run();
-  session_.monitor().doing(fmt::format("measuring the ceiling of {}", record_.benchmark));
+  Monitor::doing(fmt::format("measuring the ceiling of {}", record_.benchmark));
   for (const CopyCeiling& ceiling : measurement.ceilings) {
     const auto measured = session_.ceilings().measure(ceiling, memory(), session_.memory_of(ceiling.peer));
     if (measured) record_.ceilings.push_back(*measured);

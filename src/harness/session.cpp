@@ -194,7 +194,7 @@ std::vector<Session::Carrier> Session::make_carriers(const std::vector<const tra
     carrier.kind = kind;
     carrier.unfit = communicator_.first(kind->unfit(surroundings));
     if (carrier.unfit.empty()) {
-      monitor_->doing(fmt::format("setting up the transport {}", kind->name));
+      Monitor::doing(fmt::format("setting up the transport {}", kind->name));
       const auto start = Clock::now();
       carrier.transport = kind->make(surroundings);
       carrier.setup_s = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
@@ -226,7 +226,7 @@ measure::Record Session::start_record(Benchmark& benchmark, const std::string& b
 }
 
 void Session::allocate(Benchmark& benchmark) {
-  monitor_->doing("allocating memory");
+  Monitor::doing("allocating memory");
   const auto start = Clock::now();
   arena_ = {};  // given back first: old and new need not fit together
   arena_ = device_->allocate(memory_of(communicator_.rank()),

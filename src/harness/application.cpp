@@ -1,10 +1,7 @@
 #include "harness/application.hpp"
 
-#include <fmt/format.h>
 #include <mpi.h>
-#include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -43,14 +40,6 @@ int refuse(const UsageError& error) {
   return static_cast<int>(Exit::usage);
 }
 
-std::string where(Session& session) {
-  const auto* gpu = session.device().gpu();
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("rank {} ({}{})", session.communicator().rank(), host.data(),
-                     gpu != nullptr ? fmt::format(", GPU {}", gpu->ordinal) : "");
-}
-
 int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
   Session session(line.settings, std::move(device), std::move(command));
   try {
@@ -58,8 +47,7 @@ int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& error) {
-    // It may be this rank's alone; the others wait for it somewhere and must be ended with it.
-    session.monitor().abort(where(session) + ": " + error.what(), static_cast<int>(Exit::failed));
+    session.fail(error);
   }
 }
 

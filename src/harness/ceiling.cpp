@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+
+#include "device/error.hpp"
 
 namespace commlens {
 
@@ -43,16 +46,16 @@ std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Me
   } else {
     const Copy copy = plan(ceiling, mine, theirs);
     const bool impossible = !communicator_.first(ceiling.takes_part ? copy.reason : "").empty();
-    if (!impossible) {
-      const double seconds = communicator_.maximum(ceiling.takes_part ? seconds_of(ceiling, copy) : 0.0);
+    const auto seconds = impossible ? std::nullopt : seconds_of(ceiling, copy);
+    if (seconds) {
       const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
       const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
       result = measure::Ceiling{
           .name = name,
           .method = fmt::format("{} of {} bytes, back to back, by {} rank{} at the same time; the best of {} rounds",
                                 name, ceiling.bytes, copying, copying == 1 ? "" : "s", rounds),
-          .seconds = seconds,
-          .copy_GBps = static_cast<double>(ceiling.bytes) / seconds * 1e-9};
+          .seconds = *seconds,
+          .copy_GBps = static_cast<double>(ceiling.bytes) / *seconds * 1e-9};
     }
     known_.emplace(key, result);
   }
@@ -98,12 +101,17 @@ device::Device* Ceilings::peer_device(const std::string& uuid) {
   return peers_.at(uuid).get();
 }
 
-double Ceilings::seconds_of(const CopyCeiling& ceiling, const Copy& copy) {
-  const std::size_t bytes = std::min(ceiling.bytes, largest_copy);
-  const auto source = device_.allocate(copy.from, bytes);
-  const auto destination = copy.destination->allocate(copy.to, bytes);
-  const auto stream = device_.stream(stream_memory(copy.from, copy.to));
-  const auto copies = [&](std::size_t count, std::size_t piece) {
+namespace {
+
+/// Two buffers and a stream that copies from one to the other.
+struct Copier {
+  device::Buffer source;
+  device::Buffer destination;
+  std::unique_ptr<device::Stream> stream;
+
+  /// Seconds of each of `count` copies, each in pieces of at most `piece` bytes.
+  double time(std::size_t count, std::size_t piece) const {
+    const std::size_t bytes = source.bytes();
     const auto start = Clock::now();
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t offset = 0; offset < bytes; offset += piece) {
@@ -113,16 +121,40 @@ double Ceilings::seconds_of(const CopyCeiling& ceiling, const Copy& copy) {
     }
     stream->wait();
     return seconds_since(start) / static_cast<double>(count);
-  };
-  stream->fill(source.data(), 1, bytes);  // pages that were never written are not copied like others
-  stream->fill(destination.data(), 2, bytes);
-  copies(1, bytes);
-  const double estimate = std::max(copies(1, bytes), 1e-9);
+  }
+};
+
+}  // namespace
+
+std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Copy& copy) {
+  const std::size_t bytes = std::min(ceiling.bytes, largest_copy);
+  Copier copier;
+  std::string problem;
+  if (ceiling.takes_part) {
+    try {
+      copier = {device_.allocate(copy.from, bytes), copy.destination->allocate(copy.to, bytes),
+                device_.stream(stream_memory(copy.from, copy.to))};
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  if (!communicator_.first(problem).empty()) return std::nullopt;
+  double estimate = 0;
+  if (ceiling.takes_part) {
+    copier.stream->fill(copier.source.data(), 1, bytes);  // pages that were never written are not copied like others
+    copier.stream->fill(copier.destination.data(), 2, bytes);
+    copier.time(1, bytes);
+    estimate = copier.time(1, bytes);
+  }
+  estimate = std::max(communicator_.maximum(estimate), 1e-9);
   const auto count = static_cast<std::size_t>(std::clamp(round_s / estimate, 1.0, static_cast<double>(most_copies)));
-  double least = copies(count, bytes);
-  for (std::size_t round = 1; round < rounds; ++round) {
-    least = std::min(least, copies(count, bytes));
-    if (!on_gpu(copy.from) && !on_gpu(copy.to)) least = std::min(least, copies(count, piece_bytes));
+  const bool in_pieces = !on_gpu(copy.from) && !on_gpu(copy.to);
+  double least = std::numeric_limits<double>::max();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (const std::size_t piece : {bytes, in_pieces ? piece_bytes : bytes}) {
+      communicator_.barrier();  // all that copy do so at the same time; a round is as long as its slowest
+      least = std::min(least, communicator_.maximum(ceiling.takes_part ? copier.time(count, piece) : 0.0));
+    }
   }
   return least * static_cast<double>(ceiling.bytes) / static_cast<double>(bytes);
 }

@@ -36,7 +36,8 @@ class Ceilings {
 
   Copy plan(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
   device::Device* peer_device(const std::string& uuid);
-  double seconds_of(const CopyCeiling& ceiling, const Copy& copy);
+  /// Collective. Nothing where a rank has no room for the copies.
+  std::optional<double> seconds_of(const CopyCeiling& ceiling, const Copy& copy);
 
   const transport::Communicator& communicator_;
   device::Device& device_;

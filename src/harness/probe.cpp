@@ -57,11 +57,19 @@ class Probe {
     return rank == 0 ? send(bytes) && receive(bytes) : receive(bytes) && send(bytes);
   }
 
+  /// Rank r contributes r + 1 everywhere.
   bool allreduce() {
-    const auto buffer = filled(sum_count * sizeof(double), 0);
+    const std::vector<double> mine(sum_count, communicator_.rank() + 1.0);
+    const std::vector<double> expected(sum_count, communicator_.size() * (communicator_.size() + 1) / 2.0);
+    const auto buffer = device_.allocate(memory_, sum_count * sizeof(double));
+    stream_->copy(buffer.data(), mine.data(), buffer.bytes());
+    stream_->wait();
     step("MPI_Allreduce", buffer.bytes(), [&] {
       transport::mpi_calls::allreduce(communicator_, buffer.data(), buffer.data(), sum_count, transport::DataType::f64);
-      return holds(buffer, 0);  // a sum of zeros: only that it comes back is asked for
+      std::vector<double> found(sum_count);
+      stream_->copy(found.data(), buffer.data(), buffer.bytes());
+      stream_->wait();
+      return found == expected;
     });
     return valid_;
   }

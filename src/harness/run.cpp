@@ -164,7 +164,7 @@ class Run::Meter {
       record.status = measure::Status::failed;
       record.reason = "wrong result: " + wrong_;
     } else {
-      record.validation.status = validate_ ? measure::ValidationStatus::passed : measure::ValidationStatus::off;
+      record.validation.status = checks_ > 0 ? measure::ValidationStatus::passed : measure::ValidationStatus::off;
     }
   }
 

@@ -196,7 +196,11 @@ std::vector<Session::Carrier> Session::make_carriers(const std::vector<const tra
     if (carrier.unfit.empty()) {
       Monitor::doing(fmt::format("setting up the transport {}", kind->name));
       const auto start = Clock::now();
-      carrier.transport = kind->make(surroundings);
+      try {
+        carrier.transport = kind->make(surroundings);
+      } catch (const std::exception& error) {
+        fail(error);
+      }
       carrier.setup_s = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
     }
     carriers.push_back(std::move(carrier));
@@ -238,7 +242,21 @@ void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& 
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
   Run run(*this, *carrier.transport, arena_, static_cast<std::size_t>(footprint.buffers), record);
-  benchmark.run(run);
+  try {
+    benchmark.run(run);
+  } catch (const std::exception& error) {
+    fail(error);
+  }
+}
+
+/// An error may be this rank's alone, and the others wait for it somewhere. So it is said, and all are ended, while
+/// transports and streams still stand: taking them down could wait for the others in turn.
+void Session::fail(const std::exception& error) {
+  const auto* gpu = device_->gpu();
+  const auto& mine = information_.placement.at(static_cast<std::size_t>(communicator_.rank()));
+  monitor_->abort(fmt::format("rank {} ({}{}): {}", mine.rank, mine.host,
+                              gpu != nullptr ? fmt::format(", GPU {}", gpu->ordinal) : "", error.what()),
+                  static_cast<int>(Exit::failed));
 }
 
 /// What the exit status and its one line on the standard error are made of.

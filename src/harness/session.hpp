@@ -33,6 +33,9 @@ class Session {
   /// allocated, for a request that cannot be met.
   Exit execute(Benchmark& benchmark, const std::string& name);
 
+  /// Ends the whole job with an error of this rank.
+  [[noreturn]] void fail(const std::exception& error);
+
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] const transport::Communicator& communicator() const { return communicator_; }
   [[nodiscard]] device::Device& device() { return *device_; }

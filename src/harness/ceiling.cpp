@@ -110,7 +110,7 @@ struct Copier {
   std::unique_ptr<device::Stream> stream;
 
   /// Seconds of each of `count` copies, each in pieces of at most `piece` bytes.
-  double time(std::size_t count, std::size_t piece) const {
+  [[nodiscard]] double time(std::size_t count, std::size_t piece) const {
     const std::size_t bytes = source.bytes();
     const auto start = Clock::now();
     for (std::size_t i = 0; i < count; ++i) {
@@ -143,7 +143,7 @@ std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Cop
   if (ceiling.takes_part) {
     copier.stream->fill(copier.source.data(), 1, bytes);  // pages that were never written are not copied like others
     copier.stream->fill(copier.destination.data(), 2, bytes);
-    copier.time(1, bytes);
+    (void)copier.time(1, bytes);
     estimate = copier.time(1, bytes);
   }
   estimate = std::max(communicator_.maximum(estimate), 1e-9);

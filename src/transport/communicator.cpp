@@ -6,8 +6,7 @@
 
 namespace commlens::transport {
 
-void check_mpi(int status, const char* call) {
-  if (status == MPI_SUCCESS) return;
+void fail_mpi(int status, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(status, text, &length);

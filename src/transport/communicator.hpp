@@ -11,8 +11,13 @@
 
 namespace commlens::transport {
 
-/// Throws Error with the call and MPI's own message, unless `status` is MPI_SUCCESS.
-void check_mpi(int status, const char* call);
+/// Throws Error with the call and MPI's own message.
+[[noreturn]] void fail_mpi(int status, const char* call);
+
+/// Throws like fail_mpi, unless `status` is MPI_SUCCESS. Inline: it comes with every message of a window.
+inline void check_mpi(int status, const char* call) {
+  if (status != MPI_SUCCESS) fail_mpi(status, call);
+}
 
 /// A duplicate of its parent, so that its messages meet nobody else's; errors come back as Error. Collective to make
 /// and to destroy. Movable.

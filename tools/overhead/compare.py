@@ -57,13 +57,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "bare"
         subprocess.run(["mpicc", "-O3", "-o", str(program), str(HERE / "bare.c")], check=True)
-        turns = [
-            (
-                bare(program, launch, options.benchmark, options.max),
-                commlens(options.bench, launch, options.benchmark, options.max),
-            )
-            for _ in range(options.turns)
-        ]
+        turns = []
+        for turn in range(options.turns):
+            sides = [(bare, program), (commlens, options.bench)]
+            order = sides if turn % 2 == 0 else sides[::-1]  # neither is always first
+            figures = {side: side(path, launch, options.benchmark, options.max) for side, path in order}
+            turns.append((figures[bare], figures[commlens]))
     rows = []
     print(
         f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   "

@@ -36,6 +36,7 @@ _SINGLE_LINES = re.compile(
     r"|\[[^]]*\] Set MCA parameter \"\w*help_aggregate\""
     r"|\[[^]]*\] PMIX ERROR: PMIX_ERR_UNREACH"
     r"|\[[^]]*\] \[\[[^]]*\],\w+\] ORTE_ERROR_LOG: "
+    r"|\[warn\] Epoll \w+\(\d+\) on fd \d+ failed"  # of mpirun's libevent, closing the pipes of a rank that was killed
     r"|\[[^]]*\] mca_base_component_repository_open: .*\(ignored\)$"
     r"|\[[^]]*\] \S*osc_ucx_component.c:\d+\s+Error: OSC UCX component priority set inside component query failed"
     r"|\[[^]]*\] PML \w+ cannot be selected"

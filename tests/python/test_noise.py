@@ -63,8 +63,14 @@ def test_open_mpi_may_not_know_who_left() -> None:
     assert departure("\n".join(noise.held)) == "a rank left without MPI_Finalize"
 
 
-def test_a_log_line_after_an_abort_is_held_back() -> None:
-    line = "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
+        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): Bad file descriptor",
+    ],
+)
+def test_a_log_line_after_an_abort_is_held_back(line: str) -> None:
     assert filtered(ErrorFilter, line).held == [line]
 
 

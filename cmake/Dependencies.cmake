@@ -1,9 +1,11 @@
-# What commlens needs beside the GPU toolkits. MPI must be there; the rest is found, or fetched where it is missing.
+# What commlens needs beside the GPU toolkits. MPI and a BLAS must be there; the rest is found, or fetched where it is
+# missing. A BLAS is not fetched: building one takes minutes, and PyPI has one for people without root.
 include(FetchContent)
 
 find_package(MPI REQUIRED COMPONENTS C)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+find_package(CBLAS REQUIRED)
 
 FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.4.2 FIND_PACKAGE_ARGS)
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 10.2.1 FIND_PACKAGE_ARGS)

@@ -180,7 +180,7 @@ def show(records: tuple[Path, ...]) -> None:
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Picture to write: .png, .svg or .pdf.")
 def plot(records: tuple[Path, ...], out: Path) -> None:
-    """Draw RECORDS, files or folders of them, against size.
+    """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation overlap.
 
     \b
     Examples:

@@ -15,11 +15,12 @@ from jsonschema import Draft202012Validator, ValidationError
 
 import commlens
 from commlens.errors import CommlensError
-from commlens.text import library_name
+from commlens.text import format_bytes, format_count, library_name
 
 SCHEMA_FILE = "record.schema.json"
+OVERLAP_FIGURE = "overlap_efficiency"
 
-# The parameters that give a record's size, and those that say again which memory and transport it used.
+# The parameters that give a record's size in bytes, and those that say again which memory and transport it used.
 _SIZE_PARAMETERS = ("bytes", "size", "count")
 _REPEATED_PARAMETERS = ("memory", "from", "to", "transport")
 _DTYPE_BYTES = {"i32": 4, "f32": 4, "f64": 8, "c64": 8, "c128": 16}
@@ -48,6 +49,36 @@ class Ceiling:
     name: str
     fraction: float  # ceiling time over median time: 1 is all that the hardware can give
     figures: Mapping[str, float]  # each figure as it would be at this ceiling
+    rate: tuple[str, float]  # what the hardware reached, under its name in the record, in whose end the unit is
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an operation that overlaps with others, measured alone; parts of one stream cannot overlap."""
+
+    name: str
+    stream: str
+    alone_s: Statistic
+
+
+@dataclass(frozen=True)
+class Span:
+    """One step of one part on one rank, in seconds from the start of the operation."""
+
+    rank: int
+    stream: str
+    part: str
+    step: int
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One operation, step by step."""
+
+    time_s: float
+    spans: Sequence[Span]
 
 
 @dataclass(frozen=True)
@@ -74,10 +105,13 @@ class Record:
     statistics: Mapping[str, Statistic]
     validation: Mapping[str, Any]
     ceilings: Sequence[Ceiling]
+    notes: Sequence[str]
+    parts: Sequence[Part]
+    timeline: Timeline | None
 
     @property
     def size(self) -> int | None:
-        """Bytes of one message or array; None for a benchmark without a size."""
+        """Bytes of one message or array; None for a benchmark without a size in bytes."""
         for name in _SIZE_PARAMETERS:
             value = self.parameters.get(name)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -97,6 +131,33 @@ class Record:
     def ceiling(self) -> Ceiling | None:
         """The lowest of the ceilings: the one that the measurement is nearest to."""
         return max(self.ceilings, key=lambda ceiling: ceiling.fraction, default=None)
+
+    @property
+    def alone_s(self) -> dict[str, float]:
+        """What each stream takes by itself: its parts, one after the other."""
+        alone: dict[str, float] = {}
+        for part in self.parts:
+            alone[part.stream] = alone.get(part.stream, 0.0) + part.alone_s.median
+        return alone
+
+    @property
+    def ideal_s(self) -> float | None:
+        """The least that overlap leaves: the longest of the streams. None without parts."""
+        return max(self.alone_s.values(), default=None)
+
+    @property
+    def together_s(self) -> float | None:
+        """The time of the whole operation."""
+        time = self.statistics.get("time_us")
+        return time.median * 1e-6 if time else None
+
+    @property
+    def efficiency(self) -> float | None:
+        """The ideal over the time together: 1 is perfect overlap. None without parts, or without a time."""
+        figure = self.statistics.get(OVERLAP_FIGURE)
+        if figure:
+            return figure.median
+        return self.ideal_s / self.together_s if self.ideal_s is not None and self.together_s else None
 
     @property
     def host(self) -> str:
@@ -157,12 +218,36 @@ def parse(line: str) -> Record:
         **{name: data[name] for name in _COPIED_FIELDS},
         timing=data["harness"]["timing"],
         figures=[(figure["name"], figure["better"]) for figure in data["figures"]],
-        statistics={
-            name: Statistic(entry["median"], entry["ci_low"], entry["ci_high"])
-            for name, entry in data["statistics"].items()
-        },
-        ceilings=[Ceiling(entry["name"], entry["fraction"], entry["figures"]) for entry in data["ceilings"]],
+        statistics={name: _statistic(entry) for name, entry in data["statistics"].items()},
+        ceilings=[_ceiling(entry) for entry in data["ceilings"]],
+        notes=data.get("notes", []),
+        parts=[
+            Part(entry["name"], entry["stream"], _statistic(entry["statistics"]["time_us"], 1e-6))
+            for entry in data.get("parts", [])
+        ],
+        timeline=_timeline(data["timeline"]) if "timeline" in data else None,
     )
+
+
+def _statistic(entry: Mapping[str, Any], factor: float = 1) -> Statistic:
+    low, high = (None if end is None else end * factor for end in (entry["ci_low"], entry["ci_high"]))
+    return Statistic(entry["median"] * factor, low, high)
+
+
+def _ceiling(entry: Mapping[str, Any]) -> Ceiling:
+    rate = next((name, entry[name]) for name in _CEILING_RATES if name in entry)
+    return Ceiling(entry["name"], entry["fraction"], entry["figures"], rate)
+
+
+def _timeline(entry: Mapping[str, Any]) -> Timeline:
+    spans = [
+        Span(span["rank"], span["stream"], span["part"], span["step"], span["start_us"] * 1e-6, span["end_us"] * 1e-6)
+        for span in entry["spans"]
+    ]
+    return Timeline(entry["time_us"] * 1e-6, spans)
+
+
+_CEILING_RATES = ("copy_GBps", "gemm_TFLOPs")
 
 
 _COPIED_FIELDS = (
@@ -171,15 +256,24 @@ _COPIED_FIELDS = (
 )  # fmt: skip
 
 
-def _check(data: dict[str, Any]) -> None:
+def _check(data: Mapping[str, Any]) -> None:
     # The samples may be many thousands and are not looked at here: the walk over them would take most of the time.
-    samples = data.get("samples")
-    light = {**data, "samples": {**samples, "values_s": []}} if isinstance(samples, dict) else data
+    light = dict(_with_one_sample(data))
+    if isinstance(light.get("parts"), list):
+        light["parts"] = [_with_one_sample(part) for part in light["parts"]]
     try:
         _validator().validate(light)
     except ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path) or "the record"
         raise ValueError(f"not a record of schema 1 ({where}: {_shortened(error.message)})") from None
+
+
+def _with_one_sample(holder: Any) -> Any:
+    """The record, or its part, with the first of its samples alone; what is neither as it is."""
+    match holder:
+        case {"samples": {"values_s": list(values), **others}}:
+            return {**holder, "samples": {**others, "values_s": values[:1]}}
+    return holder
 
 
 @cache
@@ -225,23 +319,48 @@ class Case:
     ranks: int
     timing: str
     is_sweep: bool
+    swept: str | None  # the parameter that a sweep is over; None: the size in bytes
     records: Sequence[Record]
     variants: Mapping[str, str]  # what sets a run apart, where several measured the same; else empty
 
+    def size(self, record: Record) -> int | None:
+        """Where the record stands in a sweep, or what all of a case have in common; None where there is no size."""
+        return _size(record, self.swept)
+
+    def format_size(self, size: int) -> str:
+        """`64 MiB`; of a parameter that is not in bytes the number alone."""
+        return format_bytes(size) if self.swept is None else format_count(size)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The parameters as texts by the names of their options, without those that are empty."""
+        texts = {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in self.parameters.items()
+        }
+        return {name.replace("_", "-"): text for name, text in texts.items() if text}
+
+    @property
+    def size_name(self) -> str:
+        return "size" if self.swept is None else self.swept.replace("_", "-")
+
     @property
     def sizes(self) -> list[int]:
-        return sorted({record.size for record in self.records if record.size is not None})
+        return sorted({size for record in self.records if (size := self.size(record)) is not None})
 
     @property
     def memories(self) -> list[str]:
         return sorted({record.memory for record in self.records})
 
+    def variant_number(self, record: Record) -> int:
+        """Which of the variants the record belongs to; 0 where there are none."""
+        names = list(dict.fromkeys(self.variants.values()))
+        return names.index(self.variants[record.run]) if names else 0
+
     def best(self, record: Record) -> float | None:
         """How many times worse the record is than the best one of its size and memory; None where it is alone."""
-        rivals = [
-            rival for rival in self.records
-            if rival.measured and (rival.size, rival.memory) == (record.size, record.memory)
-        ]  # fmt: skip
+        place = self.size(record), record.memory
+        rivals = [rival for rival in self.records if rival.measured and (self.size(rival), rival.memory) == place]
         if not record.measured or len(rivals) < 2:
             return None
         name, better = record.figures[0]
@@ -250,6 +369,21 @@ class Case:
         worse, good = (own, min(medians)) if better == "lower" else (max(medians), own)
         return worse / good if good > 0 else math.inf
 
+    def at_best_size(self) -> list[Record]:
+        """Of each transport, memory and variant the measured record that is best by the benchmark's own figure."""
+        found: dict[tuple[object, ...], Record] = {}
+        for record in self.records:
+            place = transport_order(record.transport), record.memory, self.variant_number(record)
+            if record.measured and (place not in found or _is_better(record, found[place])):
+                found[place] = record
+        return [found[place] for place in sorted(found)]
+
+
+def _is_better(record: Record, other: Record) -> bool:
+    name, better = record.figures[0]
+    difference = record.statistics[name].median - other.statistics[name].median
+    return difference < 0 if better == "lower" else difference > 0
+
 
 def cases(records: Iterable[Record]) -> list[Case]:
     """The records by case, in the order in which the cases were first met.
@@ -257,40 +391,80 @@ def cases(records: Iterable[Record]) -> list[Case]:
     A run over one size and a run over many stay apart: the first is a figure to compare, the second a curve.
     """
     records = list(records)
+    swept = _swept_parameters(records)
     sizes_of_run: dict[tuple[object, ...], set[int | None]] = {}
     for record in records:
-        sizes_of_run.setdefault((record.run, *_key(record)), set()).add(record.size)
-    groups: dict[tuple[object, ...], list[Record]] = {}
+        name = swept[_run_key(record)]
+        sizes_of_run.setdefault((record.run, *_key(record, name)), set()).add(_size(record, name))
+    groups: dict[tuple[str | None, bool, tuple[object, ...]], list[Record]] = {}
     for record in records:
-        is_sweep = len(sizes_of_run[record.run, *_key(record)]) > 1
-        groups.setdefault((*_key(record), is_sweep, None if is_sweep else record.size), []).append(record)
-    return [_case(group, is_sweep=bool(key[-2])) for key, group in groups.items()]
+        name = swept[_run_key(record)]
+        is_sweep = len(sizes_of_run[record.run, *_key(record, name)]) > 1
+        place = (name, True, _key(record, name)) if is_sweep else (None, False, (*_key(record, None), record.size))
+        groups.setdefault(place, []).append(record)
+    return [_case(own, name, is_sweep) for (name, is_sweep, _), own in groups.items()]
 
 
-def _key(record: Record) -> tuple[object, ...]:
-    parameters = json.dumps(_case_parameters(record), sort_keys=True)
+def _swept_parameters(records: Iterable[Record]) -> dict[tuple[object, ...], str | None]:
+    """By run and benchmark: the parameter that its records are a sweep over, None for the size in bytes."""
+    runs: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        runs.setdefault(_run_key(record), []).append(record)
+    return {key: _swept_parameter(own) for key, own in runs.items()}
+
+
+def _swept_parameter(records: Sequence[Record]) -> str | None:
+    """The number in which the records of one transport and memory differ; of several, the one with the most values."""
+    if any(record.size is not None for record in records):
+        return None
+    series: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        series.setdefault((record.transport, record.memory), []).append(record)
+    most: dict[str, int] = {}
+    for own in series.values():
+        for name in own[0].parameters:
+            values = {_size(record, name) for record in own}
+            if len(values) > 1 and None not in values:
+                most[name] = max(most.get(name, 0), len(values))
+    return max(most, key=lambda name: most[name], default=None)
+
+
+def _size(record: Record, swept: str | None) -> int | None:
+    if swept is None:
+        return record.size
+    value = record.parameters.get(swept)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _run_key(record: Record) -> tuple[object, ...]:
+    return record.run, record.benchmark, record.ranks, record.nodes, record.backend, record.timing
+
+
+def _key(record: Record, swept: str | None) -> tuple[object, ...]:
+    parameters = json.dumps(_case_parameters(record, swept), sort_keys=True)
     return record.benchmark, record.ranks, record.nodes, record.backend, record.timing, parameters
 
 
-def _case_parameters(record: Record) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in record.parameters.items()
-        if name not in _SIZE_PARAMETERS and name not in _REPEATED_PARAMETERS
-    }
+def _case_parameters(record: Record, swept: str | None) -> dict[str, Any]:
+    left_out = (*_SIZE_PARAMETERS, *_REPEATED_PARAMETERS, swept)
+    return {name: value for name, value in record.parameters.items() if name not in left_out}
 
 
-def _case(records: list[Record], is_sweep: bool) -> Case:
+def _case(records: Sequence[Record], swept: str | None, is_sweep: bool) -> Case:
     first = records[0]
-    ordered = sorted(records, key=lambda record: (record.size or 0, transport_order(record.transport), record.memory))
+
+    def order(record: Record) -> tuple[object, ...]:
+        return _size(record, swept) or 0, transport_order(record.transport), record.memory
+
     return Case(
         benchmark=first.benchmark,
-        parameters=_case_parameters(first),
+        parameters=_case_parameters(first, swept),
         ranks=first.ranks,
         timing=first.timing,
         is_sweep=is_sweep,
-        records=ordered,
-        variants=_variants(records),
+        swept=swept,
+        records=sorted(records, key=order),
+        variants=_variants(records, swept),
     )
 
 
@@ -300,10 +474,10 @@ def transport_order(transport: str) -> tuple[int, str]:
     return (_TRANSPORT_ORDER.index(transport) if known else len(_TRANSPORT_ORDER)), transport
 
 
-def _variants(records: Sequence[Record]) -> dict[str, str]:
+def _variants(records: Sequence[Record], swept: str | None) -> dict[str, str]:
     """A label for each run where several runs measured the same thing: the settings in which they differ."""
     runs = {record.run: record for record in records}
-    cells = [(record.size, record.transport, record.memory) for record in records]
+    cells = [(_size(record, swept), record.transport, record.memory) for record in records]
     if len(runs) == 1 or len(set(cells)) == len(cells):
         return {}
     described = {run: {"host": record.host, "MPI": record.mpi, **record.settings} for run, record in runs.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -10,8 +10,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from commlens.records import Case, Record, cases
-from commlens.text import figure_label, format_bytes, format_number, memory_name, plural
+from commlens.records import OVERLAP_FIGURE, Case, Ceiling, Record, cases
+from commlens.text import (
+    figure_label,
+    figure_unit,
+    format_figure,
+    format_number,
+    format_percent,
+    memory_name,
+    plural,
+    readable_figure,
+)
 
 _MOST_RANKS = 16  # of a run whose placement is printed
 _VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "compiler")
@@ -27,17 +36,26 @@ def show(records: Sequence[Record], console: Console) -> None:
 
 
 def _machines(records: Sequence[Record]) -> list[RenderableType]:
-    """One block for all runs with the same placement, versions, warnings and settings."""
+    """One block for all runs with the same placement, versions, warnings, settings and notes."""
+    notes = _notes_of_runs(records)
     blocks: dict[str, Record] = {}
     runs: dict[str, set[str]] = {}
     for record in records:
-        key = repr((record.placement, record.warnings, record.versions, record.settings))
+        key = repr((record.placement, record.warnings, record.versions, record.settings, notes[record.run]))
         blocks.setdefault(key, record)
         runs.setdefault(key, set()).add(record.run)
-    return [_machine(record, len(runs[key])) for key, record in blocks.items()]
+    return [_machine(record, len(runs[key]), notes[record.run]) for key, record in blocks.items()]
 
 
-def _machine(record: Record, runs: int) -> RenderableType:
+def _notes_of_runs(records: Sequence[Record]) -> dict[str, list[str]]:
+    """What the records of each run note, each once."""
+    notes: dict[str, list[str]] = {record.run: [] for record in records}
+    for record in records:
+        notes[record.run] += [note for note in record.notes if note not in notes[record.run]]
+    return notes
+
+
+def _machine(record: Record, runs: int, notes: Sequence[str]) -> RenderableType:
     parts = [record.host if record.nodes == 1 else f"{record.nodes} nodes from {record.host}"]
     parts += [record.gpu] if record.gpu else []
     parts += [plural(record.ranks, "rank"), record.mpi]
@@ -56,70 +74,120 @@ def _machine(record: Record, runs: int) -> RenderableType:
     if len(record.placement) > _MOST_RANKS:
         lines.append(Text(f"... and {len(record.placement) - _MOST_RANKS} more ranks", style="dim"))
     lines += [Text(f"warning: {warning}", style="yellow") for warning in record.warnings]
+    lines += [Text(f"note: {note}", style="cyan") for note in notes]
     lines += [Text(f"{name}={value}", style="dim") for name, value in record.settings.items()]
     return Group(*lines, Text())
 
 
 def case_title(case: Case) -> str:
     """`dtype f64 · in-place true · 2 ranks · timing batch`"""
-    parameters = [f"{name.replace('_', '-')} {_parameter(value)}" for name, value in case.parameters.items()]
+    parameters = [f"{name} {value}" for name, value in case.settings.items()]
     return " · ".join([*parameters, plural(case.ranks, "rank"), f"timing {case.timing}"])
-
-
-def _parameter(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _case_table(case: Case) -> RenderableType:
     measured = [record for record in case.records if record.statistics]
     figures = [name for name, _ in measured[0].figures] if measured else []
     title = Text(case.benchmark, style="bold cyan").append(f"  {case_title(case)}", style="dim")
-    notes = _notes(case)
+    reasons = _reasons(case)
     if not figures:
-        return Group(title, *notes)
+        return Group(title, *reasons)
+    has_parts = any(record.parts for record in measured)
+    shown = [name for name in figures if not (has_parts and name == OVERLAP_FIGURE)] or figures
+    tables = [_figures_table(case, measured, shown)]
+    if has_parts:
+        tables.append(_overlap_table(case, [record for record in measured if record.parts]))
+    if any(len(record.ceilings) > 1 for record in measured):
+        tables.append(_ceilings_table(case, [record for record in measured if record.ceilings]))
+    indented = [part for table in tables for part in (Text(), Padding(table, (0, 0, 0, 2)))]
+    return Group(title, *indented, *reasons)
+
+
+def _figures_table(case: Case, measured: Sequence[Record], figures: Sequence[str]) -> Table:
+    table = _table(case, [figure_label(figures[0]), "95% CI", *map(figure_label, figures[1:]), "of ceiling", "to best"])
+    table.add_column("validation")
+    for place, record in _places(case, measured):
+        table.add_row(*place, *_row(case, record, figures))
+    return table
+
+
+def _overlap_table(case: Case, measured: Sequence[Record]) -> Table:
+    """Each part alone, and what became of them together."""
+    parts = {part.name: part.stream for record in measured for part in record.parts}
+    times = [time for record in measured for time in (*record.alone_s.values(), record.together_s or 0)]
+    figure, factor = readable_figure("time_s", max(times))
+    unit = figure_unit(figure)
+    heads = [f"{name} alone\n{stream} ({unit})" for name, stream in parts.items()]
+    table = _table(case, [*heads, f"ideal\n({unit})", f"together\n({unit})", "overlap\nefficiency"])
+    for place, record in _places(case, measured):
+        alone = {part.name: part.alone_s.median for part in record.parts}
+        seconds = [*(alone.get(name) for name in parts), record.ideal_s, record.together_s]
+        cells = ["-" if time is None else format_number(factor * time) for time in seconds]
+        cells.append("-" if record.efficiency is None else format_percent(record.efficiency))
+        table.add_row(*place, *map(Text, cells))
+    return table
+
+
+def _ceilings_table(case: Case, measured: Sequence[Record]) -> Table:
+    """What the hardware reaches by itself, and how much of that the whole did."""
+    names = list(dict.fromkeys(ceiling.name for record in measured for ceiling in record.ceilings))
+    table = _table(case, [column for name in names for column in (f"ceiling:\n{name}", "\nof it")])
+    for place, record in _places(case, measured):
+        ceilings = {ceiling.name: ceiling for ceiling in record.ceilings}
+        cells = [cell for name in names for cell in _ceiling(ceilings.get(name))]
+        table.add_row(*place, *map(Text, cells))
+    return table
+
+
+def _ceiling(ceiling: Ceiling | None) -> tuple[str, str]:
+    if ceiling is None:
+        return "-", "-"
+    name, rate = ceiling.rate
+    return f"{format_number(rate)} {figure_unit(name)}", format_percent(ceiling.fraction)
+
+
+def _table(case: Case, columns: Sequence[str]) -> Table:
+    """Without rows; the columns are of numbers and follow those that say what was measured."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    has_variants = bool(case.variants)
-    for name in ["size", "transport", "memory"]:
-        table.add_column(name, justify="right" if name == "size" else "left", no_wrap=True)
-    if has_variants:
+    if case.sizes:
+        table.add_column(case.size_name, justify="right", no_wrap=True)
+    for name in ["transport", "memory"]:
+        table.add_column(name, no_wrap=True)
+    if case.variants:
         table.add_column("run")
-    table.add_column(figure_label(figures[0]), justify="right")
-    table.add_column("95% CI", justify="right")
-    for name in figures[1:]:
-        table.add_column(figure_label(name), justify="right")
-    for name in ["of ceiling", "to best", "validation"]:
-        table.add_column(name, justify="left" if name == "validation" else "right")
-    for index, record in enumerate(measured):
-        repeats_size = index > 0 and measured[index - 1].size == record.size
-        table.add_row(Text("" if repeats_size else _size(record)), *_row(case, record, figures))
-    return Group(title, Text(), Padding(table, (0, 0, 0, 2)), *notes)
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
 
 
-def _size(record: Record) -> str:
-    return "-" if record.size is None else format_bytes(record.size)
+def _places(case: Case, measured: Sequence[Record]) -> Iterator[tuple[list[Text], Record]]:
+    """Each record after the cells that say what it measured; a size stands at the first of its records alone."""
+    before: Record | None = None
+    for record in measured:
+        size = case.size(record)
+        is_repeated = before is not None and case.size(before) == size
+        cells = ["" if is_repeated else "-" if size is None else case.format_size(size)] if case.sizes else []
+        cells += [record.transport, memory_name(record.memory)]
+        cells += [case.variants[record.run]] if case.variants else []
+        yield list(map(Text, cells)), record
+        before = record
 
 
 def _row(case: Case, record: Record, figures: Sequence[str]) -> list[Text]:
     own = record.statistics.get(figures[0])
-    cells = [Text(record.transport), Text(memory_name(record.memory))]
-    if case.variants:
-        cells.append(Text(case.variants[record.run]))
-    cells.append(Text(format_number(own.median) if own else "-"))
+    cells = [Text(format_figure(figures[0], own.median) if own else "-")]
     if own is None or own.ci_low is None or own.ci_high is None:
         cells.append(Text("too few samples", style="dim"))
     else:
-        cells.append(Text(f"{format_number(own.ci_low)} to {format_number(own.ci_high)}", style="dim"))
+        ends = [format_figure(figures[0], end) for end in (own.ci_low, own.ci_high)]
+        cells.append(Text(" to ".join(ends), style="dim"))
     for name in figures[1:]:
         statistic = record.statistics.get(name)
-        cells.append(Text(format_number(statistic.median) if statistic else "-"))
-    cells.append(Text(_percent(record.ceiling.fraction) if record.ceiling else "-"))
+        cells.append(Text(format_figure(name, statistic.median) if statistic else "-"))
+    cells.append(Text(format_percent(record.ceiling.fraction) if record.ceiling else "-"))
     cells.append(_ratio(case.best(record)))
     cells.append(_validation(record))
     return cells
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.0f}%" if fraction >= 0.1 else f"{100 * fraction:.2g}%"
 
 
 def _ratio(ratio: float | None) -> Text:
@@ -137,22 +205,24 @@ def _validation(record: Record) -> Text:
     return Text(status, style={"passed": "green", "off": "yellow"}.get(status, "red"))
 
 
-def _notes(case: Case) -> list[Text]:
+def _reasons(case: Case) -> list[Text]:
     """A line for each reason why something failed or was skipped, with the sizes that it struck."""
     struck: dict[tuple[str, str, str, str], list[int]] = {}
     for record in case.records:
         if record.status != "ok":
             sizes = struck.setdefault((record.status, record.transport, record.memory, _reason(record)), [])
-            sizes += [] if record.size is None else [record.size]
-    notes = []
+            size = case.size(record)
+            sizes += [] if size is None else [size]
+    lines = []
     for (status, transport, memory, reason), sizes in struck.items():
         where = f"{transport}, {memory_name(memory)}"
         if sizes and case.is_sweep:
-            ends = [format_bytes(size) for size in (min(sizes), max(sizes))]
-            where += f", {ends[0]}" if ends[0] == ends[1] else f", {ends[0]} to {ends[1]}"
+            ends = [case.format_size(size) for size in (min(sizes), max(sizes))]
+            name = "" if case.swept is None else f"{case.size_name} "
+            where += f", {name}{ends[0]}" if ends[0] == ends[1] else f", {name}{ends[0]} to {ends[1]}"
         style = "red" if status == "failed" else "yellow"
-        notes.append(Text(f"  {status}: ", style=style).append(f"{where}: {reason}", style="default"))
-    return notes
+        lines.append(Text(f"  {status}: ", style=style).append(f"{where}: {reason}", style="default"))
+    return lines
 
 
 def _reason(record: Record) -> str:

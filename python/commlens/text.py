@@ -19,6 +19,8 @@ _FIGURE_UNITS = (
     ("s", "s"),
 )
 
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
+
 # MPI_Get_library_version is free text: some libraries answer with a line, some with a page.
 _LIBRARIES = (
     (re.compile(r"Open MPI v?([\w.]+)"), "Open MPI"),
@@ -53,17 +55,34 @@ def format_number(value: float) -> str:
     return f"{value:#.4g}".rstrip(".")
 
 
+def format_count(count: int) -> str:
+    """A number without a unit: 732, 2928, 400,000."""
+    return str(count) if abs(count) < 10_000 else f"{count:,}"
+
+
+def format_percent(fraction: float) -> str:
+    """`87%`; below a tenth with two digits, `3.2%`."""
+    return f"{100 * fraction:.0f}%" if fraction >= 0.1 else f"{100 * fraction:.2g}%"
+
+
+def format_figure(name: str, value: float) -> str:
+    """A figure's number for a column that `figure_label` heads: a percentage for an efficiency."""
+    return format_percent(value) if name.endswith("_efficiency") else format_number(value)
+
+
 def figure_unit(name: str) -> str:
     """The unit of a figure: GB/s for `bandwidth_GBps`, empty for a name that ends in none."""
     return next((unit for suffix, unit in _FIGURE_UNITS if name.endswith("_" + suffix)), "")
 
 
 def readable_figure(name: str, largest: float) -> tuple[str, float]:
-    """A time in microseconds under its name in a larger unit where that suits the largest value, and the factor."""
-    for microseconds, unit in ((1e6, "s"), (1e3, "ms")):
-        if name.endswith("_us") and largest >= microseconds:
-            return name.removesuffix("us") + unit, 1 / microseconds
-    return name, 1.0
+    """A time under its name in the unit that suits the largest value, and the factor; other figures as they are."""
+    unit = next((unit for unit, _ in _TIMES if name.endswith("_" + unit) and not name.endswith("_per_" + unit)), None)
+    if unit is None or largest <= 0:
+        return name, 1.0
+    seconds = dict(_TIMES)[unit]
+    best, size = next((time for time in _TIMES if largest * seconds >= time[1] * (1 - 1e-9)), _TIMES[-1])
+    return name.removesuffix(unit) + best, seconds / size
 
 
 def figure_label(name: str) -> str:

@@ -15,8 +15,6 @@
 namespace commlens {
 namespace {
 
-using transport::DataType;
-
 struct AllreduceOptions {
   std::size_t count = 10'000'000;
   Sweep bytes;  ///< empty: `count` elements
@@ -140,9 +138,9 @@ std::vector<measure::Figure> figures(std::size_t bytes, int ranks, std::size_t r
 }
 
 /// On one rank nothing travels; there is no ceiling then.
-std::vector<CopyCeiling> ceilings(std::size_t bytes, int rank, int ranks) {
+std::vector<CeilingRequest> ceilings(std::size_t bytes, int rank, int ranks) {
   if (ranks == 1) return {};
-  return {{.bytes = bytes, .copies = 2.0 * (ranks - 1) / ranks, .peer = (rank + 1) % ranks}};
+  return {CopyCeiling{.bytes = bytes, .copies = 2.0 * (ranks - 1) / ranks, .peer = (rank + 1) % ranks}};
 }
 
 template <class T>
@@ -175,6 +173,7 @@ void allreduce_of(Run& run, const AllreduceOptions& options) {
 }
 
 void allreduce(Run& run, const AllreduceOptions& options) {
+  require_sums(run, options.type);
   switch (options.type) {
     case DataType::i32:
       return allreduce_of<std::int32_t>(run, options);

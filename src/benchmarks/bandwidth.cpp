@@ -15,7 +15,7 @@ void bandwidth(Run& run, const WindowOptions& options) {
        .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
        .repetition = run.repetition(window_repetition(pair.bytes())),
        .figures = {bandwidth_figure(messages * static_cast<double>(pair.bytes() * options.pairs))},
-       .ceilings = {{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer(), .takes_part = pair.first()}}});
+       .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer(), .takes_part = pair.first()}}});
 }
 
 BENCHMARK("bandwidth", "windows of messages from one rank to another (osu_bw)", bandwidth, WindowOptions);

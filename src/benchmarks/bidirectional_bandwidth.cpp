@@ -20,7 +20,7 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
                .verify = [&](std::size_t round, std::size_t) { return pair.verify(round); },
                .repetition = run.repetition(window_repetition(pair.bytes())),
                .figures = {bandwidth_figure(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},
-               .ceilings = {{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer()}}});
+               .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer()}}});
 }
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",

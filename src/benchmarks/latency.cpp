@@ -21,7 +21,7 @@ void latency(Run& run, const PairOptions& options) {
                .verify = [&](std::size_t round, std::size_t) { return pair.verify(round); },
                .repetition = run.repetition(ping_pong_repetition(pair.bytes())),
                .figures = {{"latency_us", measure::Better::lower, [](double seconds) { return seconds / 2 * 1e6; }}},
-               .ceilings = {{.bytes = pair.bytes(), .copies = 2, .peer = pair.peer(), .takes_part = pair.first()}}});
+               .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = 2, .peer = pair.peer(), .takes_part = pair.first()}}});
 }
 
 BENCHMARK("latency", "half the round trip of a ping-pong between two ranks (osu_latency)", latency, PairOptions);

@@ -29,7 +29,7 @@ void message_rate(Run& run, const MessageRateOptions& options) {
        .repetition = run.repetition(window_repetition(pair.bytes())),
        .figures = {{"message_rate_per_s", measure::Better::higher, [=](double seconds) { return messages / seconds; }},
                    bandwidth_figure(messages * static_cast<double>(pair.bytes()))},
-       .ceilings = {{.bytes = pair.bytes(),
+       .ceilings = {CopyCeiling{.bytes = pair.bytes(),
                      .copies = static_cast<double>(options.window),
                      .peer = pair.peer(),
                      .takes_part = pair.first()}}});

@@ -1,8 +1,10 @@
-// Memory, streams and events of the one device that a rank computes on: the host alone, or the host and one GPU.
+// Memory, streams, events and matrix products of the one device that a rank computes on: the host alone, or the host
+// and one GPU.
 //
 // A stream is an ordered queue of work. Work handed to a stream has happened only once somebody has waited for it; that
 // is as true of the host's streams as of a GPU's. The host's are lazy: they run their queue in the thread that waits.
-// So a forgotten wait is a wrong answer on a laptop too, every time, and a host stream costs no thread.
+// So a forgotten wait is a wrong answer on a laptop too, every time, and a host stream costs no thread. Only where work
+// must go on while the host does something else, a host stream has a thread of its own: a concurrent stream.
 #pragma once
 
 #include <cstddef>
@@ -80,6 +82,11 @@ class Stream {
   virtual void* native() = 0;
 };
 
+class Blas;
+
+/// Of the streams of a GPU: work of a higher one is begun first where both have some ready.
+enum class Priority { normal, high };
+
 struct GpuProperties {
   int ordinal = 0;
   std::string name;
@@ -100,6 +107,12 @@ class Device {
   [[nodiscard]] virtual Buffer allocate(Memory memory, std::size_t bytes) = 0;
   /// A stream for work on buffers of `memory`: the host's for host and pinned, the GPU's for device and managed.
   [[nodiscard]] virtual std::unique_ptr<Stream> stream(Memory memory) = 0;
+  /// The same, for work that goes on while the host does something else. On a GPU every stream is of this kind; on the
+  /// host it has a thread of its own, which the priority does not matter to.
+  [[nodiscard]] virtual std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority priority) = 0;
+  /// Matrix products on buffers and streams of `memory` (blas.hpp). Those of the host use `threads` threads, unless the
+  /// user has set their number in the environment (OMP_NUM_THREADS and the like). Takes a moment: it is set-up.
+  [[nodiscard]] virtual std::unique_ptr<Blas> blas(Memory memory, int threads) = 0;
   /// An event for streams of `memory`.
   [[nodiscard]] virtual std::unique_ptr<Event> event(Memory memory) = 0;
   [[nodiscard]] virtual const GpuProperties* gpu() const = 0;  ///< nullptr: the host alone

@@ -22,7 +22,12 @@ namespace {
 /// MPI from its initialisation to its end.
 class MpiLibrary {
  public:
-  MpiLibrary(int& argc, char**& argv) { MPI_Init(&argc, &argv); }
+  /// Other threads of the program (the watchdog, concurrent streams of the host) make no MPI calls, but for the watchdog's
+  /// last one, MPI_Abort.
+  MpiLibrary(int& argc, char**& argv) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  }
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
   ~MpiLibrary() { MPI_Finalize(); }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "device/error.hpp"
+#include "harness/pattern.hpp"
 
 namespace commlens {
 
@@ -37,7 +38,7 @@ Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& 
       gpus_(communicator.gather(device.gpu() != nullptr ? device.gpu()->uuid : std::string())) {}
 
 std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
-  const auto key = std::tuple(ceiling.bytes, ceiling.peer, ceiling.takes_part, mine, theirs);
+  const auto key = std::tuple(ceiling.bytes, ceiling.peer, ceiling.takes_part, ceiling.to_staging, mine, theirs);
   // Whether it is known is the same on all ranks: all measure it together.
   const auto known = known_.find(key);
   std::optional<measure::Ceiling> result;
@@ -64,6 +65,10 @@ std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Me
 }
 
 Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
+  if (ceiling.to_staging) {
+    const Memory from = on_gpu(mine) ? Memory::device : mine;
+    return {"copy to host", "", &device_, from, device_.staging_memory()};
+  }
   const auto peer = static_cast<std::size_t>(ceiling.peer);
   const auto self = static_cast<std::size_t>(communicator_.rank());
   Copy copy{.name = "memory copy", .reason = "", .destination = &device_, .from = mine, .to = theirs};
@@ -157,6 +162,104 @@ std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Cop
     }
   }
   return least * static_cast<double>(ceiling.bytes) / static_cast<double>(bytes);
+}
+
+// ---- arithmetic ----
+
+namespace {
+
+constexpr std::size_t product_rounds = 5;
+constexpr double product_round_s = 0.2;        ///< a round is at least so long: a GPU at work lowers its clocks soon
+constexpr double long_enough_s = 0.05;         ///< a square product that takes longer is not doubled any more
+constexpr std::size_t smallest_square = 512;
+constexpr std::size_t largest_square = 16384;
+
+}  // namespace
+
+double Ceilings::seconds_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream) {
+  const auto time = [&](std::size_t count) {
+    communicator_.barrier();
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < count; ++i) blas.gemm(gemm, stream);
+    stream.wait();
+    return communicator_.maximum(seconds_since(start) / static_cast<double>(count));
+  };
+  (void)time(1);
+  const auto count = static_cast<std::size_t>(std::max(1.0, product_round_s / std::max(time(1), 1e-6)));
+  std::vector<double> seconds;
+  for (std::size_t round = 0; round < product_rounds; ++round) {
+    seconds.push_back(time(count));
+    Run::alive();
+  }
+  return measure::summarize(seconds).median;
+}
+
+std::optional<measure::Ceiling> Ceilings::measure(const GemmCeiling& ceiling, device::Blas& blas, Memory memory) {
+  const auto& gemm = ceiling.gemm;
+  const auto key = std::tuple(gemm.type, gemm.m, gemm.n, gemm.k, gemm.tune);
+  const auto known = known_products_.find(key);
+  std::optional<measure::Ceiling> result;
+  if (known != known_products_.end()) {
+    result = known->second;
+  } else if (gemm.a == nullptr) {
+    result = square_product(gemm, blas, memory);
+  } else {
+    const auto stream = device_.stream(memory);
+    const double seconds = seconds_of(gemm, blas, *stream);
+    result = measure::Ceiling{
+        .name = "block GEMM",
+        .method = fmt::format("products of {} x {} x {}, {}{}, back to back, by all ranks at the same time; the median "
+                              "of {} rounds",
+                              gemm.m, gemm.n, gemm.k, name(gemm.type), gemm.tune ? ", tuned" : "", product_rounds),
+        .gemm_TFLOPs = flops_of(gemm) / seconds * 1e-12};
+  }
+  known_products_.emplace(key, result);
+  if (result) result->seconds = ceiling.flops / (result->gemm_TFLOPs * 1e12);
+  return result;
+}
+
+std::optional<measure::Ceiling> Ceilings::square_product(const device::Gemm& like, device::Blas& blas, Memory memory) {
+  const auto stream = device_.stream(memory);
+  std::optional<measure::Ceiling> best;
+  for (std::size_t n = smallest_square; n <= largest_square; n *= 2) {
+    const std::size_t reals = n * n * components(like.type);
+    device::Buffer matrices;
+    std::string problem;
+    try {
+      const std::size_t bytes = 3 * n * n * size_of(like.type);
+      if (2 * bytes > device_.available(memory) / hosts_.size()) throw Error("no room");
+      matrices = device_.allocate(memory, bytes);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    if (!communicator_.first(problem).empty()) break;
+    pattern::write_numbers(*stream, matrices.data(), 2 * reals, like.type, n);
+    auto* const a = matrices.as<std::byte>();
+    const std::size_t bytes = n * n * size_of(like.type);
+    const device::Gemm square{.type = like.type,
+                              .b_operation = device::Operation::adjoint,
+                              .m = n,
+                              .n = n,
+                              .k = n,
+                              .a = a,
+                              .lda = n,
+                              .b = a + bytes,
+                              .ldb = n,
+                              .c = a + 2 * bytes,
+                              .ldc = n};
+    const double seconds = seconds_of(square, blas, *stream);
+    const double rate = flops_of(square) / seconds * 1e-12;
+    if (!best || rate > best->gemm_TFLOPs) {
+      best = measure::Ceiling{
+          .name = "square GEMM",
+          .method = fmt::format("products of {0} x {0} x {0}, {1}, every bit of the numbers in use, back to back, by all "
+                                "ranks at the same time; the median of {2} rounds",
+                                n, name(like.type), product_rounds),
+          .gemm_TFLOPs = rate};
+    }
+    if (seconds > long_enough_s) break;
+  }
+  return best;
 }
 
 }  // namespace commlens

@@ -1,4 +1,5 @@
-// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run.
+// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run; and for
+// its arithmetic: a matrix product.
 #pragma once
 
 #include <map>
@@ -24,6 +25,9 @@ class Ceilings {
   /// there is no such copy: ranks on different nodes, a GPU that this process does not see. Measured once for each set
   /// of arguments.
   std::optional<measure::Ceiling> measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
+  /// Collective, with the same shape on all ranks. `blas` multiplies in `memory`, where the product's matrices lie.
+  /// Nothing where a rank has no room for a square product. Measured once for each shape.
+  std::optional<measure::Ceiling> measure(const GemmCeiling& ceiling, device::Blas& blas, device::Memory memory);
 
  private:
   struct Copy {
@@ -39,12 +43,21 @@ class Ceilings {
   /// Collective. Nothing where a rank has no room for the copies.
   std::optional<double> seconds_of(const CopyCeiling& ceiling, const Copy& copy);
 
+  /// Collective. The seconds of a product, back to back.
+  double seconds_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream);
+  /// Collective. The largest square product that takes no longer than need be and for which all ranks have room.
+  std::optional<measure::Ceiling> square_product(const device::Gemm& like, device::Blas& blas, device::Memory memory);
+
   const transport::Communicator& communicator_;
   device::Device& device_;
   std::vector<std::string> hosts_;
   std::vector<std::string> gpus_;  ///< uuids by rank
   std::map<std::string, std::unique_ptr<device::Device>> peers_;
-  std::map<std::tuple<std::size_t, int, bool, device::Memory, device::Memory>, std::optional<measure::Ceiling>> known_;
+  std::map<std::tuple<std::size_t, int, bool, bool, device::Memory, device::Memory>, std::optional<measure::Ceiling>>
+      known_;
+  /// By type, m, n and k, all 0 for a square product, and whether it is tuned.
+  std::map<std::tuple<DataType, std::size_t, std::size_t, std::size_t, bool>, std::optional<measure::Ceiling>>
+      known_products_;
 };
 
 }  // namespace commlens

@@ -1,6 +1,7 @@
 #include "harness/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -129,17 +130,40 @@ OptionSet::Option& OptionSet::add(const std::string& name, std::optional<device:
       [&variable] { return variable ? std::string(device::name(*variable)) : std::string("as --memory"); }});
 }
 
-OptionSet::Option& OptionSet::add(const std::string& name, transport::DataType& variable, std::string help) {
+OptionSet::Option& OptionSet::add(const std::string& name, DataType& variable, std::string help) {
   return options_.emplace_back(
       Option{name, std::move(help), false,
              [&variable, name](const std::string& text) {
-               const auto type = transport::data_type_from(text);
+               const auto type = data_type_from(text);
                if (!type)
-                 throw UsageError(name, text, fmt::format("no such type; there are {}", transport::data_type_names));
+                 throw UsageError(name, text, fmt::format("no such type; there are {}", data_type_names));
                variable = *type;
              },
-             [&variable] { return std::string(transport::name(variable)); },
-             [&variable] { return std::string(transport::name(variable)); }});
+             [&variable] { return std::string(commlens::name(variable)); },
+             [&variable] { return std::string(commlens::name(variable)); }});
+}
+
+OptionSet::Option& OptionSet::add_choice(const std::string& name, std::string& variable,
+                                         const std::vector<std::string>& words, std::string help) {
+  return options_.emplace_back(Option{name, std::move(help), false,
+                                      [&variable, name, words](const std::string& text) {
+                                        if (std::find(words.begin(), words.end(), text) == words.end())
+                                          throw UsageError(name, text.empty() ? "''" : text,
+                                                           fmt::format("write {}", fmt::join(words, " or ")));
+                                        variable = text;
+                                      },
+                                      [&variable] { return variable; }, [&variable] { return variable; }});
+}
+
+OptionSet::Option& OptionSet::add_trace(std::string& variable) {
+  trace_ = &variable;
+  return options_.emplace_back(
+      Option{"trace", "write the timeline of an operation, for ui.perfetto.dev, to this file", false,
+             [&variable](const std::string& text) {
+               if (text.empty()) throw UsageError("trace", "''", "name a file");
+               variable = text;
+             },
+             []() -> std::optional<measure::Value> { return std::nullopt; }, [] { return std::string("none"); }});
 }
 
 OptionSet::Option& OptionSet::add_flag(const std::string& name, const std::string& opposite, bool& variable,

@@ -49,7 +49,13 @@ class OptionSet {
   Option& add(const std::string& name, std::size_t& variable, std::string help);
   Option& add(const std::string& name, Sweep& variable, std::string help);
   Option& add(const std::string& name, std::optional<device::Memory>& variable, std::string help);
-  Option& add(const std::string& name, transport::DataType& variable, std::string help);
+  Option& add(const std::string& name, DataType& variable, std::string help);
+  /// One of a few words.
+  Option& add_choice(const std::string& name, std::string& variable, const std::vector<std::string>& words,
+                     std::string help);
+  /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter of the
+  /// record.
+  Option& add_trace(std::string& variable);
   /// Two flags, `--name` and `--opposite`.
   Option& add_flag(const std::string& name, const std::string& opposite, bool& variable, std::string help);
 
@@ -58,6 +64,8 @@ class OptionSet {
   /// The one that says how large a case is: the sweep if it has values, else the first that is marked; nullptr if none
   /// is.
   [[nodiscard]] const Option* size() const;
+  /// The file that add_trace()'s option names; empty: none.
+  [[nodiscard]] std::string trace() const { return trace_ == nullptr ? "" : *trace_; }
   /// By name, with underscores for hyphens.
   [[nodiscard]] measure::Parameters parameters() const;
 
@@ -65,6 +73,7 @@ class OptionSet {
   std::vector<Option> options_;
   Sweep* sweep_ = nullptr;
   std::size_t sweep_index_ = 0;  ///< of its option
+  const std::string* trace_ = nullptr;
 };
 
 }  // namespace commlens

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "device/gpu/api.hpp"
 
@@ -27,6 +28,15 @@ COMMLENS_FUNCTION inline std::uint64_t seed(std::uint64_t a, std::uint64_t b, st
 COMMLENS_FUNCTION inline unsigned char byte_at(std::size_t index, std::uint64_t seed) {
   return static_cast<unsigned char>(mix(index / 8, seed) >> (8 * (index % 8)));
 }
+
+/// Between -1 and 1, all of the significand in use. (Zeros and small integers are multiplied faster than real data by
+/// a GPU at its power limit: fewer bits change.)
+COMMLENS_FUNCTION inline double number_at(std::size_t index, std::uint64_t seed) {
+  return static_cast<double>(static_cast<std::int64_t>(mix(index, seed)) >> 10) / 9007199254740992.0;
+}
+
+/// Queues: data[i] = number_at(i, seed), for `reals` real numbers: those that elements of `type` consist of.
+void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataType type, std::uint64_t seed);
 
 /// Queues: data[i] = byte_at(i, seed).
 void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);

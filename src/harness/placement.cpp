@@ -201,6 +201,18 @@ std::vector<measure::Placement> gather_placement(const transport::Communicator& 
   return all;
 }
 
+int core_share(const std::vector<measure::Placement>& placement, int rank) {
+  const auto& mine = placement.at(static_cast<std::size_t>(rank));
+  std::map<int, int> sharers;
+  for (const auto& place : placement) {
+    if (place.host != mine.host) continue;
+    for (const int core : numbers(place.cores)) ++sharers[core];
+  }
+  double share = 0;
+  for (const int core : numbers(mine.cores)) share += 1.0 / sharers[core];
+  return std::max(1, static_cast<int>(share + 1e-9));
+}
+
 std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement) {
   std::vector<std::string> warnings;
   warn_of_shared_gpus(placement, warnings);

@@ -36,6 +36,9 @@ measure::Placement placement_of(int rank, const device::GpuProperties* gpu,
 std::vector<measure::Placement> gather_placement(const transport::Communicator& communicator,
                                                  const measure::Placement& mine);
 
+/// How many cores are this rank's where each is divided among the ranks that may run on it; at least 1.
+int core_share(const std::vector<measure::Placement>& placement, int rank);
+
 /// Ranks that share a GPU, sit on another NUMA node than their GPU, or outnumber their node's cores: a sentence each.
 std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement);
 

@@ -65,7 +65,7 @@ class Probe {
     stream_->copy(buffer.data(), mine.data(), buffer.bytes());
     stream_->wait();
     step("MPI_Allreduce", buffer.bytes(), [&] {
-      transport::mpi_calls::allreduce(communicator_, buffer.data(), buffer.data(), sum_count, transport::DataType::f64);
+      transport::mpi_calls::allreduce(communicator_, buffer.data(), buffer.data(), sum_count, DataType::f64);
       std::vector<double> found(sum_count);
       stream_->copy(found.data(), buffer.data(), buffer.bytes());
       stream_->wait();

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/session.hpp"
+#include "harness/tracer.hpp"
 #include "transport/activity.hpp"
 
 namespace commlens {
@@ -30,7 +31,13 @@ class Run::Meter {
       : run_(run),
         measurement_(measurement),
         communicator_(run.session_.communicator()),
-        validate_(run.session_.settings().validate) {}
+        validate_(run.session_.settings().validate),
+        parts_(measurement.parts.size()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].name = measurement.parts[i].name;
+      parts_[i].stream = measurement.parts[i].stream;
+    }
+  }
 
   void run() {
     const auto& repetition = measurement_.repetition;
@@ -40,7 +47,9 @@ class Run::Meter {
     for (std::size_t batch = 0; right() && more(batch, start); ++batch) {
       say(fmt::format("timing (batch {})", batch + 1));
       repetition.timing == Timing::batch ? time_batch() : time_each();
+      time_parts();
     }
+    if (right() && measurement_.trace) trace();
     conclude();
   }
 
@@ -82,7 +91,7 @@ class Run::Meter {
     const std::size_t operations = std::min(wanted, measurement_.operations_per_reset);
     ++round_;
     fill();
-    const Pass result{operations, timed(operations)};
+    const Pass result{operations, timed(measurement_.operate, operations)};
     validate(operations);
     return result;
   }
@@ -95,15 +104,13 @@ class Run::Meter {
     activity().operations.fetch_add(1, std::memory_order_relaxed);
   }
 
-  double timed(std::size_t operations) {
+  double timed(const std::function<void()>& operate, std::size_t operations) {
     auto& stream = run_.stream();
-    auto& alive = activity().operations;
-    auto done = alive.load(std::memory_order_relaxed);
     communicator_.barrier();
     const auto start = Clock::now();
     for (std::size_t i = 0; i < operations; ++i) {
-      measurement_.operate();
-      alive.store(++done, std::memory_order_relaxed);  // only this rank writes it: no locked instruction is needed
+      operate();
+      alive();
     }
     stream.wait();
     return seconds_since(start);
@@ -141,6 +148,30 @@ class Run::Meter {
     collect(samples, 1);
   }
 
+  /// In turns with the whole, so that clocks and temperature are the same for all of them. Results are not compared:
+  /// what is reduced or copied alone is whatever lies there.
+  void time_parts() {
+    if (!right()) return;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const std::size_t repeat = measurement_.repetition.repeat;
+      const double seconds = communicator_.maximum(timed(measurement_.parts[i].operate, repeat));
+      parts_[i].samples_s.push_back(seconds / static_cast<double>(repeat));
+    }
+  }
+
+  void trace() {
+    say("tracing");
+    ++round_;
+    fill();
+    communicator_.barrier();
+    Tracer tracer(run_.session_.device(), run_.stream());
+    const auto start = Clock::now();
+    measurement_.trace(tracer);
+    run_.stream().wait();
+    run_.record_.timeline.seconds = communicator_.maximum(seconds_since(start));
+    run_.record_.timeline.spans = tracer.spans(communicator_);
+  }
+
   /// Makes the largest over the ranks of each sample a sample of the record.
   void collect(std::vector<double>& samples, double operations_a_sample) {
     communicator_.maximum(samples);
@@ -156,7 +187,14 @@ class Run::Meter {
     record.operation = measurement_.operation;
     record.samples_s = samples_;
     record.figures = measurement_.figures;
+    std::erase_if(parts_, [](const measure::Part& part) { return part.samples_s.empty(); });  // it ended before
+    if (!parts_.empty()) {
+      const double ideal = measure::ideal_seconds(parts_);
+      record.figures.push_back({"overlap_efficiency", measure::Better::higher, [ideal](double s) { return ideal / s; }});
+    }
+    record.parts = std::move(parts_);
     record.validation.checks = checks_;
+    record.validation.exact = measurement_.exact;
     record.validation.elements = static_cast<std::size_t>(communicator_.sum(static_cast<std::int64_t>(elements_)));
     record.validation.message = wrong_;
     if (!wrong_.empty()) {
@@ -172,6 +210,7 @@ class Run::Meter {
   const Measurement& measurement_;
   const transport::Communicator& communicator_;
   bool validate_;
+  std::vector<measure::Part> parts_;
   std::vector<double> samples_;
   double measured_s_ = 0;
   std::size_t round_ = 0;
@@ -181,13 +220,25 @@ class Run::Meter {
   std::string wrong_;  ///< the lowest rank's: equal on all
 };
 
-Run::Run(Session& session, transport::Transport& transport, const device::Buffer& arena, std::size_t footprint,
-         measure::Record& record)
+device::Buffer Run::Storage::take(std::size_t bytes, const std::string& benchmark) {
+  const std::size_t rounded = (bytes + page - 1) / page * page;
+  if (bytes > limit) {
+    throw std::logic_error(
+        fmt::format("{} asks for {} bytes beyond the footprint that it declared", benchmark, bytes - limit));
+  }
+  limit -= bytes;
+  std::byte* const start = arena.as<std::byte>() + used;
+  used += rounded;
+  if (used > arena.bytes()) throw std::logic_error(benchmark + " asks for more buffers than Run::slack allows");
+  return {start, bytes, arena.memory(), [](void*) noexcept {}};
+}
+
+Run::Run(Session& session, transport::Transport& transport, Storage buffers, Storage staging, measure::Record& record)
     : session_(session),
       transport_(transport),
-      arena_(arena),
-      stream_(session.device().stream(arena.memory())),
-      left_(footprint),
+      buffers_(buffers),
+      staging_(staging),
+      stream_(session.device().stream(buffers.arena.memory())),
       record_(record),
       created_(Clock::now()) {}
 
@@ -196,17 +247,25 @@ Run::~Run() = default;
 int Run::rank() const { return session_.communicator().rank(); }
 int Run::ranks() const { return session_.communicator().size(); }
 
-device::Buffer Run::buffer(std::size_t bytes) {
-  if (bytes > left_) {
-    throw std::logic_error(
-        fmt::format("{} asks for {} bytes beyond the footprint that it declared", record_.benchmark, bytes - left_));
-  }
-  left_ -= bytes;
-  std::byte* const start = arena_.as<std::byte>() + used_;
-  used_ += (bytes + page - 1) / page * page;
-  if (used_ > arena_.bytes())
-    throw std::logic_error(record_.benchmark + " asks for more buffers than Run::slack allows");
-  return {start, bytes, memory(), [](void*) noexcept {}};
+device::Buffer Run::buffer(std::size_t bytes) { return buffers_.take(bytes, record_.benchmark); }
+device::Buffer Run::staging_buffer(std::size_t bytes) { return staging_.take(bytes, record_.benchmark); }
+
+std::unique_ptr<device::Stream> Run::concurrent_stream(device::Priority priority) {
+  return session_.device().concurrent_stream(memory(), priority);
+}
+
+std::unique_ptr<device::Event> Run::event() { return session_.device().event(memory()); }
+
+device::Blas& Run::blas() { return session_.blas(memory()); }
+
+void require_sums(Run& run, DataType type) {
+  if (run.transport().sums(type)) return;
+  throw Unfit(fmt::format("this transport does not sum {}; ask for another --dtype or another transport", name(type)));
+}
+
+void Run::alive() {
+  auto& operations = activity().operations;  // only this rank writes it: no locked instruction is needed
+  operations.store(operations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
@@ -226,11 +285,19 @@ void Run::measure(const Measurement& measurement) {
   stream_->wait();
   record_.setup_s += session_.communicator().maximum(seconds_since(created_));
   Meter(*this, measurement).run();
+  if (!session_.settings().ceilings || record_.status != measure::Status::ok) return;
   Monitor::doing(fmt::format("measuring the ceiling of {}", record_.benchmark));
-  for (const CopyCeiling& ceiling : measurement.ceilings) {
-    const auto measured = session_.ceilings().measure(ceiling, memory(), session_.memory_of(ceiling.peer));
+  for (const CeilingRequest& request : measurement.ceilings) {
+    const auto measured = measure_ceiling(request);
     if (measured) record_.ceilings.push_back(*measured);
   }
+}
+
+std::optional<measure::Ceiling> Run::measure_ceiling(const CeilingRequest& request) {
+  if (const auto* copy = std::get_if<CopyCeiling>(&request)) {
+    return session_.ceilings().measure(*copy, memory(), session_.memory_of(copy->peer));
+  }
+  return session_.ceilings().measure(std::get<GemmCeiling>(request), blas(), memory());
 }
 
 }  // namespace commlens

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "device/blas.hpp"
 #include "device/device.hpp"
 #include "measure/record.hpp"
 #include "transport/transport.hpp"
@@ -15,6 +18,14 @@
 namespace commlens {
 
 class Session;
+class Tracer;
+
+/// What a benchmark's body throws, on all ranks alike and before anything is sent, where a transport cannot do what it
+/// needs: the record is `skipped`, with this reason.
+class Unfit : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// What comparing a rank's results with what they must be has shown.
 struct Verdict {
@@ -29,6 +40,24 @@ struct CopyCeiling {
   double copies = 1;  ///< copies of `bytes` that one operation stands for
   int peer = 0;       ///< whose memory is copied to
   bool takes_part = true;
+  bool to_staging = false;  ///< copied to staging memory of this rank instead: `peer` does not matter
+};
+
+/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in the
+/// same run by all ranks at the same time, back to back for a second, so that clocks and power are those of a device at
+/// work.
+struct GemmCeiling {
+  double flops = 0;     ///< of one operation, on this rank
+  device::Gemm gemm;    ///< of the benchmark's own buffers; without `a`, a large square product of its type
+};
+
+using CeilingRequest = std::variant<CopyCeiling, GemmCeiling>;
+
+/// A piece of an operation that overlaps with others, to be timed alone, in turns with the whole.
+struct Part {
+  std::string name;
+  std::string stream;  ///< parts of one stream cannot overlap with each other
+  std::function<void()> operate;
 };
 
 struct Measurement {
@@ -38,11 +67,16 @@ struct Measurement {
   std::function<void()> operate;  ///< timed
   /// Untimed: compares the outputs with what `operations` calls of operate() since reset(round) must give.
   std::function<Verdict(std::size_t round, std::size_t operations)> verify;
+  bool exact = true;  ///< verify() compares to the last bit; otherwise to rounding
   /// After so many operations reset() is due, with the clock stopped.
   std::size_t operations_per_reset = static_cast<std::size_t>(-1);
   measure::Repetition repetition;  ///< from Run::repetition()
   std::vector<measure::Figure> figures;
-  std::vector<CopyCeiling> ceilings;
+  /// With parts, the figure `overlap_efficiency` is added: the ideal time (measure::ideal_seconds) over the time.
+  std::vector<Part> parts;
+  /// Does the operation once more, with its steps given to the tracer: the record's timeline. May be empty.
+  std::function<void(Tracer& tracer)> trace;
+  std::vector<CeilingRequest> ceilings;
 };
 
 /// One case of a benchmark over one transport.
@@ -51,22 +85,40 @@ class Run {
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t slack = 16 * page;  ///< what beginning each buffer on a page may cost
 
-  /// `arena` holds all buffers of this run: `footprint` bytes and `slack`.
-  Run(Session& session, transport::Transport& transport, const device::Buffer& arena, std::size_t footprint,
-      measure::Record& record);
+  /// `arena` holds all buffers of this run, and `staging` those of staging_buffer(): what they may use of it, and
+  /// `slack`.
+  struct Storage {
+    const device::Buffer& arena;
+    std::size_t limit = 0;  ///< bytes
+    std::size_t used = 0;
+
+    /// Throws std::logic_error beyond the limit.
+    device::Buffer take(std::size_t bytes, const std::string& benchmark);
+  };
+
+  Run(Session& session, transport::Transport& transport, Storage buffers, Storage staging, measure::Record& record);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run();
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;
-  [[nodiscard]] device::Memory memory() const { return arena_.memory(); }
+  [[nodiscard]] device::Memory memory() const { return buffers_.arena.memory(); }
   [[nodiscard]] transport::Transport& transport() { return transport_; }
   /// Of this run's memory: every operation of the benchmark goes through it.
   [[nodiscard]] device::Stream& stream() { return *stream_; }
   /// In this run's memory, at the start of a page; valid as long as the run. Throws std::logic_error beyond the
   /// footprint that the benchmark has declared.
   [[nodiscard]] device::Buffer buffer(std::size_t bytes);
+  /// The same in staging memory: page-locked memory of the host, where there is a GPU.
+  [[nodiscard]] device::Buffer staging_buffer(std::size_t bytes);
+  /// A further stream of this run's memory, which works while the host does something else.
+  [[nodiscard]] std::unique_ptr<device::Stream> concurrent_stream(device::Priority priority);
+  [[nodiscard]] std::unique_ptr<device::Event> event();
+  /// Matrix products in this run's memory; the same ones for all transports.
+  [[nodiscard]] device::Blas& blas();
+  /// A sign of life in the middle of a long operation.
+  static void alive();
   /// `defaults`, with what the user has set in their place.
   [[nodiscard]] measure::Repetition repetition(const measure::Repetition& defaults) const;
 
@@ -77,14 +129,18 @@ class Run {
  private:
   class Meter;
 
+  [[nodiscard]] std::optional<measure::Ceiling> measure_ceiling(const CeilingRequest& request);
+
   Session& session_;
   transport::Transport& transport_;
-  const device::Buffer& arena_;
-  std::size_t used_ = 0;  ///< of the arena
+  Storage buffers_;
+  Storage staging_;
   std::unique_ptr<device::Stream> stream_;
-  std::size_t left_;  ///< of the footprint, in bytes
   measure::Record& record_;
   std::chrono::steady_clock::time_point created_;
 };
+
+/// Throws Unfit where the run's transport cannot sum the type.
+void require_sums(Run& run, DataType type);
 
 }  // namespace commlens

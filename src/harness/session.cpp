@@ -22,14 +22,11 @@ namespace {
 
 constexpr double share_that_fits = 0.95;  ///< of the free memory: MPI and the GPU's runtime want some too
 
-std::string human(double bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", bytes, units.at(unit));
+/// "ccl, block 732": what tells the timelines of one start apart.
+std::string title_of(Benchmark& benchmark, const measure::Record& record) {
+  const auto* size = benchmark.options().size();
+  if (benchmark.options().sweep() == nullptr || size == nullptr) return record.transport;
+  return fmt::format("{}, {} {}", record.transport, size->name, benchmark.options().sweep()->current);
 }
 
 }  // namespace
@@ -151,14 +148,33 @@ Footprint Session::largest_footprint(Benchmark& benchmark) const {
   return benchmark.footprint(communicator_.rank(), communicator_.size());
 }
 
+std::string Session::store_of(device::Memory memory) const {
+  return on_gpu(memory) ? device_->gpu()->uuid : "host";
+}
+
+double Session::free_bytes(device::Memory memory) const {
+  return share_that_fits * static_cast<double>(device_->available(memory));
+}
+
+Room Session::room() const {
+  const auto memory = memory_of(communicator_.rank());
+  const std::string store = store_of(memory);
+  const auto stores = node_.gather(store);
+  const auto sharers = static_cast<double>(std::count(stores.begin(), stores.end(), store));
+  std::vector<double> free{-free_bytes(memory) / sharers, -free_bytes(device::Memory::host) / node_.size()};
+  communicator_.maximum(free);
+  return {.buffers = -free[0], .host = -free[1], .on_gpu = on_gpu(memory)};
+}
+
 void Session::require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const {
   const auto memory = memory_of(communicator_.rank());
   const Footprint footprint = largest_footprint(benchmark);
   double staging = 0;
   for (const auto* kind : kinds) staging = std::max(staging, kind->staging(footprint.operation));
+  staging += footprint.staging;
 
   // Who shares what: a GPU is shared by the ranks that see its uuid, the host by those of the node.
-  const std::string store = on_gpu(memory) ? device_->gpu()->uuid : "host";
+  const std::string store = store_of(memory);
   std::map<std::string, double> wanted;
   for (const std::string& line : node_.gather(fmt::format("{} {}\nhost {}", store, footprint.buffers, staging))) {
     std::istringstream stream(line);
@@ -167,11 +183,11 @@ void Session::require_memory(Benchmark& benchmark, const std::vector<const trans
   }
   std::string problem;
   const auto check = [&](const std::string& key, device::Memory kind, const std::string& what) {
-    const auto free = static_cast<double>(device_->available(kind));
-    if (wanted[key] <= share_that_fits * free) return;
+    const double free = free_bytes(kind);
+    if (wanted[key] <= free) return;
     problem =
         fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
-                    human(wanted[key]), what, human(footprint.buffers + staging), communicator_.rank(), human(free));
+                    binary_bytes(wanted[key]), what, binary_bytes(footprint.buffers + staging), communicator_.rank(), binary_bytes(free));
   };
   check("host", device::Memory::host, "host memory");
   if (on_gpu(memory)) check(store, device::Memory::device, "GPU memory");
@@ -233,17 +249,26 @@ void Session::allocate(Benchmark& benchmark) {
   Monitor::doing("allocating memory");
   const auto start = Clock::now();
   arena_ = {};  // given back first: old and new need not fit together
-  arena_ = device_->allocate(memory_of(communicator_.rank()),
-                             static_cast<std::size_t>(largest_footprint(benchmark).buffers) + Run::slack);
+  staging_ = {};
+  const Footprint footprint = largest_footprint(benchmark);
+  arena_ = device_->allocate(memory_of(communicator_.rank()), static_cast<std::size_t>(footprint.buffers) + Run::slack);
+  if (footprint.staging > 0) {
+    staging_ =
+        device_->allocate(device_->staging_memory(), static_cast<std::size_t>(footprint.staging) + Run::slack);
+  }
   allocation_s_ = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
-  Run run(*this, *carrier.transport, arena_, static_cast<std::size_t>(footprint.buffers), record);
   try {
+    Run run(*this, *carrier.transport, {arena_, static_cast<std::size_t>(footprint.buffers)},
+            {staging_, static_cast<std::size_t>(footprint.staging)}, record);
     benchmark.run(run);
+  } catch (const Unfit& unfit) {
+    record.status = measure::Status::skipped;
+    record.reason = unfit.what();
   } catch (const std::exception& error) {
     fail(error);
   }
@@ -279,7 +304,9 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
   const auto kinds = chosen_kinds();
   benchmark.settle(communicator_.size());
   choose_memories(benchmark);
+  information_.notes = benchmark.fit(room(), communicator_.size());
   require_memory(benchmark, kinds);
+  open_trace(benchmark.options().trace());
   auto carriers = make_carriers(kinds);
   allocate(benchmark);
   if (output_) output_->begin();
@@ -308,11 +335,35 @@ void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name,
     if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
     record.time = utc_now();
     if (output_) output_->keep(record);
+    if (trace_file_) trace_file_->add(title_of(benchmark, record), record.timeline);
     tally.add(record);
     group.push_back(std::move(record));
   }
   if (output_) output_->show(group);
   monitor_->shown();
+}
+
+void Session::open_trace(const std::string& path) {
+  if (path.empty()) return;
+  std::string problem;
+  if (communicator_.rank() == 0) {
+    try {
+      trace_file_ = std::make_unique<TraceFile>(path);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  problem = communicator_.first(problem);
+  if (!problem.empty()) throw UsageError("trace", path, problem);
+}
+
+device::Blas& Session::blas(device::Memory memory) {
+  auto& blas = blas_[memory];
+  if (!blas) {
+    blas = device_->blas(memory, core_share(information_.placement, communicator_.rank()));
+    information_.versions["blas"] = blas->library();
+  }
+  return *blas;
 }
 
 Exit Session::conclude(const Tally& tally) const {

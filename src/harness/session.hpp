@@ -2,6 +2,7 @@
 // cases and hands the records to the reporter and the file.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "harness/ceiling.hpp"
 #include "harness/monitor.hpp"
 #include "harness/settings.hpp"
+#include "harness/trace_file.hpp"
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 #include "transport/transport.hpp"
@@ -41,6 +43,8 @@ class Session {
   [[nodiscard]] device::Device& device() { return *device_; }
   [[nodiscard]] Monitor& monitor() { return *monitor_; }
   [[nodiscard]] Ceilings& ceilings() { return *ceilings_; }
+  /// Matrix products in this memory: made when first asked for.
+  [[nodiscard]] device::Blas& blas(device::Memory memory);
   /// Of any rank's buffers in the benchmark at hand.
   [[nodiscard]] device::Memory memory_of(int rank) const { return memories_.at(static_cast<std::size_t>(rank)); }
 
@@ -57,6 +61,11 @@ class Session {
   };
 
   void choose_memories(Benchmark& benchmark);
+  [[nodiscard]] std::string store_of(device::Memory memory) const;
+  /// Bytes of the memory that are free for all that share it, less what MPI and the GPU's runtime want.
+  [[nodiscard]] double free_bytes(device::Memory memory) const;
+  [[nodiscard]] Room room() const;
+  void open_trace(const std::string& path);
   [[nodiscard]] std::vector<const transport::Kind*> chosen_kinds() const;
   [[nodiscard]] Footprint largest_footprint(Benchmark& benchmark) const;
   void require_memory(Benchmark& benchmark, const std::vector<const transport::Kind*>& kinds) const;
@@ -78,10 +87,13 @@ class Session {
   std::unique_ptr<Ceilings> ceilings_;
   measure::RunInformation information_;
   std::unique_ptr<Output> output_;
+  std::unique_ptr<TraceFile> trace_file_;  ///< on rank 0, if there is one
   std::vector<device::Memory> memories_;  ///< by rank
   /// All buffers of a benchmark lie in this one, at every size: as in an application, memory is allocated once. An MPI
   /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once.
   device::Buffer arena_;
+  device::Buffer staging_;  ///< likewise, for staging buffers
+  std::map<device::Memory, std::unique_ptr<device::Blas>> blas_;
   double allocation_s_ = 0;
 };
 

@@ -25,6 +25,7 @@ struct Settings {
   double until_ci_percent = 0;
   double max_time_s = 60;  ///< where --min-time and --until-ci stop adding batches
   bool validate = true;
+  bool ceilings = true;
   double timeout_s = 120;
   std::string format = "table";
   std::string record;             ///< a file to append to; empty: none

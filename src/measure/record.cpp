@@ -14,9 +14,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
 
+double microseconds(double seconds) { return seconds * 1e6; }
+
 const Figure& time_in_microseconds() {
   static const Figure figure{
-      .name = "time_us", .better = Better::lower, .from_seconds = [](double seconds) { return seconds * 1e6; }};
+      .name = "time_us", .better = Better::lower, .from_seconds = microseconds};
   return figure;
 }
 
@@ -146,6 +148,7 @@ Json samples_to_json(const Record& record) {
 Json validation_to_json(const Validation& validation) {
   return {{"status", name(validation.status)},
           {"checks", validation.checks},
+          {"exact", validation.exact},
           {"elements", validation.elements},
           {"message", validation.message}};
 }
@@ -156,12 +159,39 @@ Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fracti
     const double value = figure.from_seconds(ceiling.seconds);
     if (std::isfinite(value)) figures[figure.name] = value;
   }
-  return {{"name", ceiling.name},
-          {"method", ceiling.method},
-          {"time_us", time_in_microseconds().from_seconds(ceiling.seconds)},
-          {"copy_GBps", ceiling.copy_GBps},
-          {"figures", std::move(figures)},
-          {"fraction", fraction}};
+  Json json{
+      {"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
+  if (ceiling.copy_GBps > 0) json["copy_GBps"] = ceiling.copy_GBps;
+  if (ceiling.gemm_TFLOPs > 0) json["gemm_TFLOPs"] = ceiling.gemm_TFLOPs;
+  json["figures"] = std::move(figures);
+  json["fraction"] = fraction;
+  return json;
+}
+
+Json parts_to_json(const std::vector<Part>& parts) {
+  Json json = Json::array();
+  for (const Part& part : parts) {
+    std::vector<double> times_us(part.samples_s.size());
+    std::transform(part.samples_s.begin(), part.samples_s.end(), times_us.begin(), microseconds);
+    json.push_back({{"name", part.name},
+                    {"stream", part.stream},
+                    {"samples", {{"values_s", part.samples_s}}},
+                    {"statistics", {{"time_us", statistics_to_json(summarize(times_us))}}}});
+  }
+  return json;
+}
+
+Json timeline_to_json(const Timeline& timeline) {
+  Json spans = Json::array();
+  for (const Span& span : timeline.spans) {
+    spans.push_back({{"rank", span.rank},
+                     {"stream", span.stream},
+                     {"part", span.part},
+                     {"step", span.step},
+                     {"start_us", microseconds(span.start_s)},
+                     {"end_us", microseconds(span.end_s)}});
+  }
+  return {{"time_us", microseconds(timeline.seconds)}, {"spans", std::move(spans)}};
 }
 
 Json ceilings_to_json(const Record& record) {
@@ -178,6 +208,7 @@ void add_run(Json& json, const RunInformation& run) {
   json["nodes"] = run.nodes;
   json["placement"] = placement_to_json(run.placement);
   json["warnings"] = run.warnings;
+  if (!run.notes.empty()) json["notes"] = run.notes;
   json["versions"] = run.versions;
   json["environment"] = run.environment;
   json["command"] = run.command;
@@ -192,6 +223,8 @@ void add_results(Json& json, const Record& record) {
   json["figures"] = figures_to_json(record.figures);
   json["setup_s"] = time_or_zero(record.setup_s);
   json["validation"] = validation_to_json(record.validation);
+  if (outcome.measured && !record.parts.empty()) json["parts"] = parts_to_json(record.parts);
+  if (outcome.measured && !record.timeline.spans.empty()) json["timeline"] = timeline_to_json(record.timeline);
   json["ceilings"] = outcome.measured ? ceilings_to_json(record) : Json::array();
 }
 
@@ -207,10 +240,19 @@ Statistics statistics_of(const Record& record, const Figure& figure) {
 
 std::optional<double> fraction_of(const Record& record, const Ceiling& ceiling) {
   if (record.samples_s.empty() || !is_time(ceiling.seconds) || ceiling.seconds == 0) return std::nullopt;
-  if (!std::isfinite(ceiling.copy_GBps) || ceiling.copy_GBps <= 0) return std::nullopt;
+  const double rate = ceiling.copy_GBps + ceiling.gemm_TFLOPs;
+  if (!std::isfinite(rate) || rate <= 0) return std::nullopt;
   const double fraction = ceiling.seconds / summarize(record.samples_s).median;
   if (!std::isfinite(fraction)) return std::nullopt;
   return fraction;
+}
+
+double ideal_seconds(const std::vector<Part>& parts) {
+  std::map<std::string, double> of_stream;
+  for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
+  double longest = 0;
+  for (const auto& [stream, seconds] : of_stream) longest = std::max(longest, seconds);
+  return longest;
 }
 
 std::string fault_of(const Record& record) {

@@ -46,6 +46,7 @@ struct RunInformation {
   int nodes = 0;
   std::vector<Placement> placement;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  ///< what was chosen where the user left it open
   std::map<std::string, std::string> versions;
   std::map<std::string, std::string> environment;
   std::vector<std::string> command;
@@ -74,12 +75,35 @@ struct Figure {
   std::function<double(double seconds)> from_seconds;
 };
 
-/// What the hardware needs for the bytes of one operation, measured in the same run.
+/// What the hardware needs for the bytes of one operation, or for its arithmetic, measured in the same run.
 struct Ceiling {
-  std::string name;    ///< "memory copy", "peer copy" ...
-  std::string method;  ///< a sentence: what was copied where, how often
-  double seconds = 0;  ///< the least time for one operation
-  double copy_GBps = 0;
+  std::string name;        ///< "memory copy", "peer copy", "square GEMM" ...
+  std::string method;      ///< a sentence: what was copied where, or multiplied, how often
+  double seconds = 0;      ///< the least time for one operation
+  double copy_GBps = 0;    ///< of a copy
+  double gemm_TFLOPs = 0;  ///< of a matrix product
+};
+
+/// A piece of an operation that overlaps with others, measured alone.
+struct Part {
+  std::string name;               ///< "reductions"
+  std::string stream;             ///< parts of one stream cannot overlap with each other
+  std::vector<double> samples_s;  ///< seconds an operation, the largest over the ranks
+};
+
+/// When a piece of one operation began and ended, on the device's own clock.
+struct Span {
+  int rank = 0;
+  std::string stream;
+  std::string part;
+  std::size_t step = 0;
+  double start_s = 0;  ///< since a barrier just before the operation
+  double end_s = 0;
+};
+
+struct Timeline {
+  double seconds = 0;  ///< of the operation, the largest over the ranks
+  std::vector<Span> spans;
 };
 
 enum class ValidationStatus { passed, failed, off, not_reached };
@@ -88,6 +112,7 @@ struct Validation {
   ValidationStatus status = ValidationStatus::not_reached;
   std::size_t checks = 0;
   std::size_t elements = 0;
+  bool exact = true;  ///< to the last bit; otherwise to rounding
   std::string message;
 };
 
@@ -107,6 +132,8 @@ struct Record {
   std::vector<Figure> figures;    ///< the first is the benchmark's own
   double setup_s = 0;
   Validation validation;
+  std::vector<Part> parts;
+  Timeline timeline;
   std::vector<Ceiling> ceilings;
 };
 
@@ -116,6 +143,10 @@ Statistics statistics_of(const Record& record, const Figure& figure);
 /// The ceiling's time over the median time: 1 is all that the hardware can give. None without samples, or where the
 /// ceiling was not measured (its time or rate is not a positive, finite number).
 std::optional<double> fraction_of(const Record& record, const Ceiling& ceiling);
+
+/// The least time in which an operation of these parts can be done where their streams overlap in full: that of the
+/// stream whose parts take longest, one after the other. Each counts with its median. 0 without parts.
+double ideal_seconds(const std::vector<Part>& parts);
 
 /// What makes the numbers of a record unusable, or an empty text: no samples, a sample or a set-up time that is
 /// negative or not finite, a sample for which a figure is not finite (a bandwidth of a time of zero).

@@ -18,17 +18,12 @@
 #include <utility>
 #include <vector>
 
+#include "device/data_type.hpp"
 #include "device/device.hpp"
 
 namespace commlens::transport {
 
 class Communicator;
-
-enum class DataType { i32, f32, f64, c64, c128 };
-inline constexpr std::string_view data_type_names = "i32, f32, f64, c64, c128";
-std::string_view name(DataType type);
-std::optional<DataType> data_type_from(std::string_view wanted);
-std::size_t size_of(DataType type);  ///< bytes
 
 /// One message of an exchange. Messages between two ranks match in the order in which both list them.
 struct Message {
@@ -61,6 +56,8 @@ class Transport {
   virtual void receive(void* data, std::size_t bytes, int from, device::Stream& stream) = 0;
   /// Prepared once; must not outlive the transport. Receives are posted before sends.
   virtual std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) = 0;
+  /// Whether allreduce() knows the type. The same on all ranks.
+  [[nodiscard]] virtual bool sums(DataType /*type*/) const { return true; }
   /// The sum over all ranks, on all ranks; `input` may equal `output` (in place).
   virtual void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) = 0;
   /// Piece r of `input` goes to rank r, and what rank r sends here lands in piece r of `output`.

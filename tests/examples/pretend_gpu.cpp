@@ -1,6 +1,7 @@
 // A backend: two GPUs that are made of host memory. With it, everything that asks for device memory runs on a laptop.
 #include <cstdlib>
 
+#include "device/blas.hpp"
 #include "device/device.hpp"
 #include "device/error.hpp"
 #include "device/host/host_stream.hpp"
@@ -25,7 +26,13 @@ class PretendGpu final : public Device {
     return {data, bytes, memory, [](void* pointer) noexcept { std::free(pointer); }};
   }
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory /*memory*/) override {
-    return std::make_unique<host::HostStream>();
+    return std::make_unique<host::LazyStream>();
+  }
+  [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory /*memory*/, Priority /*priority*/) override {
+    return std::make_unique<host::ConcurrentStream>();
+  }
+  [[nodiscard]] std::unique_ptr<Blas> blas(Memory /*memory*/, int threads) override {
+    return host::make_blas(threads);
   }
   [[nodiscard]] std::unique_ptr<Event> event(Memory /*memory*/) override { return host::make_event(); }
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }

@@ -55,7 +55,7 @@ TEST(OptionSet, KnowsDefaultsParametersAndTheSweep) {
   std::size_t count = 3;
   bool in_place = true;
   std::optional<device::Memory> from;
-  auto type = transport::DataType::f64;
+  auto type = DataType::f64;
   Sweep bytes(1, 4);
   OptionSet set;
   set.add("count", count, "");

@@ -72,3 +72,87 @@ def statistic(median: float) -> dict[str, Any]:
         "p99": median * 1.2,
         "max": median * 1.3,
     }
+
+
+PARTS_US = {
+    ("multiplications", "compute"): 800_000.0,
+    ("reductions", "communication"): 300_000.0,
+    ("copies", "communication"): 240_000.0,
+}
+
+
+def make_overlap_record(**changes: Any) -> dict[str, Any]:
+    """A record of a pipeline of two streams, `block` columns a step.
+
+    `parts_us` is the time of each part alone, by name and stream, and `together_us` that of the whole; the timeline has
+    `steps` steps; `timeline=None` leaves it out.
+    """
+    steps, block, parts = changes.pop("steps", 20), changes.pop("block", 732), changes.pop("parts_us", PARTS_US)
+    ranks = changes.get("ranks", 2)
+    alone: dict[str, float] = {}
+    for (_, stream), time in parts.items():
+        alone[stream] = alone.get(stream, 0.0) + time
+    together = changes.pop("together_us", 1.1 * max(alone.values()))
+    figures = {"time_s": together * 1e-6, "rank_TFLOPs": 43e6 / together}
+    statistics = {"time_us": together, **figures, "overlap_efficiency": max(alone.values()) / together}
+    parameters = {"dofs": 400_000, "vectors": 14_640, "block": block, "dtype": "f64", "depth": 2, "overlap": True}
+    record = make_record(
+        **{
+            "benchmark": "pipeline",
+            "parameters": parameters,
+            "placement": [{"rank": r, "host": "node", "cores": str(r), "numa_nodes": "0"} for r in range(ranks)],
+            "samples": {"operation": "overlapped product", "values_s": [together * 1e-6] * 10},
+            "statistics": {name: statistic(value) for name, value in statistics.items()},
+            "figures": [
+                {"name": "time_s", "better": "lower"},
+                {"name": "rank_TFLOPs", "better": "higher"},
+                {"name": "overlap_efficiency", "better": "higher"},
+            ],
+            "parts": [
+                {
+                    "name": name,
+                    "stream": stream,
+                    "samples": {"values_s": [time * 1e-6] * 10},
+                    "statistics": {"time_us": statistic(time)},
+                }
+                for (name, stream), time in parts.items()
+            ],
+            "timeline": {"time_us": together, "spans": _spans(parts, ranks, steps)},
+            "ceilings": [
+                {
+                    "name": name,
+                    "method": "the best of ten",
+                    "time_us": fraction * together,
+                    **rate,
+                    "figures": {
+                        "time_s": fraction * figures["time_s"],
+                        "rank_TFLOPs": figures["rank_TFLOPs"] / fraction,
+                    },
+                    "fraction": fraction,
+                }
+                for name, rate, fraction in (
+                    ("square GEMM", {"gemm_TFLOPs": 58.4}, 0.85),
+                    ("block GEMM", {"gemm_TFLOPs": 55.1}, 0.9),
+                    ("copy to host", {"copy_GBps": 55.0}, 0.12),
+                )
+            ],
+            **changes,
+        }
+    )
+    return {name: value for name, value in record.items() if (name, value) != ("timeline", None)}
+
+
+def _spans(parts: dict[tuple[str, str], float], ranks: int, steps: int) -> list[dict[str, Any]]:
+    """Step k of the first stream, then of the others while the first is at step k + 1."""
+    spans = []
+    for rank in range(ranks):
+        free: dict[str, float] = {}
+        for step in range(steps):
+            ready = 10.0 * rank
+            for (part, stream), time in parts.items():
+                start = max(ready, free.get(stream, 0.0))
+                ready = free[stream] = start + time / steps
+                spans.append(
+                    {"rank": rank, "stream": stream, "part": part, "step": step, "start_us": start, "end_us": ready}
+                )
+    return spans

@@ -1,6 +1,16 @@
 import pytest
 
-from commlens.text import figure_label, figure_unit, format_bytes, format_number, library_name, readable_figure
+from commlens.text import (
+    figure_label,
+    figure_unit,
+    format_bytes,
+    format_count,
+    format_figure,
+    format_number,
+    format_percent,
+    library_name,
+    readable_figure,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +47,24 @@ def test_numbers_have_four_digits(value: float, text: str) -> None:
     assert format_number(value) == text
 
 
+def test_a_count_is_a_number_without_a_unit() -> None:
+    assert [format_count(count) for count in (0, 732, 2928, 400_000)] == ["0", "732", "2928", "400,000"]
+
+
+def test_a_fraction_is_a_percentage() -> None:
+    assert [format_percent(fraction) for fraction in (1, 0.934, 0.0325, 5.51)] == ["100%", "93%", "3.2%", "551%"]
+    assert format_figure("overlap_efficiency", 0.934) == "93%"
+    assert format_figure("time_s", 0.934) == "0.9340"
+
+
 def test_the_unit_is_the_end_of_a_figures_name() -> None:
     assert figure_label("bus_bandwidth_GBps") == "bus bandwidth (GB/s)"
     assert figure_label("latency_us") == "latency (µs)"
     assert figure_label("message_rate_per_s") == "message rate per second"
     assert figure_label("imbalance") == "imbalance"
     assert figure_unit("batch_time_s") == "s"
+    assert figure_label("rank_TFLOPs") == "rank (TFLOP/s)"
+    assert figure_unit("gemm_TFLOPs") == "TFLOP/s"
 
 
 def test_a_long_time_is_shown_in_a_larger_unit() -> None:
@@ -50,6 +72,15 @@ def test_a_long_time_is_shown_in_a_larger_unit() -> None:
     assert readable_figure("time_us", 105_668) == ("time_ms", 1e-3)
     assert readable_figure("time_us", 2e6) == ("time_s", 1e-6)
     assert readable_figure("bandwidth_GBps", 1e9) == ("bandwidth_GBps", 1)
+
+
+def test_a_short_time_is_shown_in_a_smaller_unit() -> None:
+    assert readable_figure("time_s", 1.0) == ("time_s", 1)
+    assert readable_figure("time_s", 0.88) == ("time_ms", 1e3)
+    name, factor = readable_figure("time_s", 8.8e-4)
+    assert name == "time_us" and factor == pytest.approx(1e6)
+    assert readable_figure("time_us", 0.02) == ("time_us", 1)
+    assert readable_figure("message_rate_per_s", 0.02) == ("message_rate_per_s", 1)
 
 
 @pytest.mark.parametrize(

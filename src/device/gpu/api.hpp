@@ -15,12 +15,15 @@
 #endif
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #if defined(COMMLENS_CUDA)
 
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 #define COMMLENS_GPU_NAME(name) cuda##name
+#define COMMLENS_GPUBLAS_NAME(name) cublas##name
 #define COMMLENS_GPU_BACKEND "cuda"
 #if defined(COMMLENS_CCL)
 #include <nccl.h>
@@ -30,7 +33,9 @@
 #elif defined(COMMLENS_HIP)
 
 #include <hip/hip_runtime.h>
+#include <hipblas/hipblas.h>
 #define COMMLENS_GPU_NAME(name) hip##name
+#define COMMLENS_GPUBLAS_NAME(name) hipblas##name
 #define COMMLENS_GPU_BACKEND "hip"
 #if defined(COMMLENS_CCL)
 #include <rccl/rccl.h>
@@ -70,7 +75,8 @@
 #define gpuMemGetInfo COMMLENS_GPU_NAME(MemGetInfo)
 #define gpuMemcpyAsync COMMLENS_GPU_NAME(MemcpyAsync)
 #define gpuMemsetAsync COMMLENS_GPU_NAME(MemsetAsync)
-#define gpuStreamCreateWithFlags COMMLENS_GPU_NAME(StreamCreateWithFlags)
+#define gpuStreamCreateWithPriority COMMLENS_GPU_NAME(StreamCreateWithPriority)
+#define gpuDeviceGetStreamPriorityRange COMMLENS_GPU_NAME(DeviceGetStreamPriorityRange)
 #define gpuStreamDestroy COMMLENS_GPU_NAME(StreamDestroy)
 #define gpuStreamSynchronize COMMLENS_GPU_NAME(StreamSynchronize)
 #define gpuStreamWaitEvent COMMLENS_GPU_NAME(StreamWaitEvent)
@@ -80,11 +86,47 @@
 #define gpuEventSynchronize COMMLENS_GPU_NAME(EventSynchronize)
 #define gpuEventElapsedTime COMMLENS_GPU_NAME(EventElapsedTime)
 
+// Matrix products
+#define gpublasStatus_t COMMLENS_GPUBLAS_NAME(Status_t)
+#define gpublasHandle_t COMMLENS_GPUBLAS_NAME(Handle_t)
+#define gpublasOperation_t COMMLENS_GPUBLAS_NAME(Operation_t)
+#define gpublasCreate COMMLENS_GPUBLAS_NAME(Create)
+#define gpublasDestroy COMMLENS_GPUBLAS_NAME(Destroy)
+#define gpublasSetStream COMMLENS_GPUBLAS_NAME(SetStream)
+#define gpublasGemmEx COMMLENS_GPUBLAS_NAME(GemmEx)
+
 // Where the two worlds differ in more than a prefix.
 #if defined(COMMLENS_CUDA)
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
 #define gpuLaunchHostFunc cudaLaunchHostFunc
+#define gpublasSuccess CUBLAS_STATUS_SUCCESS
+#define gpublasNoTranspose CUBLAS_OP_N
+#define gpublasTranspose CUBLAS_OP_T
+#define gpublasAdjoint CUBLAS_OP_C
+#define gpublasGetStatusText cublasGetStatusString
+using gpublasDataType_t = cudaDataType_t;
+using gpublasComputeType_t = cublasComputeType_t;
+#define gpublasF32 CUDA_R_32F
+#define gpublasF64 CUDA_R_64F
+#define gpublasC64 CUDA_C_32F
+#define gpublasC128 CUDA_C_64F
+#define gpublasComputeF32 CUBLAS_COMPUTE_32F
+#define gpublasComputeF64 CUBLAS_COMPUTE_64F
+#define gpublasComputeC64 CUBLAS_COMPUTE_32F
+#define gpublasComputeC128 CUBLAS_COMPUTE_64F
+inline std::string gpublasLibrary(cublasHandle_t handle) {
+  int version = 0;
+  (void)cublasGetVersion(handle, &version);
+  return "cuBLAS " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+#define gpublasDefaultAlgorithm CUBLAS_GEMM_DEFAULT
+#if CUBLAS_VERSION >= 130100
+#define gpublasTunedAlgorithm CUBLAS_GEMM_AUTOTUNE
+#else
+#define gpublasTunedAlgorithm CUBLAS_GEMM_DEFAULT
+#endif
 #define gpuGetDeviceProperties cudaGetDeviceProperties
 using gpuDeviceProperties = cudaDeviceProp;
 /// The bytes of the GPU's uuid; none where the runtime does not know it (HIP before 5.6).
@@ -95,6 +137,40 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuHostAlloc hipHostMalloc
 #define gpuHostFree hipHostFree
 #define gpuGetDeviceProperties hipGetDeviceProperties
+#define gpublasSuccess HIPBLAS_STATUS_SUCCESS
+#define gpublasNoTranspose HIPBLAS_OP_N
+#define gpublasTranspose HIPBLAS_OP_T
+#define gpublasAdjoint HIPBLAS_OP_C
+#define gpublasGetStatusText hipblasStatusToString
+inline std::string gpublasLibrary(hipblasHandle_t) {
+  return "hipBLAS " + std::to_string(hipblasVersionMajor) + "." + std::to_string(hipblasVersionMinor);
+}
+#define gpublasDefaultAlgorithm HIPBLAS_GEMM_DEFAULT
+#define gpublasTunedAlgorithm HIPBLAS_GEMM_DEFAULT
+#if defined(HIPBLAS_V2) || hipblasVersionMajor >= 3
+using gpublasDataType_t = hipDataType;
+using gpublasComputeType_t = hipblasComputeType_t;
+#define gpublasF32 HIP_R_32F
+#define gpublasF64 HIP_R_64F
+#define gpublasC64 HIP_C_32F
+#define gpublasC128 HIP_C_64F
+#define gpublasComputeF32 HIPBLAS_COMPUTE_32F
+#define gpublasComputeF64 HIPBLAS_COMPUTE_64F
+#define gpublasComputeC64 HIPBLAS_COMPUTE_32F
+#define gpublasComputeC128 HIPBLAS_COMPUTE_64F
+#else
+/// hipBLAS 2 and before count in the type of the result.
+using gpublasDataType_t = hipblasDatatype_t;
+using gpublasComputeType_t = hipblasDatatype_t;
+#define gpublasF32 HIPBLAS_R_32F
+#define gpublasF64 HIPBLAS_R_64F
+#define gpublasC64 HIPBLAS_C_32F
+#define gpublasC128 HIPBLAS_C_64F
+#define gpublasComputeF32 HIPBLAS_R_32F
+#define gpublasComputeF64 HIPBLAS_R_64F
+#define gpublasComputeC64 HIPBLAS_C_32F
+#define gpublasComputeC128 HIPBLAS_C_64F
+#endif
 using gpuDeviceProperties = hipDeviceProp_t;
 inline std::string_view gpuUuid(const gpuDeviceProperties&) { return {}; }
 #if HIP_VERSION >= 50300000

@@ -5,8 +5,10 @@
 #include <exception>
 #include <string>
 
+#include "device/blas.hpp"
 #include "device/device.hpp"
 #include "device/gpu/check.hpp"
+#include "device/gpu/gpu_blas.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -55,7 +57,12 @@ class GpuEvent final : public Event {
 
 class GpuStream final : public Stream {
  public:
-  GpuStream() { GPU_CALL(gpuStreamCreateWithFlags, &stream_, gpuStreamNonBlocking); }
+  explicit GpuStream(Priority priority) {
+    int least = 0;
+    int greatest = 0;
+    GPU_CALL(gpuDeviceGetStreamPriorityRange, &least, &greatest);
+    GPU_CALL(gpuStreamCreateWithPriority, &stream_, gpuStreamNonBlocking, priority == Priority::high ? greatest : least);
+  }
   GpuStream(const GpuStream&) = delete;
   GpuStream& operator=(const GpuStream&) = delete;
   ~GpuStream() override {
@@ -183,9 +190,20 @@ class GpuDevice final : public Device {
   }
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
-    if (!on_gpu(memory)) return std::make_unique<host::HostStream>();
+    if (!on_gpu(memory)) return std::make_unique<host::LazyStream>();
+    return concurrent_stream(memory, Priority::normal);
+  }
+
+  [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority priority) override {
+    if (!on_gpu(memory)) return std::make_unique<host::ConcurrentStream>();
     const Current current(properties_.ordinal);
-    return std::make_unique<GpuStream>();
+    return std::make_unique<GpuStream>(priority);
+  }
+
+  [[nodiscard]] std::unique_ptr<Blas> blas(Memory memory, int threads) override {
+    if (!on_gpu(memory)) return host::make_blas(threads);
+    const Current current(properties_.ordinal);
+    return make_blas();
   }
 
   [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "device/blas.hpp"
 #include "device/error.hpp"
 #include "device/host/host_stream.hpp"
 
@@ -46,7 +47,17 @@ class HostDevice final : public Device {
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
     require(memory);
-    return std::make_unique<HostStream>();
+    return std::make_unique<LazyStream>();
+  }
+
+  [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority /*priority*/) override {
+    require(memory);
+    return std::make_unique<ConcurrentStream>();
+  }
+
+  [[nodiscard]] std::unique_ptr<Blas> blas(Memory memory, int threads) override {
+    require(memory);
+    return make_blas(threads);
   }
 
   [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {

@@ -1,6 +1,11 @@
 #include "device/host/host_stream.hpp"
 
+#include <condition_variable>
+#include <cstdint>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
 
 #include "device/error.hpp"
 
@@ -8,15 +13,47 @@ namespace commlens::device::host {
 
 using Clock = std::chrono::steady_clock;
 
-struct HostStream::Queue {
+// ---- events ----
+
+void HostEvent::wait() {
+  if (point) point->wait();
+}
+
+double HostEvent::seconds_since(Event& earlier) {
+  auto& other = dynamic_cast<HostEvent&>(earlier);
+  if (!point || !other.point) throw Error("seconds_since: an event was never recorded");
+  other.wait();
+  wait();
+  return std::chrono::duration<double>(point->time - other.point->time).count();
+}
+
+std::unique_ptr<Event> make_event() { return std::make_unique<HostEvent>(); }
+
+// ---- what all queues have in common ----
+
+void HostStream::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  add([=] { std::memcpy(to, from, bytes); });
+}
+
+void HostStream::fill(void* data, unsigned char value, std::size_t bytes) {
+  if (bytes == 0) return;
+  add([=] { std::memset(data, value, bytes); });
+}
+
+void HostStream::enqueue(std::function<void()> work) { add(std::move(work)); }
+
+void HostStream::record(Event& event) {
+  auto& recorded = dynamic_cast<HostEvent&>(event).point;
+  recorded = end();
+}
+
+// ---- lazy ----
+
+struct LazyStream::Queue {
   std::deque<std::function<void()>> work;
   std::uint64_t added = 0;
   std::uint64_t done = 0;
-
-  void add(std::function<void()> function) {
-    work.push_back(std::move(function));
-    ++added;
-  }
 
   void run_until(std::uint64_t position) {
     while (done < position) {
@@ -31,67 +68,131 @@ struct HostStream::Queue {
 
 namespace {
 
-struct Point {
-  std::shared_ptr<HostStream::Queue> queue;
-  std::uint64_t position = 0;
-  Clock::time_point time;
-
-  void wait() const {
-    if (queue) queue->run_until(position);
-  }
-};
-
-/// What is recorded is a point of its own, so that recording the event again does not move what others wait for.
-class HostEvent final : public Event {
+class LazyPoint final : public Point {
  public:
-  void wait() override {
-    if (point) point->wait();
-  }
+  explicit LazyPoint(std::shared_ptr<LazyStream::Queue> queue) : queue_(std::move(queue)) {}
+  void wait() override { queue_->run_until(position); }
+  [[nodiscard]] bool lazy() const override { return true; }
 
-  double seconds_since(Event& earlier) override {
-    auto& other = dynamic_cast<HostEvent&>(earlier);
-    if (!point || !other.point) throw Error("seconds_since: an event was never recorded");
-    other.wait();
-    wait();
-    return std::chrono::duration<double>(point->time - other.point->time).count();
-  }
+  std::uint64_t position = 0;
 
-  std::shared_ptr<Point> point;
+ private:
+  std::shared_ptr<LazyStream::Queue> queue_;
 };
 
 }  // namespace
 
-HostStream::HostStream() : queue_(std::make_shared<Queue>()) {}
+LazyStream::LazyStream() : queue_(std::make_shared<Queue>()) {}
 
-HostStream::~HostStream() { wait(); }
+LazyStream::~LazyStream() { wait(); }
 
-void HostStream::wait() { queue_->run_until(queue_->added); }
+void LazyStream::wait() { queue_->run_until(queue_->added); }
 
-void HostStream::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  queue_->add([=] { std::memcpy(to, from, bytes); });
+void LazyStream::add(std::function<void()> function) {
+  queue_->work.push_back(std::move(function));
+  ++queue_->added;
 }
 
-void HostStream::fill(void* data, unsigned char value, std::size_t bytes) {
-  if (bytes == 0) return;
-  queue_->add([=] { std::memset(data, value, bytes); });
-}
-
-void HostStream::enqueue(std::function<void()> work) { queue_->add(std::move(work)); }
-
-void HostStream::record(Event& event) {
-  auto point = std::make_shared<Point>();
-  point->queue = queue_;
-  queue_->add([point] { point->time = Clock::now(); });
+std::shared_ptr<Point> LazyStream::end() {
+  auto point = std::make_shared<LazyPoint>(queue_);
+  add([point] { point->time = Clock::now(); });
   point->position = queue_->added;
-  dynamic_cast<HostEvent&>(event).point = std::move(point);
+  return point;
 }
 
-void HostStream::wait_for(Event& event) {
-  auto point = dynamic_cast<HostEvent&>(event).point;
-  if (point) queue_->add([point] { point->wait(); });
+void LazyStream::wait_for(Event& event) {
+  if (auto point = dynamic_cast<HostEvent&>(event).point) add([point] { point->wait(); });
 }
 
-std::unique_ptr<Event> make_event() { return std::make_unique<HostEvent>(); }
+// ---- concurrent ----
+
+struct ConcurrentStream::Queue {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> work;
+  std::uint64_t added = 0;
+  std::uint64_t done = 0;
+  bool closed = false;  ///< nothing more will be added
+
+  void wait_until(std::uint64_t position) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return done >= position; });
+  }
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return !work.empty() || closed; });
+      if (work.empty()) return;
+      auto function = std::move(work.front());
+      work.pop_front();
+      lock.unlock();
+      function();
+      function = nullptr;  // what it owns goes while nobody waits for the lock
+      lock.lock();
+      ++done;
+      changed.notify_all();
+    }
+  }
+
+  /// What has not begun counts as done when it is dropped, so that nobody waits for it.
+  void close(bool drop) {
+    const std::scoped_lock lock(mutex);
+    if (drop) {
+      done += work.size();
+      work.clear();
+    }
+    closed = true;
+    changed.notify_all();
+  }
+};
+
+namespace {
+
+class ConcurrentPoint final : public Point {
+ public:
+  explicit ConcurrentPoint(std::shared_ptr<ConcurrentStream::Queue> queue) : queue_(std::move(queue)) {}
+  void wait() override { queue_->wait_until(position); }
+  [[nodiscard]] bool lazy() const override { return false; }
+
+  std::uint64_t position = 0;
+
+ private:
+  std::shared_ptr<ConcurrentStream::Queue> queue_;
+};
+
+}  // namespace
+
+ConcurrentStream::ConcurrentStream() : queue_(std::make_shared<Queue>()), thread_([queue = queue_] { queue->run(); }) {}
+
+ConcurrentStream::~ConcurrentStream() { queue_->close(std::uncaught_exceptions() > 0); }
+
+void ConcurrentStream::wait() {
+  queue_->wait_until(queue_->added);  // only this thread adds
+}
+
+void ConcurrentStream::add(std::function<void()> function) {
+  const std::scoped_lock lock(queue_->mutex);
+  queue_->work.push_back(std::move(function));
+  ++queue_->added;
+  queue_->changed.notify_all();
+}
+
+std::shared_ptr<Point> ConcurrentStream::end() {
+  auto point = std::make_shared<ConcurrentPoint>(queue_);
+  point->position = queue_->added + 1;
+  add([point] { point->time = Clock::now(); });
+  return point;
+}
+
+void ConcurrentStream::wait_for(Event& event) {
+  const auto point = dynamic_cast<HostEvent&>(event).point;
+  if (!point) return;
+  if (point->lazy()) {
+    point->wait();
+  } else {
+    add([point] { point->wait(); });
+  }
+}
 
 }  // namespace commlens::device::host

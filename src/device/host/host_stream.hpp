@@ -1,38 +1,76 @@
-// The host's stream: a lazy queue (see device.hpp).
+// The host's streams: queues of functions. A lazy one runs them in the thread that waits (see device.hpp); a concurrent
+// one has a thread of its own.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <deque>
+#include <memory>
+#include <thread>
 
 #include "device/device.hpp"
+#include "device/host/host_event.hpp"
 
 namespace commlens::device::host {
 
-/// Used from one thread.
-class HostStream final : public Stream {
+/// What both have in common: everything is a function in the queue.
+class HostStream : public Stream {
  public:
-  HostStream();
-  HostStream(const HostStream&) = delete;
-  HostStream& operator=(const HostStream&) = delete;
-  ~HostStream() override;  ///< runs what is left
-
-  void wait() override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* data, unsigned char value, std::size_t bytes) override;
   void enqueue(std::function<void()> work) override;
   void record(Event& event) override;
-  void wait_for(Event& event) override;
   void* native() override { return nullptr; }
 
-  struct Queue;  ///< shared with the events, which may outlive the stream
+ protected:
+  virtual void add(std::function<void()> function) = 0;
+  /// The end of the queue as it is now.
+  [[nodiscard]] virtual std::shared_ptr<Point> end() = 0;
+};
+
+/// Used from one thread.
+class LazyStream final : public HostStream {
+ public:
+  LazyStream();
+  LazyStream(const LazyStream&) = delete;
+  LazyStream& operator=(const LazyStream&) = delete;
+  ~LazyStream() override;  ///< runs what is left
+
+  void wait() override;
+  void wait_for(Event& event) override;
+
+  struct Queue;
 
  private:
+  void add(std::function<void()> function) override;
+  [[nodiscard]] std::shared_ptr<Point> end() override;
+
   std::shared_ptr<Queue> queue_;
+};
+
+/// Fed from one thread; its own thread runs the queue.
+class ConcurrentStream final : public HostStream {
+ public:
+  ConcurrentStream();
+  ConcurrentStream(const ConcurrentStream&) = delete;
+  ConcurrentStream& operator=(const ConcurrentStream&) = delete;
+  /// Waits for what is left; after an error it drops what has not begun.
+  ~ConcurrentStream() override;
+
+  void wait() override;
+  /// For an event of a lazy stream the host does wait, here and now: nobody else could run that queue.
+  void wait_for(Event& event) override;
+
+  struct Queue;
+
+ private:
+  void add(std::function<void()> function) override;
+  [[nodiscard]] std::shared_ptr<Point> end() override;
+
+  std::shared_ptr<Queue> queue_;
+  std::jthread thread_;
 };
 
 std::unique_ptr<Event> make_event();
 Buffer allocate(std::size_t bytes);
 std::size_t available();
+std::unique_ptr<Blas> make_blas(int threads);
 
 }  // namespace commlens::device::host

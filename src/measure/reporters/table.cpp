@@ -141,6 +141,8 @@ struct Layout {
   bool sized = false;                ///< there is a parameter `bytes`
   bool compared = false;             ///< there are several transports
   std::vector<std::string> figures;  ///< the first is the benchmark's own
+  std::vector<std::string> parts;    ///< of an operation that overlaps: what each takes alone
+  double part_scale = 1;             ///< of a second, in the unit of the columns of parts
   std::vector<Column> columns;
 };
 
@@ -149,6 +151,15 @@ std::vector<std::string> figures_of(std::span<const Record> group) {
   std::vector<std::string> names;
   for (const Record& record : group) {
     for (const Figure& figure : record.figures) names.push_back(figure.name);
+    if (!names.empty()) break;
+  }
+  return names;
+}
+
+std::vector<std::string> parts_of(std::span<const Record> group) {
+  std::vector<std::string> names;
+  for (const Record& record : group) {
+    for (const Part& part : record.parts) names.push_back(part.name);
     if (!names.empty()) break;
   }
   return names;
@@ -175,6 +186,11 @@ Layout layout_of(std::span<const Record> group) {
     columns.push_back(own ? own_figure_column(figure) : column(heading_of(figure), number_width, false));
   }
   const std::string unit = layout.figures.empty() ? "" : heading_of(layout.figures.front()).back();
+  layout.parts = parts_of(group);
+  layout.part_scale = unit == "us" ? 1e6 : 1;
+  for (const std::string& part : layout.parts) {
+    columns.push_back(column({part, "alone", unit == "us" ? "us" : "s"}, number_width, false));
+  }
   columns.push_back(column({"ceiling", unit}, number_width, false));
   columns.push_back(column({"% of", "ceiling"}, 7, false));
   columns.push_back(column({"ceiling", "is"}, 14, true));
@@ -198,7 +214,7 @@ const Ceiling* tightest_ceiling(const Record& record) {
 std::string mark_of(const Validation& validation) {
   switch (validation.status) {
     case ValidationStatus::passed:
-      return "exact";
+      return validation.exact ? "exact" : "right";
     case ValidationStatus::failed:
       return "WRONG";
     case ValidationStatus::off:
@@ -257,6 +273,29 @@ void add_figure_cells(std::vector<std::string>& cells, const Layout& layout, con
   }
 }
 
+void add_part_cells(std::vector<std::string>& cells, const Layout& layout, const Record& record) {
+  for (const std::string& name : layout.parts) {
+    const auto part = std::find_if(record.parts.begin(), record.parts.end(),
+                                   [&](const Part& candidate) { return candidate.name == name; });
+    cells.push_back(part == record.parts.end() ? "-"
+                                               : number(layout.part_scale * summarize(part->samples_s).median));
+  }
+}
+
+/// Where there are several ceilings the row has room for the tightest only: a comment a record with all of them.
+std::string ceilings_of(const Record& record) {
+  std::vector<std::string> texts;
+  for (const Ceiling& ceiling : record.ceilings) {
+    const auto fraction = fraction_of(record, ceiling);
+    if (!fraction || !outcome_of(record).measured) continue;
+    const bool is_copy = ceiling.copy_GBps > 0;
+    texts.push_back(fmt::format("{} {} {} ({})", ceiling.name, number(is_copy ? ceiling.copy_GBps : ceiling.gemm_TFLOPs),
+                                is_copy ? "GB/s" : "TFLOP/s", percentage(*fraction)));
+  }
+  if (texts.size() < 2) return "";
+  return fmt::format("#   ceilings of {}: {}\n", record.transport, fmt::join(texts, ", "));
+}
+
 void add_ceiling_cells(std::vector<std::string>& cells, const Record& record) {
   const Ceiling* ceiling = tightest_ceiling(record);
   if (ceiling == nullptr || record.figures.empty()) {
@@ -273,6 +312,7 @@ std::string line_of(const Layout& layout, const Record& record, std::optional<do
   std::vector<std::string> cells = leading_cells(layout, record);
   if (!outcome.measured) return row_of(layout.columns, cells) + " " + complaint(outcome);
   add_figure_cells(cells, layout, record);
+  add_part_cells(cells, layout, record);
   add_ceiling_cells(cells, record);
   if (layout.compared) cells.push_back(comparison(record, best));
   cells.push_back(mark_of(record.validation));
@@ -350,6 +390,7 @@ std::string block_of(const RunInformation& run) {
   } else {
     text += one_line_a_rank(run);
   }
+  for (const std::string& note : run.notes) text += fmt::format("# note: {}\n", on_one_line(note));
   for (const std::string& warning : run.warnings) text += fmt::format("# warning: {}\n", on_one_line(warning));
   return text;
 }
@@ -372,6 +413,7 @@ class TableReporter final : public Reporter {
     }
     const auto best = best_median(group);
     for (const Record& record : group) out_ << without_trailing_blanks(line_of(layout_, record, best)) << '\n';
+    for (const Record& record : group) out_ << ceilings_of(record);
     out_.flush();
   }
 

@@ -1,8 +1,8 @@
+#include "device/data_type.hpp"
+
 #include <array>
 
-#include "transport/transport.hpp"
-
-namespace commlens::transport {
+namespace commlens {
 
 namespace {
 constexpr std::array<std::string_view, 5> names{"i32", "f32", "f64", "c64", "c128"};
@@ -20,4 +20,4 @@ std::optional<DataType> data_type_from(std::string_view wanted) {
 
 std::size_t size_of(DataType type) { return sizes.at(static_cast<std::size_t>(type)); }
 
-}  // namespace commlens::transport
+}  // namespace commlens

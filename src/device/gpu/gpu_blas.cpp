@@ -1,0 +1,84 @@
+#include "device/gpu/gpu_blas.hpp"
+
+#include "device/gpu/check.hpp"
+
+namespace commlens::device::gpu {
+
+namespace {
+
+void check_blas(gpublasStatus_t status, const char* call) {
+  if (status == gpublasSuccess) return;
+  int device = -1;
+  (void)gpuGetDevice(&device);
+  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + gpublasGetStatusText(status));
+}
+
+#define BLAS_CALL(function, ...) check_blas(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))
+
+gpublasOperation_t native(Operation operation) {
+  switch (operation) {
+    case Operation::none:
+      return gpublasNoTranspose;
+    case Operation::transpose:
+      return gpublasTranspose;
+    case Operation::adjoint:
+      return gpublasAdjoint;
+  }
+  return gpublasNoTranspose;
+}
+
+/// The library's words for a type, and its one and zero.
+struct Arithmetic {
+  gpublasDataType_t type;
+  gpublasComputeType_t compute;
+  const void* one;
+  const void* zero;
+};
+
+Arithmetic native(DataType type) {
+  // A complex number begins with its real part.
+  static constexpr float single_one[2] = {1, 0};
+  static constexpr double double_one[2] = {1, 0};
+  static constexpr double zero[2] = {0, 0};
+  switch (type) {
+    case DataType::f32:
+      return {gpublasF32, gpublasComputeF32, single_one, zero};
+    case DataType::c64:
+      return {gpublasC64, gpublasComputeC64, single_one, zero};
+    case DataType::c128:
+      return {gpublasC128, gpublasComputeC128, double_one, zero};
+    default:
+      return {gpublasF64, gpublasComputeF64, double_one, zero};
+  }
+}
+
+class GpuBlas final : public Blas {
+ public:
+  GpuBlas() { BLAS_CALL(gpublasCreate, &handle_); }
+  GpuBlas(const GpuBlas&) = delete;
+  GpuBlas& operator=(const GpuBlas&) = delete;
+  ~GpuBlas() override { (void)gpublasDestroy(handle_); }
+
+  [[nodiscard]] std::string library() const override { return gpublasLibrary(handle_); }
+  [[nodiscard]] bool tunes() const override { return gpublasTunedAlgorithm != gpublasDefaultAlgorithm; }
+
+ protected:
+  void call(const Gemm& gemm, Stream& stream) override {
+    const Arithmetic arithmetic = native(gemm.type);
+    BLAS_CALL(gpublasSetStream, handle_, static_cast<gpuStream_t>(stream.native()));
+    BLAS_CALL(gpublasGemmEx, handle_, native(gemm.a_operation), native(gemm.b_operation), static_cast<int>(gemm.m),
+              static_cast<int>(gemm.n), static_cast<int>(gemm.k), arithmetic.one, gemm.a, arithmetic.type,
+              static_cast<int>(gemm.lda), gemm.b, arithmetic.type, static_cast<int>(gemm.ldb),
+              gemm.add ? arithmetic.one : arithmetic.zero, gemm.c, arithmetic.type, static_cast<int>(gemm.ldc),
+              arithmetic.compute, gemm.tune ? gpublasTunedAlgorithm : gpublasDefaultAlgorithm);
+  }
+
+ private:
+  gpublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Blas> make_blas() { return std::make_unique<GpuBlas>(); }
+
+}  // namespace commlens::device::gpu

@@ -1,0 +1,103 @@
+// The host's matrix products: CBLAS, whichever library has it.
+#include <cblas.h>
+#include <dlfcn.h>
+
+#include <array>
+#include <complex>
+#include <cstdlib>
+#include <string>
+
+#include "device/blas.hpp"
+#include "device/host/host_stream.hpp"
+
+namespace commlens::device::host {
+
+namespace {
+
+CBLAS_TRANSPOSE native(Operation operation) {
+  switch (operation) {
+    case Operation::none:
+      return CblasNoTrans;
+    case Operation::transpose:
+      return CblasTrans;
+    case Operation::adjoint:
+      return CblasConjTrans;
+  }
+  return CblasNoTrans;
+}
+
+/// CBLAS takes real factors by value and complex ones by address, as it does the elements: Element is void for them.
+template <class Element, class Function, class Factor>
+void multiply(Function function, const Gemm& gemm, Factor one, Factor beta) {
+  function(CblasColMajor, native(gemm.a_operation), native(gemm.b_operation), static_cast<int>(gemm.m),
+           static_cast<int>(gemm.n), static_cast<int>(gemm.k), one, static_cast<const Element*>(gemm.a),
+           static_cast<int>(gemm.lda), static_cast<const Element*>(gemm.b), static_cast<int>(gemm.ldb), beta,
+           static_cast<Element*>(gemm.c), static_cast<int>(gemm.ldc));
+}
+
+template <class Real, class Function>
+void multiply_complex(Function function, const Gemm& gemm) {
+  const std::complex<Real> one = 1;
+  const std::complex<Real> beta = gemm.add ? 1 : 0;
+  multiply<void>(function, gemm, &one, &beta);
+}
+
+void multiply(const Gemm& gemm) {
+  switch (gemm.type) {
+    case DataType::f32:
+      return multiply<float>(cblas_sgemm, gemm, 1.0F, gemm.add ? 1.0F : 0.0F);
+    case DataType::f64:
+      return multiply<double>(cblas_dgemm, gemm, 1.0, gemm.add ? 1.0 : 0.0);
+    case DataType::c64:
+      return multiply_complex<float>(cblas_cgemm, gemm);
+    case DataType::c128:
+      return multiply_complex<double>(cblas_zgemm, gemm);
+    case DataType::i32:
+      break;  // refused before
+  }
+}
+
+template <class Function>
+Function* symbol(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Every library has a function of its own for this; which one is linked shows at run time.
+void set_threads(int threads) {
+  for (const char* variable : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    if (std::getenv(variable) != nullptr) return;
+  }
+  for (const char* name : {"openblas_set_num_threads", "scipy_openblas_set_num_threads", "MKL_Set_Num_Threads",
+                           "bli_thread_set_num_threads", "omp_set_num_threads"}) {
+    if (auto* set = symbol<void(int)>(name)) return set(threads);
+  }
+}
+
+std::string library_name() {
+  for (const char* name : {"openblas_get_config", "scipy_openblas_get_config"}) {
+    if (auto* get = symbol<const char*()>(name)) return get();
+  }
+  if (auto* get = symbol<void(char*, int)>("mkl_get_version_string")) {
+    std::array<char, 200> text{};
+    get(text.data(), static_cast<int>(text.size()) - 1);
+    return text.data();
+  }
+  return "CBLAS";
+}
+
+class HostBlas final : public Blas {
+ public:
+  explicit HostBlas(int threads) { set_threads(threads); }
+  [[nodiscard]] std::string library() const override { return library_name(); }
+
+ protected:
+  void call(const Gemm& gemm, Stream& stream) override {
+    stream.enqueue([gemm] { multiply(gemm); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Blas> make_blas(int threads) { return std::make_unique<HostBlas>(threads); }
+
+}  // namespace commlens::device::host

@@ -8,14 +8,14 @@ void bandwidth(Run& run, const WindowOptions& options) {
   Pair pair(run, options);
   Window window(run, pair, options.window);
   const auto messages = static_cast<double>(options.window);
-  run.measure(
-      {.operation = options.operation(),
-       .reset = [&](std::size_t round) { pair.reset(round); },
-       .operate = [&] { window.operate(); },
-       .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
-       .repetition = run.repetition(window_repetition(pair.bytes())),
-       .figures = {bandwidth_figure(messages * static_cast<double>(pair.bytes() * options.pairs))},
-       .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer(), .takes_part = pair.first()}}});
+  run.measure({.operation = options.operation(),
+               .reset = [&](std::size_t round) { pair.reset(round); },
+               .operate = [&] { window.operate(); },
+               .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
+               .repetition = run.repetition(window_repetition(pair.bytes())),
+               .figures = {bandwidth_figure(messages * static_cast<double>(pair.bytes() * options.pairs))},
+               .ceilings = {CopyCeiling{
+                   .bytes = pair.bytes(), .copies = messages, .peer = pair.peer(), .takes_part = pair.first()}}});
 }
 
 BENCHMARK("bandwidth", "windows of messages from one rank to another (osu_bw)", bandwidth, WindowOptions);

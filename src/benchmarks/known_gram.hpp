@@ -29,6 +29,13 @@ struct Share {
 
 enum class Numbers { integers, full };
 
+/// Rows and columns of S, both from the same place on its diagonal on.
+struct Corner {
+  std::size_t first = 0;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
 class KnownGram {
  public:
   /// X has `rows` rows over all ranks and `columns` columns.
@@ -42,18 +49,18 @@ class KnownGram {
   /// Queues this rank's rows of X, by rows: the column index is the fastest.
   void write(void* x, Numbers numbers, std::uint64_t seed);
 
-  /// Compares a block of S, rows `first` … first + height - 1, columns first … N - 1, by rows, with what write() made of
-  /// it: every `step`-th row, and the diagonal. The memory must be within reach of the run's stream. Waits for it.
-  Verdict compare(const void* block, std::size_t first, std::size_t height, std::size_t step);
+  /// Compares a corner of S, stored by rows, with what write() made of it: every `step`-th row, and the diagonal. The
+  /// memory must be within reach of the run's stream. Waits for it.
+  Verdict compare(const void* block, const Corner& corner, std::size_t step);
 
  private:
   template <class Real>
   void write_as(Real* x);
   template <class Real>
-  Verdict compare_as(const Real* block, std::size_t first, std::size_t height, std::size_t step);
+  Verdict compare_as(const Real* block, const Corner& corner, std::size_t step);
 
   template <class Real>
-  [[nodiscard]] std::string complaint(const Real* block, std::size_t first, std::size_t row, std::size_t column);
+  [[nodiscard]] std::string complaint(const Real* block, const Corner& corner, std::size_t row, std::size_t column);
 
   Run& run_;
   DataType type_;

@@ -30,9 +30,9 @@ void message_rate(Run& run, const MessageRateOptions& options) {
        .figures = {{"message_rate_per_s", measure::Better::higher, [=](double seconds) { return messages / seconds; }},
                    bandwidth_figure(messages * static_cast<double>(pair.bytes()))},
        .ceilings = {CopyCeiling{.bytes = pair.bytes(),
-                     .copies = static_cast<double>(options.window),
-                     .peer = pair.peer(),
-                     .takes_part = pair.first()}}});
+                                .copies = static_cast<double>(options.window),
+                                .peer = pair.peer(),
+                                .takes_part = pair.first()}}});
 }
 
 BENCHMARK("message-rate", "messages a second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,

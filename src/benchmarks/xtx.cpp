@@ -9,8 +9,8 @@
 //   communication             | reduce 0, copy 0 | reduce 1, copy 1 | ...
 //
 // On a GPU both are its own streams, the second with the higher priority: otherwise its kernels wait until the last
-// piece of the next product has begun. On the host the products run in a thread of their own, the copies in another, and
-// the rank's main thread stays in MPI, which so makes progress all the time.
+// piece of the next product has begun. On the host the products run in a thread of their own, the copies in another,
+// and the rank's main thread stays in MPI, which so makes progress all the time.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -25,16 +25,17 @@
 namespace commlens {
 namespace {
 
-/// The blocks of S: the first, and by far the largest, begins with row 0.
+/// The blocks of S: `width` rows from the diagonal on, or as many columns from the diagonal down. The first is the
+/// longest.
 struct Blocks {
   std::size_t vectors = 0;
   std::size_t width = 0;
 
   [[nodiscard]] std::size_t count() const { return (vectors + width - 1) / width; }
   [[nodiscard]] std::size_t first(std::size_t block) const { return block * width; }
-  [[nodiscard]] std::size_t height(std::size_t block) const { return std::min(width, vectors - first(block)); }
-  [[nodiscard]] std::size_t columns(std::size_t block) const { return vectors - first(block); }
-  [[nodiscard]] std::size_t elements(std::size_t block) const { return height(block) * columns(block); }
+  [[nodiscard]] std::size_t width_of(std::size_t block) const { return std::min(width, vectors - first(block)); }
+  [[nodiscard]] std::size_t length(std::size_t block) const { return vectors - first(block); }
+  [[nodiscard]] std::size_t elements(std::size_t block) const { return width_of(block) * length(block); }
   /// Of the blocks before this one; of all for count(): the sum of the trapezia.
   [[nodiscard]] std::size_t elements_before(std::size_t block) const {
     std::size_t sum = 0;
@@ -55,6 +56,9 @@ struct XtxOptions {
   Sweep block;              ///< likewise where there are no values
   DataType type = DataType::f64;
   std::size_t depth = 2;
+  std::string layout = "tall";
+  std::string first = "largest";
+  std::string priority = "high";
   std::string numbers = "full";
   bool overlap = true;
   bool copy = true;
@@ -85,10 +89,16 @@ void XtxOptions::describe(OptionSet& options) {
   auto& sized = options.add("vectors", vectors, "N, the columns of X: wavefunctions");
   sized.text = scaled(vectors);
   sized.sizes = true;
-  auto& blocked = options.add("block", block, "B, the rows of a block of S; several are measured in turn");
+  auto& blocked = options.add("block", block, "B, the width of a block of S; several are measured in turn");
   blocked.text = [this] { return block.values.empty() ? "732, or a tenth of N" : std::to_string(block.current); };
   options.add("dtype", type, "type of an element: f64, c128, f32, c64");
   options.add("depth", depth, "blocks in flight");
+  options.add_choice("layout", layout, {"tall", "wide"},
+                     "a block's columns one after the other, or its rows: the shape of the product in the BLAS");
+  options.add_choice("first", first, {"largest", "smallest"},
+                     "the block to begin with: the smallest hides the communication of a slow transport better");
+  options.add_choice("priority", priority, {"high", "normal"},
+                     "of the communication's stream; with normal its kernels begin when the next product ends");
   options.add_choice("numbers", numbers, {"full", "integers"},
                      "full: every bit in use, as in an application, after warm-up rounds of integers that are checked "
                      "exactly; integers: exact throughout, but a GPU at its power limit multiplies them faster");
@@ -161,8 +171,9 @@ std::vector<std::string> XtxOptions::fit(const Room& room, int ranks) {
   if (block.values.empty()) block.current = default_block();
   for (const std::size_t width : block.values) {
     if (width <= vectors) continue;
-    throw UsageError("block", std::to_string(width),
-                     "wider than the " + std::to_string(vectors) + " columns of X: write at most that, or more --vectors");
+    throw UsageError(
+        "block", std::to_string(width),
+        "wider than the " + std::to_string(vectors) + " columns of X: write at most that, or more --vectors");
   }
   if (fits(room, ranks, vectors)) return notes;
 
@@ -179,14 +190,15 @@ std::string XtxOptions::too_large(const Room& room, int ranks) const {
   const double on_host = needed.staging + needed.operation;
   const std::string both = room.on_gpu ? binary_bytes(needed.buffers) + " of GPU memory and " + binary_bytes(on_host)
                                        : binary_bytes(needed.buffers + on_host);
-  const std::string free = room.on_gpu ? binary_bytes(room.buffers) + " and " + binary_bytes(room.host)
-                                       : binary_bytes(room.host);
+  const std::string free =
+      room.on_gpu ? binary_bytes(room.buffers) + " and " + binary_bytes(room.host) : binary_bytes(room.host);
   return "needs " + both + " of host memory on each rank, where " + free + " are free; " +
          (largest > 0 ? "the largest that fits is --vectors " + std::to_string(largest)
                       : "not even one fits: ask for fewer --dofs, or start more ranks");
 }
 
-/// The two streams, and what is done on them.
+/// The streams, and what is done on them. A step is a block in the order in which they are done; a slot holds the block
+/// of a step on the device, until it has been copied.
 class Pipeline {
  public:
   Pipeline(Run& run, const XtxOptions& options);
@@ -201,16 +213,19 @@ class Pipeline {
   void reset(std::size_t round, Numbers numbers);
   [[nodiscard]] Verdict verify();
 
-  [[nodiscard]] device::Gemm product(std::size_t block) const;
+  [[nodiscard]] device::Gemm product(std::size_t step) const;
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
  private:
-  void multiply(std::size_t block);
-  void reduce(std::size_t block);
-  void copy(std::size_t block);
+  void multiply(std::size_t step);
+  void reduce(std::size_t step);
+  void copy(std::size_t step);
   /// The run's stream waits for all that was added to a stream.
   void join(device::Stream& stream);
-  [[nodiscard]] std::byte* slot(std::size_t block) const;
+  [[nodiscard]] std::byte* slot(std::size_t step) const;
+  [[nodiscard]] std::size_t block_of(std::size_t step) const {
+    return options_.first == "largest" ? step : blocks_.count() - 1 - step;
+  }
   [[nodiscard]] device::Stream& communication() { return communication_ ? *communication_ : *compute_; }
 
   Run& run_;
@@ -222,7 +237,7 @@ class Pipeline {
   device::Buffer s_;      ///< all blocks, one after the other, on the host
   KnownGram gram_;
   std::unique_ptr<device::Stream> compute_;
-  std::unique_ptr<device::Stream> communication_;  ///< none: everything is done on the other
+  std::unique_ptr<device::Stream> communication_;           ///< none: everything is done on the other
   std::vector<std::unique_ptr<device::Event>> multiplied_;  ///< a slot
   std::vector<std::unique_ptr<device::Event>> free_;        ///< a slot
   std::unique_ptr<device::Event> done_;
@@ -239,44 +254,51 @@ Pipeline::Pipeline(Run& run, const XtxOptions& options)
       s_(options.copy ? run.staging_buffer(options.bytes(blocks_.elements())) : device::Buffer()),
       gram_(run, options.type, options.dofs, options.vectors),
       compute_(run.concurrent_stream(device::Priority::normal)),
-      communication_(options.overlap ? run.concurrent_stream(device::Priority::high) : nullptr),
       done_(run.event()) {
+  if (options.overlap)
+    communication_ =
+        run.concurrent_stream(options.priority == "high" ? device::Priority::high : device::Priority::normal);
   for (std::size_t slot = 0; slot < options.depth; ++slot) {
     multiplied_.push_back(run.event());
     free_.push_back(run.event());
   }
 }
 
-std::byte* Pipeline::slot(std::size_t block) const {
-  return slots_.as<std::byte>() + block % options_.depth * options_.bytes(blocks_.elements(0));
+std::byte* Pipeline::slot(std::size_t step) const {
+  return slots_.as<std::byte>() + step % options_.depth * options_.bytes(blocks_.elements(0));
 }
 
-/// S by rows is S^T = X^T conj(X) by columns, which is what the BLAS writes; X^T by columns is X by rows.
-device::Gemm Pipeline::product(std::size_t block) const {
+/// X by rows is X^T by columns, as the BLAS stores matrices. A tall block is S^T = X^T conj(X) by columns from the
+/// diagonal down, which is S by rows from the diagonal on; a wide one is its adjoint, S by rows from the diagonal down.
+device::Gemm Pipeline::product(std::size_t step) const {
+  const std::size_t block = block_of(step);
   const std::byte* from = x_.as<std::byte>() + options_.bytes(blocks_.first(block));
+  const std::size_t rows = options_.layout == "tall" ? blocks_.length(block) : blocks_.width_of(block);
+  const std::size_t columns = options_.layout == "tall" ? blocks_.width_of(block) : blocks_.length(block);
   return {.type = options_.type,
           .b_operation = device::Operation::adjoint,
-          .m = blocks_.columns(block),
-          .n = blocks_.height(block),
+          .m = rows,
+          .n = columns,
           .k = rows_,
           .a = from,
           .lda = options_.vectors,
           .b = from,
           .ldb = options_.vectors,
-          .c = slot(block),
-          .ldc = blocks_.columns(block),
+          .c = slot(step),
+          .ldc = rows,
           .tune = options_.tune};
 }
 
-void Pipeline::multiply(std::size_t block) { run_.blas().gemm(product(block), *compute_); }
+void Pipeline::multiply(std::size_t step) { run_.blas().gemm(product(step), *compute_); }
 
-void Pipeline::reduce(std::size_t block) {
-  run_.transport().allreduce(slot(block), slot(block), blocks_.elements(block), options_.type, communication());
+void Pipeline::reduce(std::size_t step) {
+  run_.transport().allreduce(slot(step), slot(step), blocks_.elements(block_of(step)), options_.type, communication());
 }
 
-void Pipeline::copy(std::size_t block) {
+void Pipeline::copy(std::size_t step) {
   if (!options_.copy) return;
-  communication().copy(s_.as<std::byte>() + options_.bytes(blocks_.elements_before(block)), slot(block),
+  const std::size_t block = block_of(step);
+  communication().copy(s_.as<std::byte>() + options_.bytes(blocks_.elements_before(block)), slot(step),
                        options_.bytes(blocks_.elements(block)));
 }
 
@@ -287,32 +309,33 @@ void Pipeline::operate(Tracer* tracer) {
     if (next < blocks_.count()) {
       const std::size_t slot = next % options_.depth;
       compute_->wait_for(*free_[slot]);
-      traced(tracer, *compute_, {"compute", "multiplications", next}, [&] { multiply(next); });
+      traced(tracer, *compute_, {"compute", "multiplications", block_of(next)}, [&] { multiply(next); });
       compute_->record(*multiplied_[slot]);
     }
     if (next < ahead) continue;
-    const std::size_t block = next - ahead;
-    communication().wait_for(*multiplied_[block % options_.depth]);
-    traced(tracer, communication(), {"communication", "reductions", block}, [&] { reduce(block); });
-    traced(tracer, communication(), {"communication", "copies", block}, [&] { copy(block); });
-    communication().record(*free_[block % options_.depth]);
+    const std::size_t step = next - ahead;
+    const std::size_t block = block_of(step);
+    communication().wait_for(*multiplied_[step % options_.depth]);
+    traced(tracer, communication(), {"communication", "reductions", block}, [&] { reduce(step); });
+    if (options_.copy) traced(tracer, communication(), {"communication", "copies", block}, [&] { copy(step); });
+    communication().record(*free_[step % options_.depth]);
     Run::alive();
   }
   join(communication());  // which has waited for all of the other
 }
 
 void Pipeline::multiply_all() {
-  for (std::size_t block = 0; block < blocks_.count(); ++block) multiply(block);
+  for (std::size_t step = 0; step < blocks_.count(); ++step) multiply(step);
   join(*compute_);
 }
 
 void Pipeline::reduce_all() {
-  for (std::size_t block = 0; block < blocks_.count(); ++block) reduce(block);
+  for (std::size_t step = 0; step < blocks_.count(); ++step) reduce(step);
   join(communication());
 }
 
 void Pipeline::copy_all() {
-  for (std::size_t block = 0; block < blocks_.count(); ++block) copy(block);
+  for (std::size_t step = 0; step < blocks_.count(); ++step) copy(step);
   join(communication());
 }
 
@@ -331,16 +354,19 @@ void Pipeline::reset(std::size_t round, Numbers numbers) {
   if (options_.copy) run_.stream().fill(s_.data(), not_a_number, s_.bytes());
 }
 
-/// All blocks on the host; without copies, those that are still on the device.
+/// All blocks on the host; without copies, the last ones, which are still on the device.
 Verdict Pipeline::verify() {
   // A GPU compares all of S in moments; on the host every so many rows of a large one.
   constexpr std::size_t most_on_host = 20'000'000;
-  const std::size_t step = on_gpu(run_.memory()) ? 1 : 1 + blocks_.elements() / most_on_host;
+  const std::size_t every = on_gpu(run_.memory()) ? 1 : 1 + blocks_.elements() / most_on_host;
   const std::size_t kept = options_.copy ? blocks_.count() : std::min(options_.depth, blocks_.count());
   Verdict verdict;
-  for (std::size_t block = blocks_.count() - kept; block < blocks_.count(); ++block) {
-    const void* data = options_.copy ? s_.as<std::byte>() + options_.bytes(blocks_.elements_before(block)) : slot(block);
-    const Verdict of_block = gram_.compare(data, blocks_.first(block), blocks_.height(block), step);
+  for (std::size_t step = blocks_.count() - kept; step < blocks_.count(); ++step) {
+    const std::size_t block = block_of(step);
+    const void* data = options_.copy ? s_.as<std::byte>() + options_.bytes(blocks_.elements_before(block)) : slot(step);
+    const auto shape = product(step);  // by columns; S is compared by rows
+    const Verdict of_block =
+        gram_.compare(data, {.first = blocks_.first(block), .rows = shape.n, .columns = shape.m}, every);
     verdict.elements += of_block.elements;
     if (verdict.error.empty()) verdict.error = of_block.error;
   }
@@ -355,7 +381,7 @@ std::vector<measure::Figure> figures(double flops_a_rank) {
 
 /// Products alone, and the bytes alone: copied to the host, and between the ranks' memories as in an Allreduce.
 std::vector<CeilingRequest> ceilings(Run& run, const XtxOptions& options, const Pipeline& pipeline, double flops) {
-  const device::Gemm block = pipeline.product(0);
+  const device::Gemm block = pipeline.product(options.first == "largest" ? 0 : pipeline.blocks().count() - 1);
   const std::size_t bytes = options.bytes(pipeline.blocks().elements());
   std::vector<CeilingRequest> ceilings{GemmCeiling{flops, {.type = options.type}}};
   ceilings.push_back(GemmCeiling{flops, block});

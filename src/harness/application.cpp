@@ -22,8 +22,8 @@ namespace {
 /// MPI from its initialisation to its end.
 class MpiLibrary {
  public:
-  /// Other threads of the program (the watchdog, concurrent streams of the host) make no MPI calls, but for the watchdog's
-  /// last one, MPI_Abort.
+  /// Other threads of the program (the watchdog, concurrent streams of the host) make no MPI calls, but for the
+  /// watchdog's last one, MPI_Abort.
   MpiLibrary(int& argc, char**& argv) {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

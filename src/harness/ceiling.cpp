@@ -169,8 +169,8 @@ std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Cop
 namespace {
 
 constexpr std::size_t product_rounds = 5;
-constexpr double product_round_s = 0.2;        ///< a round is at least so long: a GPU at work lowers its clocks soon
-constexpr double long_enough_s = 0.05;         ///< a square product that takes longer is not doubled any more
+constexpr double product_round_s = 0.2;  ///< a round is at least so long: a GPU at work lowers its clocks soon
+constexpr double long_enough_s = 0.05;   ///< a square product that takes longer is not doubled any more
 constexpr std::size_t smallest_square = 512;
 constexpr std::size_t largest_square = 16384;
 
@@ -252,9 +252,10 @@ std::optional<measure::Ceiling> Ceilings::square_product(const device::Gemm& lik
     if (!best || rate > best->gemm_TFLOPs) {
       best = measure::Ceiling{
           .name = "square GEMM",
-          .method = fmt::format("products of {0} x {0} x {0}, {1}, every bit of the numbers in use, back to back, by all "
-                                "ranks at the same time; the median of {2} rounds",
-                                n, name(like.type), product_rounds),
+          .method =
+              fmt::format("products of {0} x {0} x {0}, {1}, every bit of the numbers in use, back to back, by all "
+                          "ranks at the same time; the median of {2} rounds",
+                          n, name(like.type), product_rounds),
           .gemm_TFLOPs = rate};
     }
     if (seconds > long_enough_s) break;

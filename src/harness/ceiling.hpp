@@ -1,5 +1,5 @@
-// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run; and for
-// its arithmetic: a matrix product.
+// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run; and
+// for its arithmetic: a matrix product.
 #pragma once
 
 #include <map>

@@ -131,16 +131,16 @@ OptionSet::Option& OptionSet::add(const std::string& name, std::optional<device:
 }
 
 OptionSet::Option& OptionSet::add(const std::string& name, DataType& variable, std::string help) {
-  return options_.emplace_back(
-      Option{name, std::move(help), false,
-             [&variable, name](const std::string& text) {
-               const auto type = data_type_from(text);
-               if (!type)
-                 throw UsageError(name, text, fmt::format("no such type; there are {}", data_type_names));
-               variable = *type;
-             },
-             [&variable] { return std::string(commlens::name(variable)); },
-             [&variable] { return std::string(commlens::name(variable)); }});
+  return options_.emplace_back(Option{name, std::move(help), false,
+                                      [&variable, name](const std::string& text) {
+                                        const auto type = data_type_from(text);
+                                        if (!type)
+                                          throw UsageError(name, text,
+                                                           fmt::format("no such type; there are {}", data_type_names));
+                                        variable = *type;
+                                      },
+                                      [&variable] { return std::string(commlens::name(variable)); },
+                                      [&variable] { return std::string(commlens::name(variable)); }});
 }
 
 OptionSet::Option& OptionSet::add_choice(const std::string& name, std::string& variable,

@@ -8,8 +8,7 @@ namespace {
 
 template <class Real>
 void write(device::Stream& stream, Real* data, std::size_t count, std::uint64_t seed) {
-  device::launch(
-      stream, count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<Real>(number_at(i, seed)); });
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<Real>(number_at(i, seed)); });
 }
 
 }  // namespace

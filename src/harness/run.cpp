@@ -190,7 +190,8 @@ class Run::Meter {
     std::erase_if(parts_, [](const measure::Part& part) { return part.samples_s.empty(); });  // it ended before
     if (!parts_.empty()) {
       const double ideal = measure::ideal_seconds(parts_);
-      record.figures.push_back({"overlap_efficiency", measure::Better::higher, [ideal](double s) { return ideal / s; }});
+      record.figures.push_back(
+          {"overlap_efficiency", measure::Better::higher, [ideal](double s) { return ideal / s; }});
     }
     record.parts = std::move(parts_);
     record.validation.checks = checks_;

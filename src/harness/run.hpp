@@ -43,12 +43,12 @@ struct CopyCeiling {
   bool to_staging = false;  ///< copied to staging memory of this rank instead: `peer` does not matter
 };
 
-/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in the
-/// same run by all ranks at the same time, back to back for a second, so that clocks and power are those of a device at
-/// work.
+/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in
+/// the same run by all ranks at the same time, back to back for a second, so that clocks and power are those of a
+/// device at work.
 struct GemmCeiling {
-  double flops = 0;     ///< of one operation, on this rank
-  device::Gemm gemm;    ///< of the benchmark's own buffers; without `a`, a large square product of its type
+  double flops = 0;   ///< of one operation, on this rank
+  device::Gemm gemm;  ///< of the benchmark's own buffers; without `a`, a large square product of its type
 };
 
 using CeilingRequest = std::variant<CopyCeiling, GemmCeiling>;

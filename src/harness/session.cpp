@@ -148,9 +148,7 @@ Footprint Session::largest_footprint(Benchmark& benchmark) const {
   return benchmark.footprint(communicator_.rank(), communicator_.size());
 }
 
-std::string Session::store_of(device::Memory memory) const {
-  return on_gpu(memory) ? device_->gpu()->uuid : "host";
-}
+std::string Session::store_of(device::Memory memory) const { return on_gpu(memory) ? device_->gpu()->uuid : "host"; }
 
 double Session::free_bytes(device::Memory memory) const {
   return share_that_fits * static_cast<double>(device_->available(memory));
@@ -185,9 +183,9 @@ void Session::require_memory(Benchmark& benchmark, const std::vector<const trans
   const auto check = [&](const std::string& key, device::Memory kind, const std::string& what) {
     const double free = free_bytes(kind);
     if (wanted[key] <= free) return;
-    problem =
-        fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
-                    binary_bytes(wanted[key]), what, binary_bytes(footprint.buffers + staging), communicator_.rank(), binary_bytes(free));
+    problem = fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
+                          binary_bytes(wanted[key]), what, binary_bytes(footprint.buffers + staging),
+                          communicator_.rank(), binary_bytes(free));
   };
   check("host", device::Memory::host, "host memory");
   if (on_gpu(memory)) check(store, device::Memory::device, "GPU memory");
@@ -253,8 +251,7 @@ void Session::allocate(Benchmark& benchmark) {
   const Footprint footprint = largest_footprint(benchmark);
   arena_ = device_->allocate(memory_of(communicator_.rank()), static_cast<std::size_t>(footprint.buffers) + Run::slack);
   if (footprint.staging > 0) {
-    staging_ =
-        device_->allocate(device_->staging_memory(), static_cast<std::size_t>(footprint.staging) + Run::slack);
+    staging_ = device_->allocate(device_->staging_memory(), static_cast<std::size_t>(footprint.staging) + Run::slack);
   }
   allocation_s_ = communicator_.maximum(std::chrono::duration<double>(Clock::now() - start).count());
 }

@@ -88,7 +88,7 @@ class Session {
   measure::RunInformation information_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<TraceFile> trace_file_;  ///< on rank 0, if there is one
-  std::vector<device::Memory> memories_;  ///< by rank
+  std::vector<device::Memory> memories_;   ///< by rank
   /// All buffers of a benchmark lie in this one, at every size: as in an application, memory is allocated once. An MPI
   /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once.
   device::Buffer arena_;

@@ -2,8 +2,8 @@
 // each rank of each case, a track in it for each stream. The format is Google's "Trace Event Format".
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "measure/record.hpp"

@@ -15,9 +15,7 @@ std::unique_ptr<device::Event> Tracer::recorded_on(device::Stream& stream) {
   return event;
 }
 
-void Tracer::begin(const Step& step, device::Stream& stream) {
-  steps_.push_back({step, recorded_on(stream), nullptr});
-}
+void Tracer::begin(const Step& step, device::Stream& stream) { steps_.push_back({step, recorded_on(stream), nullptr}); }
 
 void Tracer::end(device::Stream& stream) { steps_.back().end = recorded_on(stream); }
 
@@ -31,12 +29,8 @@ std::vector<measure::Span> Tracer::spans(const transport::Communicator& communic
   int rank = 0;
   for (const std::string& text : communicator.gather(mine.dump())) {
     for (const auto& step : nlohmann::json::parse(text)) {
-      spans.push_back({.rank = rank,
-                       .stream = step[0],
-                       .part = step[1],
-                       .step = step[2],
-                       .start_s = step[3],
-                       .end_s = step[4]});
+      spans.push_back(
+          {.rank = rank, .stream = step[0], .part = step[1], .step = step[2], .start_s = step[3], .end_s = step[4]});
     }
     ++rank;
   }

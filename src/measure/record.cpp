@@ -17,8 +17,7 @@ constexpr int schema_version = 1;
 double microseconds(double seconds) { return seconds * 1e6; }
 
 const Figure& time_in_microseconds() {
-  static const Figure figure{
-      .name = "time_us", .better = Better::lower, .from_seconds = microseconds};
+  static const Figure figure{.name = "time_us", .better = Better::lower, .from_seconds = microseconds};
   return figure;
 }
 
@@ -159,8 +158,7 @@ Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fracti
     const double value = figure.from_seconds(ceiling.seconds);
     if (std::isfinite(value)) figures[figure.name] = value;
   }
-  Json json{
-      {"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
+  Json json{{"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
   if (ceiling.copy_GBps > 0) json["copy_GBps"] = ceiling.copy_GBps;
   if (ceiling.gemm_TFLOPs > 0) json["gemm_TFLOPs"] = ceiling.gemm_TFLOPs;
   json["figures"] = std::move(figures);

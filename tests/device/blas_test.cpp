@@ -29,8 +29,10 @@ constexpr bool is_complex = !std::is_floating_point_v<Element>;
 
 template <class Element>
 Element as(Complex value) {
-  if constexpr (is_complex<Element>) return Element(value);
-  else return static_cast<Element>(value.real());
+  if constexpr (is_complex<Element>)
+    return Element(value);
+  else
+    return static_cast<Element>(value.real());
 }
 
 /// op(M)[row][column] of a matrix stored by columns of `ld` elements.
@@ -149,7 +151,8 @@ TEST_P(BlasOnEveryMemory, ComesAfterWhatIsOnTheStreamAlready) {
   const auto a = written(nothing);
   const auto c = written(nothing);
   stream->copy(a.data(), two.data(), sizeof(double));
-  blas->gemm({.m = 1, .n = 1, .k = 1, .a = a.data(), .lda = 1, .b = a.data(), .ldb = 1, .c = c.data(), .ldc = 1}, *stream);
+  blas->gemm({.m = 1, .n = 1, .k = 1, .a = a.data(), .lda = 1, .b = a.data(), .ldb = 1, .c = c.data(), .ldc = 1},
+             *stream);
   double found = 0;
   stream->copy(&found, c.data(), sizeof found);
   stream->wait();
@@ -204,7 +207,8 @@ TEST(LongSums, AreMadeOfPiecesThatAddUp) {
   ASSERT_EQ(blas.calls.size(), 3U);
   std::size_t terms = 0;
   for (const Gemm& piece : blas.calls) {
-    EXPECT_EQ(reinterpret_cast<std::size_t>(piece.a), terms * 10 * 8) << "column l of A begins 10 elements after the last";
+    EXPECT_EQ(reinterpret_cast<std::size_t>(piece.a), terms * 10 * 8)
+        << "column l of A begins 10 elements after the last";
     EXPECT_EQ(reinterpret_cast<std::size_t>(piece.b), terms * 10 * 8) << "B is transposed: its columns too are terms";
     EXPECT_EQ(piece.add, terms > 0);
     terms += piece.k;

@@ -31,9 +31,7 @@ class PretendGpu final : public Device {
   [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory /*memory*/, Priority /*priority*/) override {
     return std::make_unique<host::ConcurrentStream>();
   }
-  [[nodiscard]] std::unique_ptr<Blas> blas(Memory /*memory*/, int threads) override {
-    return host::make_blas(threads);
-  }
+  [[nodiscard]] std::unique_ptr<Blas> blas(Memory /*memory*/, int threads) override { return host::make_blas(threads); }
   [[nodiscard]] std::unique_ptr<Event> event(Memory /*memory*/) override { return host::make_event(); }
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
   void make_current() override {}

@@ -22,22 +22,19 @@ run() {  # run NAME OPTIONS…: a rank a GPU
     tee -a "$out/xtx.txt" | grep -av '^commlens progress'
 }
 
-steps=("${@:-transports blocks tuned tuned-blocks types streams}")
-for step in ${steps[*]}; do
+all="default wide tuned tuned-wide tuned-mpi blocks types"
+for step in ${*:-$all}; do
   case $step in
-    transports) run xtx "${case_of_the_mini_app[@]}" --batches 8 --trace "$out/xtx.trace.json" ;;
-    blocks) run xtx-blocks "${case_of_the_mini_app[@]}" --batches 6 --transport ccl --block 366,512,768,1464,2928 ;;
-    tuned) run xtx-tuned "${case_of_the_mini_app[@]}" --batches 8 --tune --trace "$out/xtx-tuned.trace.json" ;;
-    tuned-blocks) run xtx-tuned-blocks "${case_of_the_mini_app[@]}" --batches 6 --tune --transport ccl --block 366,512,768,1464,2928 ;;
+    default) run xtx "${case_of_the_mini_app[@]}" --batches 6 --trace "$out/xtx.trace.json" ;;
+    wide) run xtx-wide "${case_of_the_mini_app[@]}" --batches 6 --layout wide ;;
+    # What overlaps better than the mini-app's two streams: see docs/overlap.md.
+    tuned) run xtx-tuned "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --trace "$out/xtx-tuned.trace.json" ;;
+    tuned-wide) run xtx-tuned-wide "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --layout wide ;;
+    tuned-mpi) run xtx-tuned-mpi "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --first smallest --transport mpi ;;
+    blocks) run xtx-blocks "${case_of_the_mini_app[@]}" --batches 6 --transport ccl --block 366:2928 ;;
     types)
-      for type in c128 f32 c64; do
-        run xtx-types --dofs 100000 --vectors 7320 --block 732 --batches 6 --dtype "$type"
-      done
+      for type in c128 f32 c64; do run xtx-types --dofs 100000 --vectors 7320 --batches 6 --dtype "$type"; done
       ;;
-    streams)
-      run xtx-streams "${case_of_the_mini_app[@]}" --batches 6 --no-overlap
-      run xtx-streams "${case_of_the_mini_app[@]}" --batches 6 --depth 4 --transport ccl
-      run xtx-streams "${case_of_the_mini_app[@]}" --batches 6 --numbers integers --transport ccl
-      ;;
+    *) echo "no step '$step'; there are $all" >&2 && exit 2 ;;
   esac
 done

@@ -61,7 +61,8 @@ class GpuStream final : public Stream {
     int least = 0;
     int greatest = 0;
     GPU_CALL(gpuDeviceGetStreamPriorityRange, &least, &greatest);
-    GPU_CALL(gpuStreamCreateWithPriority, &stream_, gpuStreamNonBlocking, priority == Priority::high ? greatest : least);
+    GPU_CALL(gpuStreamCreateWithPriority, &stream_, gpuStreamNonBlocking,
+             priority == Priority::high ? greatest : least);
   }
   GpuStream(const GpuStream&) = delete;
   GpuStream& operator=(const GpuStream&) = delete;

@@ -277,8 +277,7 @@ void add_part_cells(std::vector<std::string>& cells, const Layout& layout, const
   for (const std::string& name : layout.parts) {
     const auto part = std::find_if(record.parts.begin(), record.parts.end(),
                                    [&](const Part& candidate) { return candidate.name == name; });
-    cells.push_back(part == record.parts.end() ? "-"
-                                               : number(layout.part_scale * summarize(part->samples_s).median));
+    cells.push_back(part == record.parts.end() ? "-" : number(layout.part_scale * summarize(part->samples_s).median));
   }
 }
 
@@ -289,8 +288,9 @@ std::string ceilings_of(const Record& record) {
     const auto fraction = fraction_of(record, ceiling);
     if (!fraction || !outcome_of(record).measured) continue;
     const bool is_copy = ceiling.copy_GBps > 0;
-    texts.push_back(fmt::format("{} {} {} ({})", ceiling.name, number(is_copy ? ceiling.copy_GBps : ceiling.gemm_TFLOPs),
-                                is_copy ? "GB/s" : "TFLOP/s", percentage(*fraction)));
+    texts.push_back(fmt::format("{} {} {} ({})", ceiling.name,
+                                number(is_copy ? ceiling.copy_GBps : ceiling.gemm_TFLOPs), is_copy ? "GB/s" : "TFLOP/s",
+                                percentage(*fraction)));
   }
   if (texts.size() < 2) return "";
   return fmt::format("#   ceilings of {}: {}\n", record.transport, fmt::join(texts, ", "));

@@ -115,12 +115,87 @@ def overhead() -> list[str]:
     return rows
 
 
+MINI_APP_S = 1.12  # the DFT-FE mini-app on its own case, in the same place (docs/overlap.md)
+XTX_RUNS = {
+    "xtx": "as DFT-FE does it",
+    "xtx-wide": "`--layout wide`",
+    "xtx-tuned": "`--tune --depth 4 --priority normal`",
+    "xtx-tuned-wide": "the same, `--layout wide`",
+}
+
+
+def part_s(record: Record, name: str) -> float:
+    part = next(part for part in record["parts"] if part["name"] == name)
+    return float(part["statistics"]["time_us"]["median"]) * 1e-6
+
+
+def overlapped_s(record: Record, name: str) -> float:
+    """What the steps of a part take on rank 0 in the timeline, while others go on beside them."""
+    spans = [span for span in record["timeline"]["spans"] if span["rank"] == 0 and span["part"] == name]
+    return float(sum(span["end_us"] - span["start_us"] for span in spans)) * 1e-6
+
+
+def ceiling_of(record: Record, name: str) -> dict[str, Any]:
+    return next(one for one in record["ceilings"] if one["name"] == name)
+
+
+def xtx() -> list[str]:
+    rows = [
+        "| two H200s, f64, B = 732 | transport | total, s | products alone | reductions alone | copies alone "
+        "| overlap efficiency | times the mini-app | TFLOP/s a GPU | of square GEMM |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, title in XTX_RUNS.items():
+        for record in records(f"h200-x2/{name}"):
+            total = record["statistics"]["time_s"]["median"]
+            parts = [part_s(record, part) for part in ("multiplications", "reductions", "copies")]
+            rows.append(
+                f"| {title} | {record['transport']} | {total:.3f} | {' | '.join(f'{part:.3g}' for part in parts)} "
+                f"| {record['statistics']['overlap_efficiency']['median']:.1%} | {MINI_APP_S / total:.2f} "
+                f"| {median(record, 'rank_TFLOPs')} | {ceiling_of(record, 'square GEMM')['fraction']:.1%} |"
+            )
+            title = ""
+    return rows
+
+
+def xtx_limits() -> list[str]:
+    rows = [
+        "| run | transport | square GEMM, TFLOP/s | block GEMM | reductions in the pipeline, s | products in the pipeline |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, title in XTX_RUNS.items():
+        for record in records(f"h200-x2/{name}"):
+            rates = [f"{ceiling_of(record, one)['gemm_TFLOPs']:.1f}" for one in ("square GEMM", "block GEMM")]
+            times = [f"{overlapped_s(record, part):.3g}" for part in ("reductions", "multiplications")]
+            rows.append(f"| {title} | {record['transport']} | {' | '.join(rates + times)} |")
+            title = ""
+    return rows
+
+
+def xtx_types() -> list[str]:
+    rows = [
+        "| one H100, 1 rank | transport | total, s | overlap efficiency | TFLOP/s | square GEMM | block GEMM |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for record in records("h100/xtx-types"):
+        rates = [f"{ceiling_of(record, one)['gemm_TFLOPs']:.1f}" for one in ("square GEMM", "block GEMM")]
+        rows.append(
+            f"| {record['parameters']['dtype']} | {record['transport']} | {median(record, 'time_s')} "
+            f"| {record['statistics']['overlap_efficiency']['median']:.1%} | {median(record, 'rank_TFLOPs')} "
+            f"| {' | '.join(rates)} |"
+        )
+    return rows
+
+
 SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
-PAGES = ("gpu-transports.md", "measuring.md")
+PAGES = ("gpu-transports.md", "measuring.md", "overlap.md")
 TABLES: dict[str, Callable[[], list[str]]] = {
     "allreduce": allreduce,
     "ccl": ccl,
     "overhead": overhead,
+    "xtx": xtx,
+    "xtx_limits": xtx_limits,
+    "xtx_types": xtx_types,
     "latency": lambda: point_to_point("latency", "latency_us", SIZES),
     "bandwidth": lambda: point_to_point("bandwidth", "bandwidth_GBps", (*SIZES, (1 << 28, "256 MiB"))),
 }

@@ -48,6 +48,8 @@ class Blas {
 
   /// "cuBLAS 13.1.0", "OpenBLAS 0.3.21 ..., 8 threads"
   [[nodiscard]] virtual std::string library() const = 0;
+  /// A sentence on how to make it faster, where it is plainly set up badly; else empty.
+  [[nodiscard]] virtual std::string advice() const { return {}; }
   /// Whether `tune` does something.
   [[nodiscard]] virtual bool tunes() const { return false; }
 

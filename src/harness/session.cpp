@@ -359,6 +359,9 @@ device::Blas& Session::blas(device::Memory memory) {
   if (!blas) {
     blas = device_->blas(memory, core_share(information_.placement, communicator_.rank()));
     information_.versions["blas"] = blas->library();
+    if (communicator_.rank() == 0 && !blas->advice().empty()) {
+      std::cerr << "commlens: warning: " << blas->advice() << '\n';
+    }
   }
   return *blas;
 }

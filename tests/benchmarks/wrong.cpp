@@ -1,5 +1,6 @@
-// Transports that go wrong on purpose: a benchmark's validation must find each of them.
-#include <limits>
+// Transports that go wrong on purpose: a benchmark's validation must find each of them. And one that is only slow.
+#include <chrono>
+#include <thread>
 
 #include "transport/communicator.hpp"
 #include "transport/kinds.hpp"
@@ -67,6 +68,17 @@ class Hasty final : public WrongTransport {
   }
 };
 
+/// A right sum that takes its time, and no core while it does.
+class Sleepy final : public WrongTransport {
+ public:
+  using WrongTransport::WrongTransport;
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::allreduce(communicator(), input, output, count, type);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+};
+
 template <class Wrong>
 Kind kind(const std::string& name, const std::string& description) {
   return {.name = name,
@@ -79,6 +91,7 @@ Kind kind(const std::string& name, const std::string& description) {
 
 const Registration off_by_one(20, kind<OffByOne>("off-by-one", "an element is off by one"));
 const Registration forgetful(21, kind<Forgetful>("forgetful", "nothing is summed"));
+const Registration sleepy(23, kind<Sleepy>("sleepy", "every sum takes a tenth of a second"));
 const Registration hasty(22, kind<Hasty>("hasty", "no wait for the stream"));
 
 }  // namespace

@@ -79,5 +79,28 @@ TEST(OptionSet, KnowsDefaultsParametersAndTheSweep) {
   EXPECT_THROW(set.add("more", bytes, ""), std::logic_error) << "a second sweep";
 }
 
+TEST(Choices, TakeTheirWordsAndRefuseOthersWithAll) {
+  OptionSet options;
+  std::string layout = "tall";
+  auto& option = options.add_choice("layout", layout, {"tall", "wide"}, "help");
+  EXPECT_EQ(option.text(), "tall");
+  option.parse("wide");
+  EXPECT_EQ(layout, "wide");
+  EXPECT_EQ(std::get<std::string>(options.parameters().at(0).second), "wide");
+  EXPECT_EQ(refusal([&] { option.parse("round"); }), "--layout round: write tall or wide");
+  EXPECT_EQ(refusal([&] { option.parse(""); }), "--layout '': write tall or wide");
+}
+
+TEST(Trace, IsNoParameterOfTheRecord) {
+  OptionSet options;
+  std::string file;
+  EXPECT_EQ(options.trace(), "") << "a benchmark without a timeline has no such option";
+  auto& option = options.add_trace(file);
+  option.parse("trace.json");
+  EXPECT_EQ(options.trace(), "trace.json");
+  EXPECT_TRUE(options.parameters().empty());
+  EXPECT_EQ(refusal([&] { option.parse(""); }), "--trace '': name a file");
+}
+
 }  // namespace
 }  // namespace commlens

@@ -75,5 +75,20 @@ TEST(PlacementWarnings, NameANodeWithMoreRanksThanCores) {
   EXPECT_EQ(warnings[0].rfind("3 ranks share 2 cores", 0), 0U) << warnings[0];
 }
 
+TEST(CoreShare, DividesEachCoreAmongTheRanksThatMayUseIt) {
+  const auto alone = place(0, "0-7", "0", "", -1);
+  EXPECT_EQ(core_share({alone}, 0), 8);
+  const std::vector all{place(0, "0-7", "0", "", -1), place(1, "0-7", "0", "", -1), place(2, "8", "0", "", -1)};
+  EXPECT_EQ(core_share(all, 0), 4);
+  EXPECT_EQ(core_share(all, 2), 1);
+  EXPECT_EQ(core_share({place(0, "0", "0", "", -1), place(1, "0", "0", "", -1)}, 1), 1) << "never none";
+}
+
+TEST(CoreShare, CountsTheRanksOfItsOwnNodeOnly) {
+  auto elsewhere = place(1, "0-7", "0", "", -1);
+  elsewhere.host = "node2";
+  EXPECT_EQ(core_share({place(0, "0-7", "0", "", -1), elsewhere}, 0), 8);
+}
+
 }  // namespace
 }  // namespace commlens

@@ -114,6 +114,25 @@ Record allreduce(std::int64_t bytes, const std::string& transport, const std::st
   return record;
 }
 
+Record overlapped(const std::string& transport, double seconds) {
+  Record record = measured("xtx", transport, "device", seconds);
+  record.parameters = {{"vectors", std::int64_t{14640}}, {"block", std::int64_t{732}}, {"overlap", true}};
+  record.operation = "overlap matrix of 20 blocks";
+  record.parts = {{"multiplications", "compute", samples_around(0.8 * seconds)},
+                  {"reductions", "communication", samples_around(0.3 * seconds)},
+                  {"copies", "communication", samples_around(0.1 * seconds)}};
+  const double ideal = ideal_seconds(record.parts);
+  record.figures = {time_figure("time_s", 1), rate_figure("rank_TFLOPs", 45), rate_figure("overlap_efficiency", ideal)};
+  record.timeline = {.seconds = seconds,
+                     .spans = {{0, "compute", "multiplications", 0, 0, 0.5 * seconds},
+                               {0, "communication", "reductions", 0, 0.5 * seconds, 0.7 * seconds},
+                               {1, "compute", "multiplications", 0, 0, 0.6 * seconds}}};
+  record.ceilings = {{.name = "square GEMM", .method = "m", .seconds = 0.75 * seconds, .gemm_TFLOPs = 60},
+                     {.name = "copy to host", .method = "m", .seconds = 0.09 * seconds, .copy_GBps = 55.2}};
+  record.validation.exact = false;
+  return record;
+}
+
 Record skipped(Record record, const std::string& reason) {
   record.status = Status::skipped;
   record.reason = reason;
@@ -150,6 +169,7 @@ std::vector<Record> every_kind() {
   records.push_back(latency_with_odd_numbers(infinity, 0));
   records.push_back(latency_with_odd_numbers(-1e-6, 0));
   records.push_back(latency_with_odd_numbers(1e-6, std::numeric_limits<double>::quiet_NaN()));
+  records.push_back(overlapped("ccl", 0.9));
   records.push_back(bandwidth("bandwidth", 8, "mpi", 0));  // a clock too coarse for what it timed
   return records;
 }

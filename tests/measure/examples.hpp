@@ -22,6 +22,10 @@ Record bandwidth(const std::string& benchmark, std::int64_t bytes, const std::st
 Record message_rate(std::int64_t bytes, std::int64_t pairs, double seconds);
 Record allreduce(std::int64_t bytes, const std::string& transport, const std::string& memory, double seconds);
 
+/// Overlaps: products of 0.8 of the time, reductions of 0.3 and copies of 0.1 alone; a timeline of two steps; ceilings
+/// of a copy and of a product.
+Record overlapped(const std::string& transport, double seconds);
+
 Record skipped(Record record, const std::string& reason);
 Record wrong(Record record, const std::string& reason);  ///< failed in validation, with its samples
 

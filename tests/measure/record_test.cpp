@@ -205,5 +205,52 @@ TEST(Find, FindsAParameterByItsName) {
   EXPECT_EQ(find(record.parameters, "missing"), nullptr);
 }
 
+TEST(Parts, HaveTheTimeOfTheirLongestStreamAsIdeal) {
+  EXPECT_EQ(ideal_seconds({}), 0);
+  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {3, 1, 2}}}), 2) << "the median";
+  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {2}}, {"b", "communication", {1.5}}}), 2);
+  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {2}}, {"b", "communication", {1.5}}, {"c", "communication", {1}}}),
+                   2.5)
+      << "parts of one stream follow each other";
+}
+
+TEST(Parts, AreInTheRecordWithTheTimeline) {
+  const Json json = json_of(examples::overlapped("ccl", 1));
+  ASSERT_EQ(json["parts"].size(), 3U);
+  EXPECT_EQ(json["parts"][1]["name"], "reductions");
+  EXPECT_EQ(json["parts"][1]["stream"], "communication");
+  EXPECT_EQ(json["parts"][1]["samples"]["values_s"].size(), 10U);
+  EXPECT_DOUBLE_EQ(json["parts"][1]["statistics"]["time_us"]["median"], 0.3e6);
+  EXPECT_DOUBLE_EQ(json["statistics"]["overlap_efficiency"]["median"], 0.8);
+  EXPECT_DOUBLE_EQ(json["timeline"]["time_us"], 1e6);
+  EXPECT_EQ(json["timeline"]["spans"][1]["part"], "reductions");
+  EXPECT_DOUBLE_EQ(json["timeline"]["spans"][1]["start_us"], 0.5e6);
+  EXPECT_EQ(json["timeline"]["spans"][2]["rank"], 1);
+  EXPECT_EQ(json["validation"]["exact"], false);
+}
+
+TEST(Parts, AreLeftOutWhereThereAreNone) {
+  const Json json = json_of(examples::latency(8, "mpi", "host", 30e-6));
+  EXPECT_FALSE(json.contains("parts"));
+  EXPECT_FALSE(json.contains("timeline"));
+  EXPECT_FALSE(json.contains("notes"));
+}
+
+TEST(Ceilings, HaveTheRateOfACopyOrOfAProduct) {
+  const Json json = json_of(examples::overlapped("ccl", 1));
+  EXPECT_EQ(json["ceilings"][0]["gemm_TFLOPs"], 60);
+  EXPECT_FALSE(json["ceilings"][0].contains("copy_GBps"));
+  EXPECT_EQ(json["ceilings"][1]["copy_GBps"], 55.2);
+  EXPECT_FALSE(json["ceilings"][1].contains("gemm_TFLOPs"));
+  EXPECT_DOUBLE_EQ(json["ceilings"][0]["fraction"], 0.75);
+}
+
+TEST(Notes, AreInTheRecord) {
+  RunInformation run = examples::run_without_gpus();
+  run.notes = {"scaled"};
+  const Json json = Json::parse(to_json(run, examples::latency(8, "mpi", "host", 30e-6)));
+  EXPECT_EQ(json["notes"], Json::parse(R"(["scaled"])"));
+}
+
 }  // namespace
 }  // namespace commlens::measure

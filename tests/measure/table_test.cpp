@@ -152,5 +152,25 @@ TEST(TableReporter, SaysWhyNumbersAreMissing) {
             std::string::npos);
 }
 
+TEST(TableReporter, ShowsEachPartAloneAndAllCeilings) {
+  EXPECT_EQ(rows({{examples::overlapped("staged", 1), examples::overlapped("ccl", 0.9)}}),
+            R"(
+# xtx: vectors=14640, block=732, overlap=true (timing each, transports compared)
+#                                                                            overlap  multiplications  reductions     copies
+#                                 time                              rank  efficiency            alone       alone      alone    ceiling     % of  ceiling
+# transport  memory                  s [95% interval]            TFLOP/s                            s           s          s          s  ceiling  is                    vs best  check
+  staged     device               1.00 [0.97, 1.03]                45.00       0.800            0.800       0.300      0.100      0.750    75.0%  square GEMM      1.11x slower  right
+  ccl        device              0.900 [0.873, 0.927]              50.00       0.800            0.720       0.270     0.0900      0.675    75.0%  square GEMM             1.00x  right
+#   ceilings of staged: square GEMM 60.00 TFLOP/s (75.0%), copy to host 55.20 GB/s (9.00%)
+#   ceilings of ccl: square GEMM 60.00 TFLOP/s (75.0%), copy to host 55.20 GB/s (9.00%)
+)");
+}
+
+TEST(TableReporter, SaysWhatWasChosen) {
+  RunInformation run = examples::run_without_gpus();
+  run.notes = {"scaled to the memory"};
+  EXPECT_NE(report("table", run, {}).find("\n# note: scaled to the memory\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace commlens::measure

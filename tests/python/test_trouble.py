@@ -36,7 +36,7 @@ from native_helpers import (
 pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
-BENCHMARKS = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
+BENCHMARKS = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate", "xtx")
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
@@ -139,6 +139,20 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["latency", "--record", ""], ("--record ''",)),
     (["latency", "--pairs", "0"], ("--pairs 0", "whole number")),
     (["latency", "--pairs", "3"], ("3 pairs", "--ranks 6")),
+    (["xtx", "--vectors", "0"], ("--vectors 0", *NOT_A_SIZE)),
+    (["xtx", "--dofs", "0"], ("--dofs 0", *NOT_A_SIZE)),
+    (["xtx", "--block", "0"], ("--block 0", *NOT_A_SIZE)),
+    (["xtx", "--vectors", "50", "--block", "51"], ("--block 51", "50 columns", "--vectors")),
+    (["xtx", "--vectors", "50", "--block", "10,51"], ("--block 51", "50 columns")),
+    (["xtx", "--dtype", "i32"], ("--dtype i32", "f64", "c128", "f32", "c64")),
+    (["xtx", "--dofs", "1e8", "--dtype", "f32"], ("--dofs 100000000", "exact", "16777216")),
+    (["xtx", "--depth", "0"], ("--depth 0", "whole number")),
+    (["xtx", "--layout", "round"], ("--layout round", "tall", "wide")),
+    (["xtx", "--numbers", "prime"], ("--numbers prime", "full", "integers")),
+    (["xtx", "--trace", ""], ("--trace ''", "name a file")),
+    (["xtx", "--trace", "/nonexistent/trace.json"], ("--trace /nonexistent/trace.json", "No such file or directory")),
+    (["xtx", "--dofs", "1e12", "--vectors", "36600"], ("--vectors 36600", "needs", "on each rank", "free", "fits")),
+    (["latency", "--trace", "trace.json"], ("--trace", "latency --help")),
 ]
 
 

@@ -85,10 +85,24 @@ std::string library_name() {
   return "CBLAS";
 }
 
+bool has_avx2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
+}
+
 class HostBlas final : public Blas {
  public:
   explicit HostBlas(int threads) { set_threads(threads); }
   [[nodiscard]] std::string library() const override { return library_name(); }
+  /// OpenBLAS takes the kernels of a Prescott, of 2004, for a processor that is newer than itself.
+  [[nodiscard]] std::string advice() const override {
+    if (library_name().find("Prescott") == std::string::npos || !has_avx2()) return {};
+    return "OpenBLAS does not know this processor and multiplies as on one of 2004; set OPENBLAS_CORETYPE=HASWELL, or "
+           "SKYLAKEX where there is AVX-512, or install a newer one";
+  }
 
  protected:
   void call(const Gemm& gemm, Stream& stream) override {

@@ -281,8 +281,9 @@ void add_part_cells(std::vector<std::string>& cells, const Layout& layout, const
   }
 }
 
-/// Where there are several ceilings the row has room for the tightest only: a comment a record with all of them.
+/// An operation of parts has ceilings of each kind, and the row has room for the tightest only: a comment with all.
 std::string ceilings_of(const Record& record) {
+  if (record.parts.empty()) return "";
   std::vector<std::string> texts;
   for (const Ceiling& ceiling : record.ceilings) {
     const auto fraction = fraction_of(record, ceiling);
@@ -292,7 +293,7 @@ std::string ceilings_of(const Record& record) {
                                 number(is_copy ? ceiling.copy_GBps : ceiling.gemm_TFLOPs), is_copy ? "GB/s" : "TFLOP/s",
                                 percentage(*fraction)));
   }
-  if (texts.size() < 2) return "";
+  if (texts.empty()) return "";
   return fmt::format("#   ceilings of {}: {}\n", record.transport, fmt::join(texts, ", "));
 }
 

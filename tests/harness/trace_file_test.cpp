@@ -1,0 +1,83 @@
+#include "harness/trace_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "device/error.hpp"
+
+namespace commlens {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string path = testing::TempDir() + "commlens-trace.json";
+
+Json written() {
+  std::ifstream file(path);
+  return Json::parse(file);
+}
+
+measure::Timeline two_ranks() {
+  return {.seconds = 1e-3,
+          .spans = {{0, "compute", "multiplications", 0, 0, 2e-6},
+                    {0, "communication", "reductions", 0, 2e-6, 5e-6},
+                    {0, "compute", "multiplications", 1, 2e-6, 4e-6},
+                    {1, "compute", "multiplications", 0, 1e-6, 3e-6}}};
+}
+
+Json events(const std::string& kind) {
+  Json found = Json::array();
+  const Json all = written();
+  for (const auto& event : all["traceEvents"]) {
+    if (event["ph"] == kind) found.push_back(event);
+  }
+  return found;
+}
+
+TEST(TraceFile, IsThereAndWholeBeforeTheFirstTimeline) {
+  const TraceFile file(path);
+  EXPECT_TRUE(written()["traceEvents"].empty());
+}
+
+TEST(TraceFile, HasAProcessARankAndATrackAStream) {
+  TraceFile file(path);
+  file.add("ccl", two_ranks());
+  const Json steps = events("X");
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[0]["name"], "multiplications 0");
+  EXPECT_EQ(steps[1]["ts"], 2.0) << "microseconds";
+  EXPECT_DOUBLE_EQ(steps[1]["dur"], 3.0);
+  EXPECT_NE(steps[0]["tid"], steps[1]["tid"]) << "streams have tracks of their own";
+  EXPECT_EQ(steps[0]["tid"], steps[2]["tid"]);
+  EXPECT_EQ(steps[0]["pid"], steps[1]["pid"]);
+  EXPECT_NE(steps[0]["pid"], steps[3]["pid"]) << "ranks are processes";
+  std::vector<std::string> names;
+  const Json metadata = events("M");
+  for (const auto& event : metadata) names.push_back(event["args"]["name"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"ccl, rank 0", "compute", "communication", "ccl, rank 1", "compute"}));
+}
+
+TEST(TraceFile, KeepsTheCasesOfAStartApart) {
+  TraceFile file(path);
+  file.add("mpi", two_ranks());
+  file.add("ccl", two_ranks());
+  std::set<int> processes;
+  const Json steps = events("X");
+  for (const auto& event : steps) processes.insert(event["pid"].get<int>());
+  EXPECT_EQ(processes.size(), 4U);
+}
+
+TEST(TraceFile, SaysWhyItCannotBeWritten) {
+  try {
+    const TraceFile file("/nonexistent/trace.json");
+    FAIL() << "there is no such folder";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "/nonexistent/trace.json cannot be written: No such file or directory");
+  }
+}
+
+}  // namespace
+}  // namespace commlens

@@ -160,7 +160,7 @@ def xtx() -> list[str]:
 
 def xtx_limits() -> list[str]:
     rows = [
-        "| run | transport | square GEMM, TFLOP/s | block GEMM | reductions in the pipeline, s | products in the pipeline |",
+        "| run | transport | square GEMM, TFLOP/s | block GEMM | reductions in the pipeline, s | products in it |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, title in XTX_RUNS.items():

@@ -36,7 +36,8 @@ from native_helpers import (
 pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
-BENCHMARKS = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate", "xtx")
+OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
+BENCHMARKS = (*OF_SIZES, "xtx")
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
@@ -638,7 +639,7 @@ def spoiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("benchmark", OF_SIZES)
 @pytest.mark.parametrize("transport", ["mpi", "staged"])
 def test_one_wrong_bit_is_found(benchmark: str, transport: str, spoiler: Path, records: Path) -> None:
     words = ("--transport", transport, "--bytes", "64,1000", *BRIEFLY, "--memory", "host", "--format", "osu")
@@ -746,7 +747,15 @@ def test_what_works_without_mpi(words: tuple[str, ...], tmp_path: Path) -> None:
     assert job.error == ""
     assert job.output
     if "--help" in words and len(words) == 2:
-        for option in ("--bytes", "--transport", "--memory", "--repeat", "--timeout", "--record", "--format"):
+        for option in (
+            "--block" if words[0] == "xtx" else "--bytes",
+            "--transport",
+            "--memory",
+            "--repeat",
+            "--timeout",
+            "--record",
+            "--format",
+        ):
             assert option in job.output
 
 
@@ -754,7 +763,7 @@ def test_the_list_for_programs(tmp_path: Path) -> None:
     listed = json.loads(start([str(BENCH), "--list", "--format", "json"], tmp_path).wait(10).output)
     assert [entry["name"] for entry in listed] == list(BENCHMARKS)
     for entry in listed:
-        assert "bytes" in [option["name"] for option in entry["options"]]
+        assert ("bytes" if entry["name"] in OF_SIZES else "dofs") in [option["name"] for option in entry["options"]]
 
 
 def test_what_the_build_has(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ std::size_t first_wrong(device::Stream& stream, const Real* block, const Real* t
         const double allowed = tolerance * entry.magnitude;
         const double real = found[0] - entry.real;
         const double imaginary = parts == 2 ? found[1] - entry.imaginary : 0;
-        // Written so that a NaN is wrong.
-        return !(real <= allowed && -real <= allowed && imaginary <= allowed && -imaginary <= allowed);
+        const bool right = real <= allowed && -real <= allowed && imaginary <= allowed && -imaginary <= allowed;
+        return !right;  // a NaN is wrong
       });
 }
 

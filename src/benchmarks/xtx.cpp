@@ -383,11 +383,10 @@ std::vector<measure::Figure> figures(double flops_a_rank) {
 std::vector<CeilingRequest> ceilings(Run& run, const XtxOptions& options, const Pipeline& pipeline, double flops) {
   const device::Gemm block = pipeline.product(options.first == "largest" ? 0 : pipeline.blocks().count() - 1);
   const std::size_t bytes = options.bytes(pipeline.blocks().elements());
-  std::vector<CeilingRequest> ceilings{GemmCeiling{flops, {.type = options.type}}};
-  ceilings.push_back(GemmCeiling{flops, block});
-  if (options.copy) ceilings.push_back(CopyCeiling{.bytes = bytes, .peer = run.rank(), .to_staging = true});
+  std::vector<CeilingRequest> ceilings{GemmCeiling{flops, {.type = options.type}}, GemmCeiling{flops, block}};
+  if (options.copy) ceilings.emplace_back(CopyCeiling{.bytes = bytes, .peer = run.rank(), .to_staging = true});
   if (run.ranks() > 1) {
-    ceilings.push_back(CopyCeiling{
+    ceilings.emplace_back(CopyCeiling{
         .bytes = bytes, .copies = 2.0 * (run.ranks() - 1) / run.ranks(), .peer = (run.rank() + 1) % run.ranks()});
   }
   return ceilings;

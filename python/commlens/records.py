@@ -50,6 +50,7 @@ class Ceiling:
     fraction: float  # ceiling time over median time: 1 is all that the hardware can give
     figures: Mapping[str, float]  # each figure as it would be at this ceiling
     rate: tuple[str, float]  # what the hardware reached, under its name in the record, in whose end the unit is
+    library: bool = False  # what a library gives for a shape; the hardware may give more
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,9 @@ class Record:
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """The lowest of the ceilings: the one that the measurement is nearest to."""
-        return max(self.ceilings, key=lambda ceiling: ceiling.fraction, default=None)
+        """The lowest of the hardware's ceilings: the one that the measurement is nearest to."""
+        ours = [ceiling for ceiling in self.ceilings if not ceiling.library]
+        return max(ours, key=lambda ceiling: ceiling.fraction, default=None)
 
     @property
     def alone_s(self) -> dict[str, float]:
@@ -236,7 +238,7 @@ def _statistic(entry: Mapping[str, Any], factor: float = 1) -> Statistic:
 
 def _ceiling(entry: Mapping[str, Any]) -> Ceiling:
     rate = next((name, entry[name]) for name in _CEILING_RATES if name in entry)
-    return Ceiling(entry["name"], entry["fraction"], entry["figures"], rate)
+    return Ceiling(entry["name"], entry["fraction"], entry["figures"], rate, entry.get("library", False))
 
 
 def _timeline(entry: Mapping[str, Any]) -> Timeline:

@@ -138,8 +138,9 @@ double KnownGram::bytes(DataType type, std::size_t columns) {
          (static_cast<double>(columns) * static_cast<double>(size_of(type)) + sizeof(double));
 }
 
-std::size_t KnownGram::most_rows(DataType type) {
-  return static_cast<std::size_t>(std::ldexp(1.0, digits(type)) / growth(type));
+std::size_t KnownGram::most_rows(DataType type, Numbers numbers) {
+  const double growing = numbers == Numbers::full ? std::max(8.0, growth(type)) : growth(type);
+  return static_cast<std::size_t>(std::ldexp(1.0, digits(type)) / growing);
 }
 
 void KnownGram::write(void* x, Numbers numbers, std::uint64_t seed) {

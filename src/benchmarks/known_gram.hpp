@@ -43,8 +43,9 @@ class KnownGram {
 
   /// Bytes that it asks of Run::buffer() beside X.
   [[nodiscard]] static double bytes(DataType type, std::size_t columns);
-  /// The most rows for which integers of at least 1 give exact sums.
-  [[nodiscard]] static std::size_t most_rows(DataType type);
+  /// The most rows that can be compared: for which integers of at least 1 give exact sums, and for which the roundings
+  /// of full numbers stay below a quarter of the sum.
+  [[nodiscard]] static std::size_t most_rows(DataType type, Numbers numbers);
 
   /// Queues this rank's rows of X, by rows: the column index is the fastest.
   void write(void* x, Numbers numbers, std::uint64_t seed);

@@ -36,13 +36,15 @@ struct Blocks {
   [[nodiscard]] std::size_t width_of(std::size_t block) const { return std::min(width, vectors - first(block)); }
   [[nodiscard]] std::size_t length(std::size_t block) const { return vectors - first(block); }
   [[nodiscard]] std::size_t elements(std::size_t block) const { return width_of(block) * length(block); }
-  /// Of the blocks before this one; of all for count(): the sum of the trapezia.
+  /// Of the blocks before this one, which are `width` wide and each `width` shorter than the one before.
   [[nodiscard]] std::size_t elements_before(std::size_t block) const {
-    std::size_t sum = 0;
-    for (std::size_t k = 0; k < block; ++k) sum += elements(k);
-    return sum;
+    return block * width * vectors - width * width * (block * (block - 1) / 2);
   }
-  [[nodiscard]] std::size_t elements() const { return elements_before(count()); }
+  [[nodiscard]] std::size_t elements() const { return elements_before(count() - 1) + elements(count() - 1); }
+  /// The same, for a request beyond any machine: it must not wrap around.
+  [[nodiscard]] double about() const {
+    return 0.5 * static_cast<double>(vectors) * static_cast<double>(vectors + width);
+  }
 };
 
 struct XtxOptions {
@@ -72,11 +74,17 @@ struct XtxOptions {
   [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 
   [[nodiscard]] Blocks blocks() const { return {vectors, block}; }
+  /// Blocks that lie on the device at a time.
+  [[nodiscard]] std::size_t slots() const { return overlap ? std::min(depth, blocks().count()) : 1; }
+  [[nodiscard]] Numbers timed_numbers() const { return numbers == "integers" ? Numbers::integers : Numbers::full; }
+  [[nodiscard]] std::size_t most_rows() const { return KnownGram::most_rows(type, timed_numbers()); }
   [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
 
  private:
   [[nodiscard]] std::size_t default_block() const { return std::min(published_block, (vectors + 9) / 10); }
   void choose_size(const Room& room, int ranks);
+  /// With so many vectors and the widest of the blocks, at most as wide as there are vectors.
+  [[nodiscard]] XtxOptions largest_case(std::size_t with_vectors) const;
   [[nodiscard]] bool fits(const Room& room, int ranks, std::size_t with_vectors) const;
   [[nodiscard]] std::string too_large(const Room& room, int ranks) const;
 };
@@ -92,48 +100,55 @@ void XtxOptions::describe(OptionSet& options) {
   auto& blocked = options.add("block", block, "B, the width of a block of S; several are measured in turn");
   blocked.text = [this] { return block.values.empty() ? "732, or a tenth of N" : std::to_string(block.current); };
   options.add("dtype", type, "type of an element: f64, c128, f32, c64");
-  options.add("depth", depth, "blocks in flight");
+  options.add("depth", depth, "blocks on the device at a time; with 1 nothing overlaps");
   options.add_choice("layout", layout, {"tall", "wide"},
                      "a block's columns one after the other, or its rows: the shape of the product in the BLAS");
   options.add_choice("first", first, {"largest", "smallest"},
-                     "the block to begin with: the smallest hides the communication of a slow transport better");
-  options.add_choice("priority", priority, {"high", "normal"},
-                     "of the communication's stream; with normal its kernels begin when the next product ends");
+                     "the block to begin with: the first product and the last reduction cannot be hidden");
+  options.add_choice(
+      "priority", priority, {"high", "normal"},
+      "of the communication's stream on a GPU; with normal its kernels begin when the next product ends");
   options.add_choice("numbers", numbers, {"full", "integers"},
                      "full: every bit in use, as in an application, after warm-up rounds of integers that are checked "
                      "exactly; integers: exact throughout, but a GPU at its power limit multiplies them faster");
-  options.add_flag("overlap", "no-overlap", overlap, "two streams, or one that does everything in turn");
-  options.add_flag("copy", "no-copy", copy, "copy each block to the host, or leave it on the device");
+  options.add_flag("overlap", "no-overlap", overlap, "two streams; --no-overlap: one that does everything in turn");
+  options.add_flag(
+      "copy", "no-copy", copy,
+      "copy each block to the host; --no-copy: leave it on the device, where the last --depth are checked");
   options.add_flag("tune", "no-tune", tune, "let the BLAS try all that it has for each shape first (cuBLAS 13.1)");
   options.add_trace(trace);
 }
 
 void XtxOptions::settle(int /*ranks*/) const {
   if (type == DataType::i32) throw UsageError("dtype", "i32", "write f64, c128, f32 or c64");
-  if (dofs > KnownGram::most_rows(type)) {
+  if (dofs > most_rows()) {
     throw UsageError("dofs", std::to_string(dofs),
-                     "the sums of " + std::string(name(type)) + " are exact, and can be checked, up to " +
-                         std::to_string(KnownGram::most_rows(type)) + " rows");
+                     "the sums of " + std::string(name(type)) + " can be checked up to " + std::to_string(most_rows()) +
+                         " rows with --numbers " + numbers);
   }
 }
 
 Footprint XtxOptions::footprint(int rank, int ranks) const {
   const auto size = static_cast<double>(size_of(type));
   const auto rows = static_cast<double>(Share::of(dofs, rank, ranks).count);
-  const double largest_block = static_cast<double>(blocks().elements(0)) * size;
-  return {.buffers = rows * static_cast<double>(vectors) * size + static_cast<double>(depth) * largest_block +
+  const double largest_block = static_cast<double>(vectors) * static_cast<double>(block) * size;
+  return {.buffers = rows * static_cast<double>(vectors) * size + static_cast<double>(slots()) * largest_block +
                      KnownGram::bytes(type, vectors),
-          .staging = copy ? static_cast<double>(blocks().elements()) * size : 0,
+          .staging = copy ? blocks().about() * size : 0,
           .operation = largest_block};
 }
 
-bool XtxOptions::fits(const Room& room, int ranks, std::size_t with_vectors) const {
+XtxOptions XtxOptions::largest_case(std::size_t with_vectors) const {
   XtxOptions other = *this;
   other.vectors = with_vectors;
   other.block.current =
       block.values.empty() ? other.default_block() : *std::max_element(block.values.begin(), block.values.end());
   other.block.current = std::min<std::size_t>(other.block, with_vectors);
-  return room.holds(other.footprint(0, ranks));
+  return other;
+}
+
+bool XtxOptions::fits(const Room& room, int ranks, std::size_t with_vectors) const {
+  return room.holds(largest_case(with_vectors).footprint(0, ranks));
 }
 
 /// The published case, or as much of it in both directions as half of a GPU's memory holds. On the host 64 MiB a rank,
@@ -152,7 +167,7 @@ void XtxOptions::choose_size(const Room& room, int ranks) {
     vectors = at_most(published_vectors, dofs_given ? elements / static_cast<double>(dofs) : published_vectors * scale);
   }
   if (!dofs_given) {
-    dofs = at_most(std::min(published_dofs, KnownGram::most_rows(type)),
+    dofs = at_most(std::min(published_dofs, most_rows()),
                    vectors_given ? elements / static_cast<double>(vectors) : published_dofs * scale);
   }
   auto& free = vectors_given ? dofs : vectors;
@@ -163,10 +178,12 @@ std::vector<std::string> XtxOptions::fit(const Room& room, int ranks) {
   std::vector<std::string> notes;
   if (dofs == 0 || vectors == 0) {
     choose_size(room, ranks);
-    notes.push_back("what was not given of the published case (--dofs " + std::to_string(published_dofs) +
-                    " --vectors " + std::to_string(published_vectors) + ") is scaled to " +
-                    (room.on_gpu ? "half of the GPU's memory" : "64 MiB a rank") + ": --dofs " + std::to_string(dofs) +
-                    " --vectors " + std::to_string(vectors));
+    const double bytes_of_x =
+        static_cast<double>(dofs) * static_cast<double>(vectors) * static_cast<double>(size_of(type));
+    notes.push_back("of the published case (--dofs " + std::to_string(published_dofs) + " --vectors " +
+                    std::to_string(published_vectors) + ") what suits the memory here: --dofs " + std::to_string(dofs) +
+                    " --vectors " + std::to_string(vectors) + ", " + binary_bytes(bytes_of_x / ranks) +
+                    " of X on each rank");
   }
   if (block.values.empty()) block.current = default_block();
   for (const std::size_t width : block.values) {
@@ -186,15 +203,18 @@ std::string XtxOptions::too_large(const Room& room, int ranks) const {
     const std::size_t middle = largest + (beyond - largest) / 2;
     (fits(room, ranks, middle) ? largest : beyond) = middle;
   }
-  const Footprint needed = footprint(0, ranks);
+  const XtxOptions wanted = largest_case(vectors);
+  const Footprint needed = wanted.footprint(0, ranks);
   const double on_host = needed.staging + needed.operation;
   const std::string both = room.on_gpu ? binary_bytes(needed.buffers) + " of GPU memory and " + binary_bytes(on_host)
                                        : binary_bytes(needed.buffers + on_host);
   const std::string free =
       room.on_gpu ? binary_bytes(room.buffers) + " and " + binary_bytes(room.host) : binary_bytes(room.host);
-  return "needs " + both + " of host memory on each rank, where " + free + " are free; " +
-         (largest > 0 ? "the largest that fits is --vectors " + std::to_string(largest)
-                      : "not even one fits: ask for fewer --dofs, or start more ranks");
+  const std::string narrower = largest < wanted.block ? ", and --block no wider" : "";
+  return "needs " + both + " of host memory on each rank, where " + free + " are free; with --dofs " +
+         std::to_string(dofs) + " --depth " + std::to_string(depth) + " " +
+         (largest > 0 ? "the largest that fits is --vectors " + std::to_string(largest) + narrower
+                      : "not even one fits: ask for less of them, or start more ranks");
 }
 
 /// The streams, and what is done on them. A step is a block in the order in which they are done; a slot holds the block
@@ -214,12 +234,15 @@ class Pipeline {
   [[nodiscard]] Verdict verify();
 
   [[nodiscard]] device::Gemm product(std::size_t step) const;
+  [[nodiscard]] device::Gemm first_product() const { return product(block_of(0)); }  ///< of block 0, the largest
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
  private:
   void multiply(std::size_t step);
   void reduce(std::size_t step);
   void copy(std::size_t step);
+  void wait_for_slot(std::size_t step);
+  void alone(void (Pipeline::*work)(std::size_t step), device::Stream& stream);
   /// The run's stream waits for all that was added to a stream.
   void join(device::Stream& stream);
   [[nodiscard]] std::byte* slot(std::size_t step) const;
@@ -250,7 +273,7 @@ Pipeline::Pipeline(Run& run, const XtxOptions& options)
       blocks_(options.blocks()),
       rows_(Share::of(options.dofs, run.rank(), run.ranks()).count),
       x_(run.buffer(options.bytes(rows_ * options.vectors))),
-      slots_(run.buffer(options.depth * options.bytes(blocks_.elements(0)))),
+      slots_(run.buffer(options.slots() * options.bytes(blocks_.elements(0)))),
       s_(options.copy ? run.staging_buffer(options.bytes(blocks_.elements())) : device::Buffer()),
       gram_(run, options.type, options.dofs, options.vectors),
       compute_(run.concurrent_stream(device::Priority::normal)),
@@ -258,14 +281,14 @@ Pipeline::Pipeline(Run& run, const XtxOptions& options)
   if (options.overlap)
     communication_ =
         run.concurrent_stream(options.priority == "high" ? device::Priority::high : device::Priority::normal);
-  for (std::size_t slot = 0; slot < options.depth; ++slot) {
+  for (std::size_t slot = 0; slot < options.slots(); ++slot) {
     multiplied_.push_back(run.event());
     free_.push_back(run.event());
   }
 }
 
 std::byte* Pipeline::slot(std::size_t step) const {
-  return slots_.as<std::byte>() + step % options_.depth * options_.bytes(blocks_.elements(0));
+  return slots_.as<std::byte>() + step % multiplied_.size() * options_.bytes(blocks_.elements(0));
 }
 
 /// X by rows is X^T by columns, as the BLAS stores matrices. A tall block is S^T = X^T conj(X) by columns from the
@@ -302,42 +325,47 @@ void Pipeline::copy(std::size_t step) {
                        options_.bytes(blocks_.elements(block)));
 }
 
-/// A transport that blocks the host must find the next product queued: so `depth` - 1 products go ahead.
+/// A transport that blocks the host must find the next product queued: so all slots but one go ahead. The host waits
+/// for a slot to be free, although its stream does so too: then it is never more than that ahead, and whoever watches
+/// over the run sees it move.
 void Pipeline::operate(Tracer* tracer) {
-  const std::size_t ahead = options_.overlap ? options_.depth - 1 : 0;
-  for (std::size_t next = 0; next < blocks_.count() + ahead; ++next) {
+  const std::size_t slots = multiplied_.size();
+  for (std::size_t next = 0; next < blocks_.count() + slots - 1; ++next) {
     if (next < blocks_.count()) {
-      const std::size_t slot = next % options_.depth;
-      compute_->wait_for(*free_[slot]);
+      wait_for_slot(next);
+      compute_->wait_for(*free_[next % slots]);
       traced(tracer, *compute_, {"compute", "multiplications", block_of(next)}, [&] { multiply(next); });
-      compute_->record(*multiplied_[slot]);
+      compute_->record(*multiplied_[next % slots]);
     }
-    if (next < ahead) continue;
-    const std::size_t step = next - ahead;
+    if (next + 1 < slots) continue;
+    const std::size_t step = next + 1 - slots;
     const std::size_t block = block_of(step);
-    communication().wait_for(*multiplied_[step % options_.depth]);
+    communication().wait_for(*multiplied_[step % slots]);
     traced(tracer, communication(), {"communication", "reductions", block}, [&] { reduce(step); });
     if (options_.copy) traced(tracer, communication(), {"communication", "copies", block}, [&] { copy(step); });
-    communication().record(*free_[step % options_.depth]);
-    Run::alive();
+    communication().record(*free_[step % slots]);
   }
   join(communication());  // which has waited for all of the other
 }
 
-void Pipeline::multiply_all() {
-  for (std::size_t step = 0; step < blocks_.count(); ++step) multiply(step);
-  join(*compute_);
+void Pipeline::wait_for_slot(std::size_t step) {
+  free_[step % free_.size()]->wait();
+  Run::alive();
 }
 
-void Pipeline::reduce_all() {
-  for (std::size_t step = 0; step < blocks_.count(); ++step) reduce(step);
-  join(communication());
+/// One kind of step for all blocks, on its stream, with no more of them queued than there are slots.
+void Pipeline::alone(void (Pipeline::*work)(std::size_t step), device::Stream& stream) {
+  for (std::size_t step = 0; step < blocks_.count(); ++step) {
+    wait_for_slot(step);
+    (this->*work)(step);
+    stream.record(*free_[step % free_.size()]);
+  }
+  join(stream);
 }
 
-void Pipeline::copy_all() {
-  for (std::size_t step = 0; step < blocks_.count(); ++step) copy(step);
-  join(communication());
-}
+void Pipeline::multiply_all() { alone(&Pipeline::multiply, *compute_); }
+void Pipeline::reduce_all() { alone(&Pipeline::reduce, communication()); }
+void Pipeline::copy_all() { alone(&Pipeline::copy, communication()); }
 
 void Pipeline::join(device::Stream& stream) {
   stream.record(*done_);
@@ -359,7 +387,7 @@ Verdict Pipeline::verify() {
   // A GPU compares all of S in moments; on the host every so many rows of a large one.
   constexpr std::size_t most_on_host = 20'000'000;
   const std::size_t every = on_gpu(run_.memory()) ? 1 : 1 + blocks_.elements() / most_on_host;
-  const std::size_t kept = options_.copy ? blocks_.count() : std::min(options_.depth, blocks_.count());
+  const std::size_t kept = options_.copy ? blocks_.count() : multiplied_.size();
   Verdict verdict;
   for (std::size_t step = blocks_.count() - kept; step < blocks_.count(); ++step) {
     const std::size_t block = block_of(step);
@@ -381,7 +409,7 @@ std::vector<measure::Figure> figures(double flops_a_rank) {
 
 /// Products alone, and the bytes alone: copied to the host, and between the ranks' memories as in an Allreduce.
 std::vector<CeilingRequest> ceilings(Run& run, const XtxOptions& options, const Pipeline& pipeline, double flops) {
-  const device::Gemm block = pipeline.product(options.first == "largest" ? 0 : pipeline.blocks().count() - 1);
+  const device::Gemm block = pipeline.first_product();
   const std::size_t bytes = options.bytes(pipeline.blocks().elements());
   std::vector<CeilingRequest> ceilings{GemmCeiling{flops, {.type = options.type}}, GemmCeiling{flops, block}};
   if (options.copy) ceilings.emplace_back(CopyCeiling{.bytes = bytes, .peer = run.rank(), .to_staging = true});
@@ -399,9 +427,10 @@ void xtx(Run& run, const XtxOptions& options) {
   const Blocks blocks = pipeline.blocks();
   const double products = static_cast<double>(options.dofs) / run.ranks() * static_cast<double>(blocks.elements());
   const double flops = (components(options.type) == 2 ? 8 : 2) * products;
-  const auto repetition = run.repetition({.repeat = 1, .warmup = 1, .batches = 10});
+  auto repetition = run.repetition({.repeat = 1, .warmup = 1, .batches = 10});
+  repetition.warmup = std::max<std::size_t>(repetition.warmup, 1);  // a round of integers proves the pipeline exactly
   const auto numbers_of = [&](std::size_t round) {
-    return options.numbers == "integers" || round <= repetition.warmup ? Numbers::integers : Numbers::full;
+    return round <= repetition.warmup ? Numbers::integers : options.timed_numbers();
   };
   std::vector<Part> parts{{"multiplications", "compute", [&] { pipeline.multiply_all(); }},
                           {"reductions", "communication", [&] { pipeline.reduce_all(); }}};
@@ -410,7 +439,7 @@ void xtx(Run& run, const XtxOptions& options) {
                .reset = [&](std::size_t round) { pipeline.reset(round, numbers_of(round)); },
                .operate = [&] { pipeline.operate(nullptr); },
                .verify = [&](std::size_t, std::size_t) { return pipeline.verify(); },
-               .exact = options.numbers == "integers",
+               .exact = options.timed_numbers() == Numbers::integers,
                .repetition = repetition,
                .figures = figures(flops),
                .parts = std::move(parts),

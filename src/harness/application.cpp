@@ -27,6 +27,10 @@ class MpiLibrary {
   MpiLibrary(int& argc, char**& argv) {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    if (provided >= MPI_THREAD_FUNNELED) return;
+    std::fprintf(stderr,
+                 "commlens: this MPI allows no threads (MPI_Init_thread gives less than MPI_THREAD_FUNNELED)\n");
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
   }
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;

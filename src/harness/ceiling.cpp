@@ -211,11 +211,21 @@ std::optional<measure::Ceiling> Ceilings::measure(const GemmCeiling& ceiling, de
         .method = fmt::format("products of {} x {} x {}, {}{}, back to back, by all ranks at the same time; the median "
                               "of {} rounds",
                               gemm.m, gemm.n, gemm.k, name(gemm.type), gemm.tune ? ", tuned" : "", product_rounds),
-        .gemm_TFLOPs = flops_of(gemm) / seconds * 1e-12};
+        .gemm_TFLOPs = flops_of(gemm) / seconds * 1e-12,
+        .library = true};
   }
   known_products_.emplace(key, result);
   if (result) result->seconds = ceiling.flops / (result->gemm_TFLOPs * 1e12);
   return result;
+}
+
+std::size_t Ceilings::sharers(Memory memory) const {
+  const auto self = static_cast<std::size_t>(communicator_.rank());
+  std::size_t count = 0;
+  for (std::size_t rank = 0; rank < hosts_.size(); ++rank) {
+    count += hosts_[rank] == hosts_[self] && (!on_gpu(memory) || gpus_[rank] == gpus_[self]) ? 1 : 0;
+  }
+  return count;
 }
 
 std::optional<measure::Ceiling> Ceilings::square_product(const device::Gemm& like, device::Blas& blas, Memory memory) {
@@ -227,7 +237,7 @@ std::optional<measure::Ceiling> Ceilings::square_product(const device::Gemm& lik
     std::string problem;
     try {
       const std::size_t bytes = 3 * n * n * size_of(like.type);
-      if (2 * bytes > device_.available(memory) / hosts_.size()) throw Error("no room");
+      if (bytes * sharers(memory) > device_.available(memory) / 10 * 9) throw Error("no room");
       matrices = device_.allocate(memory, bytes);
     } catch (const Error& error) {
       problem = error.what();

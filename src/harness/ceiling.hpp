@@ -45,6 +45,8 @@ class Ceilings {
 
   /// Collective. The seconds of a product, back to back.
   double seconds_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream);
+  /// Ranks that share the memory with this one.
+  [[nodiscard]] std::size_t sharers(device::Memory memory) const;
   /// Collective. The largest square product that takes no longer than need be and for which all ranks have room.
   std::optional<measure::Ceiling> square_product(const device::Gemm& like, device::Blas& blas, device::Memory memory);
 

@@ -61,6 +61,8 @@ class OptionSet {
 
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
   [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
+  /// Its option's name; there must be one.
+  [[nodiscard]] const std::string& sweep_name() const { return options_.at(sweep_index_).name; }
   /// The one that says how large a case is: the sweep if it has values, else the first that is marked; nullptr if none
   /// is.
   [[nodiscard]] const Option* size() const;

@@ -170,6 +170,7 @@ class Run::Meter {
     run_.stream().wait();
     run_.record_.timeline.seconds = communicator_.maximum(seconds_since(start));
     run_.record_.timeline.spans = tracer.spans(communicator_);
+    validate(1);
   }
 
   /// Makes the largest over the ranks of each sample a sample of the record.

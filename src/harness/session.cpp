@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -24,9 +25,9 @@ constexpr double share_that_fits = 0.95;  ///< of the free memory: MPI and the G
 
 /// "ccl, block 732": what tells the timelines of one start apart.
 std::string title_of(Benchmark& benchmark, const measure::Record& record) {
-  const auto* size = benchmark.options().size();
-  if (benchmark.options().sweep() == nullptr || size == nullptr) return record.transport;
-  return fmt::format("{}, {} {}", record.transport, size->name, benchmark.options().sweep()->current);
+  const OptionSet& options = benchmark.options();
+  if (options.sweep() == nullptr) return record.transport;
+  return fmt::format("{}, {} {}", record.transport, options.sweep_name(), options.sweep()->current);
 }
 
 }  // namespace
@@ -344,8 +345,11 @@ void Session::open_trace(const std::string& path) {
   if (path.empty()) return;
   std::string problem;
   if (communicator_.rank() == 0) {
+    std::error_code none;
+    const bool same = !settings_.record.empty() && std::filesystem::equivalent(path, settings_.record, none);
+    if (same) problem = "it is the file of --record; name another one";
     try {
-      trace_file_ = std::make_unique<TraceFile>(path);
+      if (!same) trace_file_ = std::make_unique<TraceFile>(path);
     } catch (const Error& error) {
       problem = error.what();
     }
@@ -357,7 +361,9 @@ void Session::open_trace(const std::string& path) {
 device::Blas& Session::blas(device::Memory memory) {
   auto& blas = blas_[memory];
   if (!blas) {
-    blas = device_->blas(memory, core_share(information_.placement, communicator_.rank()));
+    // Between ranks a core is left to MPI, where there is one to spare.
+    const int cores = core_share(information_.placement, communicator_.rank());
+    blas = device_->blas(memory, communicator_.size() > 1 && cores > 1 ? cores - 1 : cores);
     information_.versions["blas"] = blas->library();
     if (communicator_.rank() == 0 && !blas->advice().empty()) {
       std::cerr << "commlens: warning: " << blas->advice() << '\n';

@@ -161,6 +161,7 @@ Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fracti
   Json json{{"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
   if (ceiling.copy_GBps > 0) json["copy_GBps"] = ceiling.copy_GBps;
   if (ceiling.gemm_TFLOPs > 0) json["gemm_TFLOPs"] = ceiling.gemm_TFLOPs;
+  if (ceiling.library) json["library"] = true;
   json["figures"] = std::move(figures);
   json["fraction"] = fraction;
   return json;

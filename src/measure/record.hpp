@@ -82,6 +82,7 @@ struct Ceiling {
   double seconds = 0;      ///< the least time for one operation
   double copy_GBps = 0;    ///< of a copy
   double gemm_TFLOPs = 0;  ///< of a matrix product
+  bool library = false;    ///< what a library gives for a shape, which may be less than the hardware's
 };
 
 /// A piece of an operation that overlaps with others, measured alone.

@@ -57,7 +57,7 @@ TEST(DftfeReporter, SaysInACommentWhatItHasNoLineFor) {
                     {allreduce(8, "mpi", "host", 1)}}),
             R"(# allreduce over mpi: failed: element 3 is 6,; not 7
 # allreduce over ccl: skipped: ccl needs a GPU
-# latency over mpi: the DFT-FE mini-app has no such benchmark
+# latency over mpi: not in this format: use table or json
 # allreduce over mpi: the DFT-FE mini-app has no line for this
 # allreduce over shmem: the DFT-FE mini-app has no line for this
 # allreduce over mpi: in host memory

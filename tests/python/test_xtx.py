@@ -42,8 +42,8 @@ def test_what_is_given_stays(tmp_path: Path) -> None:
     assert "# note" not in job.output
     first = records_in(records)[0]
     assert (first["parameters"]["vectors"], first["parameters"]["dofs"], first["parameters"]["block"]) == (40, 500, 4)
-    job = xtx(tmp_path, 2, "--vectors", 4000, "--batches", 1, "--no-ceilings", "--repeat", 1, "--warmup", 0)
-    assert "--vectors 4000" in job.output, job
+    job = xtx(tmp_path, 2, "--vectors", 400, "--batches", 1, "--no-ceilings", "--repeat", 1, "--warmup", 0)
+    assert "--vectors 400" in job.output, job
 
 
 def test_a_record_has_parts_a_timeline_and_ceilings(tmp_path: Path) -> None:
@@ -121,6 +121,30 @@ def test_complex_numbers_on_a_transport_without_them(tmp_path: Path) -> None:
         job = start(under_mpirun(2, *words, program=EXAMPLES), tmp_path, AT_ONCE).wait(30)
         assert job.status == 4, job
         assert "skipped" in job.message and "does not sum c128" in job.message, job
+
+
+def test_the_trace_names_the_block_also_where_it_was_not_given(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    job = xtx(tmp_path, 1, "--dofs", 1009, "--vectors", 53, "--transport", "mpi", "--no-ceilings", "--trace", trace)
+    assert job.status == 0, job
+    assert '"mpi, block 6, rank 0"' in trace.read_text()
+
+
+def test_the_trace_may_not_be_the_file_of_records(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    records.write_text("kept\n")
+    job = xtx(tmp_path, 2, *SMALL, "--record", records, "--trace", tmp_path / "." / "records.jsonl")
+    assert job.status == 2, job
+    assert "--trace" in job.message and "--record" in job.message, job
+    assert records.read_text() == "kept\n"
+
+
+def test_a_long_pipeline_is_alive_to_the_watchdog(tmp_path: Path) -> None:
+    """Longer than --timeout in all, but not its steps."""
+    words = ("--batches", 1, "--warmup", 0, "--transport", "sleepy", "--no-ceilings", "--timeout", 0.5)
+    job = xtx(tmp_path, 2, "--dofs", 1009, "--vectors", 53, "--block", 2, *words, program=WRONG)
+    assert job.status == 0, job
+    assert job.seconds > 27 * 0.1 * 3
 
 
 def test_what_does_not_fit_names_the_largest_that_does(tmp_path: Path) -> None:

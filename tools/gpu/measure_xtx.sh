@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The measurements behind docs/xtx.md: the overlap matrix on one GPU or two. Start it on a machine with GPUs, after
+# The measurements behind docs/overlap.md: the overlap matrix on one GPU or two. Start it on a machine with GPUs, after
 # tools/gpu/check.sh has built.
 #
 #   tools/gpu/measure_xtx.sh OUT [STEP…]    writes OUT/*.jsonl, OUT/*.trace.json and OUT/xtx.txt; without steps, all

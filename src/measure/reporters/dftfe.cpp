@@ -21,7 +21,7 @@ std::string comment(const Record& record, const std::string& text) {
 }
 
 std::string line_of(const Record& record) {
-  if (record.benchmark != "allreduce") return comment(record, "the DFT-FE mini-app has no such benchmark");
+  if (record.benchmark != "allreduce") return comment(record, "not in this format: use table or json");
   const Outcome outcome = outcome_of(record);
   if (outcome.status != Status::ok) return comment(record, complaint(outcome));
   const Figure* batch = find_figure(record, "batch_s");

@@ -201,10 +201,11 @@ Layout layout_of(std::span<const Record> group) {
 
 // ---- rows ----
 
-/// The ceiling that leaves the least room: of those that were measured, the one with the longest time.
+/// The ceiling that leaves the least room: of those of the hardware that were measured, the one with the longest time.
 const Ceiling* tightest_ceiling(const Record& record) {
   const Ceiling* tightest = nullptr;
   for (const Ceiling& ceiling : record.ceilings) {
+    if (ceiling.library) continue;
     if (fraction_of(record, ceiling) && (tightest == nullptr || ceiling.seconds > tightest->seconds))
       tightest = &ceiling;
   }

@@ -146,7 +146,7 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["xtx", "--vectors", "50", "--block", "51"], ("--block 51", "50 columns", "--vectors")),
     (["xtx", "--vectors", "50", "--block", "10,51"], ("--block 51", "50 columns")),
     (["xtx", "--dtype", "i32"], ("--dtype i32", "f64", "c128", "f32", "c64")),
-    (["xtx", "--dofs", "1e8", "--dtype", "f32"], ("--dofs 100000000", "exact", "16777216")),
+    (["xtx", "--dofs", "1e8", "--dtype", "f32"], ("--dofs 100000000", "2097152 rows", "--numbers full")),
     (["xtx", "--depth", "0"], ("--depth 0", "whole number")),
     (["xtx", "--layout", "round"], ("--layout round", "tall", "wide")),
     (["xtx", "--numbers", "prime"], ("--numbers prime", "full", "integers")),

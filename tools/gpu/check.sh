@@ -28,6 +28,8 @@ for ranks in 1 2; do
   step memcheck.log mpirun -n "$ranks" --bind-to none "${memcheck[@]}" build/cuda/tests/transport/transport_test
   step memcheck.log mpirun -n "$ranks" --bind-to none "${memcheck[@]}" build/cuda/src/commlens-bench allreduce \
     --bytes 8:1M:x512 --repeat 3 --batches 2
+  step memcheck.log mpirun -n "$ranks" --bind-to none "${memcheck[@]}" build/cuda/src/commlens-bench xtx \
+    --dofs 4001 --vectors 96 --block 20 --batches 2 --no-ceilings
 done
 step memcheck.log mpirun -n 2 --bind-to none "${memcheck[@]}" build/cuda/src/commlens-bench bandwidth \
   --bytes 1:1M:x1024 --repeat 2 --batches 2 --warmup 1

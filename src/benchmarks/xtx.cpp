@@ -430,7 +430,7 @@ void xtx(Run& run, const XtxOptions& options) {
   auto repetition = run.repetition({.repeat = 1, .warmup = 1, .batches = 10});
   repetition.warmup = std::max<std::size_t>(repetition.warmup, 1);  // a round of integers proves the pipeline exactly
   const auto numbers_of = [&](std::size_t round) {
-    return round <= repetition.warmup ? Numbers::integers : options.timed_numbers();
+    return round == 1 ? Numbers::integers : options.timed_numbers();  // the warm-up is one round
   };
   std::vector<Part> parts{{"multiplications", "compute", [&] { pipeline.multiply_all(); }},
                           {"reductions", "communication", [&] { pipeline.reduce_all(); }}};

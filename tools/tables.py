@@ -143,7 +143,8 @@ def ceiling_of(record: Record, name: str) -> dict[str, Any]:
 def xtx() -> list[str]:
     rows = [
         "| two H200s, f64, B = 732 if not said | transport | total, s | products alone | reductions alone "
-        "| copies alone | the three in turn | overlap efficiency | times the mini-app | TFLOP/s a GPU | of square GEMM |",
+        "| copies alone | the three in turn | overlap efficiency | times the mini-app | TFLOP/s a GPU "
+        "| of square GEMM |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, title in XTX_RUNS.items():

@@ -50,12 +50,14 @@ void launch(Stream& stream, const Box& box, Function function) {
   if (void* native = stream.native()) return gpu::launch(native, box, function);
 #endif
   stream.enqueue([box, function] {
-    constexpr std::size_t tile = 16;
+    constexpr std::size_t tile = 8;
     for (std::size_t i = 0; i < box[0]; ++i) {
       for (std::size_t j0 = 0; j0 < box[1]; j0 += tile) {
         for (std::size_t k0 = 0; k0 < box[2]; k0 += tile) {
-          for (std::size_t j = j0; j < std::min(j0 + tile, box[1]); ++j) {
-            for (std::size_t k = k0; k < std::min(k0 + tile, box[2]); ++k) function(i, j, k);
+          const std::size_t j1 = std::min(j0 + tile, box[1]);
+          const std::size_t k1 = std::min(k0 + tile, box[2]);
+          for (std::size_t k = k0; k < k1; ++k) {
+            for (std::size_t j = j0; j < j1; ++j) function(i, j, k);
           }
         }
       }

@@ -25,12 +25,12 @@ __global__ void for_each_index(std::size_t n, Function function) {
 
 /// A warp does 4 x 8 neighbours in j and k, a block 16 x 16.
 template <class Function>
-__global__ void for_each_place(std::array<std::size_t, 3> box, Function function) {
+__global__ void for_each_place(std::size_t is, std::size_t js, std::size_t ks, Function function) {
   const std::size_t k = blockIdx.x * std::size_t{16} + threadIdx.z % 2 * 8 + threadIdx.x;
-  if (k >= box[2]) return;
+  if (k >= ks) return;
   const std::size_t first = blockIdx.y * std::size_t{16} + threadIdx.z / 2 * 4 + threadIdx.y;
-  for (std::size_t i = blockIdx.z; i < box[0]; i += gridDim.z) {
-    for (std::size_t j = first; j < box[1]; j += gridDim.y * std::size_t{16}) function(i, j, k);
+  for (std::size_t i = blockIdx.z; i < is; i += gridDim.z) {
+    for (std::size_t j = first; j < js; j += gridDim.y * std::size_t{16}) function(i, j, k);
   }
 }
 
@@ -40,7 +40,7 @@ void launch(void* stream, const std::array<std::size_t, 3>& box, Function functi
   const auto tiles = [](std::size_t n) { return static_cast<unsigned>((n + 15) / 16); };
   const dim3 grid(tiles(box[2]), std::min<unsigned>(tiles(box[1]), most),
                   static_cast<unsigned>(std::min(box[0], most)));
-  for_each_place<<<grid, dim3(8, 4, 8), 0, static_cast<gpuStream_t>(stream)>>>(box, function);
+  for_each_place<<<grid, dim3(8, 4, 8), 0, static_cast<gpuStream_t>(stream)>>>(box[0], box[1], box[2], function);
   check(gpuGetLastError(), "kernel launch");
 }
 

@@ -76,11 +76,13 @@ Column column(std::vector<std::string> heading, std::size_t width, bool left) {
 
 /// The words of a figure's name, and last its unit: {"bus", "bandwidth", "GB/s"}.
 std::vector<std::string> heading_of(const std::string& figure) {
-  static const std::array<std::pair<const char*, const char*>, 6> units = {{{"_per_s", "per s"},
+  static const std::array<std::pair<const char*, const char*>, 8> units = {{{"_per_s", "per s"},
                                                                             {"_GBps", "GB/s"},
+                                                                            {"_Mflops", "Mflops"},
                                                                             {"_GFLOPs", "GFLOP/s"},
                                                                             {"_TFLOPs", "TFLOP/s"},
                                                                             {"_us", "us"},
+                                                                            {"_ms", "ms"},
                                                                             {"_s", "s"}}};
   std::string words = figure;
   std::string unit;
@@ -141,7 +143,8 @@ struct Layout {
   bool sized = false;                ///< there is a parameter `bytes`
   bool compared = false;             ///< there are several transports
   std::vector<std::string> figures;  ///< the first is the benchmark's own
-  std::vector<std::string> parts;    ///< of an operation that overlaps: what each takes alone
+  std::string variant;               ///< the parameter in which rows of one transport differ; empty: in none
+  std::vector<Part> parts;           ///< what each takes, alone or within the operation; without samples
   double part_scale = 1;             ///< of a second, in the unit of the columns of parts
   std::vector<Column> columns;
 };
@@ -156,13 +159,42 @@ std::vector<std::string> figures_of(std::span<const Record> group) {
   return names;
 }
 
-std::vector<std::string> parts_of(std::span<const Record> group) {
-  std::vector<std::string> names;
+/// Of all records, each once: a variant may have parts that others lack.
+std::vector<Part> parts_of(std::span<const Record> group) {
+  std::vector<Part> parts;
   for (const Record& record : group) {
-    for (const Part& part : record.parts) names.push_back(part.name);
-    if (!names.empty()) break;
+    for (const Part& part : record.parts) {
+      const bool known = std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.name == part.name; });
+      if (!known) parts.push_back({.name = part.name, .stream = part.stream, .within = part.within, .samples_s = {}});
+    }
   }
-  return names;
+  return parts;
+}
+
+/// One word a line: a column of them is narrow.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char character : text) {
+    if (character == ' ') {
+      words.emplace_back();
+    } else {
+      words.back() += character;
+    }
+  }
+  return words;
+}
+
+Column part_column(const Part& part, const std::string& unit) {
+  std::vector<std::string> heading = words_of(part.name);
+  if (!part.within) heading.emplace_back("alone");
+  heading.push_back(unit);
+  return column(std::move(heading), number_width, false);
+}
+
+std::string variant_of(const Record& record) {
+  const Value* value = find(record.parameters, record.variant);
+  const auto* word = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  return word != nullptr ? *word : "-";
 }
 
 /// The column of the benchmark's own figure; its heading stands over the median, not over the interval.
@@ -181,15 +213,21 @@ Layout layout_of(std::span<const Record> group) {
   auto& columns = layout.columns;
   if (layout.sized) columns.insert(columns.end(), {column({"size"}, 9, false), column({"bytes"}, 12, false)});
   columns.insert(columns.end(), {column({"transport"}, 9, true), column({"memory"}, 14, true)});
+  layout.variant = group.front().variant;
+  if (!layout.variant.empty()) {
+    std::size_t width = 0;
+    for (const Record& record : group) width = std::max(width, variant_of(record).size());
+    columns.push_back(column({layout.variant}, width, true));
+  }
   for (const std::string& figure : layout.figures) {
-    const bool own = columns.size() == (layout.sized ? 4U : 2U);
+    const bool own = &figure == &layout.figures.front();
     columns.push_back(own ? own_figure_column(figure) : column(heading_of(figure), number_width, false));
   }
   const std::string unit = layout.figures.empty() ? "" : heading_of(layout.figures.front()).back();
   layout.parts = parts_of(group);
-  layout.part_scale = unit == "us" ? 1e6 : 1;
-  for (const std::string& part : layout.parts) {
-    columns.push_back(column({part, "alone", unit == "us" ? "us" : "s"}, number_width, false));
+  layout.part_scale = unit == "us" ? 1e6 : unit == "ms" ? 1e3 : 1;
+  for (const Part& part : layout.parts) {
+    columns.push_back(part_column(part, unit == "us" || unit == "ms" ? unit : "s"));
   }
   columns.push_back(column({"ceiling", unit}, number_width, false));
   columns.push_back(column({"% of", "ceiling"}, 7, false));
@@ -205,7 +243,7 @@ Layout layout_of(std::span<const Record> group) {
 const Ceiling* tightest_ceiling(const Record& record) {
   const Ceiling* tightest = nullptr;
   for (const Ceiling& ceiling : record.ceilings) {
-    if (ceiling.library) continue;
+    if (ceiling.library || !ceiling.part.empty()) continue;
     if (fraction_of(record, ceiling) && (tightest == nullptr || ceiling.seconds > tightest->seconds))
       tightest = &ceiling;
   }
@@ -259,6 +297,7 @@ std::vector<std::string> leading_cells(const Layout& layout, const Record& recor
   }
   cells.push_back(record.transport);
   cells.push_back(record.memory);
+  if (!layout.variant.empty()) cells.push_back(variant_of(record));
   return cells;
 }
 
@@ -275,11 +314,16 @@ void add_figure_cells(std::vector<std::string>& cells, const Layout& layout, con
 }
 
 void add_part_cells(std::vector<std::string>& cells, const Layout& layout, const Record& record) {
-  for (const std::string& name : layout.parts) {
+  for (const Part& wanted : layout.parts) {
     const auto part = std::find_if(record.parts.begin(), record.parts.end(),
-                                   [&](const Part& candidate) { return candidate.name == name; });
+                                   [&](const Part& candidate) { return candidate.name == wanted.name; });
     cells.push_back(part == record.parts.end() ? "-" : number(layout.part_scale * summarize(part->samples_s).median));
   }
+}
+
+/// "mpi", or "mpi, cached"
+std::string name_of(const Record& record) {
+  return record.variant.empty() ? record.transport : record.transport + ", " + variant_of(record);
 }
 
 /// An operation of parts has ceilings of each kind, and the row has room for the tightest only: a comment with all.
@@ -290,12 +334,42 @@ std::string ceilings_of(const Record& record) {
     const auto fraction = fraction_of(record, ceiling);
     if (!fraction || !outcome_of(record).measured) continue;
     const bool is_copy = ceiling.copy_GBps > 0;
-    texts.push_back(fmt::format("{} {} {} ({})", ceiling.name,
+    texts.push_back(fmt::format("{} {} {} ({}{})", ceiling.name,
                                 number(is_copy ? ceiling.copy_GBps : ceiling.gemm_TFLOPs), is_copy ? "GB/s" : "TFLOP/s",
-                                percentage(*fraction)));
+                                percentage(*fraction), ceiling.part.empty() ? "" : " of " + ceiling.part));
   }
   if (texts.empty()) return "";
-  return fmt::format("#   ceilings of {}: {}\n", record.transport, fmt::join(texts, ", "));
+  return fmt::format("#   ceilings of {}: {}\n", name_of(record), fmt::join(texts, ", "));
+}
+
+/// What an operation calls, and how far its results are from exact ones.
+std::string remarks_on(const Record& record) {
+  if (!outcome_of(record).measured || record.parts.empty()) return "";
+  std::vector<std::string> calls;
+  for (const auto& [function, count] : record.calls) calls.push_back(fmt::format("{} {:g}", function, count));
+  std::string text;
+  if (!calls.empty()) text += fmt::format("#   calls in {}: {}\n", name_of(record), fmt::join(calls, ", "));
+  const auto& deviation = record.validation.deviation;
+  if (!deviation) return text;
+  return text + fmt::format("#   errors of {}: at most {:.2g}, in all {:.2g}\n", name_of(record), deviation->largest,
+                            deviation->total);
+}
+
+/// What the last variant gains on the first, over each transport.
+std::string gains_of(std::span<const Record> group) {
+  std::string text;
+  for (const Record& before : group) {
+    if (before.variant.empty() || !own_median(before)) continue;
+    for (const Record& after : group) {
+      const bool next = &after > &before && after.transport == before.transport && own_median(after);
+      if (!next) continue;
+      const auto [slower, faster] = std::pair(summarize(before.samples_s), summarize(after.samples_s));
+      text += fmt::format("#   speed-up over {}, {} to {}: {:.1f}% (of the best times {:.1f}%)\n", before.transport,
+                          variant_of(before), variant_of(after), 100 * (slower.median / faster.median - 1),
+                          100 * (slower.min / faster.min - 1));
+    }
+  }
+  return text;
 }
 
 void add_ceiling_cells(std::vector<std::string>& cells, const Record& record) {
@@ -415,7 +489,8 @@ class TableReporter final : public Reporter {
     }
     const auto best = best_median(group);
     for (const Record& record : group) out_ << without_trailing_blanks(line_of(layout_, record, best)) << '\n';
-    for (const Record& record : group) out_ << ceilings_of(record);
+    for (const Record& record : group) out_ << ceilings_of(record) << remarks_on(record);
+    out_ << gains_of(group);
     out_.flush();
   }
 
@@ -423,7 +498,7 @@ class TableReporter final : public Reporter {
   /// "# allreduce: dtype=f64, in_place=true (timing batch)"; with another one begins another table.
   static std::string title_of_rows(std::span<const Record> group) {
     const Record& first = group.front();
-    const std::string settings = settings_of(first);
+    const std::string settings = settings_of(first);  // without those that are columns
     return fmt::format("# {}{}{} (timing {}{})\n", first.benchmark, settings.empty() ? "" : ": ", settings,
                        name(first.repetition.timing), group.size() > 1 ? ", transports compared" : "");
   }

@@ -75,7 +75,7 @@ const Figure* find_figure(const Record& record, std::string_view name) {
 std::string settings_of(const Record& record) {
   std::string settings;
   for (const auto& [name, value] : record.parameters) {
-    if (is_size(name)) continue;
+    if (is_size(name) || name == record.variant) continue;
     settings += fmt::format("{}{}={}", settings.empty() ? "" : ", ", name, std::visit(ValueToText{}, value));
   }
   return settings;

@@ -1,6 +1,6 @@
 """Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares.
 
-    generate.py FUNCTIONS OUTPUT COMPILER [COMPILER'S OPTIONS]...
+generate.py FUNCTIONS OUTPUT COMPILER [COMPILER'S OPTIONS]...
 """
 
 from __future__ import annotations
@@ -260,8 +260,8 @@ def generate(functions: list[Function], declared: set[str]) -> str:
         f"static_assert({len(functions)} <= most_functions);",
         'extern "C" {\n',
         *map(c_wrapper, there),
-        "// Open MPI's Fortran library calls the PMPI functions, which the wrappers for C do not see. MPICH's calls the",
-        "// MPI functions, but for those of mpi_f08 that have no buffers.",
+        "// Open MPI's Fortran library calls the PMPI functions, which the wrappers for C do not see. MPICH's calls",
+        "// the MPI functions, but for those of mpi_f08 that have no buffers.",
         "#if defined(OPEN_MPI)",
         *map(mpif_wrapper, in_fortran),
         "#endif",

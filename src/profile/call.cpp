@@ -13,7 +13,10 @@ void Call::wait_for_others(MPI_Comm communicator) {
   if (is_inter != 0) return;  // a barrier of both groups would wait for more than the collective does
   const std::uint64_t start = profile.clock.ticks();
   profile.library.barrier(communicator);
-  Adder(profile.threads).add(counters().waiting_ticks, profile.clock.ticks() - start);
+  const std::uint64_t ticks = profile.clock.ticks() - start;
+  const Adder adder(profile.threads);
+  adder.add(counters().waiting_ticks, ticks);
+  adder.add(counters().ticks, ticks);  // without the barrier it would have been spent in the collective
 }
 
 void Call::note_communicator(MPI_Comm communicator) {

@@ -155,7 +155,6 @@ void start() {
   profile.threads = profile.threads || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  if (profile.wants_call_sites) prepare_call_sites();
   take_out_of_preloads();
   handle_signals();
   profile.started = true;
@@ -172,6 +171,7 @@ void start() {
     if (!profile.wants_call_sites) break;  // leaves the pages untouched
     site.function.store(-1, std::memory_order_relaxed);
   }
+  if (profile.active && profile.wants_call_sites) prepare_call_sites();
   profile.clock.start();
   if (profile.active) pthread_atfork(nullptr, nullptr, stop_in_child);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `commlens profile` costs a call, and a rank in memory: `python tools/overhead/profile.py [CALLS]`, MPI on the path.
+"""What `commlens profile` costs a call and a rank: `python tools/overhead/profile.py [CALLS]`, with MPI on the path.
 
 The library is chosen as `commlens profile` does; MPICC and MPIRUN may name another MPI's compiler and launcher.
 """
@@ -51,7 +51,9 @@ def main() -> None:
         added = (with_profile - bare) * 1e9
         print(f"{name:14} {bare * 1e9:7.1f} ns alone {with_profile * 1e9:7.1f} ns profiled: {added:6.1f} ns a call")
     bare_memory = min(before[1] for before, _ in pairs)
-    print(f"peak memory    {bare_memory} kB alone, {min(after[1] for _, after in pairs) - bare_memory} kB more profiled")
+    print(
+        f"peak memory    {bare_memory} kB alone, {min(after[1] for _, after in pairs) - bare_memory} kB more profiled"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-// What is counted. All of it lies in static memory of fixed size, or is mapped when MPI starts: a call allocates nothing.
+// What is counted. All of it lies in static memory of fixed size, or is mapped when MPI starts: a call allocates
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -66,8 +67,7 @@ class Adder {
   /// 0 stands for nothing noted yet.
   static void lower(Count& count, std::uint64_t value) {
     std::uint64_t before = count.load(std::memory_order_relaxed);
-    while ((before == 0 || before > value) &&
-           !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+    while ((before == 0 || before > value) && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
     }
   }
 

@@ -48,13 +48,13 @@ void handle(int number) {
 
 void handle_signals() {
   for (int index = 0; index < signal_count; ++index) {
-    struct sigaction before {};
+    struct sigaction before{};
     if (sigaction(signals[index], nullptr, &before) != 0) continue;
     const bool is_ours = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == handle;
     const bool is_ignored = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
     if (is_ours || is_ignored) continue;
     actions_before[index] = before;
-    struct sigaction own {};
+    struct sigaction own{};
     own.sa_handler = handle;
     sigemptyset(&own.sa_mask);
     sigaction(signals[index], &own, nullptr);

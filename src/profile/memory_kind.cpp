@@ -16,8 +16,8 @@ constexpr unsigned type_device = 2;
 
 using GetAttributes = int (*)(unsigned count, int* attributes, void** values, unsigned long long pointer);
 
-/// The driver's function, or null as long as it is not loaded. A program may load it at any time, so that is asked again
-/// whenever the number of calls has doubled.
+/// The driver's function, or null as long as it is not loaded. A program may load it at any time, so that is asked
+/// again whenever the number of calls has doubled.
 GetAttributes get_attributes() {
   static std::atomic<GetAttributes> function = nullptr;
   static std::atomic<std::uint64_t> calls = 0;

@@ -1,5 +1,5 @@
-// The functions of the MPI library below the wrappers, found when they are first wanted: the preloaded library is linked to
-// no MPI, as it is loaded into every program that a rank starts.
+// The functions of the MPI library below the wrappers, found when they are first wanted: the preloaded library is
+// linked to no MPI, as it is loaded into every program that a rank starts.
 #pragma once
 
 #include <mpi.h>

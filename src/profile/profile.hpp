@@ -33,10 +33,10 @@ struct Profile {
   MpiLibrary library{};
   Peers peers;
 
-  Counters* counters = nullptr;     // one a function
-  CallSite* call_sites = nullptr;   // most_call_sites
-  Count dropped_call_sites = 0;     // calls from more places than there is room for
-  std::atomic<int> inside = -1;     // the function that is running; not known with several threads
+  Counters* counters = nullptr;    // one a function
+  CallSite* call_sites = nullptr;  // most_call_sites
+  Count dropped_call_sites = 0;    // calls from more places than there is room for
+  std::atomic<int> inside = -1;    // the function that is running; not known with several threads
   Count inside_since = 0;
 };
 extern Profile profile;

@@ -350,7 +350,7 @@ def test_the_program_is_found_in_the_command(
     words: list[str], expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"mpirun", "mpiexec", "ls", "cat"}
-    monkeypatch.setattr(profile_program.shutil, "which", lambda word: word if word in known else None)
+    monkeypatch.setattr("shutil.which", lambda word: word if word in known else None)
     assert profile_program.programs(words) == expected
     preloaded = profile_program.preloaded(words, expected, {"LD_PRELOAD": "x.so"})
     assert preloaded.count("LD_PRELOAD=x.so") == len(expected)

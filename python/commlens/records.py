@@ -14,6 +14,7 @@ from typing import Any
 from jsonschema import Draft202012Validator, ValidationError
 
 import commlens
+from commlens import profile_record
 from commlens.errors import CommlensError
 from commlens.text import format_bytes, format_count, library_name
 
@@ -188,19 +189,23 @@ class Record:
 class Loaded:
     records: list[Record]
     problems: list[str]  # "file:line: what is wrong with the line"
+    profiles: list[profile_record.Profile]
 
 
 def load(paths: Iterable[Path]) -> Loaded:
-    """The records in the files, and in the *.jsonl files of the folders; a line that is none becomes a problem.
+    """The records and profiles in the files, and in the *.jsonl files of the folders; any other line becomes a problem.
 
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
-    loaded = Loaded([], [])
+    loaded = Loaded([], [], [])
     for path in paths:
         for file in _files(path):
             for number, line in enumerate(_lines(file), start=1):
                 try:
-                    loaded.records.append(parse(line))
+                    if profile_record.is_profile(line):
+                        loaded.profiles.append(profile_record.parse(line))
+                    else:
+                        loaded.records.append(parse(line))
                 except ValueError as error:
                     loaded.problems.append(f"{file}:{number}: {error}")
     return loaded

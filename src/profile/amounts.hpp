@@ -15,13 +15,35 @@ struct FortranHandles {
   const void* address;
 };
 inline MPI_Fint first_of(FortranHandles handles) { return *static_cast<const MPI_Fint*>(handles.address); }
-inline MPI_Datatype datatype_of(FortranHandles handle) { return datatype_from_fortran(first_of(handle)); }
-inline MPI_Comm communicator_of(FortranHandles handle) { return communicator_from_fortran(first_of(handle)); }
-inline MPI_Win window_of(FortranHandles handle) { return window_from_fortran(first_of(handle)); }
+#if defined(OPEN_MPI)
+inline MPI_Datatype datatype_of(MPI_Fint handle) { return profile.library.datatype_from_fortran(handle); }
+inline MPI_Comm communicator_of(MPI_Fint handle) { return profile.library.communicator_from_fortran(handle); }
+inline MPI_Win window_of(MPI_Fint handle) { return profile.library.window_from_fortran(handle); }
+#endif  // elsewhere handles are integers in C, too
+inline MPI_Datatype datatype_of(FortranHandles handle) { return datatype_of(first_of(handle)); }
+inline MPI_Comm communicator_of(FortranHandles handle) { return communicator_of(first_of(handle)); }
+inline MPI_Win window_of(FortranHandles handle) { return window_of(first_of(handle)); }
+
+inline std::uintptr_t request_at(const MPI_Request* requests, int index) { return key_of(requests[index]); }
+/// Not the key that the same request has in C: who starts it is expected to have made it.
+inline std::uintptr_t request_at(FortranHandles handles, int index) {
+  return key_of(static_cast<const MPI_Fint*>(handles.address)[index]);
+}
+
+/// What the start of persistent requests sends.
+template <class Handles>
+void note_starts(Call& call, Handles requests, int count) {
+  for (int index = 0; index < count; ++index) {
+    Message message{};
+    if (!profile.requests.find(request_at(requests, index), message)) continue;
+    call.note_bytes(message.bytes);
+    Call::note_peer(message.peer, message.bytes);
+  }
+}
 
 inline MPI_Datatype datatype_at(const MPI_Datatype* datatypes, int index) { return datatypes[index]; }
 inline MPI_Datatype datatype_at(FortranHandles handles, int index) {
-  return datatype_from_fortran(static_cast<const MPI_Fint*>(handles.address)[index]);
+  return datatype_of(static_cast<const MPI_Fint*>(handles.address)[index]);
 }
 
 namespace amount {
@@ -63,7 +85,7 @@ template <class Number, class Type>
 std::uint64_t sum(const Number* counts, Type datatype, int extent) {
   std::uint64_t elements = 0;
   for (int index = 0; index < extent; ++index) elements += static_cast<std::uint64_t>(counts[index]);
-  return elements * size_of(datatype_of(datatype));
+  return one(elements, datatype);
 }
 
 template <class Number, class Types>

@@ -7,7 +7,6 @@ namespace commlens::profile {
 thread_local int Call::depth_ = 0;
 
 void Call::wait_for_others(MPI_Comm communicator) {
-  if (!profile.wants_waiting || !is_open()) return;
   int is_inter = 0;
   profile.library.comm_test_inter(communicator, &is_inter);
   if (is_inter != 0) return;  // a barrier of both groups would wait for more than the collective does

@@ -1,4 +1,5 @@
-"""Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares.
+"""Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares. For Python 3.8 and later, as
+machines have it that commlens's own Python is not installed on.
 
 generate.py FUNCTIONS OUTPUT COMPILER [COMPILER'S OPTIONS]...
 """
@@ -17,7 +18,7 @@ _AMOUNT = re.compile(r"(?P<kind>\w+)\((?P<count>\w+),(?P<type>\w+)(?:,(?P<extent
 
 # MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.
 _NOT_IN_FORTRAN = {"MPI_Init": ("argc", "argv"), "MPI_Init_thread": ("argc", "argv")}
-# A barrier before these would change nothing, or there is no communicator that it could be of.
+# Before functions of this group a rank may wait for the others, where that is asked for.
 _WAITS = "collective"
 
 
@@ -134,28 +135,49 @@ def notes(function: Function, binding: Binding) -> list[str]:
         lines.append(f"const MPI_Comm communicator = communicator_of({binding.handle(roles['comm'])});")
         lines.append("call.note_communicator(communicator);")
     if "bytes" in roles:
-        bytes_ = amount(roles["bytes"], binding)
-        if "in_place" in roles:
-            bytes_ = f"is_in_place({roles['buffer']}) ? {amount(roles['in_place'], binding)} : {bytes_}"
-        if "peer" in roles:
-            bytes_ = f"{binding.value(roles['peer'])} == MPI_PROC_NULL ? 0 : {bytes_}"
-        lines += [f"const std::uint64_t bytes = {bytes_};", "call.note_bytes(bytes);"]
+        lines.append(f"const std::uint64_t bytes = {bytes_of(roles, binding)};")
     if "buffer" in roles:
         buffer = roles["buffer"]
         if "instead" in roles:
             buffer = f"is_in_place({buffer}) ? {roles['instead']} : {buffer}"
         lines.append(f"call.note_buffer({buffer});")
-    if "peer" in roles:
-        peer = binding.value(roles["peer"])
-        if "comm" in roles:
-            lines.append(f"call.note_peer(communicator, {peer}, bytes);")
-        else:
-            lines.append(f"call.note_target(window_of({binding.handle(roles['window'])}), {peer}, bytes);")
+    if "persistent" in roles:
+        request = f"request_at({binding.handle(roles['persistent'])}, 0)"
+        lines.append(f"profile.requests.remember({request}, {{bytes, {peer(roles, binding)}}});")
+    elif "bytes" in roles:
+        lines.append("call.note_bytes(bytes);")
+        if "peer" in roles:
+            lines.append(f"Call::note_peer({peer(roles, binding)}, bytes);")
+    if "starts" in roles:
+        number = binding.value(roles["number"]) if "number" in roles else "1"
+        lines.append(f"note_starts(call, {binding.handle(roles['starts'])}, {number});")
     return lines
 
 
+def bytes_of(roles: dict[str, str], binding: Binding) -> str:
+    text = amount(roles["bytes"], binding)
+    if "in_place" in roles:
+        text = f"is_in_place({roles['buffer']}) ? {amount(roles['in_place'], binding)} : {text}"
+    if "root" in roles:
+        text = f"{binding.value(roles['root'])} < 0 ? 0 : {text}"
+    for role in ("sender", "peer"):
+        if role in roles:
+            text = f"{binding.value(roles[role])} == MPI_PROC_NULL ? 0 : {text}"
+    return text
+
+
+def peer(roles: dict[str, str], binding: Binding) -> str:
+    if "peer" not in roles:
+        return "Peers::nobody"
+    rank = binding.value(roles["peer"])
+    if "window" in roles:
+        return f"profile.peers.of_window(window_of({binding.handle(roles['window'])}), {rank})"
+    return f"profile.peers.of(communicator, {rank})"
+
+
 def body(function: Function, binding: Binding, real: list[str], arguments: list[tuple[str, str]], error: str) -> str:
-    """`error` is what tells whether the call succeeded: the C function's result, or Fortran's ierror."""
+    """`real` are the names of the function below: those of PMPI, and the function's own for a library that lacks these.
+    `error` is what tells whether the call succeeded: the C function's result, or Fortran's ierror."""
     types = ", ".join(kind for kind, _ in arguments)
     values = ", ".join(name for _, name in arguments)
     result = "" if function.result == "void" else "const auto answer = "
@@ -176,8 +198,11 @@ def body(function: Function, binding: Binding, real: list[str], arguments: list[
     ]
     if "before" in roles:
         lines.append(f"hook::{roles['before']}();")
+    if "forgets" in roles:
+        lines.append(f"profile.requests.forget(request_at({binding.handle(roles['forgets'])}, 0));")
     if function.group == _WAITS:
-        lines.append(f"call.wait_for_others(communicator_of({binding.handle(roles['comm'])}));")
+        waiting = f"call.wait_for_others(communicator_of({binding.handle(roles['comm'])}));"
+        lines.append(f"if (Call::waits()) {waiting}")
     lines += ["call.begin();", f"{result}real({values});", "call.end();"]
     noted = notes(function, binding)
     if noted:
@@ -200,7 +225,7 @@ def c_wrapper(function: Function) -> str:
     declared = ", ".join(_declaration(parameter) for parameter in function.parameters)
     head = f"{function.result} c_{function.name}({declared})"
     arguments = [(parameter.type, parameter.name) for parameter in function.parameters]
-    content = body(function, Binding(), [f"P{function.name}"], arguments, "answer")
+    content = body(function, Binding(), [f"P{function.name}", function.name], arguments, "answer")
     return f'{_EXPORT} {head} __asm__("{function.name}");\n{head} {{\n{content}\n}}\n'
 
 
@@ -222,7 +247,7 @@ def fortran_wrapper(function: Function, symbols: list[str], real: list[str], kin
     result = "void" if is_subroutine else function.result
     returning = Function(function.number, function.name, function.group, result, function.parameters, function.roles)
     declared = ", ".join(f"{type_} {name}" for type_, name in arguments)
-    content = body(returning, FortranBinding(), real, arguments, "error")
+    content = body(returning, FortranBinding(), [*real, *symbols], arguments, "error")
     first, *others = symbols
     own = f"{kind}_{function.name}"
     text = f'{_EXPORT} {result} {own}({declared}) __asm__("{first}");\n{result} {own}({declared}) {{\n{content}\n}}\n'

@@ -56,6 +56,7 @@ void handle_signals() {
     actions_before[index] = before;
     struct sigaction own{};
     own.sa_handler = handle;
+    own.sa_flags = before.sa_flags & (SA_ONSTACK | SA_RESTART);  // as the program has it
     sigemptyset(&own.sa_mask);
     sigaction(signals[index], &own, nullptr);
   }
@@ -91,7 +92,7 @@ int number_from_environment(const char* const* names, int otherwise) {
   return otherwise;
 }
 
-/// A program of sessions alone has no MPI_COMM_WORLD to ask: the launcher's word for it.
+/// What the launcher says: for a program of sessions alone, which has no MPI_COMM_WORLD, there is nobody else to ask.
 void identify_by_launcher() {
   constexpr const char* ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", nullptr};
   constexpr const char* sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", nullptr};
@@ -112,7 +113,7 @@ const char* name_of_level(int level) {
   }
 }
 
-/// Whether the MPI that runs has the binary interface that this library was compiled for.
+/// Whether the MPI that runs has the binary interface that this library was compiled for; rank 0 says so if not.
 bool fits_library() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -121,28 +122,34 @@ bool fits_library() {
   if (char* line_end = std::strchr(profile.mpi, '\n')) *line_end = '\0';
   const bool is_open_mpi = std::strncmp(version, "Open MPI", 8) == 0;
   if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return true;
-  std::fprintf(stderr, "commlens profile: the library was built for %s, but the program runs %s: nothing is recorded\n",
-               built_for, profile.mpi);
+  if (profile.rank == 0) {
+    std::fprintf(stderr,
+                 "commlens profile: the library was built for %s, but the program runs %s: nothing is recorded. Build "
+                 "it for that MPI (docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY\n",
+                 built_for, profile.mpi);
+  }
   return false;
 }
 
 void identify(bool has_world) {
-  if (!has_world) {
-    identify_by_launcher();
-  } else {
+  if (has_world) {
     const MPI_Comm world = world_communicator();
     profile.library.comm_rank(world, &profile.rank);
     profile.library.comm_size(world, &profile.size);
-    if (!profile.peers.is_open()) profile.peers.start(world, profile.rank, profile.size);
+    if (!profile.peers.is_open()) profile.peers.start(world, profile.size);
   }
   gethostname(profile.host, sizeof profile.host - 1);
   const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
   if (length < 0) profile.program[0] = '\0';
+  std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
+                profile.host, static_cast<int>(getpid()));
+  std::snprintf(profile.draft, sizeof profile.draft, "%s.part", profile.file);
 }
 
 void start() {
   if (!profile.active) return;
   profile.library.find();
+  identify_by_launcher();
   if (!fits_library()) {
     profile.active = false;
     return;

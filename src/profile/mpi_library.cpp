@@ -6,22 +6,39 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 namespace commlens::profile {
 namespace {
 
-/// Asks a library that was loaded for one module only, as Python loads MPI: such a one is not below this library.
-int ask_module(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+/// Files of MPI's libraries that are loaded.
+struct MpiFiles {
+  static constexpr int most = 16;
+  const char* names[most];
+  int count;
+};
+
+int note_mpi_file(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& files = *static_cast<MpiFiles*>(data);
   const char* slash = std::strrchr(info->dlpi_name, '/');
   const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(file, "libmpi", 6) != 0) return 0;
-  void* module = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (module == nullptr) return 0;
-  auto& asked = *static_cast<std::pair<const char*, void*>*>(data);
-  asked.second = dlsym(module, asked.first);
-  dlclose(module);
-  return asked.second != nullptr ? 1 : 0;
+  if (std::strncmp(file, "libmpi", 6) == 0 && files.count < MpiFiles::most) {
+    files.names[files.count++] = info->dlpi_name;
+  }
+  return 0;
+}
+
+/// Asks libraries that were loaded for one module only, as Python loads MPI: such a one is not below this library.
+void* find_in_modules(const char* name) {
+  MpiFiles files{};
+  dl_iterate_phdr(note_mpi_file, &files);
+  for (int index = 0; index < files.count; ++index) {
+    void* module = dlopen(files.names[index], RTLD_LAZY | RTLD_NOLOAD);
+    if (module == nullptr) continue;
+    void* found = dlsym(module, name);
+    dlclose(module);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
 }
 
 template <class Result>
@@ -37,10 +54,8 @@ void find_into(Result& function, const char* name) {
 }  // namespace
 
 void* find_below(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  std::pair<const char*, void*> asked{name, nullptr};
-  dl_iterate_phdr(ask_module, &asked);
-  return asked.second;
+  void* found = dlsym(RTLD_NEXT, name);
+  return found != nullptr ? found : find_in_modules(name);
 }
 
 void* find_below(const char* const* names) {
@@ -77,29 +92,20 @@ void MpiLibrary::find() {
   find_into(initialized, "PMPI_Initialized");
   find_into(query_thread, "PMPI_Query_thread");
   find_into(get_library_version, "PMPI_Get_library_version");
+#if defined(OPEN_MPI)
+  find_into(communicator_from_fortran, "PMPI_Comm_f2c");
+  find_into(datatype_from_fortran, "PMPI_Type_f2c");
+  find_into(window_from_fortran, "PMPI_Win_f2c");
+#endif
   fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");  // Open MPI; MPICH turns it into the one of C
 }
 
+MPI_Comm world_communicator() {
 #if defined(OPEN_MPI)
-MPI_Comm world_communicator() { return static_cast<MPI_Comm>(variable("ompi_mpi_comm_world")); }
-
-MPI_Comm communicator_from_fortran(MPI_Fint handle) {
-  static const auto convert = reinterpret_cast<MPI_Comm (*)(MPI_Fint)>(find_below("PMPI_Comm_f2c"));
-  return convert(handle);
-}
-MPI_Datatype datatype_from_fortran(MPI_Fint handle) {
-  static const auto convert = reinterpret_cast<MPI_Datatype (*)(MPI_Fint)>(find_below("PMPI_Type_f2c"));
-  return convert(handle);
-}
-MPI_Win window_from_fortran(MPI_Fint handle) {
-  static const auto convert = reinterpret_cast<MPI_Win (*)(MPI_Fint)>(find_below("PMPI_Win_f2c"));
-  return convert(handle);
-}
+  return static_cast<MPI_Comm>(variable("ompi_mpi_comm_world"));
 #else
-MPI_Comm world_communicator() { return MPI_COMM_WORLD; }
-MPI_Comm communicator_from_fortran(MPI_Fint handle) { return static_cast<MPI_Comm>(handle); }
-MPI_Datatype datatype_from_fortran(MPI_Fint handle) { return static_cast<MPI_Datatype>(handle); }
-MPI_Win window_from_fortran(MPI_Fint handle) { return static_cast<MPI_Win>(handle); }
+  return MPI_COMM_WORLD;
 #endif
+}
 
 }  // namespace commlens::profile

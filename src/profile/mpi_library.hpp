@@ -20,7 +20,7 @@ constexpr const char* built_for = "MPICH";
 void* find_below(const char* const* names);
 void* find_below(const char* name);
 
-/// A function of the MPI library. The program calls it, so it exists; a process without it has lost its way, and ends.
+/// A function of the MPI library. The program calls it, so it is there; a process without it cannot go on, and ends.
 void* find_or_abort(const char* const* names);
 
 template <class Handle>
@@ -62,6 +62,11 @@ struct MpiLibrary {
   int (*initialized)(int*);
   int (*query_thread)(int*);
   int (*get_library_version)(char*, int*);
+#if defined(OPEN_MPI)
+  MPI_Comm (*communicator_from_fortran)(MPI_Fint);
+  MPI_Datatype (*datatype_from_fortran)(MPI_Fint);
+  MPI_Win (*window_from_fortran)(MPI_Fint);
+#endif
   const void* fortran_in_place;  // null without Fortran
 
   void find();
@@ -69,9 +74,5 @@ struct MpiLibrary {
 
 /// MPI_COMM_WORLD; in Open MPI that is the address of a variable of the library.
 MPI_Comm world_communicator();
-
-MPI_Comm communicator_from_fortran(MPI_Fint handle);
-MPI_Datatype datatype_from_fortran(MPI_Fint handle);
-MPI_Win window_from_fortran(MPI_Fint handle);
 
 }  // namespace commlens::profile

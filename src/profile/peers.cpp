@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "locked.hpp"
 #include "profile.hpp"
 
 namespace commlens::profile {
@@ -15,23 +16,9 @@ Item* map(std::size_t count) {
   return memory == MAP_FAILED ? nullptr : static_cast<Item*>(memory);
 }
 
-class Locked {
- public:
-  explicit Locked(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Locked() { flag_.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
-
 }  // namespace
 
-void Peers::start(MPI_Comm world, int /*rank*/, int size) {
+void Peers::start(MPI_Comm world, int size) {
   world_ = world;
   size_ = size;
   if (size > most_ranks || profile.library.comm_group(world, &world_group_) != MPI_SUCCESS) return;

@@ -12,7 +12,7 @@ class Peers {
   static constexpr int most_ranks = 16384;  // 16 bytes each: a quarter of the megabyte that a rank may use
   static constexpr int nobody = -1;
 
-  void start(MPI_Comm world, int rank, int size);
+  void start(MPI_Comm world, int size);
   [[nodiscard]] bool is_open() const { return bytes_ != nullptr; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] std::uint64_t bytes(int peer) const { return bytes_[peer].load(std::memory_order_relaxed); }

@@ -5,6 +5,7 @@
 #include "counters.hpp"
 #include "mpi_library.hpp"
 #include "peers.hpp"
+#include "requests.hpp"
 
 namespace commlens::profile {
 
@@ -25,13 +26,16 @@ struct Profile {
   bool threads = false;  // MPI_THREAD_MULTIPLE
   int rank = 0;
   int size = 0;
-  int sessions = 0;
+  std::atomic<int> sessions = 0;
   const char* thread_level = "";
   char host[256] = {};
   char program[1024] = {};
   char mpi[256] = {};
+  char file[1400] = {};   // the rank's own
+  char draft[1408] = {};  // what it is called while it is written
   MpiLibrary library{};
   Peers peers;
+  Requests requests;
 
   Counters* counters = nullptr;    // one a function
   CallSite* call_sites = nullptr;  // most_call_sites
@@ -93,17 +97,14 @@ class Call {
   /// Whether what the parameters say may be asked of MPI.
   [[nodiscard]] static bool is_open() { return profile.started; }
 
-  /// Before a collective: the time until the last rank has come, where that is asked for.
+  /// Whether a collective is to be preceded by wait_for_others, which times how long the last rank is in coming.
+  [[nodiscard]] static bool waits() { return profile.wants_waiting && is_open(); }
   void wait_for_others(MPI_Comm communicator);
   void note_communicator(MPI_Comm communicator);
   void note_bytes(std::uint64_t bytes);
   void note_buffer(const void* buffer);
-  void note_peer(MPI_Comm communicator, int rank, std::uint64_t bytes) {
-    profile.peers.add(Adder(profile.threads), profile.peers.of(communicator, rank), bytes);
-  }
-  void note_target(MPI_Win window, int rank, std::uint64_t bytes) {
-    profile.peers.add(Adder(profile.threads), profile.peers.of_window(window, rank), bytes);
-  }
+  /// The peer is a rank of MPI_COMM_WORLD, or nobody.
+  static void note_peer(int peer, std::uint64_t bytes) { profile.peers.add(Adder(profile.threads), peer, bytes); }
 
  private:
   [[nodiscard]] Counters& counters() const { return profile.counters[function_]; }

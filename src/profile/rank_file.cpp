@@ -2,8 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
+#include <cstdio>  // rename
 
 #include "profile.hpp"
 
@@ -175,6 +174,7 @@ void write_functions(Writer& writer, const Scale& scale) {
 }
 
 void write_peers(Writer& writer) {
+  writer.field("dropped_requests", profile.requests.dropped());
   writer.field("has_peers", profile.peers.is_open() ? 1 : 0);
   writer.key("peers");
   writer.open('[');
@@ -235,17 +235,12 @@ bool write_all(int file, Ending ending) {
 
 void write_rank_file(Ending ending) {
   static std::atomic_flag is_writing = ATOMIC_FLAG_INIT;
-  if (profile.folder == nullptr || is_writing.test_and_set()) return;
-  char path[1400];
-  char draft[1408];
-  std::snprintf(path, sizeof path, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank, profile.host,
-                static_cast<int>(getpid()));
-  std::snprintf(draft, sizeof draft, "%s.part", path);
-  const int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (is_writing.test_and_set()) return;
+  const int file = open(profile.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file >= 0) {
     const bool is_written = write_all(file, ending);
     const bool is_closed = close(file) == 0;
-    if (!(is_written && is_closed && rename(draft, path) == 0)) unlink(draft);
+    if (!(is_written && is_closed && rename(profile.draft, profile.file) == 0)) unlink(profile.draft);
   }
   is_writing.clear();
 }

@@ -187,7 +187,8 @@ def show(records: tuple[Path, ...]) -> None:
 def plot(records: tuple[Path, ...], out: Path) -> None:
     """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation overlap.
 
-    Profiles are drawn as time by function, bytes by peer and sizes of messages, in a picture of their own.
+    Profiles are drawn as time by function, bytes by peer and sizes of messages. Beside other records they get a picture
+    of their own, NAME-profiles where --out has NAME.
 
     \b
     Examples:
@@ -198,16 +199,19 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
 
     pictures.check_ending(out)
     loaded = load(records)
-    if loaded.profiles and loaded.records:
-        raise CommlensError("profiles and benchmarks' records do not fit into one picture: name the files of either")
+    written = []
+    left_out = 0
+    if loaded.records or not loaded.profiles:
+        left_out = len(loaded.records) - pictures.plot(loaded.records, out)
+        written.append(out)
     if loaded.profiles:
-        pictures.plot_profiles(loaded.profiles, out)
-    drawn = 0 if loaded.profiles else pictures.plot(loaded.records, out)
+        written.append(out.with_stem(f"{out.stem}-profiles") if written else out)
+        pictures.plot_profiles(loaded.profiles, written[-1])
     _report(loaded.problems)
-    left_out = len(loaded.records) - drawn
     if left_out:
         say(f"left out {plural(left_out, 'record')}, failed or skipped; `commlens show` has the reasons")
-    click.echo(out)
+    for picture in written:
+        click.echo(picture)
     sys.exit(Status.FAILED if loaded.problems else Status.OK)
 
 
@@ -238,8 +242,10 @@ def profile_(context: click.Context, callsites: bool, waiting: bool, out: Path, 
     outcome = profiling.run(program, out, with_call_sites=callsites, with_waiting=waiting)
     if outcome.profile is not None:
         _print_profile(outcome.profile)
-    if outcome.file is not None:
-        say(f"the record is in {outcome.file}")
+    if outcome.profile is not None and outcome.file is not None:
+        click.echo(f"\nrecord:   {outcome.file}")
+        if picture := profiling.draw(outcome.profile, outcome.file):
+            click.echo(f"picture:  {picture}")
     context.exit(outcome.status)
 
 

@@ -22,6 +22,7 @@ from commlens import call_sites, profile_program, profile_record
 from commlens.errors import CommlensError
 from commlens.results import reason, reserve_folder, reserve_record_file
 from commlens.run import say
+from commlens.text import plural
 
 # Nothing else is kept of the environment: it can hold secrets.
 _KEPT = re.compile(r"(UCX|OMPI_MCA|PRTE_MCA|MPICH|MPIR_CVAR|I_MPI|MV2|NCCL|RCCL|FI|PSM2?|CUDA|HIP|HSA|OMP)_\w+")
@@ -51,6 +52,19 @@ def run(command: Sequence[str], out: Path, *, with_call_sites: bool, with_waitin
         record = _record(command, files, status, with_call_sites)
     line = json.dumps(record)
     return Outcome(status, profile_record.parse(line), _write(out, line))
+
+
+def draw(profile: profile_record.Profile, record: Path) -> Path | None:
+    """A picture beside the record, or nothing where it cannot be written: the program's status is what counts."""
+    from commlens import plot  # here, as loading matplotlib takes longer than many a program
+
+    picture = record.with_suffix(".png")
+    try:
+        plot.plot_profiles([profile], picture)
+    except CommlensError as error:
+        say(str(error))
+        return None
+    return picture
 
 
 def _settings(library: Path, folder: Path, with_call_sites: bool, with_waiting: bool) -> dict[str, str]:
@@ -139,9 +153,10 @@ def _warnings(merged: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> 
         yield f"{_named(ranks)} ended by {ending}" + (f", within {inside}" if inside else "")
     if not all(entry["has_peers"] for entry in files):
         yield "bytes by peer are not known: too many ranks, or a program of MPI sessions"
-    dropped = sum(entry["dropped_call_sites"] for entry in files)
-    if dropped:
-        yield f"{dropped} calls came from more places than are kept apart"
+    if sites := sum(entry["dropped_call_sites"] for entry in files):
+        yield f"{sites} calls came from more places than are kept apart"
+    if requests := sum(entry["dropped_requests"] for entry in files):
+        yield f"the bytes of {plural(requests, 'persistent request')} are not counted: there are more than are kept"
 
 
 def _named(ranks: Sequence[int]) -> str:

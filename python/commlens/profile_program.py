@@ -116,7 +116,7 @@ def find_library(program: str, wanted: str, environment: Mapping[str, str] = os.
     """The profiling library for the MPI `wanted`. Raises CommlensError where there is none, or only one for another."""
     named = environment.get("COMMLENS_PROFILE_LIBRARY")
     candidates = [Path(named)] if named else _candidates()
-    libraries = [library for path in candidates if (library := _read(path))]
+    libraries = [library for path in candidates if (library := read_library(path))]
     if not libraries:
         raise CommlensError(
             f"COMMLENS_PROFILE_LIBRARY={named} is not {LIBRARY}"
@@ -142,7 +142,8 @@ def _candidates() -> list[Path]:
     return packaged + sorted(built, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def _read(path: Path) -> Library | None:
+def read_library(path: Path) -> Library | None:
+    """The library in the file, if it is one."""
     try:
         mark = _MARK.search(path.read_bytes())
     except OSError:

@@ -4,7 +4,7 @@
 
 namespace commlens::profile {
 
-thread_local int Call::depth_ = 0;
+constinit thread_local int Call::depth_ = 0;
 
 void Call::wait_for_others(MPI_Comm communicator) {
   int is_inter = 0;

@@ -2,7 +2,9 @@
 #include <execinfo.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "profile.hpp"
 
@@ -33,10 +35,8 @@ int note_fortran_range(dl_phdr_info* info, std::size_t /*size*/, void* data) {
 }
 
 bool is_in_fortran_library(std::uintptr_t address) {
-  for (const Range& range : fortran_ranges) {
-    if (range.holds(address)) return true;
-  }
-  return false;
+  return std::any_of(std::begin(fortran_ranges), std::end(fortran_ranges),
+                     [address](const Range& range) { return range.holds(address); });
 }
 
 std::uintptr_t caller_of_fortran_library(std::uintptr_t address) {
@@ -63,6 +63,7 @@ std::size_t first_slot(std::uintptr_t address, int function) {
 /// The slot is this call's: looks up where the code lies, and shows the slot to the others last.
 void describe(CallSite& site, std::uintptr_t address, int function) {
   Dl_info info{};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is a return address
   if (dladdr(reinterpret_cast<void*>(address), &info) != 0) {
     site.module = info.dli_fname;
     site.base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

@@ -12,8 +12,8 @@ struct Function {
   const char* name;
   const char* group;
 };
-extern const Function functions[];
-extern const int function_count;
+extern constinit const Function functions[];
+extern constinit const int function_count;
 
 using Count = std::atomic<std::uint64_t>;
 

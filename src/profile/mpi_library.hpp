@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace commlens::profile {
 
@@ -25,7 +26,7 @@ void* find_or_abort(const char* const* names);
 
 template <class Handle>
 std::uintptr_t key_of(Handle handle) {
-  if constexpr (sizeof(Handle) == sizeof(void*)) {
+  if constexpr (std::is_pointer_v<Handle>) {
     return reinterpret_cast<std::uintptr_t>(handle);
   } else {
     return static_cast<std::uintptr_t>(handle);
@@ -34,8 +35,8 @@ std::uintptr_t key_of(Handle handle) {
 
 template <class Handle>
 Handle handle_of(std::uintptr_t key) {
-  if constexpr (sizeof(Handle) == sizeof(void*)) {
-    return reinterpret_cast<Handle>(key);
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(key);  // NOLINT(performance-no-int-to-ptr): it came from key_of
   } else {
     return static_cast<Handle>(key);
   }

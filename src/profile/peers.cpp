@@ -16,6 +16,15 @@ Item* map(std::size_t count) {
   return memory == MAP_FAILED ? nullptr : static_cast<Item*>(memory);
 }
 
+/// The ranks that a sender names.
+MPI_Group group_of_communicator(MPI_Comm communicator) {
+  MPI_Group group{};
+  int is_inter = 0;
+  profile.library.comm_test_inter(communicator, &is_inter);
+  (is_inter != 0 ? profile.library.comm_remote_group : profile.library.comm_group)(communicator, &group);
+  return group;
+}
+
 }  // namespace
 
 void Peers::start(MPI_Comm world, int size) {
@@ -29,14 +38,8 @@ void Peers::start(MPI_Comm world, int size) {
 
 int Peers::of(MPI_Comm communicator, int rank) {
   if (communicator == world_) return rank < 0 ? nobody : rank;
-  return translated(key_of(communicator), false, rank, [](std::uintptr_t key) {
-    const auto handle = handle_of<MPI_Comm>(key);
-    MPI_Group group{};
-    int is_inter = 0;
-    profile.library.comm_test_inter(handle, &is_inter);
-    (is_inter != 0 ? profile.library.comm_remote_group : profile.library.comm_group)(handle, &group);
-    return group;
-  });
+  return translated(key_of(communicator), false, rank,
+                    [](std::uintptr_t key) { return group_of_communicator(handle_of<MPI_Comm>(key)); });
 }
 
 int Peers::of_window(MPI_Win window, int rank) {

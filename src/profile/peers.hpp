@@ -40,7 +40,7 @@ class Peers {
 
   using GroupOf = MPI_Group (*)(std::uintptr_t handle);
   int translated(std::uintptr_t handle, bool is_window, int rank, GroupOf group_of);
-  const Translation* find(std::uintptr_t handle, bool is_window) const;
+  [[nodiscard]] const Translation* find(std::uintptr_t handle, bool is_window) const;
   const Translation* translate(MPI_Group group, std::uintptr_t handle, bool is_window);
 
   MPI_Comm world_{};

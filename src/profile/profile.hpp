@@ -43,7 +43,7 @@ struct Profile {
   std::atomic<int> inside = -1;    // the function that is running; not known with several threads
   Count inside_since = 0;
 };
-extern Profile profile;
+extern constinit Profile profile;
 
 /// What the library itself does around a few functions.
 namespace hook {
@@ -111,7 +111,7 @@ class Call {
   void note_call_site(std::uint64_t ticks);
 
   // Preloaded before the program runs, the library may use the fast model of thread-local variables.
-  static thread_local int depth_ __attribute__((tls_model("initial-exec")));
+  static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));
 
   int function_;
   void* return_address_;

@@ -240,7 +240,7 @@ void write_rank_file(Ending ending) {
   if (file >= 0) {
     const bool is_written = write_all(file, ending);
     const bool is_closed = close(file) == 0;
-    if (!(is_written && is_closed && rename(profile.draft, profile.file) == 0)) unlink(profile.draft);
+    if (!is_written || !is_closed || rename(profile.draft, profile.file) != 0) unlink(profile.draft);
   }
   is_writing.clear();
 }

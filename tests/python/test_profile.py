@@ -1,9 +1,13 @@
-"""`commlens profile` on real programs in C, C++ and Fortran, of each MPI that is installed."""
+"""`commlens profile` on real programs in C, C++ and Fortran, of each MPI that is installed.
+
+With COMMLENS_TEST_ALL_MPIS=1 it is a failure if Open MPI, MPICH or a compiler of one of them is missing.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -20,12 +24,14 @@ from commlens import profile_program
 from commlens.errors import CommlensError
 from commlens.profile_record import imbalance, is_profile, parse
 from conftest import Commlens
+from sample_records import make_record
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "profile"
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COMMLENS_"))}
 _BUILT = os.environ.get("COMMLENS_PROFILE_LIBRARY") or str(ROOT / "build/host/src/profile/libcommlens-profile.so")
 _TIME_LIMIT_S = 120
+_MUST_HAVE_ALL = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
 
 # Time, Imb. Time and Imb. Time % of CrayPAT's table for 256 ranks of CP2K's FFT.
 CRAYPAT_ROWS = [
@@ -54,7 +60,7 @@ class Mpi:
             compiler = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpif90"}[Path(source).suffix]
             wrapper = shutil.which(_tool(compiler, self.name))
             if wrapper is None:
-                pytest.skip(f"there is no {compiler} of {self.name}")
+                _lack(f"there is no {compiler} of {self.name}")
             words = [wrapper, "-g", str(SOURCES / source), "-o", str(program)]
             subprocess.run([*words, "-J", str(self.folder)] if source.endswith("f90") else words, check=True)
         return program
@@ -111,6 +117,12 @@ class Profiled:
         return [entry["ending"] for entry in self.record["placement"]]
 
 
+def _lack(what: str) -> NoReturn:
+    if _MUST_HAVE_ALL:
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 def _tool(name: str, mpi: str) -> str:
     return f"{name}.{mpi}" if shutil.which(f"{name}.{mpi}") else name
 
@@ -122,9 +134,9 @@ def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     compiler = shutil.which(_tool("mpicc", name))
     says = subprocess.run([compiler, "-show"], capture_output=True, text=True).stdout if compiler else ""
     if ("mpich" in says) != (name == "mpich"):
-        pytest.skip(f"{family} is not installed")
+        _lack(f"{family} is not installed")
     folder = tmp_path_factory.mktemp(f"profile-{name}")
-    built = profile_program._read(Path(_BUILT))
+    built = profile_program.read_library(Path(_BUILT))
     if built is not None and built.fits(family):
         return Mpi(name, built.path, folder)
     # Without the wrapper's folders, CMake may find another MPI.
@@ -189,10 +201,11 @@ def test_fortran_is_counted_once(mpi: Mpi, source: str) -> None:
     run = mpi.profile(mpi.compile(source))
     assert run.status == 0
     assert run.output.count("sum  1.0") == 2
-    twice = {"MPI_Allreduce"}
+    twice = {"MPI_Allreduce", "MPI_Recv", "MPI_Wait"}
     assert run.calls() == {name: [2 if name in twice else 1] * 2 for name in run.calls()}
-    assert len(run.calls()) == 17
+    assert len(run.calls()) == 20
     assert run.bytes("MPI_Isend") == [100, 100]
+    assert run.bytes("MPI_Start") == [40, 40]
     assert run.bytes("MPI_Allreduce") == [128, 128]
     assert run.bytes("MPI_Allgather") == [16, 16]
     assert run.bytes("MPI_File_write_at") == [400, 400]
@@ -205,6 +218,39 @@ def test_one_sided_and_neighbours(mpi: Mpi) -> None:
     assert run.bytes("MPI_Neighbor_alltoall") == [8, 8]
     assert run.record is not None
     assert [(entry["from"], entry["to"], entry["bytes"]) for entry in run.record["peers"]] == [(0, 1, 80), (1, 0, 80)]
+
+
+def test_persistent_requests_send_at_each_start(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("requests.c"), ranks=3)
+    assert run.status == 0
+    assert run.bytes("MPI_Send_init") == [0] * 3
+    assert run.bytes("MPI_Startall") == [3 * 400] * 3
+    assert run.bytes("MPI_Start") == [400] * 3
+    assert run.record is not None
+    peers = {(entry["from"], entry["to"]): (entry["bytes"], entry["messages"]) for entry in run.record["peers"]}
+    assert peers == {(rank, (rank + 1) % 3): (1600, 4) for rank in range(3)}
+
+
+def test_arguments_without_meaning_are_not_read(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("requests.c"), ranks=3)
+    assert run.bytes("MPI_Gather") == [0, 4, 4]
+    assert run.bytes("MPI_Bcast") == [16] * 3
+    assert run.bytes("MPI_Alltoallv") == [0] * 3
+
+
+@pytest.mark.parametrize(
+    ("library", "function"),
+    [("libcuda.so.1", "cuPointerGetAttributes"), ("libamdhip64.so.6", "hipDrvPointerGetAttributes")],
+)
+def test_the_driver_is_asked_for_the_kind_of_memory(
+    mpi: Mpi, library: str, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Path("driver.so").resolve()
+    options = ["-shared", "-fPIC", f"-DFUNCTION={function}", f"-Wl,-soname,{library}"]
+    subprocess.run(["cc", *options, str(SOURCES / "driver.c"), "-o", str(driver)], check=True)
+    monkeypatch.setitem(_ENVIRONMENT, "LD_PRELOAD", str(driver))
+    run = mpi.profile(mpi.compile("counts.c"))
+    assert run.functions()["MPI_Send"]["memory"] == {"device": 9}
 
 
 def test_call_sites_have_lines(mpi: Mpi) -> None:
@@ -363,11 +409,20 @@ def test_show_and_plot_read_profiles(mpi: Mpi, commlens: Commlens) -> None:
     run = mpi.profile(mpi.compile("counts.c"))
     shown = commlens("show", "out")
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == run.output
+    assert run.output.startswith(shown.stdout)
+    assert re.findall(r"^(record|picture): +out/profile-\S+", run.output, re.MULTILINE) == ["record", "picture"]
     drawn: Callable[[str], Any] = lambda ending: commlens("plot", "out", "--out", f"picture{ending}")  # noqa: E731
     for ending in (".png", ".svg"):
         assert drawn(ending).returncode == 0
         assert Path(f"picture{ending}").stat().st_size > 1000
+
+
+def test_other_records_and_profiles_get_a_picture_each(mpi: Mpi, commlens: Commlens) -> None:
+    mpi.profile(mpi.compile("counts.c"))
+    Path("out/other.jsonl").write_text(json.dumps(make_record()) + "\n")
+    drawn = commlens("plot", "out", "--out", "picture.png")
+    assert drawn.stdout == "picture.png\npicture-profiles.png\n"
+    assert Path("picture.png").exists() and Path("picture-profiles.png").exists()
 
 
 def test_a_line_that_is_cut_short_is_a_problem(commlens: Commlens) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import mmap
 import shutil
+import struct
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-_TYPE_OFFSET = 16  # e_type in the header of an ELF file
 _FIXED = 2  # ET_EXEC: addresses in the file are those in memory
+_SYMBOLS = 2  # SHT_SYMTAB: the table of all functions, which `strip` removes
 
 
 def resolve(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -20,7 +24,7 @@ def resolve(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for site in entry["call_sites"]:
             module = site["module"] if site["module"].startswith("/") else entry["program"]
             # The return address is that of the next instruction, which may be in the next line.
-            offset = site["address"] - (0 if _is_fixed(module) else site["base"]) - 1
+            offset = site["address"] - (0 if _file(module).is_fixed else site["base"]) - 1
             offsets.setdefault(module, set()).add(offset)
             placed.append((module, offset, site))
     names = {module: _look_up(module, sorted(wanted)) for module, wanted in offsets.items()}
@@ -44,13 +48,24 @@ def resolve(files: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(merged.values(), key=lambda site: -float(site["time_s"]))
 
 
-def _is_fixed(module: str) -> bool:
+@dataclass(frozen=True)
+class _ElfFile:
+    is_fixed: bool = False
+    has_symbols: bool = True
+
+
+@cache
+def _file(module: str) -> _ElfFile:
+    """What its header and its table of sections say (64-bit, of this machine's byte order: it runs here)."""
     try:
-        with Path(module).open("rb") as file:
-            header = file.read(_TYPE_OFFSET + 2)
-    except OSError:
-        return False
-    return int.from_bytes(header[_TYPE_OFFSET:], "little") == _FIXED
+        with Path(module).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            (kind,) = struct.unpack_from("H", data, 16)
+            (sections,) = struct.unpack_from("Q", data, 40)
+            size, count = struct.unpack_from("HH", data, 58)
+            types = [struct.unpack_from("I", data, sections + index * size + 4)[0] for index in range(count)]
+    except (OSError, ValueError, struct.error):
+        return _ElfFile()
+    return _ElfFile(kind == _FIXED, _SYMBOLS in types)
 
 
 def _look_up(module: str, offsets: Sequence[int]) -> dict[int, tuple[str, str, int]]:
@@ -68,6 +83,8 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, tuple[str, str, i
     for offset, caller, place in zip(offsets, lines[::2], lines[1::2], strict=True):
         file, _, line = place.partition(" ")[0].rpartition(":")
         number = int(line) if line.isdigit() else 0
-        name = unknown[offset][0] if caller == "??" else caller
+        # Of a stripped file addr2line names the exported function that happens to stand before the address.
+        is_known = caller != "??" and (number > 0 or _file(module).has_symbols)
+        name = caller if is_known else unknown[offset][0]
         found[offset] = (name, file if number else "", number)
     return found

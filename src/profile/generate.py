@@ -1,5 +1,4 @@
-"""Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares. For Python 3.8 and later, as
-machines have it that commlens's own Python is not installed on.
+"""Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares. Python 3.8 is enough.
 
 generate.py FUNCTIONS OUTPUT COMPILER [COMPILER'S OPTIONS]...
 """

@@ -264,6 +264,16 @@ def test_call_sites_have_lines(mpi: Mpi) -> None:
     assert "MPI_Allreduce from collectives (counts.c:" in run.output
 
 
+def test_call_sites_of_a_stripped_program_are_addresses(mpi: Mpi) -> None:
+    program = Path("stripped").resolve()
+    subprocess.run(["strip", "-o", str(program), str(mpi.compile("counts.c"))], check=True)
+    run = mpi.profile(program, options=("--callsites",))
+    assert run.record is not None
+    sites = [site for site in run.record["call_sites"] if site["function"] == "MPI_Allreduce"]
+    assert sorted(site["calls"] for site in sites) == [2, 10]
+    assert all(re.fullmatch(r"stripped\+0x[0-9a-f]+", site["caller"]) for site in sites)
+
+
 def test_waiting_is_part_of_the_time(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), options=("--waiting",))
     function = run.functions()["MPI_Allreduce"]

@@ -1,59 +1,72 @@
 #!/usr/bin/env python3
-"""What `commlens profile` costs a call and a rank: `python tools/overhead/profile.py [CALLS]`, with MPI on the path.
+"""What `commlens profile` adds to a call and to a rank's memory: ten million small calls, with and without it in turns.
 
-The library is chosen as `commlens profile` does; MPICC and MPIRUN may name another MPI's compiler and launcher.
+    tools/overhead/profile.py [--calls 10000000] [--turns 5] [--launch 'mpirun -n 1'] [--compiler mpicc] [--out FILE]
+
+For each kind of call the median over the turns of each side, and the median of the turns' differences. The library is
+chosen as `commlens profile` does.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
-SOURCES = FOLDER.parents[1] / "python"
-REPEATS = 3
-Times = dict[str, float]
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE.parents[1] / "python"
+# The peak of the rank itself: what wait4 says of this small parent's only child.
+WATCH = (
+    "import resource, subprocess, sys; status = subprocess.call(sys.argv[1:], close_fds=False); "
+    "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(status)"
+)
+Figures = dict[str, float]
 
 
-def run(command: list[str]) -> tuple[Times, int]:
-    """Seconds a call by name, and the most memory of a rank in kB."""
+def run(command: list[str]) -> Figures:
+    """Nanoseconds a call by its name, and `peak_kB`, the most memory of the rank."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
     answer = subprocess.run(command, capture_output=True, text=True, env=environment)
     if answer.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{answer.stdout}{answer.stderr}")
-    times = {name: float(value) for name, value in re.findall(r"^(MPI_\w+|to_itself) (\S+e-\d+)$", answer.stdout, re.M)}
-    memory = re.search(r"peak (\d+)", answer.stderr)
-    return times, int(memory[1]) if memory else 0
+    seconds = re.findall(r"^(\w+) (\S+e-\d+)$", answer.stdout, re.MULTILINE)
+    (peak,) = re.findall(r"^peak (\d+)$", answer.stderr, re.MULTILINE)
+    return {**{f"{name}_ns": float(value) * 1e9 for name, value in seconds}, "peak_kB": float(peak)}
 
 
 def main() -> None:
-    calls = sys.argv[1] if len(sys.argv) > 1 else "10000000"
-    launcher = [os.environ.get("MPIRUN", "mpirun"), "-n", "1"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=10_000_000)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--launch", default="mpirun -n 1")
+    parser.add_argument("--compiler", default="mpicc")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    turns = []
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/calls"
-        compiler = os.environ.get("MPICC", "mpicc")
-        subprocess.run([compiler, "-O2", str(FOLDER / "calls.c"), "-o", program], check=True)
-        # The peak of the rank itself: what wait4 says of this small parent's only child.
-        watch = (
-            "import resource, subprocess, sys; status = subprocess.call(sys.argv[1:], close_fds=False); "
-            "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(status)"
-        )
-        job = [*launcher, sys.executable, "-c", watch, program, calls]
-        profiled = [sys.executable, "-m", "commlens", "profile", "--out", folder, "--", *job]
-        pairs = [(run(job), run(profiled)) for _ in range(REPEATS)]
-    for name in pairs[0][0][0]:
-        bare = min(before[0][name] for before, _ in pairs)
-        with_profile = min(after[0][name] for _, after in pairs)
-        added = (with_profile - bare) * 1e9
-        print(f"{name:14} {bare * 1e9:7.1f} ns alone {with_profile * 1e9:7.1f} ns profiled: {added:6.1f} ns a call")
-    bare_memory = min(before[1] for before, _ in pairs)
-    print(
-        f"peak memory    {bare_memory} kB alone, {min(after[1] for _, after in pairs) - bare_memory} kB more profiled"
-    )
+        subprocess.run([options.compiler, "-O2", str(HERE / "calls.c"), "-o", program], check=True)
+        bare = [*options.launch.split(), sys.executable, "-c", WATCH, program, str(options.calls)]
+        profiled = [sys.executable, "-m", "commlens", "profile", "--out", folder, "--", *bare]
+        for turn in range(options.turns):
+            sides = [run(side) for side in ((bare, profiled) if turn % 2 == 0 else (profiled, bare))]
+            turns.append(sides if turn % 2 == 0 else sides[::-1])  # neither is always first
+    rows = []
+    print(f"{'':>16} {'alone':>10} {'profiled':>10} {'added':>10}   (medians of {options.turns} turns)")
+    for name in turns[0][0]:
+        alone, profiled_ = (statistics.median(turn[side][name] for turn in turns) for side in (0, 1))
+        added = statistics.median(turn[1][name] - turn[0][name] for turn in turns)
+        rows.append({"figure": name, "alone": alone, "profiled": profiled_, "added": added})
+        print(f"{name:>16} {alone:>10.1f} {profiled_:>10.1f} {added:>10.1f}")
+    if options.out:
+        record = {"launch": options.launch, "calls": options.calls, "turns": options.turns, "rows": rows}
+        options.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -24,8 +24,11 @@ from commlens.results import reason, reserve_folder, reserve_record_file
 from commlens.run import say
 from commlens.text import plural
 
-# Nothing else is kept of the environment: it can hold secrets.
-_KEPT = re.compile(r"(UCX|OMPI_MCA|PRTE_MCA|MPICH|MPIR_CVAR|I_MPI|MV2|NCCL|RCCL|FI|PSM2?|CUDA|HIP|HSA|OMP)_\w+")
+# The same of the environment as in other records (src/harness/environment.cpp), and nothing else: it can hold secrets.
+_KEPT = re.compile(
+    r"(UCX|OMPI_MCA|PRTE_MCA|MPICH|MPIR_CVAR|I_MPI|MV2|MVP|NCCL|RCCL|FI|HSA|PSM2|PSM3|ROCR|HIP|GDRCOPY)_\w+"
+    r"|CUDA_VISIBLE_DEVICES|OMP_NUM_THREADS"
+)
 _MOST_RANKS_NAMED = 8
 
 

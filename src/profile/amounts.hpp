@@ -108,6 +108,16 @@ std::uint64_t own(const Number* counts, Type datatype, MPI_Comm communicator) {
 
 }  // namespace amount
 
+/// Of an all-to-all: what goes to each rank that gets any.
+template <class Share>
+void note_each_peer(MPI_Comm communicator, Share share_of) {
+  const int count = amount::peers(communicator);
+  for (int index = 0; index < count; ++index) {
+    const std::uint64_t bytes = share_of(index);
+    if (bytes != 0) Call::note_peer(profile.peers.of(communicator, index), bytes);
+  }
+}
+
 inline bool is_in_place(const void* buffer) {
   return buffer == MPI_IN_PLACE ||
          (profile.library.fortran_in_place != nullptr && buffer == profile.library.fortran_in_place);

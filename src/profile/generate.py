@@ -126,6 +126,16 @@ def amount(text: str, binding: Binding) -> str:
     return f"amount::{kind}({', '.join(arguments)})"
 
 
+def share_of(text: str, binding: Binding) -> str:
+    """Of each(), sum() or sums(): what goes to the rank `index`."""
+    match = _AMOUNT.match(text)
+    assert match is not None, text
+    kind, count, datatype = match["kind"], match["count"], binding.handle(match["type"])
+    if kind == "sums":
+        datatype = f"datatype_at({datatype}, index)"
+    return f"amount::one({binding.value(count) if kind == 'each' else f'{binding.counts(count)}[index]'}, {datatype})"
+
+
 def notes(function: Function, binding: Binding) -> list[str]:
     """The statements that note what a call that succeeded did."""
     roles = function.roles
@@ -147,6 +157,11 @@ def notes(function: Function, binding: Binding) -> list[str]:
         lines.append("call.note_bytes(bytes);")
         if "peer" in roles:
             lines.append(f"Call::note_peer({peer(roles, binding)}, bytes);")
+        elif "peers" in roles["bytes"]:
+            share = share_of(roles["bytes"], binding)
+            if "in_place" in roles:
+                share = f"is_in_place({roles['buffer']}) ? {share_of(roles['in_place'], binding)} : {share}"
+            lines.append(f"note_each_peer(communicator, [&]([[maybe_unused]] int index) {{ return {share}; }});")
     if "starts" in roles:
         number = binding.value(roles["number"]) if "number" in roles else "1"
         lines.append(f"note_starts(call, {binding.handle(roles['starts'])}, {number});")

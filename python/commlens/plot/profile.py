@@ -55,7 +55,7 @@ def _draw_times(axes: Axes, profile: Profile) -> None:
 
 
 def _draw_matrix(axes: Axes, profile: Profile) -> None:
-    Heading("bytes by peer", "point to point and RMA").write(axes, PANEL_INCHES[0], 2)
+    Heading("bytes by peer", "point to point, all-to-all and RMA").write(axes, PANEL_INCHES[0], 2)
     largest = max((entry["bytes"] for entry in profile.peers), default=0)
     if largest == 0:
         _say_nothing(axes, "no message from rank to rank")

@@ -118,7 +118,7 @@ def _explain_nothing(program: str, family: str) -> None:
     if family:
         say(f"nothing was recorded: no rank of {program} got as far as the end of MPI_Init, or all were killed")
     else:
-        say(f"nothing was recorded: {program} is not linked to MPI, and nothing that it started called MPI_Init")
+        say(f"nothing was recorded: {program} is not linked to MPI, and nothing that it started ended MPI_Init")
 
 
 def _record(

@@ -113,22 +113,23 @@ const char* name_of_level(int level) {
   }
 }
 
-/// Whether the MPI that runs has the binary interface that this library was compiled for; rank 0 says so if not.
-bool fits_library() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+/// Ends a program of an MPI with another binary interface than this library was compiled for: handles have another size
+/// there, and the wrappers cannot even hand them on. `commlens profile` looks before it starts, but not into scripts.
+void refuse_other_mpi() {
+  char version[8192] = {};  // what MPICH fills; Open MPI has 256
   int length = 0;
   profile.library.get_library_version(version, &length);
   std::snprintf(profile.mpi, sizeof profile.mpi, "%.200s", version);
   if (char* line_end = std::strchr(profile.mpi, '\n')) *line_end = '\0';
   const bool is_open_mpi = std::strncmp(version, "Open MPI", 8) == 0;
-  if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return true;
+  if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return;
   if (profile.rank == 0) {
     std::fprintf(stderr,
-                 "commlens profile: the library was built for %s, but the program runs %s: nothing is recorded. Build "
-                 "it for that MPI (docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY\n",
+                 "commlens profile: the library was built for %s, but the program runs %s: build it for that MPI "
+                 "(docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY\n",
                  built_for, profile.mpi);
   }
-  return false;
+  std::_Exit(2);
 }
 
 void identify(bool has_world) {
@@ -150,10 +151,7 @@ void start() {
   if (!profile.active) return;
   profile.library.find();
   identify_by_launcher();
-  if (!fits_library()) {
-    profile.active = false;
-    return;
-  }
+  refuse_other_mpi();
   int has_world = 0;
   profile.library.initialized(&has_world);
   identify(has_world != 0);

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -128,14 +129,22 @@ def _tool(name: str, mpi: str) -> str:
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    name: str = request.param
+def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
+    return install(request.param)
+
+
+@pytest.fixture(scope="session")
+def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
+    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}")))
+
+
+def _install(name: str, folder: Path) -> Mpi:
+    """The MPI, with the profiling library for it; the test is skipped where it is missing."""
     family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
     compiler = shutil.which(_tool("mpicc", name))
     says = subprocess.run([compiler, "-show"], capture_output=True, text=True).stdout if compiler else ""
     if ("mpich" in says) != (name == "mpich"):
         _lack(f"{family} is not installed")
-    folder = tmp_path_factory.mktemp(f"profile-{name}")
     built = profile_program.read_library(Path(_BUILT))
     if built is not None and built.fits(family):
         return Mpi(name, built.path, folder)
@@ -394,6 +403,20 @@ def test_another_mpi_is_named(mpi: Mpi, tmp_path: Path) -> None:
     assert profile_program.family(program) == mine
     with pytest.raises(CommlensError, match=rf"{program} is linked to {mine}, but .* was built for {other}"):
         profile_program.find_library(program, mine, {"COMMLENS_PROFILE_LIBRARY": str(library)})
+
+
+def test_another_mpi_behind_a_script_is_refused(mpi: Mpi, install: Callable[[str], Mpi]) -> None:
+    other = install("mpich" if mpi.name == "openmpi" else "openmpi")
+    Path("script").write_text('#!/bin/sh\nexec "$@"\n')
+    Path("script").chmod(0o755)
+    words = ["profile", "--", "./script", *mpi.command(mpi.compile("counts.c"))]
+    environment = {**mpi.environment(), "COMMLENS_PROFILE_LIBRARY": str(other.library)}
+    refused = subprocess.run(
+        [sys.executable, "-m", "commlens", *words], capture_output=True, text=True, env=environment
+    )
+    assert refused.returncode == 2
+    built, runs = ("MPICH", "Open MPI") if mpi.name == "openmpi" else ("Open MPI", "MPICH")
+    assert refused.stderr.count(f"the library was built for {built}, but the program runs {runs}") == 1
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 namespace commlens::profile {
 namespace {
 
-constexpr std::size_t most_requests = 4096;
+constexpr std::size_t most_requests = 2048;
 constexpr std::size_t neighbours = 16;
 
 struct Slot {

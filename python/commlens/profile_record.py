@@ -6,15 +6,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import ValidationError
 
-import commlens
+from commlens.schema import validator
 
-SCHEMA_FILE = "profile.schema.json"
 MEMORIES = ("host", "pinned", "device", "managed")
 FINALIZED = "finalized"
 _IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
@@ -128,7 +126,7 @@ def parse(line: str) -> Profile:
     except json.JSONDecodeError as error:
         raise ValueError(f"not a profile (not JSON: {error.msg})") from None
     try:
-        _validator().validate(data)
+        validator("profile").validate(data)
     except ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path) or "the record"
         raise ValueError(f"not a profile of version 1 ({where}: {error.message[:120]})") from None
@@ -143,13 +141,6 @@ _COPIED_FIELDS = (
     "run", "time", "command", "mpi", "ranks", "nodes", "exit_status", "placement", "missing_ranks", "total_s", "peers",
     "warnings",
 )  # fmt: skip
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    folders = [*map(Path, commlens.__path__), Path(__file__).resolve().parents[2] / "docs"]
-    path = next(path for folder in folders if (path := folder / SCHEMA_FILE).is_file())
-    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
 # ---- merging ----

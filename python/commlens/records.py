@@ -7,18 +7,16 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import ValidationError
 
-import commlens
 from commlens import profile_record
 from commlens.errors import CommlensError
+from commlens.schema import validator
 from commlens.text import format_bytes, format_count, library_name
 
-SCHEMA_FILE = "record.schema.json"
 OVERLAP_FIGURE = "overlap_efficiency"
 
 # The parameters that give a record's size in bytes, and those that say again which memory and transport it used.
@@ -269,7 +267,7 @@ def _check(data: Mapping[str, Any]) -> None:
     if isinstance(light.get("parts"), list):
         light["parts"] = [_with_one_sample(part) for part in light["parts"]]
     try:
-        _validator().validate(light)
+        validator("record").validate(light)
     except ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path) or "the record"
         raise ValueError(f"not a record of schema 1 ({where}: {_shortened(error.message)})") from None
@@ -281,17 +279,6 @@ def _with_one_sample(holder: Any) -> Any:
         case {"samples": {"values_s": list(values), **others}}:
             return {**holder, "samples": {**others, "values_s": values[:1]}}
     return holder
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema_path().read_text(encoding="utf-8")))
-
-
-def schema_path() -> Path:
-    """The schema in the installed package, else in the source tree."""
-    folders = [*map(Path, commlens.__path__), Path(__file__).resolve().parents[2] / "docs"]
-    return next(path for folder in folders if (path := folder / SCHEMA_FILE).is_file())
 
 
 def _shortened(message: str, width: int = 120) -> str:

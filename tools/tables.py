@@ -121,6 +121,7 @@ XTX_RUNS = {
     "xtx-wide": "`--layout wide`",
     "xtx-tuned": "`--tune --depth 4 --priority normal`",
     "xtx-tuned-wide": "the same, `--layout wide`",
+    "xtx-tuned-512": "`--tune --depth 4 --priority normal --block 512`",
 }
 
 
@@ -141,8 +142,9 @@ def ceiling_of(record: Record, name: str) -> dict[str, Any]:
 
 def xtx() -> list[str]:
     rows = [
-        "| two H200s, f64, B = 732 | transport | total, s | products alone | reductions alone | copies alone "
-        "| the three in turn | overlap efficiency | times the mini-app | TFLOP/s a GPU | of square GEMM |",
+        "| two H200s, f64, B = 732 if not said | transport | total, s | products alone | reductions alone "
+        "| copies alone | the three in turn | overlap efficiency | times the mini-app | TFLOP/s a GPU "
+        "| of square GEMM |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, title in XTX_RUNS.items():
@@ -173,12 +175,36 @@ def xtx_limits() -> list[str]:
     return rows
 
 
+def xtx_blocks() -> list[str]:
+    rows = [
+        "| B | options | total, s | products alone | total over it | times the mini-app | TFLOP/s a GPU "
+        "| at the rate of a square product, s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    swept = [*records("h200-x2/xtx-blocks"), *records("h200-x2/xtx-tuned-512"), *records("h200-x2/xtx-tuned-ccl")]
+    for record in (record for record in swept if record["transport"] == "ccl"):
+        options = record["parameters"]
+        total = record["statistics"]["time_s"]["median"]
+        products = part_s(record, "multiplications")
+        least = total * ceiling_of(record, "square GEMM")["fraction"]
+        said = [
+            f"--depth {options['depth']} --priority {options['priority']}" if options["overlap"] else "--no-overlap"
+        ]
+        if options["tune"]:
+            said.insert(0, "--tune")
+        rows.append(
+            f"| {options['block']} | `{' '.join(said)}` | {total:.3f} | {products:.3f} | {total / products - 1:+.1%} "
+            f"| {MINI_APP_S / total:.2f} | {median(record, 'rank_TFLOPs')} | {least:.3f} |"
+        )
+    return rows
+
+
 def xtx_types() -> list[str]:
     rows = [
         "| one H100, 1 rank | transport | total, s | overlap efficiency | TFLOP/s | square GEMM | block GEMM |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for record in records("h100/xtx-types"):
+    for record in [*records("h100/xtx"), *records("h100/xtx-types")]:
         rates = [f"{ceiling_of(record, one)['gemm_TFLOPs']:.1f}" for one in ("square GEMM", "block GEMM")]
         rows.append(
             f"| {record['parameters']['dtype']} | {record['transport']} | {median(record, 'time_s')} "
@@ -196,6 +222,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "overhead": overhead,
     "xtx": xtx,
     "xtx_limits": xtx_limits,
+    "xtx_blocks": xtx_blocks,
     "xtx_types": xtx_types,
     "latency": lambda: point_to_point("latency", "latency_us", SIZES),
     "bandwidth": lambda: point_to_point("bandwidth", "bandwidth_GBps", (*SIZES, (1 << 28, "256 MiB"))),

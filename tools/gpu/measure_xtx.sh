@@ -23,7 +23,7 @@ run() {  # run NAME OPTIONS…: a rank a GPU
     tee -a "$out/xtx.txt" | grep -av '^commlens progress'
 }
 
-all="default wide tuned tuned-wide tuned-blocks blocks types"
+all="default wide tuned tuned-wide tuned-512 tuned-ccl tuned-smallest blocks types"
 for step in ${*:-$all}; do
   case $step in
     default) run xtx "${case_of_the_mini_app[@]}" --batches 6 --trace "$out/xtx.trace.json" ;;
@@ -31,7 +31,14 @@ for step in ${*:-$all}; do
     # What overlaps better than the mini-app's two streams: see docs/overlap.md.
     tuned) run xtx-tuned "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --trace "$out/xtx-tuned.trace.json" ;;
     tuned-wide) run xtx-tuned-wide "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --layout wide ;;
-    tuned-blocks) run xtx-tuned-blocks "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --transport ccl,staged --block 512,1464 ;;
+    tuned-512) run xtx-tuned-512 "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --block 512 --trace "$out/xtx-tuned-512.trace.json" ;;
+    tuned-smallest) run xtx-tuned-smallest "${case_of_the_mini_app[@]}" --batches 6 --tune --depth 4 --priority normal --block 512 --first smallest --transport mpi ;;
+    tuned-ccl)
+      tuned=("${case_of_the_mini_app[@]}" --batches 6 --tune --transport ccl)
+      run xtx-tuned-ccl "${tuned[@]}" --block 384,512,640 --depth 4 --priority normal
+      run xtx-tuned-ccl "${tuned[@]}" --block 512
+      run xtx-tuned-ccl "${tuned[@]}" --block 512 --no-overlap
+      ;;
     blocks) run xtx-blocks "${case_of_the_mini_app[@]}" --batches 6 --transport ccl --block 366:2928 ;;
     types)
       for type in c128 f32 c64; do run xtx-types --dofs 100000 --vectors 7320 --batches 6 --dtype "$type"; done

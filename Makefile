@@ -7,7 +7,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export CMAKE_GENERATOR ?= Ninja
 
-native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json $(shell find cmake src -type f)
+native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json docs/profile.schema.json $(shell find cmake src -type f)
 python_sources := pyproject.toml $(wildcard README.md) $(shell find python -type f ! -name '*.pyc')
 test_sources := $(shell find tests -type f ! -name '*.py' ! -name '*.pyc')
 

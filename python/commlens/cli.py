@@ -18,6 +18,8 @@ from commlens import launchers, suite
 from commlens import show as tables
 from commlens.errors import CommlensError, Status
 from commlens.native import find_native
+from commlens.profile_record import Profile
+from commlens.profile_show import profile_lines
 from commlens.records import load
 from commlens.run import Runner, Settings, say
 from commlens.text import plural
@@ -169,9 +171,12 @@ def show(records: tuple[Path, ...]) -> None:
       commlens show monday.jsonl tuesday.jsonl
     """
     loaded = load(records)
-    tables.show(loaded.records, _console())
+    if loaded.records or not loaded.profiles:
+        tables.show(loaded.records, _console())
+    for run_profile in loaded.profiles:
+        _print_profile(run_profile)
     _report(loaded.problems)
-    if not loaded.records and not loaded.problems:
+    if not loaded.records and not loaded.profiles and not loaded.problems:
         raise CommlensError(f"there is no record in {', '.join(map(str, records))}")
     sys.exit(Status.FAILED if loaded.problems else Status.OK)
 
@@ -182,6 +187,9 @@ def show(records: tuple[Path, ...]) -> None:
 def plot(records: tuple[Path, ...], out: Path) -> None:
     """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation overlap.
 
+    Profiles are drawn as time by function, bytes by peer and sizes of messages. Beside other records they get a picture
+    of their own, NAME-profiles where --out has NAME.
+
     \b
     Examples:
       commlens plot results --out all.png
@@ -191,13 +199,59 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
 
     pictures.check_ending(out)
     loaded = load(records)
-    drawn = pictures.plot(loaded.records, out)
+    written = []
+    left_out = 0
+    if loaded.records or not loaded.profiles:
+        left_out = len(loaded.records) - pictures.plot(loaded.records, out)
+        written.append(out)
+    if loaded.profiles:
+        written.append(out.with_stem(f"{out.stem}-profiles") if written else out)
+        pictures.plot_profiles(loaded.profiles, written[-1])
     _report(loaded.problems)
-    left_out = len(loaded.records) - drawn
     if left_out:
         say(f"left out {plural(left_out, 'record')}, failed or skipped; `commlens show` has the reasons")
-    click.echo(out)
+    for picture in written:
+        click.echo(picture)
     sys.exit(Status.FAILED if loaded.problems else Status.OK)
+
+
+@command.command("profile", context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]")
+@click.option("--callsites", is_flag=True, help="Also tell from which function and line each function was called.")
+@click.option(
+    "--waiting",
+    is_flag=True,
+    help="Time how long collectives wait for the last rank: by a barrier before each, which changes the run.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("results"), show_default=True, help="Folder for the record."
+)
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="LAUNCHER... PROGRAM...")
+@click.pass_context
+def profile_(context: click.Context, callsites: bool, waiting: bool, out: Path, program: tuple[str, ...]) -> None:
+    """Run an MPI program, unmodified, and show where its time goes: time, imbalance, calls and bytes of each function.
+
+    The program keeps its standard streams, and its exit status is that of this command.
+
+    \b
+    Examples:
+      commlens profile -- mpirun -n 4 ./program
+      commlens profile --callsites --out profiles -- srun -n 64 ./program input.txt
+    """
+    from commlens import profile as profiling
+
+    outcome = profiling.run(program, out, with_call_sites=callsites, with_waiting=waiting)
+    if outcome.profile is not None:
+        _print_profile(outcome.profile)
+    if outcome.profile is not None and outcome.file is not None:
+        click.echo(f"\nrecord:   {outcome.file}")
+        if picture := profiling.draw(outcome.profile, outcome.file):
+            click.echo(f"picture:  {picture}")
+    context.exit(outcome.status)
+
+
+def _print_profile(run_profile: Profile) -> None:
+    for line in profile_lines(run_profile):
+        click.echo(line)
 
 
 def _report(problems: list[str]) -> None:

@@ -7,17 +7,16 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import ValidationError
 
-import commlens
+from commlens import profile_record
 from commlens.errors import CommlensError
+from commlens.schema import validator
 from commlens.text import format_bytes, format_count, library_name
 
-SCHEMA_FILE = "record.schema.json"
 OVERLAP_FIGURE = "overlap_efficiency"
 
 # The parameters that give a record's size in bytes, and those that say again which memory and transport it used.
@@ -188,19 +187,23 @@ class Record:
 class Loaded:
     records: list[Record]
     problems: list[str]  # "file:line: what is wrong with the line"
+    profiles: list[profile_record.Profile]
 
 
 def load(paths: Iterable[Path]) -> Loaded:
-    """The records in the files, and in the *.jsonl files of the folders; a line that is none becomes a problem.
+    """The records and profiles in the files, and in the *.jsonl files of the folders; any other line becomes a problem.
 
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
-    loaded = Loaded([], [])
+    loaded = Loaded([], [], [])
     for path in paths:
         for file in _files(path):
             for number, line in enumerate(_lines(file), start=1):
                 try:
-                    loaded.records.append(parse(line))
+                    if profile_record.is_profile(line):
+                        loaded.profiles.append(profile_record.parse(line))
+                    else:
+                        loaded.records.append(parse(line))
                 except ValueError as error:
                     loaded.problems.append(f"{file}:{number}: {error}")
     return loaded
@@ -264,7 +267,7 @@ def _check(data: Mapping[str, Any]) -> None:
     if isinstance(light.get("parts"), list):
         light["parts"] = [_with_one_sample(part) for part in light["parts"]]
     try:
-        _validator().validate(light)
+        validator("record").validate(light)
     except ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path) or "the record"
         raise ValueError(f"not a record of schema 1 ({where}: {_shortened(error.message)})") from None
@@ -276,17 +279,6 @@ def _with_one_sample(holder: Any) -> Any:
         case {"samples": {"values_s": list(values), **others}}:
             return {**holder, "samples": {**others, "values_s": values[:1]}}
     return holder
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema_path().read_text(encoding="utf-8")))
-
-
-def schema_path() -> Path:
-    """The schema in the installed package, else in the source tree."""
-    folders = [*map(Path, commlens.__path__), Path(__file__).resolve().parents[2] / "docs"]
-    return next(path for folder in folders if (path := folder / SCHEMA_FILE).is_file())
 
 
 def _shortened(message: str, width: int = 120) -> str:

@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
+from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError
 from commlens.plot.layout import draw
+from commlens.plot.profile import draw_profiles
 from commlens.plot.style import STYLE, Series
+from commlens.profile_record import Profile
 from commlens.records import Record
 from commlens.results import reason
 from commlens.text import plural
 
-__all__ = ["ENDINGS", "Series", "check_ending", "draw", "plot"]
+__all__ = ["ENDINGS", "Series", "check_ending", "draw", "draw_profiles", "plot", "plot_profiles"]
 
 ENDINGS = (".png", ".svg", ".pdf")
 _PIXELS_PER_INCH = 200
@@ -43,10 +46,20 @@ def plot(records: Sequence[Record], out: Path) -> int:
             f"nothing to plot: none of {plural(len(records), 'record')} holds a measurement that passed"
         )
     with matplotlib.rc_context(STYLE):
-        figure = draw(measured)
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(out, dpi=_PIXELS_PER_INCH)
-        except OSError as error:
-            raise CommlensError(f"--out {out}: the picture cannot be written ({reason(error)})") from None
+        _save(draw(measured), out)
     return len(measured)
+
+
+def plot_profiles(profiles: Sequence[Profile], out: Path) -> None:
+    """Draws each profile as a row of panels. Raises CommlensError where the file cannot be written."""
+    check_ending(out)
+    with matplotlib.rc_context(STYLE):
+        _save(draw_profiles(profiles), out)
+
+
+def _save(figure: Figure, out: Path) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(out, dpi=_PIXELS_PER_INCH)
+    except OSError as error:
+        raise CommlensError(f"--out {out}: the picture cannot be written ({reason(error)})") from None

@@ -1,0 +1,79 @@
+// The functions of the MPI library below the wrappers, found when they are first wanted: the preloaded library is
+// linked to no MPI, as it is loaded into every program that a rank starts.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace commlens::profile {
+
+#if defined(OPEN_MPI)
+constexpr const char* built_for = "Open MPI";
+#elif defined(MPICH_VERSION) || defined(MPICH) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
+constexpr const char* built_for = "MPICH";
+#else
+#error "commlens profile knows Open MPI and the MPIs with MPICH's binary interface"
+#endif
+
+/// The first of the names (a list that ends with a null pointer) that is defined below this library; null if none is.
+void* find_below(const char* const* names);
+void* find_below(const char* name);
+
+/// A function of the MPI library. The program calls it, so it is there; a process without it cannot go on, and ends.
+void* find_or_abort(const char* const* names);
+
+template <class Handle>
+std::uintptr_t key_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    return static_cast<std::uintptr_t>(handle);
+  }
+}
+
+template <class Handle>
+Handle handle_of(std::uintptr_t key) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(key);  // NOLINT(performance-no-int-to-ptr): it came from key_of
+  } else {
+    return static_cast<Handle>(key);
+  }
+}
+
+/// What the wrappers themselves ask of MPI.
+struct MpiLibrary {
+  int (*type_size)(MPI_Datatype, MPI_Count*);
+  int (*comm_size)(MPI_Comm, int*);
+  int (*comm_rank)(MPI_Comm, int*);
+  int (*comm_remote_size)(MPI_Comm, int*);
+  int (*comm_test_inter)(MPI_Comm, int*);
+  int (*comm_group)(MPI_Comm, MPI_Group*);
+  int (*comm_remote_group)(MPI_Comm, MPI_Group*);
+  int (*win_get_group)(MPI_Win, MPI_Group*);
+  int (*group_size)(MPI_Group, int*);
+  int (*group_free)(MPI_Group*);
+  int (*group_translate_ranks)(MPI_Group, int, const int*, MPI_Group, int*);
+  int (*topo_test)(MPI_Comm, int*);
+  int (*cartdim_get)(MPI_Comm, int*);
+  int (*graph_neighbors_count)(MPI_Comm, int, int*);
+  int (*dist_graph_neighbors_count)(MPI_Comm, int*, int*, int*);
+  int (*barrier)(MPI_Comm);
+  int (*initialized)(int*);
+  int (*query_thread)(int*);
+  int (*get_library_version)(char*, int*);
+#if defined(OPEN_MPI)
+  MPI_Comm (*communicator_from_fortran)(MPI_Fint);
+  MPI_Datatype (*datatype_from_fortran)(MPI_Fint);
+  MPI_Win (*window_from_fortran)(MPI_Fint);
+#endif
+  const void* fortran_in_place;  // null without Fortran
+
+  void find();
+};
+
+/// MPI_COMM_WORLD; in Open MPI that is the address of a variable of the library.
+MPI_Comm world_communicator();
+
+}  // namespace commlens::profile

@@ -1,0 +1,30 @@
+// Persistent requests: what each start of one sends.
+#pragma once
+
+#include <cstddef>
+
+#include "counters.hpp"
+
+namespace commlens::profile {
+
+struct Message {
+  std::uint64_t bytes;
+  int peer;  // a rank of MPI_COMM_WORLD, or Peers::nobody
+};
+
+/// A hash table of fixed size, in which a request stands in one of a few neighbouring slots.
+class Requests {
+ public:
+  void remember(std::uintptr_t request, Message message);
+  void forget(std::uintptr_t request);
+  /// Whether the request is known; then `message` is what it sends.
+  bool find(std::uintptr_t request, Message& message);
+  /// How many there was no room for.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+  Count dropped_ = 0;
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace commlens::profile

@@ -1,0 +1,31 @@
+// C++: one-sided communication, neighbourhood collectives and a communicator that is not the world.
+#include <mpi.h>
+
+#include <vector>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<double> data(64, rank);
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_create(data.data(), 64 * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+  const std::vector<double> out(10, 1.0);
+  MPI_Put(out.data(), 10, MPI_DOUBLE, (rank + 1) % ranks, 0, 10, MPI_DOUBLE, window);
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
+
+  MPI_Comm ring = MPI_COMM_NULL;
+  const int is_periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &is_periodic, 0, &ring);
+  std::vector<int> in(2);
+  MPI_Neighbor_alltoall(&rank, 0, MPI_INT, in.data(), 0, MPI_INT, ring);
+  const std::vector<int> both(2, rank);
+  MPI_Neighbor_alltoall(both.data(), 1, MPI_INT, in.data(), 1, MPI_INT, ring);
+  MPI_Comm_free(&ring);
+  MPI_Finalize();
+  return 0;
+}

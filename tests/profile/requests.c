@@ -1,0 +1,54 @@
+// Persistent requests, which send at each start; and calls of which some arguments mean nothing and must not be read.
+#include <mpi.h>
+#include <stddef.h>
+
+enum { starts = 3 };
+
+static void send_persistently(int right, int left) {
+  int data[200] = {0};
+  MPI_Request requests[2];
+  MPI_Recv_init(data + 100, 100, MPI_INT, left, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(data, 100, MPI_INT, right, 0, MPI_COMM_WORLD, &requests[1]);
+  for (int i = 0; i < starts; ++i) {
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+  MPI_Start(&requests[0]);
+  MPI_Start(&requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
+/// Rank 0 is a group by itself, and the root of what the others send.
+static void gather_from_the_others(int rank) {
+  MPI_Comm group;
+  MPI_Comm both;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 0, &both);
+  int values[8] = {0};
+  if (rank == 0) {
+    MPI_Gather(NULL, 1, MPI_DATATYPE_NULL, values, 1, MPI_INT, MPI_ROOT, both);
+    MPI_Bcast(values, 4, MPI_INT, MPI_ROOT, both);
+  } else {
+    MPI_Gather(values, 1, MPI_INT, NULL, 1, MPI_DATATYPE_NULL, 0, both);
+    MPI_Bcast(values, 4, MPI_INT, 0, both);
+  }
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&group);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  send_persistently((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+  gather_from_the_others(rank);
+  const int zeros[16] = {0};
+  int none[2] = {0};
+  MPI_Alltoallv(&none[0], zeros, zeros, MPI_INT, &none[1], zeros, zeros, MPI_INT, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,5 +1,5 @@
-# What commlens needs beside the GPU toolkits. MPI and a BLAS must be there; the rest is found, or fetched where it is
-# missing. A BLAS is not fetched: building one takes minutes, and PyPI has one for people without root.
+# What commlens needs beside the GPU toolkits. MPI, a BLAS and FFTW must be there; the rest is found, or fetched where it is
+# missing. A BLAS and FFTW are not fetched: building them takes minutes, and PyPI has both for people without root.
 include(FetchContent)
 
 find_package(MPI REQUIRED COMPONENTS C)

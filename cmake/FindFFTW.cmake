@@ -1,9 +1,9 @@
-# FFTW 3 in double and single precision: FFTW_FOUND and the target FFTW::FFTW, with which `#include <fftw3.h>` and calls of
-# fftw_… and fftwf_… compile and link. The first that links is taken:
+# FFTW 3 in double and single precision: FFTW_FOUND, FFTW (its name) and the target FFTW::FFTW, with which
+# `#include <fftw3.h>` and calls of fftw_… and fftwf_… compile and link. The first that links is taken:
 #   1. FFTW_LIBRARIES with FFTW_INCLUDE_DIR; where they are given, nothing else;
 #   2. libfftw3 and libfftw3f, wherever FFTW_ROOT, FFTW_DIR or FFTW_HOME say, or where everything is;
 #   3. what the compiler links by itself (Cray's module of FFTW);
-#   4. MKL, which has FFTW's interface: in MKLROOT, or PyPI's mkl-devel in VIRTUAL_ENV, for people without root.
+#   4. MKL, which has FFTW's interface: in MKLROOT, or PyPI's mkl and mkl-include in VIRTUAL_ENV, for people without root.
 include(CheckCXXSourceCompiles)
 include(FindPackageHandleStandardArgs)
 
@@ -16,9 +16,9 @@ function(fftw_try name libraries include_dir)
   set(link_options)
   # CMAKE_INSTALL_RPATH_USE_LINK_PATH leaves out what lies in the project, as .venv does.
   set(environment "$ENV{VIRTUAL_ENV}")
-  cmake_path(IS_PREFIX environment "${libraries}" in_environment)
+  cmake_path(IS_PREFIX environment "${name}" in_environment)
   if(environment AND in_environment)
-    cmake_path(GET libraries PARENT_PATH directory)
+    cmake_path(GET name PARENT_PATH directory)
     set(link_options LINKER:-rpath,${directory})
   endif()
   set(CMAKE_REQUIRED_INCLUDES ${include_dir})
@@ -73,5 +73,5 @@ endif()
 find_package_handle_standard_args(FFTW REQUIRED_VARS FFTW REASON_FAILURE_MESSAGE "
   No FFTW 3 in both double and single precision (fftw3.h, libfftw3 and libfftw3f) compiles and links. Any one of these helps:
     - apt-get install libfftw3-dev, dnf install fftw-devel, or a cluster's module of FFTW or MKL
-    - without root: pip install mkl-devel, in an active virtual environment (x86-64 only)
+    - without root: pip install mkl mkl-include, in an active virtual environment (x86-64 only)
     - one elsewhere: -DFFTW_ROOT=DIRECTORY, or -DFFTW_LIBRARIES=FILES and -DFFTW_INCLUDE_DIR=DIRECTORY")

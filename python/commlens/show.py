@@ -120,7 +120,7 @@ def _overlap_table(case: Case, measured: Sequence[Record]) -> Table:
     heads = [f"{name} alone\n{stream} ({unit})" for name, stream in parts.items()]
     table = _table(case, [*heads, f"ideal\n({unit})", f"together\n({unit})", "overlap\nefficiency"])
     for place, record in _places(case, measured):
-        alone = {part.name: part.alone_s.median for part in record.parts}
+        alone = {part.name: part.time_s.median for part in record.parts}
         seconds = [*(alone.get(name) for name in parts), record.ideal_s, record.together_s]
         cells = ["-" if time is None else format_number(factor * time) for time in seconds]
         cells.append("-" if record.efficiency is None else format_percent(record.efficiency))
@@ -142,6 +142,9 @@ def _ceilings_table(case: Case, measured: Sequence[Record]) -> Table:
 def _ceiling(ceiling: Ceiling | None) -> tuple[str, str]:
     if ceiling is None:
         return "-", "-"
+    if ceiling.rate is None:
+        figure, factor = readable_figure("time_s", ceiling.time_s)
+        return f"{format_number(factor * ceiling.time_s)} {figure_unit(figure)}", format_percent(ceiling.fraction)
     name, rate = ceiling.rate
     return f"{format_number(rate)} {figure_unit(name)}", format_percent(ceiling.fraction)
 

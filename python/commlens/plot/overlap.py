@@ -101,7 +101,7 @@ class OverlapPanel:
         together, ideal = scaled(record.statistics["time_us"], factor * 1e-6), factor * (record.ideal_s or 0)
         for position, part in enumerate(record.parts):
             colour = self.colours[part.name]
-            draw_bar(axes, position, scaled(part.alone_s, factor), unit, colour, colour)
+            draw_bar(axes, position, scaled(part.time_s, factor), unit, colour, colour)
         draw_bar(axes, len(record.parts), together, unit, self.whole.series.colour, self.whole.series.colour)
         draw_bar(axes, len(record.parts) + 1, Statistic(ideal, None, None), unit, _IDEAL_FACE, _IDEAL_EDGE)
         axes.axvline(ideal, color=_IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
@@ -124,5 +124,5 @@ def overlap_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> d
 
 def _end(record: Record) -> float:
     """Of the longest bar, its interval included."""
-    own = [part.alone_s for part in record.parts] + [scaled(record.statistics["time_us"], 1e-6)]
+    own = [part.time_s for part in record.parts] + [scaled(record.statistics["time_us"], 1e-6)]
     return max(record.ideal_s or 0, *(entry.median if entry.ci_high is None else entry.ci_high for entry in own))

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commlens.records import Case, Record, Statistic, transport_order
-from commlens.text import figure_label, format_figure, memory_name
+from commlens.text import figure_label, format_figure, format_percent, memory_name
 
 # How the ranks are arranged follows from how many there are, so it may change along a scaling.
 _ARRANGEMENTS = ("grid-of-ranks",)
@@ -182,7 +182,12 @@ def _figure_cells(record: Record, first: Record) -> list[str]:
     worse, good = (base.median, own.median) if better == "lower" else (own.median, base.median)
     if good <= 0:
         return [*cells, "-", "-"]
-    return [*cells, f"{worse / good:.2f}", f"{100 * worse / good * first.ranks / record.ranks:.0f}%"]
+    ratio = worse / good
+    return [
+        *cells,
+        f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}",
+        format_percent(ratio * first.ranks / record.ranks),
+    ]
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,7 @@ def _table(scaling: Scaling, columns: Sequence[str], rows: Sequence[_Row]) -> Ta
         grown.add_column(name, no_wrap=True)
     for name in ["ranks", *scaling.arrangements, *columns]:
         grown.add_column(name, justify="right")
-    grown.add_column("", style="yellow")
+    grown.add_column("", style="yellow", no_wrap=True)
     before: _Place | None = None
     for row in sorted([*rows, *_failed(scaling, rows, len(columns))], key=_order):
         place = size, _, memory, run = _place(row.case, row.record)

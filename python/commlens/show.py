@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -23,8 +24,14 @@ from commlens.text import (
     readable_figure,
 )
 
+_WIDTH_OF_A_FILE = 160  # characters, where the output is not a terminal
 _MOST_RANKS = 16  # of a run whose placement is printed
 _VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "compiler")
+
+
+def console() -> Console:
+    """The standard output, in which nothing but our own styles has a colour."""
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
 
 
 def show(records: Sequence[Record], console: Console) -> None:

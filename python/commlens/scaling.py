@@ -17,7 +17,7 @@ from commlens.records import Case, Record, Statistic, transport_order
 from commlens.text import figure_label, format_figure, format_percent, memory_name
 
 # How the ranks are arranged follows from how many there are, so it may change along a scaling.
-_ARRANGEMENTS = ("grid-of-ranks",)
+ARRANGEMENTS = ("grid-of-ranks",)
 
 # Size (-1: none), transport, memory, and what sets the run apart where several measured the same.
 _Place = tuple[int, tuple[int, str], str, str]
@@ -91,7 +91,7 @@ class Scaling:
     @property
     def settings(self) -> dict[str, str]:
         """What all of them have in common."""
-        return {name: text for name, text in self.cases[0].settings.items() if name not in _ARRANGEMENTS}
+        return {name: text for name, text in self.cases[0].settings.items() if name not in ARRANGEMENTS}
 
     @property
     def title(self) -> str:
@@ -102,14 +102,14 @@ class Scaling:
     @property
     def arrangements(self) -> list[str]:
         """The parameters that say how the ranks are arranged, if the problem has any."""
-        return [name for name in _ARRANGEMENTS if any(name in case.settings for case in self.cases)]
+        return [name for name in ARRANGEMENTS if any(name in case.settings for case in self.cases)]
 
 
 def scalings(all_cases: Sequence[Case], fewest: int = 2) -> list[Scaling]:
     """The cases by problem, of those that ran on at least `fewest` different numbers of ranks."""
     groups: dict[str, list[Case]] = {}
     for case in all_cases:
-        parameters = {name: text for name, text in case.settings.items() if name not in _ARRANGEMENTS}
+        parameters = {name: text for name, text in case.settings.items() if name not in ARRANGEMENTS}
         size = None if case.is_sweep else case.sizes[:1]
         backend = case.records[0].backend
         key = json.dumps([case.benchmark, backend, case.timing, case.swept, case.compared, size, parameters])

@@ -12,6 +12,7 @@ from commlens.plot.bars import draw_bar, name_bars, scaled
 from commlens.plot.panel import series_of
 from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series
 from commlens.records import Case, Record, Statistic
+from commlens.scaling import ARRANGEMENTS
 from commlens.text import figure_label, figure_unit, format_percent, plural, readable_figure
 
 # Where the slowest takes this many times what the fastest does, one scale for both would hide the fast one.
@@ -51,11 +52,15 @@ def wholes(all_cases: Sequence[Case]) -> list[Whole]:
 
 
 def _apart(case: Case, others: Sequence[Case]) -> str:
-    """The parameters of the case that differ from the others'."""
+    """The parameters of the case that differ from the others'; how ranks are arranged, from others' of as many."""
     words = [
         f"{name} {value}"
         for name, value in case.settings.items()
-        if any(other.settings.get(name) != value for other in others)
+        if any(
+            other.settings.get(name) != value
+            for other in others
+            if name not in ARRANGEMENTS or other.ranks == case.ranks
+        )
     ]
     ranks = [plural(case.ranks, "rank")] if any(other.ranks != case.ranks for other in others) else []
     return ", ".join([*words, *ranks])
@@ -115,6 +120,8 @@ def overlap_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> d
     """By the identity of their case."""
     panels: dict[int, list[OverlapPanel]] = {}
     for whole in all_wholes:
+        if whole.record.has_parts_within:
+            continue
         rivals = [other for other in all_wholes if other.case is whole.case]
         ends = [_end(other.record) for other in rivals]
         panel = OverlapPanel(whole, colours, longest_of_scale(_end(whole.record), ends))

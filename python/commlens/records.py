@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -117,8 +117,8 @@ class Record:
     notes: Sequence[str]
     parts: Sequence[Part]  # all of them alone, or all of them within the operation
     timeline: Timeline | None
-    variant: str | None = None  # the parameter in which the records of one start differ, and by which they are compared
-    calls: Mapping[str, float] = field(default_factory=dict)  # of each function of MPI in an operation, mean over ranks
+    variant: str | None  # the parameter in which the records of one start differ, and by which they are compared
+    calls: Mapping[str, float]  # of each function of MPI in an operation, mean over ranks
 
     @property
     def size(self) -> int | None:

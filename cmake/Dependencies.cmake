@@ -6,6 +6,7 @@ find_package(MPI REQUIRED COMPONENTS C)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(CBLAS REQUIRED)
+find_package(FFTW REQUIRED)
 
 FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.4.2 FIND_PACKAGE_ARGS)
 FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 10.2.1 FIND_PACKAGE_ARGS)

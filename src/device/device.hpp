@@ -1,5 +1,5 @@
-// Memory, streams, events and matrix products of the one device that a rank computes on: the host alone, or the host
-// and one GPU.
+// Memory, streams, events, matrix products and Fourier transforms of the one device that a rank computes on: the host
+// alone, or the host and one GPU.
 //
 // A stream is an ordered queue of work. Work handed to a stream has happened only once somebody has waited for it; that
 // is as true of the host's streams as of a GPU's. The host's are lazy: they run their queue in the thread that waits.
@@ -83,6 +83,8 @@ class Stream {
 };
 
 class Blas;
+class Fft;
+struct FftShape;
 
 /// Of the streams of a GPU: work of a higher one is begun first where both have some ready.
 enum class Priority { normal, high };
@@ -113,6 +115,11 @@ class Device {
   /// Matrix products on buffers and streams of `memory` (blas.hpp). Those of the host use `threads` threads, unless the
   /// user has set their number in the environment (OMP_NUM_THREADS and the like). Takes a moment: it is set-up.
   [[nodiscard]] virtual std::unique_ptr<Blas> blas(Memory memory, int threads) = 0;
+  /// Fourier transforms of buffers and on streams of `memory` (fft.hpp). Planning takes its time, and its own memory
+  /// for a while: it is set-up, done and undone by one thread at a time. Those of the host run in one thread. Throws
+  /// std::invalid_argument for a type that is not complex and for no or more than two lengths; Error for a length of 0
+  /// or 2^31 or more, for more elements than memory can hold, and where the library or the memory refuses.
+  [[nodiscard]] virtual std::unique_ptr<Fft> fft(Memory memory, const FftShape& shape) = 0;
   /// An event for streams of `memory`.
   [[nodiscard]] virtual std::unique_ptr<Event> event(Memory memory) = 0;
   [[nodiscard]] virtual const GpuProperties* gpu() const = 0;  ///< nullptr: the host alone

@@ -2,11 +2,18 @@
 //
 //   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = value; });
 //
+// Or for every place of a box, where two axes change roles between what is read and what is written:
+//
+//   launch(stream, {n, rows, columns}, COMMLENS_LAMBDA(std::size_t i, std::size_t j, std::size_t k) {
+//     to[i][k][j] = from[i][j][k];
+//   });
+//
 // The lambda captures by value (pointers, numbers). In a GPU build a file that includes this is compiled by nvcc or
 // hipcc.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "device/device.hpp"
@@ -27,6 +34,32 @@ void launch(Stream& stream, std::size_t n, Function function) {
 #endif
   stream.enqueue([n, function] {
     for (std::size_t i = 0; i < n; ++i) function(i);
+  });
+}
+
+/// Places (i, j, k) with i < box[0], j < box[1], k < box[2].
+using Box = std::array<std::size_t, 3>;
+
+/// Adds `function(i, j, k)` for all places of the box, in any order, to the stream. Neighbours in j and in k are done
+/// close to each other: elements of 16 bytes that lie one after the other along j in one array and along k in the other
+/// are read and written in whole sectors of a GPU's memory, and in whole lines of a host's.
+template <class Function>
+void launch(Stream& stream, const Box& box, Function function) {
+  if (box[0] * box[1] * box[2] == 0) return;
+#if COMMLENS_GPU_COMPILER
+  if (void* native = stream.native()) return gpu::launch(native, box, function);
+#endif
+  stream.enqueue([box, function] {
+    constexpr std::size_t tile = 16;
+    for (std::size_t i = 0; i < box[0]; ++i) {
+      for (std::size_t j0 = 0; j0 < box[1]; j0 += tile) {
+        for (std::size_t k0 = 0; k0 < box[2]; k0 += tile) {
+          for (std::size_t j = j0; j < std::min(j0 + tile, box[1]); ++j) {
+            for (std::size_t k = k0; k < std::min(k0 + tile, box[2]); ++k) function(i, j, k);
+          }
+        }
+      }
+    }
   });
 }
 

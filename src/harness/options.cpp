@@ -63,6 +63,13 @@ void append_range(std::vector<std::size_t>& sizes, const std::string& option, co
   }
 }
 
+/// Of an option, of a flag the first: with underscores for hyphens.
+std::string parameter_name(const std::string& option) {
+  std::string name = option.substr(0, option.find(','));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 device::Memory memory_named(const std::string& option, const std::string& text) {
   const auto memory = device::memory_from(text);
   if (!memory) throw UsageError(option, text, fmt::format("no such memory; there are {}", device::memory_names));
@@ -155,6 +162,32 @@ OptionSet::Option& OptionSet::add_choice(const std::string& name, std::string& v
                                       [&variable] { return variable; }, [&variable] { return variable; }});
 }
 
+OptionSet::Option& OptionSet::add_variants(const std::string& name, Variants& variable, const std::string& every,
+                                           std::string help) {
+  if (variants_ != nullptr) throw std::logic_error("a benchmark has at most one option with variants");
+  variants_ = &variable;
+  variants_index_ = options_.size();
+  return options_.emplace_back(
+      Option{name, std::move(help), false,
+             [&variable, name, every](const std::string& text) {
+               const bool known = std::find(variable.all.begin(), variable.all.end(), text) != variable.all.end();
+               if (!known && text != every) {
+                 throw UsageError(name, text.empty() ? "''" : text,
+                                  fmt::format("write {} or {}", fmt::join(variable.all, " or "), every));
+               }
+               variable.chosen = known ? std::vector<std::string>{text} : variable.all;
+               variable.current = variable.chosen.front();
+             },
+             [&variable] { return variable.current; },
+             [&variable, every] { return variable.chosen == variable.all ? every : variable.chosen.front(); }});
+}
+
+OptionSet::Option& OptionSet::add_text(const std::string& name, std::function<void(const std::string&)> parse,
+                                       std::function<std::string()> text, std::string help) {
+  const auto value = [text]() -> std::optional<measure::Value> { return text(); };
+  return options_.emplace_back(Option{name, std::move(help), false, std::move(parse), value, text});
+}
+
 OptionSet::Option& OptionSet::add_trace(std::string& variable) {
   trace_ = &variable;
   return options_.emplace_back(
@@ -180,12 +213,12 @@ const OptionSet::Option* OptionSet::size() const {
   return found == options_.end() ? nullptr : &*found;
 }
 
+std::string OptionSet::variants_name() const { return parameter_name(options_.at(variants_index_).name); }
+
 measure::Parameters OptionSet::parameters() const {
   measure::Parameters parameters;
   for (const Option& option : options_) {
-    std::string name = option.name.substr(0, option.name.find(','));
-    std::replace(name.begin(), name.end(), '-', '_');
-    if (auto value = option.value()) parameters.emplace_back(std::move(name), *value);
+    if (auto value = option.value()) parameters.emplace_back(parameter_name(option.name), *value);
   }
   return parameters;
 }

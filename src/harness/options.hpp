@@ -25,6 +25,13 @@ struct Sweep {
   operator std::size_t() const { return current; }  // NOLINT(google-explicit-constructor): reads as the size that it is
 };
 
+/// An option that takes one word a case: they belong together, and the harness runs the benchmark for each in turn.
+struct Variants {
+  std::vector<std::string> all;     ///< that there are
+  std::vector<std::string> chosen;  ///< of them
+  std::string current;              ///< the one at hand
+};
+
 /// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1. Throws UsageError naming `option`.
 std::size_t parse_size(const std::string& option, const std::string& text);
 /// The same, and 0.
@@ -53,6 +60,11 @@ class OptionSet {
   /// One of a few words.
   Option& add_choice(const std::string& name, std::string& variable, const std::vector<std::string>& words,
                      std::string help);
+  /// One of a few words, or `every`, which stands for all of them.
+  Option& add_variants(const std::string& name, Variants& variable, const std::string& every, std::string help);
+  /// Anything that `parse` takes and `text` shows.
+  Option& add_text(const std::string& name, std::function<void(const std::string&)> parse,
+                   std::function<std::string()> text, std::string help);
   /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter of the
   /// record.
   Option& add_trace(std::string& variable);
@@ -63,6 +75,9 @@ class OptionSet {
   [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
   /// Its option's name; there must be one.
   [[nodiscard]] const std::string& sweep_name() const { return options_.at(sweep_index_).name; }
+  [[nodiscard]] Variants* variants() const { return variants_; }  ///< at most one option; nullptr: none
+  /// Its option's name, as in parameters(); there must be one.
+  [[nodiscard]] std::string variants_name() const;
   /// The one that says how large a case is: the sweep if it has values, else the first that is marked; nullptr if none
   /// is.
   [[nodiscard]] const Option* size() const;
@@ -75,6 +90,8 @@ class OptionSet {
   std::vector<Option> options_;
   Sweep* sweep_ = nullptr;
   std::size_t sweep_index_ = 0;  ///< of its option
+  Variants* variants_ = nullptr;
+  std::size_t variants_index_ = 0;  ///< of its option
   const std::string* trace_ = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include "harness/session.hpp"
 #include "harness/tracer.hpp"
 #include "transport/activity.hpp"
+#include "transport/mpi_calls.hpp"
 
 namespace commlens {
 
@@ -31,11 +32,10 @@ class Run::Meter {
       : run_(run),
         measurement_(measurement),
         communicator_(run.session_.communicator()),
-        validate_(run.session_.settings().validate),
-        parts_(measurement.parts.size()) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      parts_[i].name = measurement.parts[i].name;
-      parts_[i].stream = measurement.parts[i].stream;
+        validate_(run.session_.settings().validate) {
+    if (!run.session_.settings().parts) return;
+    for (const Part& part : measurement.parts) {
+      parts_.push_back({.name = part.name, .stream = part.stream, .within = part.operate == nullptr, .samples_s = {}});
     }
   }
 
@@ -43,13 +43,14 @@ class Run::Meter {
     const auto& repetition = measurement_.repetition;
     say("warming up");
     for (std::size_t left = repetition.warmup; left > 0 && right();) left -= pass(left).operations;
+    counting_ = true;
     const auto start = Clock::now();
     for (std::size_t batch = 0; right() && more(batch, start); ++batch) {
       say(fmt::format("timing (batch {})", batch + 1));
       repetition.timing == Timing::batch ? time_batch() : time_each();
       time_parts();
     }
-    if (right() && measurement_.trace) trace();
+    if (right() && measurement_.trace && run_.session_.settings().parts) trace();
     conclude();
   }
 
@@ -91,7 +92,9 @@ class Run::Meter {
     const std::size_t operations = std::min(wanted, measurement_.operations_per_reset);
     ++round_;
     fill();
+    const CallCounts before = call_counts();
     const Pass result{operations, timed(measurement_.operate, operations)};
+    if (counting_) count_calls(before, operations);
     validate(operations);
     return result;
   }
@@ -116,6 +119,11 @@ class Run::Meter {
     return seconds_since(start);
   }
 
+  void count_calls(const CallCounts& before, std::size_t operations) {
+    for (std::size_t call = 0; call < before.size(); ++call) calls_.at(call) += call_counts().at(call) - before.at(call);
+    counted_ += operations;
+  }
+
   void validate(std::size_t operations) {
     if (!validate_ || !measurement_.verify) return;
     const InCall call(Call::comparing);
@@ -128,6 +136,10 @@ class Run::Meter {
       mine_ = fmt::format("rank {}, after {} operation{}: {}", communicator_.rank(), operations,
                           operations == 1 ? "" : "s", verdict.error);
     }
+    if (!verdict.deviation) return;
+    if (!deviation_) deviation_.emplace();
+    deviation_->largest = std::max(deviation_->largest, verdict.deviation->largest);
+    deviation_->total = std::max(deviation_->total, verdict.deviation->total);
   }
 
   void time_batch() {
@@ -152,7 +164,10 @@ class Run::Meter {
   /// what is reduced or copied alone is whatever lies there.
   void time_parts() {
     if (!right()) return;
+    const bool within = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part.within; });
+    if (within) time_parts_within();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].within) continue;
       const std::size_t repeat = measurement_.repetition.repeat;
       const double seconds = communicator_.maximum(timed(measurement_.parts[i].operate, repeat));
       parts_[i].samples_s.push_back(seconds / static_cast<double>(repeat));
@@ -161,6 +176,10 @@ class Run::Meter {
 
   void trace() {
     say("tracing");
+    run_.record_.timeline = traced_operation();
+  }
+
+  measure::Timeline traced_operation() {
     ++round_;
     fill();
     communicator_.barrier();
@@ -168,9 +187,25 @@ class Run::Meter {
     const auto start = Clock::now();
     measurement_.trace(tracer);
     run_.stream().wait();
-    run_.record_.timeline.seconds = communicator_.maximum(seconds_since(start));
-    run_.record_.timeline.spans = tracer.spans(communicator_);
+    const double seconds = communicator_.maximum(seconds_since(start));
+    measure::Timeline timeline{.seconds = seconds, .spans = tracer.spans(communicator_)};
     validate(1);
+    return timeline;
+  }
+
+  /// Operations of their own, next to those that are timed as a whole: looking at the clock between the steps takes
+  /// time. Of a part the steps of each rank are added up, and the mean over the ranks is taken: a rank that waits in one
+  /// part works in another, so that of the largest the sum would exceed the whole.
+  void time_parts_within() {
+    constexpr std::size_t most = 20;
+    for (std::size_t i = 0; i < std::min(most, measurement_.repetition.repeat); ++i) {
+      std::map<std::string, double> seconds;
+      for (const measure::Span& span : traced_operation().spans) seconds[span.part] += span.end_s - span.start_s;
+      for (measure::Part& part : parts_) {
+        if (part.within) part.samples_s.push_back(seconds[part.name] / run_.ranks());
+      }
+      alive();
+    }
   }
 
   /// Makes the largest over the ranks of each sample a sample of the record.
@@ -189,12 +224,18 @@ class Run::Meter {
     record.samples_s = samples_;
     record.figures = measurement_.figures;
     std::erase_if(parts_, [](const measure::Part& part) { return part.samples_s.empty(); });  // it ended before
-    if (!parts_.empty()) {
+    const bool overlaps = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return !part.within; });
+    if (overlaps) {
       const double ideal = measure::ideal_seconds(parts_);
       record.figures.push_back(
           {"overlap_efficiency", measure::Better::higher, [ideal](double s) { return ideal / s; }});
     }
     record.parts = std::move(parts_);
+    conclude_calls();
+    if (deviation_) {  // on all ranks or on none
+      record.validation.deviation = measure::Deviation{.largest = communicator_.maximum(deviation_->largest),
+                                                       .total = communicator_.sum_of_reals(deviation_->total)};
+    }
     record.validation.checks = checks_;
     record.validation.exact = measurement_.exact;
     record.validation.elements = static_cast<std::size_t>(communicator_.sum(static_cast<std::int64_t>(elements_)));
@@ -208,6 +249,16 @@ class Run::Meter {
     }
   }
 
+  void conclude_calls() {
+    if (counted_ == 0) return;
+    for (std::size_t call = 0; call < calls_.size(); ++call) {
+      const std::string name = commlens::name(static_cast<Call>(call));
+      const auto total = communicator_.sum(static_cast<std::int64_t>(calls_[call]));
+      if (total == 0 || !name.starts_with("MPI_")) continue;
+      run_.record_.calls[name] = static_cast<double>(total) / static_cast<double>(counted_) / run_.ranks();
+    }
+  }
+
   Run& run_;
   const Measurement& measurement_;
   const transport::Communicator& communicator_;
@@ -218,6 +269,10 @@ class Run::Meter {
   std::size_t round_ = 0;
   std::size_t checks_ = 0;
   std::size_t elements_ = 0;
+  std::optional<measure::Deviation> deviation_;  ///< the largest of this rank's
+  bool counting_ = false;
+  CallCounts calls_{};
+  std::size_t counted_ = 0;  ///< operations, whose calls they are
   std::string mine_;   ///< this rank's first wrong element
   std::string wrong_;  ///< the lowest rank's: equal on all
 };
@@ -258,6 +313,14 @@ std::unique_ptr<device::Stream> Run::concurrent_stream(device::Priority priority
 
 std::unique_ptr<device::Event> Run::event() { return session_.device().event(memory()); }
 
+const transport::Communicator& Run::communicator() const { return session_.communicator(); }
+device::Device& Run::device() { return session_.device(); }
+
+void Run::barrier() {
+  stream_->wait();
+  transport::mpi_calls::barrier(session_.communicator());
+}
+
 device::Blas& Run::blas() { return session_.blas(memory()); }
 
 void require_sums(Run& run, DataType type) {
@@ -297,9 +360,39 @@ void Run::measure(const Measurement& measurement) {
 
 std::optional<measure::Ceiling> Run::measure_ceiling(const CeilingRequest& request) {
   if (const auto* copy = std::get_if<CopyCeiling>(&request)) {
-    return session_.ceilings().measure(*copy, memory(), session_.memory_of(copy->peer));
+    auto ceiling = session_.ceilings().measure(*copy, memory(), session_.memory_of(copy->peer));
+    if (ceiling) ceiling->part = copy->part;
+    return ceiling;
   }
+  if (const auto* call = std::get_if<CallCeiling>(&request)) return measure_call(*call);
   return session_.ceilings().measure(std::get<GemmCeiling>(request), blas(), memory());
+}
+
+measure::Ceiling Run::measure_call(const CallCeiling& call) {
+  constexpr std::size_t rounds = 7;
+  constexpr double round_s = 0.05;
+  const auto& communicator = session_.communicator();
+  const auto time = [&](std::size_t count) {
+    communicator.barrier();
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+      call.operate();
+      alive();
+    }
+    stream_->wait();
+    return communicator.maximum(seconds_since(start) / static_cast<double>(count));
+  };
+  (void)time(1);
+  const auto count = static_cast<std::size_t>(std::clamp(round_s / std::max(time(1), 1e-7), 1.0, 1000.0));
+  std::vector<double> seconds;
+  for (std::size_t round = 0; round < rounds; ++round) seconds.push_back(time(count));
+  const double median = measure::summarize(seconds).median;
+  return {.name = call.name,
+          .method = fmt::format("{}; the median of {} rounds", call.method, rounds),
+          .seconds = median,
+          .copy_GBps = static_cast<double>(call.bytes) / median * 1e-9,
+          .library = true,
+          .part = call.part};
 }
 
 }  // namespace commlens

@@ -13,6 +13,7 @@
 #include "device/blas.hpp"
 #include "device/device.hpp"
 #include "measure/record.hpp"
+#include "transport/communicator.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens {
@@ -31,6 +32,8 @@ class Unfit : public std::runtime_error {
 struct Verdict {
   std::size_t elements = 0;  ///< compared
   std::string error;         ///< the first wrong one: where, expected, found; empty if all are right
+  /// How far they are from what they must be, where that is a matter of rounding.
+  std::optional<measure::Deviation> deviation = std::nullopt;
 };
 
 /// The least that the hardware needs for one operation: copies of `bytes` from this rank's memory to `peer`'s, measured
@@ -41,6 +44,7 @@ struct CopyCeiling {
   int peer = 0;       ///< whose memory is copied to
   bool takes_part = true;
   bool to_staging = false;  ///< copied to staging memory of this rank instead: `peer` does not matter
+  std::string part = {};    ///< that it is the least time of, rather than of the operation
 };
 
 /// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in
@@ -51,13 +55,23 @@ struct GemmCeiling {
   device::Gemm gemm;  ///< of the benchmark's own buffers; without `a`, a large square product of its type
 };
 
-using CeilingRequest = std::variant<CopyCeiling, GemmCeiling>;
+/// What a library needs for a part of the operation, done back to back by all ranks with nothing else between.
+struct CallCeiling {
+  std::string name;    ///< "alltoall alone"
+  std::string method;  ///< a sentence for the record
+  std::string part;
+  std::size_t bytes = 0;          ///< that this rank sends in it
+  std::function<void()> operate;  ///< once for each operation; collective
+};
 
-/// A piece of an operation that overlaps with others, to be timed alone, in turns with the whole.
+using CeilingRequest = std::variant<CopyCeiling, GemmCeiling, CallCeiling>;
+
+/// A piece of an operation: either one that overlaps with others, timed alone, in turns with the whole; or, without
+/// operate(), timed within the operation, by the steps that Measurement::trace gives to its tracer.
 struct Part {
   std::string name;
   std::string stream;  ///< parts of one stream cannot overlap with each other
-  std::function<void()> operate;
+  std::function<void()> operate = nullptr;
 };
 
 struct Measurement {
@@ -72,7 +86,7 @@ struct Measurement {
   std::size_t operations_per_reset = static_cast<std::size_t>(-1);
   measure::Repetition repetition;  ///< from Run::repetition()
   std::vector<measure::Figure> figures;
-  /// With parts, the figure `overlap_efficiency` is added: the ideal time (measure::ideal_seconds) over the time.
+  /// With parts timed alone, the figure `overlap_efficiency` is added: the ideal time (measure::ideal_seconds) over the time.
   std::vector<Part> parts;
   /// Does the operation once more, with its steps given to the tracer: the record's timeline. May be empty.
   std::function<void(Tracer& tracer)> trace;
@@ -117,6 +131,11 @@ class Run {
   [[nodiscard]] std::unique_ptr<device::Event> event();
   /// Matrix products in this run's memory; the same ones for all transports.
   [[nodiscard]] device::Blas& blas();
+  /// Of all ranks: for sub-communicators. Nobody sends messages in it.
+  [[nodiscard]] const transport::Communicator& communicator() const;
+  [[nodiscard]] device::Device& device();
+  /// Waits for the run's stream, and then for the other ranks.
+  void barrier();
   /// A sign of life in the middle of a long operation.
   static void alive();
   /// `defaults`, with what the user has set in their place.
@@ -130,6 +149,7 @@ class Run {
   class Meter;
 
   [[nodiscard]] std::optional<measure::Ceiling> measure_ceiling(const CeilingRequest& request);
+  [[nodiscard]] measure::Ceiling measure_call(const CallCeiling& call);
 
   Session& session_;
   transport::Transport& transport_;

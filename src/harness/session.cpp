@@ -26,8 +26,10 @@ constexpr double share_that_fits = 0.95;  ///< of the free memory: MPI and the G
 /// "ccl, block 732": what tells the timelines of one start apart.
 std::string title_of(Benchmark& benchmark, const measure::Record& record) {
   const OptionSet& options = benchmark.options();
-  if (options.sweep() == nullptr) return record.transport;
-  return fmt::format("{}, {} {}", record.transport, options.sweep_name(), options.sweep()->current);
+  std::string title = record.transport;
+  if (!record.variant.empty()) title += ", " + options.variants()->current;
+  if (options.sweep() == nullptr) return title;
+  return fmt::format("{}, {} {}", title, options.sweep_name(), options.sweep()->current);
 }
 
 }  // namespace
@@ -234,6 +236,8 @@ measure::Record Session::start_record(Benchmark& benchmark, const std::string& b
   measure::Record record;
   record.benchmark = benchmark_name;
   record.parameters = benchmark.options().parameters();
+  const Variants* variants = benchmark.options().variants();
+  if (variants != nullptr && variants->chosen.size() > 1) record.variant = benchmark.options().variants_name();
   record.transport = carrier.kind->name;
   record.memory = memory_text();
   record.setup_s = carrier.setup_s + allocation_s_;
@@ -326,8 +330,7 @@ Exit Session::execute(Benchmark& benchmark, const std::string& benchmark_name) {
 void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name, std::vector<Carrier>& carriers,
                         Tally& tally) {
   std::vector<measure::Record> group;
-  for (Carrier& carrier : carriers) {
-    if (carrier.told) continue;
+  const auto run_over = [&](Carrier& carrier) {
     auto record = start_record(benchmark, benchmark_name, carrier);
     carrier.told = !carrier.unfit.empty();
     if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
@@ -336,6 +339,14 @@ void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name,
     if (trace_file_) trace_file_->add(title_of(benchmark, record), record.timeline);
     tally.add(record);
     group.push_back(std::move(record));
+  };
+  Variants* variants = benchmark.options().variants();
+  for (Carrier& carrier : carriers) {
+    for (const std::string& variant : variants != nullptr ? variants->chosen : std::vector<std::string>{""}) {
+      if (carrier.told) continue;
+      if (variants != nullptr) variants->current = variant;
+      run_over(carrier);
+    }
   }
   if (output_) output_->show(group);
   monitor_->shown();

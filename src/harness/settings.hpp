@@ -26,6 +26,7 @@ struct Settings {
   double max_time_s = 60;  ///< where --min-time and --until-ci stop adding batches
   bool validate = true;
   bool ceilings = true;
+  bool parts = true;  ///< measure the parts of an operation too
   double timeout_s = 120;
   std::string format = "table";
   std::string record;             ///< a file to append to; empty: none

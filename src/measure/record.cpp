@@ -145,20 +145,26 @@ Json samples_to_json(const Record& record) {
 }
 
 Json validation_to_json(const Validation& validation) {
-  return {{"status", name(validation.status)},
-          {"checks", validation.checks},
-          {"exact", validation.exact},
-          {"elements", validation.elements},
-          {"message", validation.message}};
+  Json json{{"status", name(validation.status)},
+            {"checks", validation.checks},
+            {"exact", validation.exact},
+            {"elements", validation.elements},
+            {"message", validation.message}};
+  const auto& deviation = validation.deviation;
+  if (deviation && std::isfinite(deviation->largest) && std::isfinite(deviation->total)) {
+    json["deviation"] = {{"largest", deviation->largest}, {"total", deviation->total}};
+  }
+  return json;
 }
 
 Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fraction) {
   Json figures = Json::object();
   for (const Figure& figure : record.figures) {
     const double value = figure.from_seconds(ceiling.seconds);
-    if (std::isfinite(value)) figures[figure.name] = value;
+    if (ceiling.part.empty() && std::isfinite(value)) figures[figure.name] = value;
   }
   Json json{{"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
+  if (!ceiling.part.empty()) json["part"] = ceiling.part;
   if (ceiling.copy_GBps > 0) json["copy_GBps"] = ceiling.copy_GBps;
   if (ceiling.gemm_TFLOPs > 0) json["gemm_TFLOPs"] = ceiling.gemm_TFLOPs;
   if (ceiling.library) json["library"] = true;
@@ -172,10 +178,11 @@ Json parts_to_json(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     std::vector<double> times_us(part.samples_s.size());
     std::transform(part.samples_s.begin(), part.samples_s.end(), times_us.begin(), microseconds);
-    json.push_back({{"name", part.name},
-                    {"stream", part.stream},
-                    {"samples", {{"values_s", part.samples_s}}},
-                    {"statistics", {{"time_us", statistics_to_json(summarize(times_us))}}}});
+    Json entry{{"name", part.name}, {"stream", part.stream}};
+    if (part.within) entry["within"] = true;
+    entry["samples"] = {{"values_s", part.samples_s}};
+    entry["statistics"] = {{"time_us", statistics_to_json(summarize(times_us))}};
+    json.push_back(std::move(entry));
   }
   return json;
 }
@@ -224,6 +231,7 @@ void add_results(Json& json, const Record& record) {
   json["validation"] = validation_to_json(record.validation);
   if (outcome.measured && !record.parts.empty()) json["parts"] = parts_to_json(record.parts);
   if (outcome.measured && !record.timeline.spans.empty()) json["timeline"] = timeline_to_json(record.timeline);
+  if (outcome.measured && !record.calls.empty()) json["calls"] = record.calls;
   json["ceilings"] = outcome.measured ? ceilings_to_json(record) : Json::array();
 }
 
@@ -241,7 +249,11 @@ std::optional<double> fraction_of(const Record& record, const Ceiling& ceiling) 
   if (record.samples_s.empty() || !is_time(ceiling.seconds) || ceiling.seconds == 0) return std::nullopt;
   const double rate = ceiling.copy_GBps + ceiling.gemm_TFLOPs;
   if (!std::isfinite(rate) || rate <= 0) return std::nullopt;
-  const double fraction = ceiling.seconds / summarize(record.samples_s).median;
+  const auto part = std::find_if(record.parts.begin(), record.parts.end(),
+                                 [&](const Part& candidate) { return candidate.name == ceiling.part; });
+  if (!ceiling.part.empty() && part == record.parts.end()) return std::nullopt;
+  const auto& samples = ceiling.part.empty() ? record.samples_s : part->samples_s;
+  const double fraction = ceiling.seconds / summarize(samples).median;
   if (!std::isfinite(fraction)) return std::nullopt;
   return fraction;
 }
@@ -281,6 +293,7 @@ const Value* find(const Parameters& parameters, const std::string& name) {
 std::string to_json(const RunInformation& run, const Record& record) {
   Json json = {{"schema", schema_version}, {"time", record.time}, {"run", run.run}, {"benchmark", record.benchmark}};
   json["parameters"] = parameters_to_json(record.parameters);
+  if (!record.variant.empty()) json["variant"] = record.variant;
   json["harness"] = repetition_to_json(record.repetition);
   json["transport"] = record.transport;
   json["memory"] = record.memory;

@@ -83,12 +83,14 @@ struct Ceiling {
   double copy_GBps = 0;    ///< of a copy
   double gemm_TFLOPs = 0;  ///< of a matrix product
   bool library = false;    ///< what a library gives for a shape, which may be less than the hardware's
+  std::string part = {};   ///< whose least time it is; empty: the operation's
 };
 
-/// A piece of an operation that overlaps with others, measured alone.
+/// A piece of an operation.
 struct Part {
   std::string name;               ///< "reductions"
   std::string stream;             ///< parts of one stream cannot overlap with each other
+  bool within = false;            ///< measured within the operation; otherwise alone
   std::vector<double> samples_s;  ///< seconds an operation, the largest over the ranks
 };
 
@@ -107,6 +109,12 @@ struct Timeline {
   std::vector<Span> spans;
 };
 
+/// From the right results, over all that were compared.
+struct Deviation {
+  double largest = 0;
+  double total = 0;
+};
+
 enum class ValidationStatus { passed, failed, off, not_reached };
 
 struct Validation {
@@ -114,6 +122,7 @@ struct Validation {
   std::size_t checks = 0;
   std::size_t elements = 0;
   bool exact = true;  ///< to the last bit; otherwise to rounding
+  std::optional<Deviation> deviation;  ///< the largest of all checks
   std::string message;
 };
 
@@ -123,6 +132,7 @@ struct Record {
   std::string time;  ///< end of the measurement, ISO 8601, UTC
   std::string benchmark;
   Parameters parameters;
+  std::string variant;  ///< the parameter in which the records of one case differ; empty: in none
   Repetition repetition;
   std::string transport;
   std::string memory;  ///< "device", or "device:host" where the two sides differ
@@ -135,14 +145,15 @@ struct Record {
   Validation validation;
   std::vector<Part> parts;
   Timeline timeline;
+  std::map<std::string, double> calls;  ///< of communication functions in an operation, the mean over the ranks
   std::vector<Ceiling> ceilings;
 };
 
 /// Statistics of one figure over a record's samples; the record must have samples.
 Statistics statistics_of(const Record& record, const Figure& figure);
 
-/// The ceiling's time over the median time: 1 is all that the hardware can give. None without samples, or where the
-/// ceiling was not measured (its time or rate is not a positive, finite number).
+/// The ceiling's time over the median time, of the part that it is of: 1 is all that the hardware can give. None
+/// without samples, or where the ceiling was not measured (its time or rate is not a positive, finite number).
 std::optional<double> fraction_of(const Record& record, const Ceiling& ceiling);
 
 /// The least time in which an operation of these parts can be done where their streams overlap in full: that of the

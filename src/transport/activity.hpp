@@ -1,7 +1,7 @@
 // What this process is doing right now, kept where a watchdog and a signal handler can read it.
 //
-// The one piece of process-wide state in commlens: a signal handler can reach nothing else. It costs a store an
-// operation.
+// The one piece of process-wide state in commlens: a signal handler can reach nothing else. It costs two stores an
+// operation: one for the watchdog, one that counts.
 #pragma once
 
 #include <array>
@@ -22,6 +22,11 @@ enum class Call : std::uint8_t {
   alltoallv,
   broadcast,
   barrier,
+  cart_get,
+  cart_rank,
+  cart_sub,
+  comm_size,
+  comm_free,
   stream_wait,
   ccl_enqueue,
   filling,
@@ -40,6 +45,11 @@ constexpr const char* name(Call call) {
                              "MPI_Alltoallv",
                              "MPI_Bcast",
                              "MPI_Barrier",
+                             "MPI_Cart_get",
+                             "MPI_Cart_rank",
+                             "MPI_Cart_sub",
+                             "MPI_Comm_size",
+                             "MPI_Comm_free",
                              "waiting for a stream",
                              "a call of the ccl library",
                              "filling the buffers",
@@ -61,10 +71,20 @@ Activity& activity();
 /// `shared` must outlive the process's last operation.
 void set_activity(Activity& shared);
 
-/// Marks a call into a communication library for as long as it lasts.
+/// How often this process has made each call; only the thread that communicates writes it.
+using CallCounts = std::array<std::uint64_t, static_cast<std::size_t>(Call::agreeing) + 1>;
+inline CallCounts& call_counts() {
+  static CallCounts counts{};
+  return counts;
+}
+
+/// Marks a call into a communication library, or several in a row, for as long as it lasts.
 class InCall {
  public:
-  explicit InCall(Call call) { activity().call.store(call, std::memory_order_relaxed); }
+  explicit InCall(Call call, std::size_t times = 1) {
+    activity().call.store(call, std::memory_order_relaxed);
+    call_counts()[static_cast<std::size_t>(call)] += times;
+  }
   InCall(const InCall&) = delete;
   InCall& operator=(const InCall&) = delete;
   ~InCall() { activity().call.store(Call::none, std::memory_order_relaxed); }

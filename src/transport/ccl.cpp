@@ -111,9 +111,8 @@ class CclExchange final : public Exchange {
 
 class CclTransport final : public Transport {
  public:
-  explicit CclTransport(const Surroundings& surroundings)
-      : device_(surroundings.device), token_(device_.allocate(device::Memory::device, sizeof(int))) {
-    const Communicator& communicator = surroundings.communicator;
+  CclTransport(const Communicator& communicator, device::Device& device)
+      : device_(device), token_(device_.allocate(device::Memory::device, sizeof(int))) {
     ncclUniqueId id{};
     if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
     const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
@@ -175,6 +174,10 @@ class CclTransport final : public Transport {
     CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
   }
 
+  std::unique_ptr<Transport> among(Communicator ranks) override {
+    return std::make_unique<CclTransport>(ranks, device_);
+  }
+
  private:
   device::Device& device_;
   device::Buffer token_;
@@ -217,7 +220,7 @@ const Registration registration(3, {.name = "ccl",
                                     .description = COMMLENS_CCL_NAME " on a stream of the GPU",
                                     .unfit = unfit,
                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<CclTransport>(surroundings);
+                                      return std::make_unique<CclTransport>(surroundings.communicator, surroundings.device);
                                     },
                                     .versions = versions});
 

@@ -23,7 +23,9 @@ Communicator::Communicator(Communicator&& other) noexcept
     : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
 
 Communicator::~Communicator() {
-  if (handle_ != MPI_COMM_NULL) MPI_Comm_free(&handle_);
+  if (handle_ == MPI_COMM_NULL) return;
+  const InCall call(Call::comm_free);
+  MPI_Comm_free(&handle_);
 }
 
 void Communicator::adopt(MPI_Comm handle) {
@@ -36,9 +38,13 @@ void Communicator::adopt(MPI_Comm handle) {
 Communicator Communicator::node() const {
   MPI_Comm handle = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
-  Communicator node;
-  node.adopt(handle);
-  return node;
+  return owning(handle);
+}
+
+Communicator Communicator::owning(MPI_Comm handle) {
+  Communicator communicator;
+  communicator.adopt(handle);
+  return communicator;
 }
 
 void Communicator::barrier() const {
@@ -61,6 +67,12 @@ double Communicator::maximum(double value) const {
 std::int64_t Communicator::sum(std::int64_t value) const {
   const InCall call(Call::agreeing);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Allreduce");
+  return value;
+}
+
+double Communicator::sum_of_reals(double value) const {
+  const InCall call(Call::agreeing);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, handle_), "MPI_Allreduce");
   return value;
 }
 

@@ -33,6 +33,9 @@ class Communicator {
   /// The ranks of this communicator that share memory with this one: those of its node.
   [[nodiscard]] Communicator node() const;
 
+  /// Owns `handle` from now on, which nobody else uses: no duplicate is made.
+  [[nodiscard]] static Communicator owning(MPI_Comm handle);
+
   [[nodiscard]] MPI_Comm handle() const { return handle_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -42,6 +45,7 @@ class Communicator {
   void maximum(std::vector<double>& values) const;
   [[nodiscard]] double maximum(double value) const;
   [[nodiscard]] std::int64_t sum(std::int64_t value) const;
+  [[nodiscard]] double sum_of_reals(double value) const;
   [[nodiscard]] std::string broadcast(const std::string& text, int root = 0) const;
   /// Every rank's text, by rank, on every rank.
   [[nodiscard]] std::vector<std::string> gather(const std::string& text) const;

@@ -36,7 +36,7 @@ class MpiExchange final : public Exchange {
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(const Communicator& communicator) : communicator_(communicator.handle()) {}
+  explicit MpiTransport(Communicator communicator) : communicator_(std::move(communicator)) {}
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
     wait_for_earlier_work(stream);
@@ -73,6 +73,10 @@ class MpiTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
+  std::unique_ptr<Transport> among(Communicator ranks) override {
+    return std::make_unique<MpiTransport>(std::move(ranks));
+  }
+
  private:
   Communicator communicator_;
 };
@@ -92,7 +96,8 @@ const Registration registration(1, {.name = "mpi",
                                     .description = "the buffer's own address is handed to MPI",
                                     .unfit = unfit,
                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<MpiTransport>(surroundings.communicator);
+                                      return std::make_unique<MpiTransport>(
+                                          Communicator(surroundings.communicator.handle()));
                                     }});
 
 }  // namespace

@@ -71,13 +71,14 @@ class Layout {
       counts_.push_back(static_cast<int>(piece.bytes / unit));
       displacements_.push_back(static_cast<int>(piece.offset / unit));
     }
+    if (unit == 1) return;
     check_mpi(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &type_), "MPI_Type_contiguous");
     check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
   }
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
   ~Layout() {
-    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
+    if (type_ != MPI_BYTE) MPI_Type_free(&type_);
   }
 
   [[nodiscard]] const int* counts() const { return counts_.data(); }
@@ -100,30 +101,30 @@ class Layout {
 
   std::vector<int> counts_;
   std::vector<int> displacements_;
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  MPI_Datatype type_ = MPI_BYTE;
 };
 
 }  // namespace
 
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
-  const InCall call(Call::send);
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(Call::send);
     check_mpi(MPI_Send(at(data, offset), count, MPI_BYTE, to, tag, communicator.handle()), "MPI_Send");
   });
 }
 
 void receive(const Communicator& communicator, void* data, std::size_t bytes, int from) {
-  const InCall call(Call::receive);
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(Call::receive);
     check_mpi(MPI_Recv(at(data, offset), count, MPI_BYTE, from, tag, communicator.handle(), MPI_STATUS_IGNORE),
               "MPI_Recv");
   });
 }
 
 void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type) {
-  const InCall call(Call::allreduce);
   const std::size_t size = size_of(type);
   in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
+    const InCall call(Call::allreduce);
     const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
     check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), MPI_SUM, communicator.handle()),
               "MPI_Allreduce");
@@ -141,8 +142,8 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
 }
 
 void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
-  const InCall call(Call::broadcast);
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(Call::broadcast);
     check_mpi(MPI_Bcast(at(data, offset), count, MPI_BYTE, root, communicator.handle()), "MPI_Bcast");
   });
 }
@@ -161,14 +162,14 @@ Messages::Messages(const Communicator& communicator, const std::vector<Message>&
 void Messages::start() {
   MPI_Request* request = requests_.data();
   {
-    const InCall call(Call::irecv);
+    const InCall call(Call::irecv, receives_.size());
     for (const Message& message : receives_) {
       check_mpi(MPI_Irecv(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                           communicator_.handle(), request++),
                 "MPI_Irecv");
     }
   }
-  const InCall call(Call::isend);
+  const InCall call(Call::isend, sends_.size());
   for (const Message& message : sends_) {
     check_mpi(MPI_Isend(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                         communicator_.handle(), request++),

@@ -39,6 +39,14 @@ class Stage {
   device::Buffer buffer_;
 };
 
+/// Both directions of an operation. Used by one operation at a time, whichever ranks it is between.
+struct Stages {
+  explicit Stages(device::Device& device) : outgoing(device), incoming(device) {}
+
+  Stage outgoing;
+  Stage incoming;
+};
+
 /// Where on a stage the messages of an exchange lie. Messages of one address share one place, as they share it in the
 /// caller's memory: a window of 64 messages needs the room of one.
 class Places {
@@ -106,18 +114,18 @@ class StagedExchange final : public Exchange {
 
 class StagedTransport final : public Transport {
  public:
-  StagedTransport(const Communicator& communicator, device::Device& device)
-      : communicator_(communicator.handle()), device_(device), outgoing_(device), incoming_(device) {}
+  StagedTransport(Communicator communicator, device::Device& device, std::shared_ptr<Stages> stages)
+      : communicator_(std::move(communicator)), device_(device), stages_(std::move(stages)) {}
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
-    std::byte* stage = outgoing_.of(bytes);
+    std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, data, bytes);
     wait_for_copies(stream);
     mpi_calls::send(communicator_, stage, bytes, to);
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
-    std::byte* stage = incoming_.of(bytes);
+    std::byte* stage = stages_->incoming.of(bytes);
     mpi_calls::receive(communicator_, stage, bytes, from);
     stream.copy(data, stage, bytes);
     wait_for_copies(stream);
@@ -129,7 +137,7 @@ class StagedTransport final : public Transport {
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
     const std::size_t bytes = count * size_of(type);
-    std::byte* stage = outgoing_.of(bytes);
+    std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, input, bytes);
     wait_for_copies(stream);
     mpi_calls::allreduce(communicator_, stage, stage, count, type);
@@ -140,8 +148,8 @@ class StagedTransport final : public Transport {
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
     // Piece by piece: what lies between the pieces is not ours to read or to write.
-    std::byte* out = outgoing_.of(end_of(sends));
-    std::byte* in = incoming_.of(end_of(receives));
+    std::byte* out = stages_->outgoing.of(end_of(sends));
+    std::byte* in = stages_->incoming.of(end_of(receives));
     for (const Piece& piece : sends) {
       stream.copy(out + piece.offset, static_cast<const std::byte*>(input) + piece.offset, piece.bytes);
     }
@@ -154,7 +162,7 @@ class StagedTransport final : public Transport {
   }
 
   void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    std::byte* stage = outgoing_.of(bytes);
+    std::byte* stage = stages_->outgoing.of(bytes);
     if (communicator_.rank() == root) stream.copy(stage, data, bytes);
     wait_for_copies(stream);
     mpi_calls::broadcast(communicator_, stage, bytes, root);
@@ -167,6 +175,10 @@ class StagedTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
+  std::unique_ptr<Transport> among(Communicator ranks) override {
+    return std::make_unique<StagedTransport>(std::move(ranks), device_, stages_);
+  }
+
  private:
   static std::size_t end_of(std::span<const Piece> pieces) {
     std::size_t end = 0;
@@ -176,16 +188,16 @@ class StagedTransport final : public Transport {
 
   Communicator communicator_;
   device::Device& device_;
-  Stage outgoing_;
-  Stage incoming_;
+  std::shared_ptr<Stages> stages_;
 };
 
 const Registration registration(2, {.name = "staged",
                                     .description = "copied to pinned host memory, sent by MPI, copied back",
                                     .unfit = [](const Surroundings&) { return std::string(); },
                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<StagedTransport>(surroundings.communicator,
-                                                                               surroundings.device);
+                                      return std::make_unique<StagedTransport>(
+                                          Communicator(surroundings.communicator.handle()), surroundings.device,
+                                          std::make_shared<Stages>(surroundings.device));
                                     },
                                     .staging = [](double bytes) { return bytes; }});
 

@@ -20,10 +20,9 @@
 
 #include "device/data_type.hpp"
 #include "device/device.hpp"
+#include "transport/communicator.hpp"
 
 namespace commlens::transport {
-
-class Communicator;
 
 /// One message of an exchange. Messages between two ranks match in the order in which both list them.
 struct Message {
@@ -66,6 +65,10 @@ class Transport {
   virtual void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) = 0;
   /// No rank's later work starts before every rank's earlier work on its stream has happened.
   virtual void barrier(device::Stream& stream) = 0;
+  /// The same transport between fewer ranks: those of a communicator that was made for it, by their ranks there.
+  /// Collective over them. It must not outlive this one. What it costs is what an application pays that makes
+  /// sub-communicators. nullptr: the transport has no such thing.
+  virtual std::unique_ptr<Transport> among(Communicator /*ranks*/) { return nullptr; }
 };
 
 /// What a transport is made of and from.

@@ -4,6 +4,7 @@
 #include "device/blas.hpp"
 #include "device/device.hpp"
 #include "device/error.hpp"
+#include "device/fft.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -32,6 +33,9 @@ class PretendGpu final : public Device {
     return std::make_unique<host::ConcurrentStream>();
   }
   [[nodiscard]] std::unique_ptr<Blas> blas(Memory /*memory*/, int threads) override { return host::make_blas(threads); }
+  [[nodiscard]] std::unique_ptr<Fft> fft(Memory /*memory*/, const FftShape& shape) override {
+    return host::make_fft(shape);
+  }
   [[nodiscard]] std::unique_ptr<Event> event(Memory /*memory*/) override { return host::make_event(); }
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
   void make_current() override {}

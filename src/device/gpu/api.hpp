@@ -22,8 +22,11 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <cufft.h>
 #define COMMLENS_GPU_NAME(name) cuda##name
 #define COMMLENS_GPUBLAS_NAME(name) cublas##name
+#define COMMLENS_GPUFFT_NAME(name) cufft##name
+#define COMMLENS_GPUFFT_VALUE(name) CUFFT_##name
 #define COMMLENS_GPU_BACKEND "cuda"
 #if defined(COMMLENS_CCL)
 #include <nccl.h>
@@ -34,8 +37,11 @@
 
 #include <hip/hip_runtime.h>
 #include <hipblas/hipblas.h>
+#include <hipfft/hipfft.h>
 #define COMMLENS_GPU_NAME(name) hip##name
 #define COMMLENS_GPUBLAS_NAME(name) hipblas##name
+#define COMMLENS_GPUFFT_NAME(name) hipfft##name
+#define COMMLENS_GPUFFT_VALUE(name) HIPFFT_##name
 #define COMMLENS_GPU_BACKEND "hip"
 #if defined(COMMLENS_CCL)
 #include <rccl/rccl.h>
@@ -95,6 +101,27 @@
 #define gpublasSetStream COMMLENS_GPUBLAS_NAME(SetStream)
 #define gpublasGemmEx COMMLENS_GPUBLAS_NAME(GemmEx)
 
+// Fourier transforms
+#define gpufftResult COMMLENS_GPUFFT_NAME(Result)
+#define gpufftHandle COMMLENS_GPUFFT_NAME(Handle)
+#define gpufftComplex64 COMMLENS_GPUFFT_NAME(Complex)
+#define gpufftComplex128 COMMLENS_GPUFFT_NAME(DoubleComplex)
+#define gpufftCreate COMMLENS_GPUFFT_NAME(Create)
+#define gpufftDestroy COMMLENS_GPUFFT_NAME(Destroy)
+#define gpufftMakePlanMany64 COMMLENS_GPUFFT_NAME(MakePlanMany64)
+#define gpufftSetStream COMMLENS_GPUFFT_NAME(SetStream)
+#define gpufftExecC64 COMMLENS_GPUFFT_NAME(ExecC2C)
+#define gpufftExecC128 COMMLENS_GPUFFT_NAME(ExecZ2Z)
+#define gpufftC64 COMMLENS_GPUFFT_VALUE(C2C)
+#define gpufftC128 COMMLENS_GPUFFT_VALUE(Z2Z)
+#define gpufftSuccess COMMLENS_GPUFFT_VALUE(SUCCESS)
+#define gpufftAllocFailed COMMLENS_GPUFFT_VALUE(ALLOC_FAILED)
+#define gpufftInvalidSize COMMLENS_GPUFFT_VALUE(INVALID_SIZE)
+#define gpufftInvalidDevice COMMLENS_GPUFFT_VALUE(INVALID_DEVICE)
+#define gpufftExecFailed COMMLENS_GPUFFT_VALUE(EXEC_FAILED)
+#define gpufftSetupFailed COMMLENS_GPUFFT_VALUE(SETUP_FAILED)
+#define gpufftNotSupported COMMLENS_GPUFFT_VALUE(NOT_SUPPORTED)
+
 // Where the two worlds differ in more than a prefix.
 #if defined(COMMLENS_CUDA)
 #define gpuHostAlloc cudaMallocHost
@@ -121,6 +148,14 @@ inline std::string gpublasLibrary(cublasHandle_t handle) {
   return "cuBLAS " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }
+#define gpufftForward CUFFT_FORWARD
+#define gpufftBackward CUFFT_INVERSE
+inline std::string gpufftLibrary() {
+  int version = 0;
+  (void)cufftGetVersion(&version);
+  return "cuFFT " + std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) + "." +
+         std::to_string(version % 100);
+}
 #define gpublasDefaultAlgorithm CUBLAS_GEMM_DEFAULT
 #if CUBLAS_VERSION >= 130100
 #define gpublasTunedAlgorithm CUBLAS_GEMM_AUTOTUNE
@@ -144,6 +179,14 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpublasGetStatusText hipblasStatusToString
 inline std::string gpublasLibrary(hipblasHandle_t) {
   return "hipBLAS " + std::to_string(hipblasVersionMajor) + "." + std::to_string(hipblasVersionMinor);
+}
+#define gpufftForward HIPFFT_FORWARD
+#define gpufftBackward HIPFFT_BACKWARD
+inline std::string gpufftLibrary() {
+  int version = 0;
+  (void)hipfftGetVersion(&version);
+  return "hipFFT " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 #define gpublasDefaultAlgorithm HIPBLAS_GEMM_DEFAULT
 #define gpublasTunedAlgorithm HIPBLAS_GEMM_DEFAULT

@@ -9,6 +9,7 @@
 #include "device/device.hpp"
 #include "device/gpu/check.hpp"
 #include "device/gpu/gpu_blas.hpp"
+#include "device/gpu/gpu_fft.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -205,6 +206,12 @@ class GpuDevice final : public Device {
     if (!on_gpu(memory)) return host::make_blas(threads);
     const Current current(properties_.ordinal);
     return make_blas();
+  }
+
+  [[nodiscard]] std::unique_ptr<Fft> fft(Memory memory, const FftShape& shape) override {
+    if (!on_gpu(memory)) return host::make_fft(shape);
+    const Current current(properties_.ordinal);
+    return make_fft(shape);
   }
 
   [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {

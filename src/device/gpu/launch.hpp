@@ -1,6 +1,8 @@
 // The kernels behind device/launch.hpp: grid-stride loops, so that any n runs on any GPU.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "device/gpu/check.hpp"
@@ -19,6 +21,27 @@ template <class Function>
 __global__ void for_each_index(std::size_t n, Function function) {
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) function(i);
+}
+
+/// A warp does 4 x 8 neighbours in j and k, a block 16 x 16.
+template <class Function>
+__global__ void for_each_place(std::array<std::size_t, 3> box, Function function) {
+  const std::size_t k = blockIdx.x * std::size_t{16} + threadIdx.z % 2 * 8 + threadIdx.x;
+  if (k >= box[2]) return;
+  const std::size_t first = blockIdx.y * std::size_t{16} + threadIdx.z / 2 * 4 + threadIdx.y;
+  for (std::size_t i = blockIdx.z; i < box[0]; i += gridDim.z) {
+    for (std::size_t j = first; j < box[1]; j += gridDim.y * std::size_t{16}) function(i, j, k);
+  }
+}
+
+template <class Function>
+void launch(void* stream, const std::array<std::size_t, 3>& box, Function function) {
+  constexpr std::size_t most = 65535;  // of a grid's y and z
+  const auto tiles = [](std::size_t n) { return static_cast<unsigned>((n + 15) / 16); };
+  const dim3 grid(tiles(box[2]), std::min<unsigned>(tiles(box[1]), most),
+                  static_cast<unsigned>(std::min(box[0], most)));
+  for_each_place<<<grid, dim3(8, 4, 8), 0, static_cast<gpuStream_t>(stream)>>>(box, function);
+  check(gpuGetLastError(), "kernel launch");
 }
 
 template <class Function>

@@ -6,6 +6,7 @@
 
 #include "device/blas.hpp"
 #include "device/error.hpp"
+#include "device/fft.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -58,6 +59,11 @@ class HostDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Blas> blas(Memory memory, int threads) override {
     require(memory);
     return make_blas(threads);
+  }
+
+  [[nodiscard]] std::unique_ptr<Fft> fft(Memory memory, const FftShape& shape) override {
+    require(memory);
+    return make_fft(shape);
   }
 
   [[nodiscard]] std::unique_ptr<Event> event(Memory memory) override {

@@ -72,5 +72,6 @@ std::unique_ptr<Event> make_event();
 Buffer allocate(std::size_t bytes);
 std::size_t available();
 std::unique_ptr<Blas> make_blas(int threads);
+std::unique_ptr<Fft> make_fft(const FftShape& shape);
 
 }  // namespace commlens::device::host

@@ -1,0 +1,263 @@
+// CP2K's test of its plane-wave transforms (PW_TRANSFER of its library tests): a grid is transformed backward and
+// forward, again and again, with a barrier before and after.
+//
+// Until 2008 CP2K made a sub-communicator at every transpose; a profile showed MPI_Cart_sub above all else, and keeping
+// them was worth 12% of a whole simulation on 512 cores (I. Bethune, "Improving the performance of CP2K on HECToR",
+// 2009). Both ways are measured.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "benchmarks/known_waves.hpp"
+#include "fft/distributed_fft.hpp"
+#include "harness/benchmark.hpp"
+#include "harness/tracer.hpp"
+#include "harness/usage_error.hpp"
+
+namespace commlens {
+namespace {
+
+using fft::Distribution;
+using fft::Extents;
+using fft::Layout;
+
+std::string text_of(const Extents& grid) {
+  return std::to_string(grid[0]) + "x" + std::to_string(grid[1]) + "x" + std::to_string(grid[2]);
+}
+
+double points_of(const Extents& grid) {
+  return static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
+}
+
+/// "125", "125,125,100" or "125x125x100".
+Extents grid_from(const std::string& text) {
+  const std::string cure = "write one number of points for a cube, or three such as 125,125,100, of at most 1M each";
+  constexpr std::size_t most = 1'000'000;
+  std::string list = text;
+  std::replace(list.begin(), list.end(), 'x', ',');
+  std::vector<std::size_t> sizes = list.find(':') == std::string::npos ? parse_sizes("grid", list)
+                                                                       : std::vector<std::size_t>{};
+  if (sizes.size() == 1) sizes.resize(3, sizes.front());
+  const bool too_large = std::any_of(sizes.begin(), sizes.end(), [](std::size_t size) { return size > most; });
+  if (sizes.size() != 3 || too_large) throw UsageError("grid", text, cure);
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+struct FftOptions {
+  Extents grid{125, 125, 125};  // CP2K's bench_64: 64 waters, 280 Ry
+  std::string grid_of_ranks;    ///< empty: chosen by settle()
+  Variants communicators{.all = {"per-transpose", "cached"}, .chosen = {"per-transpose", "cached"}, .current = {}};
+  std::string exchange = "alltoallv";
+  DataType type = DataType::c128;
+  std::string grid_span = "full";
+  std::string trace;
+  Distribution distribution;  ///< made of the above by settle()
+
+  void describe(OptionSet& options);
+  void settle(int ranks);
+  [[nodiscard]] std::vector<std::string> fit(const Room& room, int ranks) const;
+  [[nodiscard]] Footprint footprint(int rank, int ranks) const;
+  [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
+
+  [[nodiscard]] bool cached() const { return communicators.current == "cached"; }
+  [[nodiscard]] fft::Exchange how() const {
+    return exchange == "alltoallv" ? fft::Exchange::alltoallv
+           : exchange == "pairwise" ? fft::Exchange::pairwise
+                                    : fft::Exchange::pipelined;
+  }
+  [[nodiscard]] double tolerance() const { return type == DataType::c64 ? 1e-5 : 1e-11; }
+};
+
+void FftOptions::describe(OptionSet& options) {
+  communicators.current = communicators.chosen.front();
+  options.add_text(
+      "grid", [this](const std::string& text) { grid = grid_from(text); }, [this] { return text_of(grid); },
+      "points in x, y and z: 125 for a cube, or 125,125,100");
+  auto& ranks = options.add_text(
+      "grid-of-ranks", [this](const std::string& text) { grid_of_ranks = text; },
+      [this] { return grid_of_ranks.empty() ? "slabs if there are as many points in x as ranks" : grid_of_ranks; },
+      "p,q: x over p ranks, y over q; with q = 1 slabs and one transpose, otherwise pencils and two");
+  ranks.value = [this] { return std::to_string(distribution.p) + "x" + std::to_string(distribution.q); };
+  options.add_variants("communicators", communicators, "both",
+                       "sub-communicators: per-transpose, made anew every time; cached, made once; or both in turn");
+  options.add_choice("exchange", exchange, {"alltoallv", "pairwise", "pipelined"},
+                     "in one call; to one peer after the other; or so that packing and messages overlap");
+  options.add("dtype", type, "type of an element: c128, c64");
+  options.add_choice("grid-span", grid_span, {"full", "sphere"},
+                     "all coefficients, or those inside the cutoff sphere, along rays");
+  options.add_trace(trace);
+}
+
+void FftOptions::settle(int ranks) {
+  if (size_of(type) == 0 || components(type) != 2) {
+    throw UsageError("dtype", std::string(name(type)), "a transform is of complex numbers: write c128 or c64");
+  }
+  distribution = fft::default_distribution(grid, ranks);
+  if (!grid_of_ranks.empty()) {
+    std::string list = grid_of_ranks;
+    std::replace(list.begin(), list.end(), 'x', ',');
+    const auto sizes = parse_sizes("grid-of-ranks", list);
+    const auto product = sizes.size() == 2 ? static_cast<double>(sizes[0]) * static_cast<double>(sizes[1]) : 0;
+    if (product != ranks) {
+      throw UsageError("grid-of-ranks", grid_of_ranks,
+                       "write p,q with p times q equal to the " + std::to_string(ranks) + " ranks, such as " +
+                           std::to_string(distribution.p) + "," + std::to_string(distribution.q));
+    }
+    distribution.p = static_cast<int>(sizes[0]);
+    distribution.q = static_cast<int>(sizes[1]);
+  }
+  distribution.span = grid_span == "sphere" ? fft::Span::sphere : fft::Span::full;
+}
+
+/// As many points a rank as there are, or nearly so: the layout itself of a request beyond any machine would not fit.
+double bytes_about(const Extents& grid, int ranks, DataType type) {
+  return 6 * points_of(grid) / ranks * static_cast<double>(size_of(type));
+}
+
+std::vector<std::string> FftOptions::fit(const Room& room, int ranks) const {
+  const double free = room.on_gpu ? room.buffers : room.host;
+  const double needed = bytes_about(grid, ranks, type);
+  if (needed > free) {
+    const auto cube = std::cbrt(free / bytes_about({1, 1, 1}, ranks, type));
+    throw UsageError("grid", text_of(grid),
+                     "needs about " + binary_bytes(needed) + " on each rank, where " + binary_bytes(free) +
+                         " are free: the largest cube that fits is about " +
+                         std::to_string(static_cast<std::size_t>(cube)));
+  }
+  int idle = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto x = fft::even_split(grid[0], rank / distribution.q, distribution.p);
+    const auto y = fft::even_split(grid[1], rank % distribution.q, distribution.q);
+    idle += x.count * y.count == 0 ? 1 : 0;
+  }
+  if (idle == 0) return {};
+  return {std::to_string(idle) + " of " + std::to_string(ranks) + " ranks have no points: a grid of " + text_of(grid) +
+          " on " + std::to_string(distribution.p) + " x " + std::to_string(distribution.q) +
+          " ranks has fewer points than ranks in a direction; they take part with nothing"};
+}
+
+Footprint FftOptions::footprint(int rank, int /*ranks*/) const {
+  const Layout layout(distribution, rank);
+  return {.buffers = fft::DistributedFft::bytes(layout, type) + KnownWaves::bytes(),
+          .operation = 2 * static_cast<double>(layout.blocks()) * static_cast<double>(size_of(type))};
+}
+
+/// Gives the steps of a transform to the harness.
+class Steps final : public fft::Observer {
+ public:
+  explicit Steps(Tracer& tracer) : tracer_(tracer) {}
+  void begin(const char* part, device::Stream& stream) override {
+    tracer_.begin({"transform", part, number_++}, stream);
+  }
+  void end(device::Stream& stream) override { tracer_.end(stream); }
+
+ private:
+  Tracer& tracer_;
+  std::size_t number_ = 0;
+};
+
+std::vector<measure::Figure> figures(const Extents& grid) {
+  using measure::Better;
+  const double points = points_of(grid);
+  const double largest = static_cast<double>(*std::max_element(grid.begin(), grid.end()));
+  const double as_cp2k_counts = 2 * points * 30 * std::log(largest);
+  const double as_others_count = 2 * 5 * points * std::log2(points);
+  return {{"time_ms", Better::lower, [](double seconds) { return seconds * 1e3; }},
+          {"cp2k_Mflops", Better::higher, [=](double seconds) { return as_cp2k_counts / seconds * 1e-6; }},
+          {"fft_GFLOPs", Better::higher, [=](double seconds) { return as_others_count / seconds * 1e-9; }}};
+}
+
+std::vector<Part> parts(bool cached) {
+  std::vector<Part> parts{{fft::part::local_fft, "transform"},
+                          {fft::part::packing, "transform"},
+                          {fft::part::communication, "transform"}};
+  if (!cached) parts.push_back({fft::part::communicators, "transform"});
+  return parts;
+}
+
+/// What passes over the data must take: of the whole, of packing, and of the bytes that leave a rank.
+std::vector<CeilingRequest> ceilings(Run& run, const FftOptions& options, const Layout& layout,
+                                     fft::DistributedFft& transform) {
+  const std::size_t size = size_of(options.type);
+  const std::size_t share = static_cast<std::size_t>(std::ceil(points_of(options.grid) / run.ranks()));
+  const auto in_shares = [&](std::size_t elements) {
+    return static_cast<double>(elements) / static_cast<double>(share);
+  };
+  const std::size_t packed = fft::DistributedFft::packed(layout);
+  const std::size_t transformed = 2 * (2 * layout.points() + layout.second.after());
+  std::vector<CeilingRequest> ceilings{
+      CopyCeiling{.bytes = share * size, .copies = in_shares(transformed + packed), .peer = run.rank()},
+      CopyCeiling{
+          .bytes = share * size, .copies = in_shares(packed), .peer = run.rank(), .part = fft::part::packing}};
+  if (run.ranks() == 1) return ceilings;
+  ceilings.emplace_back(CopyCeiling{.bytes = share * size,
+                                    .copies = in_shares(2 * layout.sent()),
+                                    .peer = (run.rank() + 1) % run.ranks(),
+                                    .part = fft::part::communication});
+  if (options.cached()) {
+    ceilings.emplace_back(CallCeiling{.name = "alltoall alone",
+                                      .method = "the same alltoallvs of the same bytes over the same transport, one "
+                                                "after the other with nothing between them",
+                                      .part = fft::part::communication,
+                                      .bytes = 2 * layout.sent() * size,
+                                      .operate = [&] { transform.exchange_blocks(); }});
+  }
+  return ceilings;
+}
+
+measure::Repetition repetition(const Extents& grid) {
+  const double points = points_of(grid);
+  constexpr double small = 64.0 * 64 * 64;
+  constexpr double medium = 128.0 * 128 * 128;
+  const std::size_t repeat = points <= small ? 100 : points <= medium ? 25 : 10;
+  return {.timing = measure::Timing::each, .repeat = repeat, .warmup = 2, .batches = 10};
+}
+
+void fft_pairs(Run& run, const FftOptions& options) {
+  const Layout layout(options.distribution, run.rank());
+  fft::DistributedFft transform(layout, options.type, options.how(), options.cached(),
+                                {.communicator = run.communicator(),
+                                 .transport = run.transport(),
+                                 .device = run.device(),
+                                 .memory = run.memory(),
+                                 .stream = run.stream(),
+                                 .allocate = [&](std::size_t bytes) { return run.buffer(bytes); }});
+  KnownWaves waves(run, layout, transform.rows(), options.type);
+  const auto pair = [&](fft::Observer* observer) {
+    transform.backward(observer);
+    transform.forward(observer);
+    run.barrier();  // CP2K's time of a loop ends behind one
+  };
+  // The first round, which is the warm-up if there is one, shows a plane wave; the others numbers of every bit.
+  const auto kind = [](std::size_t round) { return round == 1 ? KnownWaves::Kind::wave : KnownWaves::Kind::numbers; };
+  run.measure({.operation = "backward and forward transform",
+               .reset = [&](std::size_t round) { waves.write(transform.coefficients(), kind(round), round); },
+               .operate = [&] { pair(nullptr); },
+               .verify =
+                   [&](std::size_t round, std::size_t operations) {
+                     const double tolerance = options.tolerance() * static_cast<double>(operations);
+                     Verdict verdict = waves.compare_coefficients(transform.coefficients(), tolerance);
+                     if (kind(round) == KnownWaves::Kind::numbers || !verdict.error.empty()) return verdict;
+                     Verdict of_points = waves.compare_points(transform.points(), tolerance);
+                     verdict.elements += of_points.elements;
+                     verdict.error = of_points.error;
+                     return verdict;
+                   },
+               .exact = false,
+               .repetition = run.repetition(repetition(options.grid)),
+               .figures = figures(options.grid),
+               .parts = parts(options.cached()),
+               .trace =
+                   [&](Tracer& tracer) {
+                     Steps steps(tracer);
+                     pair(&steps);
+                   },
+               .ceilings = ceilings(run, options, layout, transform)});
+}
+
+BENCHMARK("fft", "a distributed FFT, with sub-communicators made anew or kept (CP2K's PW_TRANSFER test)", fft_pairs,
+          FftOptions);
+
+}  // namespace
+}  // namespace commlens

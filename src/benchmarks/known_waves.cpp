@@ -1,0 +1,209 @@
+#include "benchmarks/known_waves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "device/launch.hpp"
+#include "fft/complex.hpp"
+#include "harness/pattern.hpp"
+
+namespace commlens {
+
+using fft::Complex;
+using fft::Extents;
+using fft::Ray;
+
+namespace {
+
+constexpr std::size_t workers = std::size_t{1} << 14;
+
+struct Errors {
+  double largest;
+  double total;
+};
+
+/// A coefficient or a point, by its index in x, y and z.
+struct Place {
+  std::size_t x;
+  std::size_t y;
+  std::size_t z;
+};
+
+/// What the coefficients are, wherever they lie.
+struct Truth {
+  Extents grid;
+  Extents wave;
+  std::uint64_t seed;
+  bool is_wave;
+
+  [[nodiscard]] COMMLENS_FUNCTION Complex<double> coefficient(const Place& place) const {
+    if (is_wave) return {place.x == wave[0] && place.y == wave[1] && place.z == wave[2] ? 1.0 : 0.0, 0};
+    const std::size_t index = (place.z * grid[1] + place.y) * grid[0] + place.x;
+    return {pattern::number_at(2 * index, seed), pattern::number_at(2 * index + 1, seed)};
+  }
+
+  /// exp(2 pi i (gx x/nx + gy y/ny + gz z/nz)); the integers are reduced first, so that no bit of the angle is lost.
+  [[nodiscard]] COMMLENS_FUNCTION Complex<double> point(const Place& place) const {
+    constexpr double two_pi = 6.283185307179586476925286766559;
+    double turns = static_cast<double>(wave[0] * place.x % grid[0]) / static_cast<double>(grid[0]);
+    turns += static_cast<double>(wave[1] * place.y % grid[1]) / static_cast<double>(grid[1]);
+    turns += static_cast<double>(wave[2] * place.z % grid[2]) / static_cast<double>(grid[2]);
+    return {std::cos(two_pi * turns), std::sin(two_pi * turns)};
+  }
+};
+
+/// Where the coefficients of a rank lie: by rows of whole x, or of what is inside the sphere.
+struct Coefficients {
+  const Ray* rows;
+  std::size_t nx;
+  bool sphere;
+
+  [[nodiscard]] COMMLENS_FUNCTION bool holds(std::size_t row, std::size_t x) const {
+    return !sphere || rows[row].holds(fft::frequency(x, nx));
+  }
+  [[nodiscard]] COMMLENS_FUNCTION std::size_t at(std::size_t row, std::size_t x) const {
+    return sphere ? rows[row].at(fft::frequency(x, nx)) : rows[row].first + x;
+  }
+  [[nodiscard]] COMMLENS_FUNCTION Place place(std::size_t row, std::size_t x) const {
+    return {x, rows[row].y, rows[row].z};
+  }
+};
+
+/// Where the points lie: (x, y, z), z fastest.
+struct Points {
+  fft::Range x;
+  fft::Range y;
+  std::size_t nz;
+
+  [[nodiscard]] COMMLENS_FUNCTION Place place(std::size_t index) const {
+    const std::size_t column = index / nz;
+    return {x.begin + column / y.count, y.begin + column % y.count, index % nz};
+  }
+};
+
+template <class Real>
+COMMLENS_FUNCTION double distance(const Complex<Real>& found, const Complex<double>& right) {
+  const double real = static_cast<double>(found.real) - right.real;
+  const double imaginary = static_cast<double>(found.imaginary) - right.imaginary;
+  return std::sqrt(real * real + imaginary * imaginary);
+}
+
+COMMLENS_FUNCTION inline void add(Errors& errors, double error) {
+  if (errors.largest == errors.largest && !(error <= errors.largest)) errors.largest = error;  // a NaN stays
+  errors.total += error;
+}
+
+template <class Real>
+void write_coefficients(device::Stream& stream, Complex<Real>* data, Coefficients where, std::size_t rows,
+                        Truth truth) {
+  device::launch(
+      stream, device::Box{1, rows, where.nx}, COMMLENS_LAMBDA(std::size_t, std::size_t row, std::size_t x) {
+        if (!where.holds(row, x)) return;
+        const Complex<double> value = truth.coefficient(where.place(row, x));
+        data[where.at(row, x)] = {static_cast<Real>(value.real), static_cast<Real>(value.imaginary)};
+      });
+}
+
+template <class Real>
+void sum_coefficients(device::Stream& stream, const Complex<Real>* data, Coefficients where, std::size_t rows,
+                      Truth truth, Errors* sums) {
+  const std::size_t elements = rows * where.nx;
+  device::launch(
+      stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
+        Errors errors{0, 0};
+        for (std::size_t i = worker; i < elements; i += workers) {
+          const std::size_t row = i / where.nx;
+          const std::size_t x = i % where.nx;
+          if (!where.holds(row, x)) continue;
+          const Complex<double> right = truth.coefficient(where.place(row, x));
+          // Numbers of single precision were rounded when they were written.
+          const Complex<double> written{static_cast<Real>(right.real), static_cast<Real>(right.imaginary)};
+          add(errors, distance(data[where.at(row, x)], written));
+        }
+        sums[worker] = errors;
+      });
+}
+
+template <class Real>
+void sum_points(device::Stream& stream, const Complex<Real>* data, Points where, Truth truth, Errors* sums) {
+  const std::size_t elements = where.x.count * where.y.count * where.nz;
+  device::launch(
+      stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
+        Errors errors{0, 0};
+        for (std::size_t i = worker; i < elements; i += workers) {
+          add(errors, distance(data[i], truth.point(where.place(i))));
+        }
+        sums[worker] = errors;
+      });
+}
+
+Errors sum_of(device::Stream& stream, const device::Buffer& sums) {
+  std::vector<Errors> all(workers);
+  stream.copy(all.data(), sums.data(), workers * sizeof(Errors));
+  stream.wait();
+  Errors errors{0, 0};
+  for (const Errors& one : all) {
+    if (!std::isnan(errors.largest) && !(one.largest <= errors.largest)) errors.largest = one.largest;
+    errors.total += one.total;
+  }
+  return errors;
+}
+
+Verdict verdict_of(const Errors& errors, std::size_t elements, double tolerance, const std::string& what) {
+  Verdict verdict{.elements = elements, .deviation = measure::Deviation{errors.largest, errors.total}};
+  if (errors.largest <= tolerance) return verdict;
+  std::ostringstream text;
+  text << what << " up to " << errors.largest << " from what they must be, " << errors.total << " in all; at most "
+       << tolerance << " is allowed";
+  verdict.error = text.str();
+  return verdict;
+}
+
+}  // namespace
+
+KnownWaves::KnownWaves(Run& run, const fft::Layout& layout, const fft::Ray* rows, DataType type)
+    : run_(run), layout_(layout), rows_(rows), type_(type), sums_(run.buffer(workers * sizeof(Errors))) {}
+
+double KnownWaves::bytes() { return workers * sizeof(Errors); }
+
+void KnownWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
+  kind_ = kind;
+  seed_ = seed;
+  const Extents& grid = layout_.distribution.grid;
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+    // Low frequencies, positive and negative, which are inside the sphere too.
+    const std::size_t span = grid.at(axis) / 4;
+    const std::size_t from_lowest = pattern::mix(axis, seed) % (2 * span + 1);
+    wave_.at(axis) = (from_lowest + grid.at(axis) - span) % grid.at(axis);
+  }
+  const bool sphere = layout_.distribution.span == fft::Span::sphere;
+  fft::in_precision(type_, [&](auto real) {
+    write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients),
+                       {rows_, grid[0], sphere}, layout_.rows.size(), Truth{grid, wave_, seed_, kind_ == Kind::wave});
+  });
+}
+
+Verdict KnownWaves::compare_coefficients(const void* coefficients, double tolerance) {
+  const Extents& grid = layout_.distribution.grid;
+  const bool sphere = layout_.distribution.span == fft::Span::sphere;
+  fft::in_precision(type_, [&](auto real) {
+    sum_coefficients(run_.stream(), static_cast<const Complex<decltype(real)>*>(coefficients),
+                     {rows_, grid[0], sphere}, layout_.rows.size(), Truth{grid, wave_, seed_, kind_ == Kind::wave},
+                     sums_.as<Errors>());
+  });
+  return verdict_of(sum_of(run_.stream(), sums_), layout_.coefficients(), tolerance, "coefficients are");
+}
+
+Verdict KnownWaves::compare_points(const void* points, double tolerance) {
+  const Extents& grid = layout_.distribution.grid;
+  fft::in_precision(type_, [&](auto real) {
+    sum_points(run_.stream(), static_cast<const Complex<decltype(real)>*>(points), {layout_.x, layout_.y, grid[2]},
+               Truth{grid, wave_, seed_, true}, sums_.as<Errors>());
+  });
+  return verdict_of(sum_of(run_.stream(), sums_), layout_.points(), tolerance, "points of a plane wave are");
+}
+
+}  // namespace commlens

@@ -1,0 +1,40 @@
+// Coefficients whose transform is known, and how far a transform is from it: the test data of fft.
+#pragma once
+
+#include <cstdint>
+
+#include "fft/layout.hpp"
+#include "harness/run.hpp"
+
+namespace commlens {
+
+class KnownWaves {
+ public:
+  /// `rows` are those of the layout, on the device; both must outlive it.
+  KnownWaves(Run& run, const fft::Layout& layout, const fft::Ray* rows, DataType type);
+  /// That it asks of Run::buffer(), at most.
+  [[nodiscard]] static double bytes();
+
+  /// What the coefficients are: one of them is 1, all others 0, so the points are a plane wave; or all are numbers
+  /// between -1 and 1 that use every bit.
+  enum class Kind { wave, numbers };
+
+  /// Queues the writing of this rank's coefficients.
+  void write(void* coefficients, Kind kind, std::uint64_t seed);
+  /// Compares the coefficients with those that were written, to `tolerance`. Waits for the stream.
+  Verdict compare_coefficients(const void* coefficients, double tolerance);
+  /// Compares the points with the plane wave whose coefficient was written. Waits for the stream.
+  Verdict compare_points(const void* points, double tolerance);
+
+ private:
+  Run& run_;
+  const fft::Layout& layout_;
+  const fft::Ray* rows_;
+  DataType type_;
+  device::Buffer sums_;  ///< the largest error and the total one of each worker
+  Kind kind_ = Kind::numbers;
+  std::uint64_t seed_ = 0;
+  fft::Extents wave_{};  ///< the coefficient that is 1, by its index in x, y and z
+};
+
+}  // namespace commlens

@@ -1,0 +1,69 @@
+#include "fft/process_grid.hpp"
+
+#include <array>
+
+#include "transport/activity.hpp"
+
+namespace commlens::fft {
+
+using transport::check_mpi;
+
+namespace {
+
+constexpr int axes = 2;
+
+transport::Communicator cartesian(const transport::Communicator& parent, int p, int q) {
+  const std::array<int, axes> extents{p, q};
+  const std::array<int, axes> periodic{0, 0};
+  constexpr int keep_the_order = 0;
+  MPI_Comm handle = MPI_COMM_NULL;
+  check_mpi(MPI_Cart_create(parent.handle(), axes, extents.data(), periodic.data(), keep_the_order, &handle),
+            "MPI_Cart_create");
+  return transport::Communicator::owning(handle);
+}
+
+int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
+  const InCall call(Call::cart_rank);
+  int rank = 0;
+  check_mpi(MPI_Cart_rank(grid, coordinates.data(), &rank), "MPI_Cart_rank");
+  return rank;
+}
+
+}  // namespace
+
+ProcessGrid::ProcessGrid(const transport::Communicator& parent, int p, int q) : communicator_(cartesian(parent, p, q)) {}
+
+Line ProcessGrid::line(int axis) const {
+  MPI_Comm grid = communicator_.handle();
+  std::array<int, axes> extents{};
+  std::array<int, axes> periodic{};
+  std::array<int, axes> coordinates{};
+  {
+    const InCall call(Call::cart_get);
+    check_mpi(MPI_Cart_get(grid, axes, extents.data(), periodic.data(), coordinates.data()), "MPI_Cart_get");
+  }
+  {
+    const InCall call(Call::comm_size);
+    int ranks = 0;
+    check_mpi(MPI_Comm_size(grid, &ranks), "MPI_Comm_size");
+  }
+  (void)rank_at(grid, coordinates);
+
+  std::array<int, axes> remain{};
+  remain.at(static_cast<std::size_t>(axis)) = 1;
+  MPI_Comm handle = MPI_COMM_NULL;
+  {
+    const InCall call(Call::cart_sub);
+    check_mpi(MPI_Cart_sub(grid, remain.data(), &handle), "MPI_Cart_sub");
+  }
+  const auto along = static_cast<std::size_t>(axis);
+  Line line{.communicator = transport::Communicator::owning(handle), .members = {}, .position = coordinates.at(along)};
+  std::array<int, axes> other = coordinates;
+  for (int position = 0; position < extents.at(along); ++position) {
+    other.at(along) = position;
+    line.members.push_back(rank_at(grid, other));
+  }
+  return line;
+}
+
+}  // namespace commlens::fft

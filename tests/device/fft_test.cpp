@@ -1,0 +1,263 @@
+// Fourier transforms on every memory, against sums written out.
+#include "device/fft.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "device/error.hpp"
+
+namespace commlens::device {
+namespace {
+
+using Lengths = std::vector<std::size_t>;
+using Wide = std::complex<long double>;
+
+std::unique_ptr<Device> this_device() { return gpu_count() > 0 ? open_gpu(0) : open_host(); }
+
+std::size_t product(const Lengths& lengths) {
+  std::size_t size = 1;
+  for (const std::size_t length : lengths) size *= length;
+  return size;
+}
+
+/// Without a pattern that a wrong stride or a wrong order would leave as it is.
+template <class Real>
+std::vector<std::complex<Real>> numbers_of(std::size_t count) {
+  std::vector<std::complex<Real>> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto part = [&](std::size_t salt) { return static_cast<Real>((i * i * 31 + i * 7 + salt) % 101) / 50 - 1; };
+    numbers[i] = {part(3), part(58)};
+  }
+  return numbers;
+}
+
+/// Of one dimension, of `length` numbers that lie `stride` apart.
+void transform(Wide* data, std::size_t length, std::size_t stride, int sign) {
+  std::vector<Wide> roots(length);
+  for (std::size_t k = 0; k < length; ++k) {
+    const auto angle =
+        2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(length);
+    roots[k] = std::polar(1.0L, static_cast<long double>(sign) * angle);
+  }
+  std::vector<Wide> result(length);
+  for (std::size_t k = 0; k < length; ++k) {
+    for (std::size_t j = 0; j < length; ++j) result[k] += data[j * stride] * roots[j * k % length];
+  }
+  for (std::size_t k = 0; k < length; ++k) data[k * stride] = result[k];
+}
+
+template <class Real>
+std::vector<Wide> transformed(const std::vector<std::complex<Real>>& input, const Lengths& lengths,
+                              Direction direction) {
+  std::vector<Wide> data(input.begin(), input.end());
+  const int sign = direction == Direction::forward ? -1 : 1;
+  const std::size_t columns = lengths.back();
+  for (std::size_t row = 0; row < data.size(); row += columns) transform(&data[row], columns, 1, sign);
+  if (lengths.size() == 2) {
+    for (std::size_t array = 0; array < data.size(); array += product(lengths)) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        transform(&data[array + column], lengths.front(), columns, sign);
+      }
+    }
+  }
+  return data;
+}
+
+/// The largest difference, in roundings of the largest number.
+template <class Real>
+double error_of(const std::vector<std::complex<Real>>& found, const std::vector<Wide>& expected) {
+  long double difference = 0;
+  long double largest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    difference = std::max(difference, std::abs(Wide(found[i]) - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+    if (!(std::abs(Wide(found[i])) < std::numeric_limits<Real>::max())) return std::numeric_limits<double>::infinity();
+  }
+  return largest == 0 ? 0 : static_cast<double>(difference / largest / std::numeric_limits<Real>::epsilon());
+}
+
+constexpr double tolerance = 30;
+
+class FftOnEveryMemory : public testing::TestWithParam<Memory> {
+ protected:
+  void SetUp() override {
+    if (!device->has(GetParam())) GTEST_SKIP() << "no " << name(GetParam()) << " memory";
+    device->make_current();
+    stream = device->stream(GetParam());
+  }
+
+  /// The numbers in memory, `offset` elements after a buffer's beginning, and as many after them.
+  template <class Element>
+  struct Placed {
+    Buffer buffer;
+    std::size_t count = 0;
+    std::size_t offset = 0;
+    [[nodiscard]] Element* data() const { return buffer.as<Element>() + offset; }
+  };
+
+  template <class Element>
+  Placed<Element> placed(const std::vector<Element>& values, std::size_t offset) {
+    Placed<Element> place{device->allocate(GetParam(), (values.size() + 2 * offset) * sizeof(Element)), values.size(),
+                          offset};
+    stream->fill(place.buffer.data(), 0xa5, place.buffer.bytes());
+    stream->copy(place.data(), values.data(), values.size() * sizeof(Element));
+    stream->wait();
+    return place;
+  }
+
+  template <class Element>
+  std::vector<Element> read(const Placed<Element>& place) {
+    std::vector<Element> all(place.count + 2 * place.offset);
+    stream->copy(all.data(), place.buffer.data(), place.buffer.bytes());
+    stream->wait();
+    for (std::size_t i = 0; i < place.offset; ++i) {
+      const auto untouched = [](const Element& element) {
+        const auto* bytes = reinterpret_cast<const unsigned char*>(&element);
+        return std::all_of(bytes, bytes + sizeof(Element), [](unsigned char byte) { return byte == 0xa5; });
+      };
+      EXPECT_TRUE(untouched(all[i])) << i << " before";
+      EXPECT_TRUE(untouched(all[all.size() - 1 - i])) << i << " after";
+    }
+    return {all.begin() + static_cast<std::ptrdiff_t>(place.offset),
+            all.end() - static_cast<std::ptrdiff_t>(place.offset)};
+  }
+
+  template <class Real>
+  void check(const Lengths& lengths, std::size_t count, std::size_t offset_in = 0, std::size_t offset_out = 0) {
+    using Element = std::complex<Real>;
+    const FftShape shape{sizeof(Real) == 4 ? DataType::c64 : DataType::c128, lengths, count};
+    SCOPED_TRACE(std::string(name(shape.type)) + ", " + std::to_string(lengths.front()) + " x " +
+                 std::to_string(lengths.size() > 1 ? lengths.back() : 1) + ", " + std::to_string(count) + " arrays");
+    const auto fft = device->fft(GetParam(), shape);
+    const auto input = numbers_of<Real>(product(lengths) * count);
+    for (const auto direction : {Direction::forward, Direction::backward}) {
+      const auto expected = transformed(input, lengths, direction);
+      const auto in = placed(input, offset_in);
+      const auto out = placed(std::vector<Element>(input.size()), offset_out);
+      fft->execute(in.data(), out.data(), direction, *stream);
+      EXPECT_LE(error_of(read(out), expected), tolerance) << "out of place";
+      EXPECT_EQ(read(in), input) << "the input of a transform out of place";
+      fft->execute(in.data(), in.data(), direction, *stream);
+      EXPECT_LE(error_of(read(in), expected), tolerance) << "in place";
+    }
+  }
+
+  void check_both_types(const Lengths& lengths, std::size_t count) {
+    check<float>(lengths, count);
+    check<double>(lengths, count);
+  }
+
+  std::unique_ptr<Device> device = this_device();
+  std::unique_ptr<Stream> stream;
+};
+
+TEST_P(FftOnEveryMemory, OneDimension) {
+  for (const std::size_t length : {1, 2, 7, 12, 64, 125, 127}) {
+    for (const std::size_t count : {1, 3, 33}) check_both_types({length}, count);
+  }
+}
+
+TEST_P(FftOnEveryMemory, TwoDimensionsOfWhichTheLastIsTheFastest) {
+  for (const Lengths& lengths : {Lengths{5, 7}, Lengths{12, 9}, Lengths{64, 64}, Lengths{1, 8}, Lengths{8, 1}}) {
+    for (const std::size_t count : {1, 3, 33}) check_both_types(lengths, count);
+  }
+}
+
+TEST_P(FftOnEveryMemory, ManyArraysWhicheverWayALibraryDividesThem) {
+  check_both_types({7}, 12'345);
+  check_both_types({125}, 1'201);
+  check_both_types({199, 201}, 5);  // an odd number of elements, and few of them in a batch
+}
+
+TEST_P(FftOnEveryMemory, NoArraysAreAllowed) {
+  check_both_types({64}, 0);
+  check_both_types({5, 7}, 0);
+}
+
+TEST_P(FftOnEveryMemory, BeginAtAnyElement) {
+  for (const std::size_t in : {0, 1}) {
+    for (const std::size_t out : {0, 1}) {
+      for (const Lengths& lengths : {Lengths{7}, Lengths{64}, Lengths{125}, Lengths{5, 7}}) {
+        check<float>(lengths, 3, in, out);
+        check<double>(lengths, 3, in, out);
+      }
+    }
+  }
+}
+
+TEST_P(FftOnEveryMemory, ForwardAndBackTimesTheLength) {
+  constexpr std::size_t length = 125;
+  constexpr std::size_t count = 40;
+  const auto fft = device->fft(GetParam(), {DataType::c128, {length}, count});
+  const auto input = numbers_of<double>(length * count);
+  std::vector<Wide> expected(input.begin(), input.end());
+  for (Wide& number : expected) number *= length;
+  const auto data = placed(input, 0);
+  fft->execute(data.data(), data.data(), Direction::forward, *stream);
+  fft->execute(data.data(), data.data(), Direction::backward, *stream);
+  EXPECT_LE(error_of(read(data), expected), tolerance);
+}
+
+TEST_P(FftOnEveryMemory, APlaneWaveBecomesOneNumber) {
+  constexpr std::size_t length = 64;
+  constexpr std::size_t wave = 5;
+  const auto fft = device->fft(GetParam(), {DataType::c128, {length}, 1});
+  std::vector<std::complex<double>> input(length);
+  for (std::size_t i = 0; i < length; ++i) {
+    input[i] = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(wave * i) / length);
+  }
+  std::vector<Wide> expected(length);
+  expected[wave] = length;
+  const auto data = placed(input, 0);
+  fft->execute(data.data(), data.data(), Direction::forward, *stream);
+  EXPECT_LE(error_of(read(data), expected), tolerance) << "forward is exp(-2 pi i j k / n)";
+}
+
+TEST_P(FftOnEveryMemory, ComesAfterWhatIsOnTheStreamAlready) {
+  const std::vector<std::complex<double>> numbers{3, 1};
+  const auto fft = device->fft(GetParam(), {DataType::c128, {2}, 1});
+  const auto data = placed(std::vector<std::complex<double>>(2), 0);
+  stream->copy(data.data(), numbers.data(), 2 * sizeof numbers.front());
+  fft->execute(data.data(), data.data(), Direction::forward, *stream);
+  EXPECT_EQ(read(data), (std::vector<std::complex<double>>{4, 2}));
+}
+
+TEST_P(FftOnEveryMemory, RefusesWhatNoLibraryTakes) {
+  const auto plan = [&](const FftShape& shape) { (void)device->fft(GetParam(), shape); };
+  for (const auto type : {DataType::i32, DataType::f32, DataType::f64}) {
+    EXPECT_THROW(plan({type, {8}, 1}), std::invalid_argument);
+    EXPECT_THROW(plan({type, {8}, 0}), std::invalid_argument);
+  }
+  EXPECT_THROW(plan({DataType::c128, {}, 1}), std::invalid_argument);
+  EXPECT_THROW(plan({DataType::c128, {2, 2, 2}, 1}), std::invalid_argument);
+  EXPECT_THROW(plan({DataType::c128, {0}, 1}), Error);
+  EXPECT_THROW(plan({DataType::c128, {8, 0}, 1}), Error);
+  EXPECT_THROW(plan({DataType::c64, {std::size_t{1} << 31}, 1}), Error);
+  EXPECT_THROW(plan({DataType::c64, {std::size_t{1} << 30, std::size_t{1} << 30}, 1}), Error);
+  EXPECT_THROW(plan({DataType::c64, {8}, std::numeric_limits<std::size_t>::max() / 4}), Error);
+  EXPECT_THROW(plan({DataType::c64, {8}, std::numeric_limits<std::size_t>::max()}), Error);
+}
+
+TEST_P(FftOnEveryMemory, TheLibraryHasAName) {
+  for (const auto type : {DataType::c64, DataType::c128}) {
+    for (const std::size_t count : {0, 1}) {
+      EXPECT_FALSE(device->fft(GetParam(), {type, {8}, count})->library().empty());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, FftOnEveryMemory,
+                         testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed),
+                         [](const auto& place) { return std::string(name(place.param)); });
+
+}  // namespace
+}  // namespace commlens::device

@@ -24,8 +24,6 @@ from commlens.records import load
 from commlens.run import Runner, Settings, say
 from commlens.text import plural
 
-_WIDTH_OF_A_FILE = 160  # characters, where the output is not a terminal
-
 _RUN_HELP = """Run BENCHMARK, or a suite of benchmarks, on several ranks.
 
 BENCHMARK is a name from `commlens list`, the name of a suite (`quick`), or a YAML file of your own. Every option that
@@ -36,6 +34,7 @@ Examples:
   commlens run quick
   commlens run latency --memory host
   commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
+  commlens run allreduce --scaling 1,2,4,8
 
 \b
 A suite is a list of benchmarks with their options:
@@ -78,6 +77,11 @@ def command() -> None:
     help="Ranks to start.  [default: one a GPU, at least 2]",
 )
 @click.option(
+    "--scaling",
+    metavar="RANKS,...",
+    help="Run on each of these numbers of ranks in turn, and show what more ranks bring.",
+)
+@click.option(
     "--launcher", type=click.Choice(launchers.CHOICES), default="auto", show_default=True, help="Starts the ranks."
 )
 @click.option("--launcher-args", default="", metavar="TEXT", help="More options for the launcher, as one text.")
@@ -93,6 +97,7 @@ def run(
     context: click.Context,
     benchmark: str | None,
     ranks: int | None,
+    scaling: str | None,
     launcher: str,
     launcher_args: str,
     out: Path,
@@ -113,10 +118,38 @@ def run(
         raise CommlensError(
             f"'{benchmark}' stands where the benchmark must: write `commlens run BENCHMARK {benchmark} ...`"
         )
+    counts = _scaling(scaling, ranks, benchmark) if scaling is not None else None
     settings = Settings(ranks, launcher, _words(launcher_args), out, dry_run, use_probe=not no_probe)
     wanted = suite.load(benchmark) if suite.is_suite(benchmark) else None
     runner = Runner(find_native(), settings)
+    if counts:
+        context.exit(runner.run_scaling(benchmark, options, counts))
     context.exit(runner.run_suite(wanted, options) if wanted else runner.run_benchmark(benchmark, options))
+
+
+def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
+    """The numbers of ranks in `1,2,4`. Raises CommlensError for what is none, or cannot go with the other words."""
+    if ranks is not None:
+        raise CommlensError(
+            f"--scaling {text} beside --ranks {ranks}: both say on how many ranks; leave one of them out"
+        )
+    if suite.is_suite(benchmark):
+        raise CommlensError(
+            f"--scaling {text}: {benchmark} is a suite; name a single benchmark, or run the suite without"
+        )
+    if not text:
+        raise CommlensError("--scaling '': name numbers of ranks, as in 1,2,4,8")
+    counts: list[int] = []
+    for word in text.split(","):
+        if not (word.isascii() and word.isdecimal()) or not 1 <= int(word) <= launchers.MOST_RANKS:
+            raise CommlensError(
+                f"--scaling {text}: '{word}' is no number of ranks; "
+                f"write whole numbers from 1 to {launchers.MOST_RANKS:,} as in 1,2,4,8"
+            )
+        if int(word) in counts:
+            raise CommlensError(f"--scaling {text}: {word} stands there twice; leave one of them out")
+        counts.append(int(word))
+    return counts
 
 
 def _words(launcher_arguments: str) -> list[str]:
@@ -260,7 +293,7 @@ def _report(problems: list[str]) -> None:
 
 
 def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
+    return tables.console()
 
 
 def main() -> None:

@@ -41,24 +41,32 @@ class Statistic:
     median: float
     ci_low: float | None
     ci_high: float | None
+    minimum: float | None = None  # None where it is not known
 
 
 @dataclass(frozen=True)
 class Ceiling:
     name: str
     fraction: float  # ceiling time over median time: 1 is all that the hardware can give
-    figures: Mapping[str, float]  # each figure as it would be at this ceiling
-    rate: tuple[str, float]  # what the hardware reached, under its name in the record, in whose end the unit is
+    figures: Mapping[str, float]  # each figure as it would be at this ceiling; of a part's ceiling none
+    rate: tuple[str, float] | None  # what was reached, under its name in the record, in whose end the unit is
+    time_s: float
     library: bool = False  # what a library gives for a shape; the hardware may give more
+    part: str | None = None  # the part whose ceiling it is; None: that of the whole operation
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an operation that overlaps with others, measured alone; parts of one stream cannot overlap."""
+    """A part of an operation.
+
+    Either measured alone, where parts of different streams may overlap and those of one stream cannot; or `within` the
+    operation, of whose time it is a share.
+    """
 
     name: str
     stream: str
-    alone_s: Statistic
+    time_s: Statistic
+    within: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,8 +114,10 @@ class Record:
     validation: Mapping[str, Any]
     ceilings: Sequence[Ceiling]
     notes: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[Part]  # all of them alone, or all of them within the operation
     timeline: Timeline | None
+    variant: str | None  # the parameter in which the records of one start differ, and by which they are compared
+    calls: Mapping[str, float]  # of each function of MPI in an operation, mean over ranks
 
     @property
     def size(self) -> int | None:
@@ -129,21 +139,38 @@ class Record:
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """The lowest of the hardware's ceilings: the one that the measurement is nearest to."""
-        ours = [ceiling for ceiling in self.ceilings if not ceiling.library]
+        """The lowest of the hardware's ceilings of the whole: the one that the measurement is nearest to."""
+        ours = [ceiling for ceiling in self.ceilings if not ceiling.library and ceiling.part is None]
         return max(ours, key=lambda ceiling: ceiling.fraction, default=None)
 
     @property
+    def variant_value(self) -> str:
+        """Which of the variants it is: `cached`; empty without variants."""
+        return _option_text(self.parameters[self.variant]) if self.variant else ""
+
+    @property
+    def has_parts_within(self) -> bool:
+        return any(part.within for part in self.parts)
+
+    @property
     def alone_s(self) -> dict[str, float]:
-        """What each stream takes by itself: its parts, one after the other."""
+        """What each stream takes by itself: its parts, one after the other. Empty where parts were measured within."""
         alone: dict[str, float] = {}
         for part in self.parts:
-            alone[part.stream] = alone.get(part.stream, 0.0) + part.alone_s.median
+            if not part.within:
+                alone[part.stream] = alone.get(part.stream, 0.0) + part.time_s.median
         return alone
 
     @property
+    def other_s(self) -> float | None:
+        """What is left of the time beside the parts within it: waiting, mostly. 0 where they overlap; None without."""
+        if not self.has_parts_within or self.together_s is None:
+            return None
+        return max(0.0, self.together_s - sum(part.time_s.median for part in self.parts))
+
+    @property
     def ideal_s(self) -> float | None:
-        """The least that overlap leaves: the longest of the streams. None without parts."""
+        """The least that overlap leaves: the longest of the streams. None without parts measured alone."""
         return max(self.alone_s.values(), default=None)
 
     @property
@@ -154,11 +181,13 @@ class Record:
 
     @property
     def efficiency(self) -> float | None:
-        """The ideal over the time together: 1 is perfect overlap. None without parts, or without a time."""
+        """The ideal over the time together: 1 is perfect overlap. None without an ideal, or without a time."""
+        if self.ideal_s is None:
+            return None
         figure = self.statistics.get(OVERLAP_FIGURE)
         if figure:
             return figure.median
-        return self.ideal_s / self.together_s if self.ideal_s is not None and self.together_s else None
+        return self.ideal_s / self.together_s if self.together_s else None
 
     @property
     def host(self) -> str:
@@ -219,6 +248,7 @@ def parse(line: str) -> Record:
     if not isinstance(data, dict):
         raise ValueError("not a record (not a JSON object)")
     _check(data)
+    _check_names(data)
     return Record(
         **{name: data[name] for name in _COPIED_FIELDS},
         timing=data["harness"]["timing"],
@@ -227,21 +257,35 @@ def parse(line: str) -> Record:
         ceilings=[_ceiling(entry) for entry in data["ceilings"]],
         notes=data.get("notes", []),
         parts=[
-            Part(entry["name"], entry["stream"], _statistic(entry["statistics"]["time_us"], 1e-6))
+            Part(
+                entry["name"],
+                entry["stream"],
+                _statistic(entry["statistics"]["time_us"], 1e-6),
+                within=entry.get("within", False),
+            )
             for entry in data.get("parts", [])
         ],
         timeline=_timeline(data["timeline"]) if "timeline" in data else None,
+        variant=data.get("variant"),
+        calls=data.get("calls", {}),
     )
 
 
 def _statistic(entry: Mapping[str, Any], factor: float = 1) -> Statistic:
     low, high = (None if end is None else end * factor for end in (entry["ci_low"], entry["ci_high"]))
-    return Statistic(entry["median"] * factor, low, high)
+    return Statistic(entry["median"] * factor, low, high, entry["min"] * factor)
 
 
 def _ceiling(entry: Mapping[str, Any]) -> Ceiling:
-    rate = next((name, entry[name]) for name in _CEILING_RATES if name in entry)
-    return Ceiling(entry["name"], entry["fraction"], entry["figures"], rate, entry.get("library", False))
+    return Ceiling(
+        name=entry["name"],
+        fraction=entry["fraction"],
+        figures=entry.get("figures", {}),
+        rate=next(((name, entry[name]) for name in _CEILING_RATES if name in entry), None),
+        time_s=entry["time_us"] * 1e-6,
+        library=entry.get("library", False),
+        part=entry.get("part"),
+    )
 
 
 def _timeline(entry: Mapping[str, Any]) -> Timeline:
@@ -271,6 +315,21 @@ def _check(data: Mapping[str, Any]) -> None:
     except ValidationError as error:
         where = "/".join(str(part) for part in error.absolute_path) or "the record"
         raise ValueError(f"not a record of schema 1 ({where}: {_shortened(error.message)})") from None
+
+
+def _check_names(data: Mapping[str, Any]) -> None:
+    """What the schema cannot say: that a name in one place is there in another, and that parts are of one kind."""
+    variant = data.get("variant")
+    if variant is not None and variant not in data["parameters"]:
+        raise ValueError(f"not a record of schema 1 (variant: no parameter is called '{variant}')")
+    parts = {part["name"]: part.get("within", False) for part in data.get("parts", [])}
+    if len(set(parts.values())) > 1:
+        raise ValueError("not a record of schema 1 (parts: some are within the operation, others alone)")
+    for number, ceiling in enumerate(data["ceilings"]):
+        if ceiling.get("part") not in (None, *parts):
+            raise ValueError(
+                f"not a record of schema 1 (ceilings/{number}/part: no part is called '{ceiling['part']}')"
+            )
 
 
 def _with_one_sample(holder: Any) -> Any:
@@ -316,6 +375,7 @@ class Case:
     swept: str | None  # the parameter that a sweep is over; None: the size in bytes
     records: Sequence[Record]
     variants: Mapping[str, str]  # what sets a run apart, where several measured the same; else empty
+    compared: str | None = None  # the parameter in which the records of one start differ on purpose
 
     def size(self, record: Record) -> int | None:
         """Where the record stands in a sweep, or what all of a case have in common; None where there is no size."""
@@ -328,10 +388,7 @@ class Case:
     @property
     def settings(self) -> dict[str, str]:
         """The parameters as texts by the names of their options, without those that are empty."""
-        texts = {
-            name: str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in self.parameters.items()
-        }
+        texts = {name: _option_text(value) for name, value in self.parameters.items()}
         return {name.replace("_", "-"): text for name, text in texts.items() if text}
 
     @property
@@ -346,10 +403,20 @@ class Case:
     def memories(self) -> list[str]:
         return sorted({record.memory for record in self.records})
 
+    @property
+    def compared_values(self) -> list[str]:
+        """Those of `compared`, as they were measured: others are compared with the first. Empty without it."""
+        return list(dict.fromkeys(record.variant_value for record in self.records)) if self.compared else []
+
+    def variant_label(self, record: Record) -> str:
+        """What sets the record apart from others of its size, transport and memory; empty where it is the only one."""
+        return ", ".join(filter(None, (record.variant_value, self.variants.get(record.run, ""))))
+
     def variant_number(self, record: Record) -> int:
         """Which of the variants the record belongs to; 0 where there are none."""
-        names = list(dict.fromkeys(self.variants.values()))
-        return names.index(self.variants[record.run]) if names else 0
+        runs, values = list(dict.fromkeys(self.variants.values())), self.compared_values or [""]
+        run = runs.index(self.variants[record.run]) if runs else 0
+        return run * len(values) + values.index(record.variant_value)
 
     def best(self, record: Record) -> float | None:
         """How many times worse the record is than the best one of its size and memory; None where it is alone."""
@@ -423,6 +490,10 @@ def _swept_parameter(records: Sequence[Record]) -> str | None:
     return max(most, key=lambda name: most[name], default=None)
 
 
+def _option_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _size(record: Record, swept: str | None) -> int | None:
     if swept is None:
         return record.size
@@ -436,11 +507,11 @@ def _run_key(record: Record) -> tuple[object, ...]:
 
 def _key(record: Record, swept: str | None) -> tuple[object, ...]:
     parameters = json.dumps(_case_parameters(record, swept), sort_keys=True)
-    return record.benchmark, record.ranks, record.nodes, record.backend, record.timing, parameters
+    return record.benchmark, record.ranks, record.nodes, record.backend, record.timing, record.variant, parameters
 
 
 def _case_parameters(record: Record, swept: str | None) -> dict[str, Any]:
-    left_out = (*_SIZE_PARAMETERS, *_REPEATED_PARAMETERS, swept)
+    left_out = (*_SIZE_PARAMETERS, *_REPEATED_PARAMETERS, swept, record.variant)
     return {name: value for name, value in record.parameters.items() if name not in left_out}
 
 
@@ -459,6 +530,7 @@ def _case(records: Sequence[Record], swept: str | None, is_sweep: bool) -> Case:
         swept=swept,
         records=sorted(records, key=order),
         variants=_variants(records, swept),
+        compared=first.variant,
     )
 
 
@@ -471,7 +543,7 @@ def transport_order(transport: str) -> tuple[int, str]:
 def _variants(records: Sequence[Record], swept: str | None) -> dict[str, str]:
     """A label for each run where several runs measured the same thing: the settings in which they differ."""
     runs = {record.run: record for record in records}
-    cells = [(_size(record, swept), record.transport, record.memory) for record in records]
+    cells = [(_size(record, swept), record.transport, record.memory, record.variant_value) for record in records]
     if len(runs) == 1 or len(set(cells)) == len(cells):
         return {}
     described = {run: {"host": record.host, "MPI": record.mpi, **record.settings} for run, record in runs.items()}

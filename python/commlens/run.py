@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commlens import launchers, noise, probe, results, suite
+from commlens import launchers, noise, probe, results, scaling, show, suite
 from commlens.errors import CommlensError, Status, worst
 from commlens.launch import Outcome, run_job
 from commlens.native import Native
-from commlens.records import load
+from commlens.records import cases, load
 from commlens.text import plural
 
 _GPU_OFF = "--gpu-aware-mpi-off"
@@ -91,6 +91,39 @@ class Runner:
         if written and not result.counted:
             say(f"{plural(written, 'record')} in {record_file}")
         return result.status
+
+    def run_scaling(self, name: str, options: Sequence[str], counts: Sequence[int]) -> int:
+        """Runs one benchmark on each number of ranks, whatever fails on the way, and returns the worst status.
+
+        Each is a start of its own; all records go into one file. Raises CommlensError for bad usage.
+        """
+        self.native.benchmark(name)
+        given = _record_option(options)
+        if self._settings.dry_run:
+            record_file = Path(given or self._settings.out / f"{name}-TIME.jsonl")
+            for count in counts:
+                print(shlex.join(self._command(name, options, record_file, count)))
+            return Status.OK
+        record_file = Path(given) if given else results.reserve_record_file(self._settings.out, name)
+        before, statuses = results.record_count(record_file), list[int]()
+        try:
+            for number, count in enumerate(counts, start=1):
+                say(f"[{number}/{len(counts)}] {name} on {plural(count, 'rank')}")
+                already = results.record_count(record_file)
+                result = self._run(name, options, record_file, count, most_ranks=max(counts))
+                if result.interrupted:
+                    return result.status
+                statuses.append(result.status)
+                if result.status != Status.OK and results.record_count(record_file) == already:
+                    say(f"{plural(count, 'rank')}: {_STATUSES.get(Status(result.status))}, and no record to show")
+        finally:
+            if not given:
+                results.discard_if_empty(record_file)
+        written = results.record_count(record_file) - before
+        if written:
+            _print_scaling(record_file, before, suite.parse_options(options).get("format", "table"))
+            say(f"{plural(written, 'record')} in {record_file}")
+        return worst(statuses)
 
     def run_suite(self, wanted: suite.Suite, options: Sequence[str]) -> int:
         """Runs all of a suite, whatever fails on the way, and returns the worst status.
@@ -162,10 +195,20 @@ class Runner:
             with_gpus=self.native.about.has_gpu,
         )
 
-    def _run(self, benchmark: str, options: Sequence[str], record_file: Path, ranks: int | None) -> Result:
-        """One job. What goes wrong in it is said here, in one line unless the native program has said it already."""
+    def _run(
+        self,
+        benchmark: str,
+        options: Sequence[str],
+        record_file: Path,
+        ranks: int | None,
+        most_ranks: int | None = None,
+    ) -> Result:
+        """One job. What goes wrong in it is said here, in one line unless the native program has said it already.
+
+        `most_ranks` are those of the largest job to come, for which the probe is to speak too.
+        """
         if self._settings.use_probe and probe.is_needed(self.native, suite.parse_options(options)):
-            interrupted = self._probe(self.ranks(benchmark, options, ranks))
+            interrupted = self._probe(most_ranks or self.ranks(benchmark, options, ranks))
             if interrupted:
                 say("interrupted while MPI was tried with GPU memory; no record was written")
                 return Result(128 + interrupted, interrupted=True, counted=True)
@@ -266,6 +309,14 @@ def _record_option(options: Sequence[str]) -> str | None:
 
 def _status_text(status: int) -> Text:
     return Text(_STATUSES.get(Status(status), str(status)), style="green" if status == Status.OK else "red")
+
+
+def _print_scaling(record_file: Path, skip: int, output_format: str) -> None:
+    """What the records after the first `skip` say by ranks; not amid other formats, which programs read."""
+    if output_format != "table" or not results.is_file(record_file):
+        return
+    for found in scaling.scalings(cases(load([record_file]).records[skip:]), fewest=1):
+        show.console().print("", scaling.table(found), sep="\n")
 
 
 def _draw_pictures(folder: Path, record_file: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -10,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from commlens import scaling
 from commlens.records import OVERLAP_FIGURE, Case, Ceiling, Record, cases
 from commlens.text import (
     figure_label,
@@ -22,16 +24,26 @@ from commlens.text import (
     readable_figure,
 )
 
+_WIDTH_OF_A_FILE = 160  # characters, where the output is not a terminal
 _MOST_RANKS = 16  # of a run whose placement is printed
 _VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "compiler")
 
 
+def console() -> Console:
+    """The standard output, in which nothing but our own styles has a colour."""
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
+
+
 def show(records: Sequence[Record], console: Console) -> None:
-    """Prints each run's machine and placement once, then a table a case."""
+    """Prints each run's machine and placement once, a table a case, and one of what ran on several numbers of ranks."""
     for machine in _machines(records):
         console.print(machine)
-    for case in cases(records):
+    found = cases(records)
+    for case in found:
         console.print(_case_table(case))
+        console.print()
+    for series in scaling.scalings(found):
+        console.print(scaling.table(series))
         console.print()
 
 
@@ -92,13 +104,19 @@ def _case_table(case: Case) -> RenderableType:
     reasons = _reasons(case)
     if not figures:
         return Group(title, *reasons)
-    has_parts = any(record.parts for record in measured)
-    shown = [name for name in figures if not (has_parts and name == OVERLAP_FIGURE)] or figures
-    tables = [_figures_table(case, measured, shown)]
-    if has_parts:
-        tables.append(_overlap_table(case, [record for record in measured if record.parts]))
-    if any(len(record.ceilings) > 1 for record in measured):
+    alone = [record for record in measured if record.alone_s]
+    within = [record for record in measured if record.has_parts_within]
+    shown = [name for name in figures if not (alone and name == OVERLAP_FIGURE)] or figures
+    tables: list[RenderableType] = [_figures_table(case, measured, shown)]
+    if alone:
+        tables.append(_overlap_table(case, alone))
+    if within:
+        tables.append(_shares_table(case, within))
+    if any(len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings) for record in measured):
         tables.append(_ceilings_table(case, [record for record in measured if record.ceilings]))
+    if any(record.calls for record in measured):
+        tables.append(_calls_table(case, measured))
+    tables += [Group(*lines)] if (lines := scaling.gain_lines(case)) else []
     indented = [part for table in tables for part in (Text(), Padding(table, (0, 0, 0, 2)))]
     return Group(title, *indented, *reasons)
 
@@ -120,7 +138,7 @@ def _overlap_table(case: Case, measured: Sequence[Record]) -> Table:
     heads = [f"{name} alone\n{stream} ({unit})" for name, stream in parts.items()]
     table = _table(case, [*heads, f"ideal\n({unit})", f"together\n({unit})", "overlap\nefficiency"])
     for place, record in _places(case, measured):
-        alone = {part.name: part.alone_s.median for part in record.parts}
+        alone = {part.name: part.time_s.median for part in record.parts}
         seconds = [*(alone.get(name) for name in parts), record.ideal_s, record.together_s]
         cells = ["-" if time is None else format_number(factor * time) for time in seconds]
         cells.append("-" if record.efficiency is None else format_percent(record.efficiency))
@@ -128,12 +146,34 @@ def _overlap_table(case: Case, measured: Sequence[Record]) -> Table:
     return table
 
 
+def _shares_table(case: Case, measured: Sequence[Record]) -> Table:
+    """What the time of an operation consists of."""
+    names = list(dict.fromkeys(part.name for record in measured for part in record.parts))
+    figure, factor = readable_figure("time_s", max(record.together_s or 0 for record in measured))
+    unit = figure_unit(figure)
+    table = _table(case, [*(f"{name}\n({unit})" for name in names), f"other\n({unit})", f"together\n({unit})"])
+    for place, record in _places(case, measured):
+        times = {part.name: part.time_s.median for part in record.parts}
+        whole = record.together_s or 0
+        cells = [
+            "-" if time is None else _share(factor, time, whole) for time in (*map(times.get, names), record.other_s)
+        ]
+        table.add_row(*place, *map(Text, cells), Text(format_number(factor * whole)))
+    return table
+
+
+def _share(factor: float, time: float, whole: float) -> str:
+    """`8.000 (36%)`"""
+    return format_number(factor * time) + (f" ({format_percent(time / whole):>4})" if whole > 0 else "")
+
+
 def _ceilings_table(case: Case, measured: Sequence[Record]) -> Table:
     """What the hardware reaches by itself, and how much of that the whole did."""
-    names = list(dict.fromkeys(ceiling.name for record in measured for ceiling in record.ceilings))
-    table = _table(case, [column for name in names for column in (f"ceiling:\n{name}", "\nof it")])
+    names = list(dict.fromkeys((ceiling.part, ceiling.name) for record in measured for ceiling in record.ceilings))
+    heads = [f"ceiling of {part}:\n{name}" if part else f"ceiling:\n{name}" for part, name in names]
+    table = _table(case, [column for head in heads for column in (head, "\nof it")])
     for place, record in _places(case, measured):
-        ceilings = {ceiling.name: ceiling for ceiling in record.ceilings}
+        ceilings = {(ceiling.part, ceiling.name): ceiling for ceiling in record.ceilings}
         cells = [cell for name in names for cell in _ceiling(ceilings.get(name))]
         table.add_row(*place, *map(Text, cells))
     return table
@@ -142,8 +182,20 @@ def _ceilings_table(case: Case, measured: Sequence[Record]) -> Table:
 def _ceiling(ceiling: Ceiling | None) -> tuple[str, str]:
     if ceiling is None:
         return "-", "-"
+    if ceiling.rate is None:
+        figure, factor = readable_figure("time_s", ceiling.time_s)
+        return f"{format_number(factor * ceiling.time_s)} {figure_unit(figure)}", format_percent(ceiling.fraction)
     name, rate = ceiling.rate
     return f"{format_number(rate)} {figure_unit(name)}", format_percent(ceiling.fraction)
+
+
+def _calls_table(case: Case, measured: Sequence[Record]) -> Table:
+    """How often an operation calls each function of MPI."""
+    names = list(dict.fromkeys(name for record in measured for name in record.calls))
+    table = _table(case, [f"calls of\n{name}" for name in names])
+    for place, record in _places(case, measured):
+        table.add_row(*place, *(Text(f"{record.calls[name]:,g}" if name in record.calls else "-") for name in names))
+    return table
 
 
 def _table(case: Case, columns: Sequence[str]) -> Table:
@@ -153,6 +205,8 @@ def _table(case: Case, columns: Sequence[str]) -> Table:
         table.add_column(case.size_name, justify="right", no_wrap=True)
     for name in ["transport", "memory"]:
         table.add_column(name, no_wrap=True)
+    if case.compared:
+        table.add_column(case.compared.replace("_", "-"), no_wrap=True)
     if case.variants:
         table.add_column("run")
     for name in columns:
@@ -168,6 +222,7 @@ def _places(case: Case, measured: Sequence[Record]) -> Iterator[tuple[list[Text]
         is_repeated = before is not None and case.size(before) == size
         cells = ["" if is_repeated else "-" if size is None else case.format_size(size)] if case.sizes else []
         cells += [record.transport, memory_name(record.memory)]
+        cells += [record.variant_value] if case.compared else []
         cells += [case.variants[record.run]] if case.variants else []
         yield list(map(Text, cells)), record
         before = record

@@ -11,6 +11,7 @@ _DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
 _FIGURE_UNITS = (
     ("TFLOPs", "TFLOP/s"),
     ("GFLOPs", "GFLOP/s"),
+    ("Mflops", "Mflop/s"),
     ("per_s", "1/s"),
     ("GBps", "GB/s"),
     ("MBps", "MB/s"),

@@ -142,6 +142,81 @@ def make_overlap_record(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in record.items() if (name, value) != ("timeline", None)}
 
 
+WITHIN_MS = {"local FFT": 6.0, "pack and unpack": 3.0, "communication": 8.0, "communicators": 4.0}
+CALLS = {"MPI_Cart_sub": 4.0, "MPI_Cart_rank": 20.0, "MPI_Comm_free": 4.0, "MPI_Alltoallv": 4.0}
+
+
+def make_transform_record(communicators: str = "per-transpose", **changes: Any) -> dict[str, Any]:
+    """A record of a transform of which each part was measured within the operation, one of the two of a start.
+
+    `parts_ms` is the time of each part by name, `together_ms` that of the whole, a millisecond longer by default.
+    Cached communicators take no time and no calls but those of the exchanges. `variant=None` leaves that field out.
+    """
+    is_cached = communicators == "cached"
+    ranks, grid = changes.get("ranks", 4), changes.pop("grid", "125x125x125")
+    parts = changes.pop("parts_ms", {**WITHIN_MS, "communicators": 0.0} if is_cached else WITHIN_MS)
+    together = changes.pop("together_ms", sum(parts.values()) + 1.0)
+    figures = {"time_ms": together, "cp2k_Mflops": 1e6 / together, "fft_GFLOPs": 800 / together}
+    ceilings: list[tuple[str, str, float, dict[str, Any]]] = [
+        ("memory copy", "pack and unpack", 0.8, {"copy_GBps": 24.0}),
+        ("alltoall alone", "communication", 0.9, {"library": True}),
+    ]
+    record = make_record(
+        **{
+            "benchmark": "fft",
+            "parameters": {
+                "grid": grid,
+                "grid_of_ranks": {1: "1x1", 2: "2x1", 4: "2x2", 8: "4x2"}.get(ranks, f"{ranks}x1"),
+                "communicators": communicators,
+                "exchange": "alltoallv",
+                "dtype": "c128",
+                "grid_span": "full",
+            },
+            "variant": "communicators",
+            "harness": {"timing": "each", "repeat": 10, "warmup": 2, "batches": 1},
+            "ranks": ranks,
+            "placement": [{"rank": r, "host": "node", "cores": str(r), "numa_nodes": "0"} for r in range(ranks)],
+            "samples": {"operation": "forward and backward pair", "values_s": [together * 1e-3] * 10},
+            "statistics": {name: statistic(value) for name, value in {"time_us": 1e3 * together, **figures}.items()},
+            "figures": [{"name": name, "better": "lower" if name == "time_ms" else "higher"} for name in figures],
+            "parts": [
+                {
+                    "name": name,
+                    "stream": "transform",
+                    "within": True,
+                    "samples": {"values_s": [time * 1e-3] * 10},
+                    "statistics": {"time_us": statistic(1e3 * time)},
+                }
+                for name, time in parts.items()
+            ],
+            "timeline": {
+                "time_us": 1e3 * together,
+                "spans": _spans({(name, "transform"): 1e3 * time for name, time in parts.items() if time}, ranks, 2),
+            },
+            "ceilings": [
+                {
+                    "name": name,
+                    "part": part,
+                    "method": "the best of ten",
+                    "time_us": 1e3 * fraction * parts[part],
+                    "fraction": fraction,
+                    **others,
+                }
+                for name, part, fraction, others in ceilings
+                if parts.get(part)
+            ],
+            "calls": {"MPI_Alltoallv": CALLS["MPI_Alltoallv"]} if is_cached else dict(CALLS),
+            **changes,
+        }
+    )
+    return {name: value for name, value in record.items() if name not in ("variant", "timeline") or value is not None}
+
+
+def make_transform_records(**changes: Any) -> list[dict[str, Any]]:
+    """Both records of a start."""
+    return [make_transform_record(communicators, **changes) for communicators in ("per-transpose", "cached")]
+
+
 def _spans(parts: dict[tuple[str, str], float], ranks: int, steps: int) -> list[dict[str, Any]]:
     """Step k of the first stream, then of the others while the first is at step k + 1."""
     spans = []

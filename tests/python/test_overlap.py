@@ -84,7 +84,7 @@ def test_the_ideal_is_the_longest_stream_whose_parts_add_up() -> None:
     assert read(parts_us={MULTIPLICATIONS: 7e5, REDUCTIONS: 4e5, COPIES: 2e5}).ideal_s == pytest.approx(0.7)
     part = bound_by_communication.parts[1]
     assert (part.name, part.stream) == REDUCTIONS
-    assert (part.alone_s.median, part.alone_s.ci_low, part.alone_s.ci_high) == pytest.approx((0.4, 0.392, 0.408))
+    assert (part.time_s.median, part.time_s.ci_low, part.time_s.ci_high) == pytest.approx((0.4, 0.392, 0.408))
 
 
 def test_the_efficiency_is_the_records_own_or_else_the_ideal_over_the_time_together() -> None:

@@ -94,6 +94,14 @@ def test_a_transport_that_was_asked_for_and_is_missing(commlens: Commlens, real_
     assert record.status == "skipped" and record.reason
 
 
+def test_a_scaling_by_the_real_program(real_world: Native, commlens: Commlens) -> None:
+    words = ("--scaling", "1,2", "--bytes", 8, "--memory", "host", "--transport", "mpi", "--repeat", 5, "--batches", 6)
+    run = commlens("run", "allreduce", *words)
+    assert run.returncode == 0, run.stderr
+    assert [(record.ranks, record.transport) for record in written()] == [(1, "mpi"), (2, "mpi")]
+    assert "allreduce by ranks" in run.stdout
+
+
 @pytest.mark.parametrize(
     ("victim", "number", "status", "said"),
     [

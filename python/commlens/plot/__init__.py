@@ -1,7 +1,8 @@
 """Records as a picture: one panel a case, curves against size for a sweep and bars for a single size.
 
 Of more than two memories each has panels of its own, side by side and on the same axes. Where records hold parts that
-overlap, a panel a transport shows how far they do, and a timeline shows it step by step; both for the best size.
+overlap, a panel a transport shows how far they do, and a timeline shows it step by step; both for the best size. Parts
+that were measured within an operation stand in one bar; what a variant is worth is a curve against the number of ranks.
 """
 
 from __future__ import annotations

@@ -56,9 +56,14 @@ def draw_bar(axes: Axes, position: int, own: Statistic, unit: str, face: ColorTy
     """A bar with its interval and its number."""
     axes.barh(position, own.median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)
     end = own.median if own.ci_high is None else own.ci_high
-    if own.ci_low is not None:
-        axes.plot([own.ci_low, end], [position] * 2, color=TEXT_COLOUR, linewidth=1.2, marker="|", markersize=6)
+    draw_interval(axes, position, own)
     write_number(axes, position, end, f"{format_number(own.median)} {unit}".strip())
+
+
+def draw_interval(axes: Axes, position: int, own: Statistic) -> None:
+    if own.ci_low is not None and own.ci_high is not None:
+        ends = [own.ci_low, own.ci_high]
+        axes.plot(ends, [position] * 2, color=TEXT_COLOUR, linewidth=1.2, marker="|", markersize=6)
 
 
 def write_number(axes: Axes, position: int, end: float, text: str) -> None:

@@ -14,8 +14,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from commlens.plot.bars import draw_bars
 from commlens.plot.curves import draw_curves
-from commlens.plot.overlap import OverlapPanel, overlap_panels, wholes
+from commlens.plot.gains import GainsPanel, gains_panels
+from commlens.plot.overlap import OverlapPanel, Whole, overlap_panels, wholes
 from commlens.plot.panel import CeilingStyles, Panel
+from commlens.plot.shares import SharesPanel, share_handles, shares_panels
 from commlens.plot.style import (
     LETTER_INCHES,
     NARROW_PANEL_INCHES,
@@ -26,7 +28,10 @@ from commlens.plot.style import (
 )
 from commlens.plot.timeline import TimelinePanel, part_handles, timeline_panels
 from commlens.records import Case, Record, cases
+from commlens.scaling import scalings
 from commlens.text import plural
+
+AnyPanel = Panel | OverlapPanel | SharesPanel | GainsPanel
 
 _MOST_MEMORIES_A_PANEL = 2
 _HEAD_INCHES = 0.45
@@ -41,9 +46,9 @@ class _Grid:
 
     columns: int
     panel_width: float  # inches
-    rows: list[list[Panel | OverlapPanel | None]] = field(default_factory=list)
+    rows: list[list[AnyPanel | None]] = field(default_factory=list)
 
-    def add(self, panels: Sequence[Panel | OverlapPanel | None]) -> None:
+    def add(self, panels: Sequence[AnyPanel | None]) -> None:
         rows = [list(panels[start : start + self.columns]) for start in range(0, len(panels), self.columns)]
         self.rows.extend(row for row in rows if any(row))
 
@@ -53,7 +58,11 @@ class _Grid:
         return [panel for row in self.rows for panel in row if isinstance(panel, Panel)]
 
     @property
-    def by_column(self) -> list[list[Panel | OverlapPanel | None]]:
+    def shares(self) -> list[SharesPanel]:
+        return [panel for row in self.rows for panel in row if isinstance(panel, SharesPanel)]
+
+    @property
+    def by_column(self) -> list[list[AnyPanel | None]]:
         return [list(column) for column in zip_longest(*self.rows)]
 
     @property
@@ -61,40 +70,63 @@ class _Grid:
         return [max(panel.height for panel in row if panel) for row in self.rows]
 
 
-def _grid(all_cases: Sequence[Case], overlaps: Mapping[int, Sequence[OverlapPanel]]) -> _Grid:
+def _grid(
+    all_cases: Sequence[Case], of_parts: Mapping[int, Sequence[OverlapPanel | SharesPanel]], last: Sequence[GainsPanel]
+) -> _Grid:
+    """`of_parts` stand beside the panels of their cases, by whose identity they are given."""
     memories = sorted({memory for case in all_cases if case.is_sweep for memory in case.memories})
     if len(memories) <= _MOST_MEMORIES_A_PANEL:
-        panels: list[Panel | OverlapPanel] = []
+        panels: list[AnyPanel] = []
         for case in all_cases:
-            panels += [Panel(case), *overlaps.get(id(case), [])]
+            beside = of_parts.get(id(case), [])
+            panels += [*([] if _says_all(beside, case) else [Panel(case)]), *beside]
+        panels += last
         # Three stand in a row where the timelines want the width, and in two rows where nothing does.
-        in_two = (2, 4) if overlaps else (2, 3, 4)
+        in_two = (2, 4) if any(isinstance(panel, OverlapPanel) for panel in panels) else (2, 3, 4)
         columns = 1 if len(panels) == 1 else 2 if len(panels) in in_two else 3
-        grid = _Grid(columns, PANEL_INCHES[0])
+        # A panel that stands alone above timelines is as wide as they need.
+        is_alone_above = len(panels) == 1 and isinstance(panels[0], SharesPanel)
+        grid = _Grid(columns, (1.6 if is_alone_above else 1) * PANEL_INCHES[0])
         grid.add(panels)
         return grid
     grid = _Grid(len(memories) if len(memories) <= 4 else 3, NARROW_PANEL_INCHES)
-    others: list[Panel | OverlapPanel | None] = []
+    others: list[AnyPanel | None] = []
     for case in all_cases:
         if not case.is_sweep or len(case.memories) == 1:
             others.append(Panel(case, case.memories[0] if case.is_sweep else "", True, False))
         else:
             first = case.memories[0]
             grid.add([Panel(case, each, each == first, False) if each in case.memories else None for each in memories])
-        others += overlaps.get(id(case), [])
-    grid.add(others)
+        others += of_parts.get(id(case), [])
+    grid.add([*others, *last])
     return grid
+
+
+def _says_all(panels: Sequence[OverlapPanel | SharesPanel], case: Case) -> bool:
+    """Whether the bars of the parts show what those of the whole would: the time, and no ceiling of the whole."""
+    return (
+        len(panels) == 1
+        and isinstance(panels[0], SharesPanel)
+        and len(panels[0].wholes) == len(case.records)
+        and (case.records[0].figure or "").startswith("time_")
+        and not any(record.ceiling for record in case.records)
+    )
 
 
 def draw(records: Sequence[Record]) -> Figure:
     all_cases = cases(records)
     all_wholes, colours = wholes(all_cases), part_colours(records)
-    grid = _grid(all_cases, overlap_panels(all_wholes, colours))
-    timelines = timeline_panels(all_wholes, colours)
+    gains = gains_panels(all_cases)
+    of_parts: dict[int, Sequence[OverlapPanel | SharesPanel]]
+    of_parts = {**overlap_panels(all_wholes, colours), **shares_panels(all_wholes, colours)}
+    grid = _grid(all_cases, of_parts, gains)
+    timelines = timeline_panels(_of_most_ranks(all_wholes), colours)
     ceilings = CeilingStyles(grid.panels)
     # The labels of bars stand at the bars.
     curves = {series for panel in grid.panels if panel.case.is_sweep for series in panel.series}
-    lines = [line_handle(series) for series in sorted(curves, key=series_order)] + ceilings.handles()
+    curves |= {series for panel in gains for series in panel.curves}
+    lines: list[Artist] = [line_handle(series) for series in sorted(curves, key=series_order)]
+    lines += [*ceilings.handles(), *share_handles(grid.shares)]
     width = grid.panel_width * grid.columns
     upper = sum(grid.heights) + _legend_height(lines, width)
     lower = sum(panel.height for panel in timelines) + _legend_height(part_handles(timelines), width)
@@ -116,6 +148,20 @@ def draw(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def _of_most_ranks(all_wholes: Sequence[Whole]) -> list[Whole]:
+    """Without those with parts within that ran on fewer ranks than others of the same problem: they look alike."""
+    fewer = [case for found in scalings([whole.case for whole in all_wholes]) for case in _but_most_ranks(found.cases)]
+    return [
+        whole
+        for whole in all_wholes
+        if not (whole.record.has_parts_within and any(whole.case is case for case in fewer))
+    ]
+
+
+def _but_most_ranks(all_cases: Sequence[Case]) -> list[Case]:
+    return [case for case in all_cases if case.ranks < max(other.ranks for other in all_cases)]
+
+
 def _draw_grid(figure: FigureBase, grid: _Grid, ceilings: CeilingStyles) -> None:
     places = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=grid.heights)
     widths = [grid.panel_width - max(panel.label_width for panel in column if panel) for column in grid.by_column]
@@ -127,7 +173,7 @@ def _draw_grid(figure: FigureBase, grid: _Grid, ceilings: CeilingStyles) -> None
             if panel is None:
                 continue
             place = places[row_number, column]
-            if isinstance(panel, OverlapPanel):
+            if not isinstance(panel, Panel):
                 axes = figure.add_subplot(place)
                 panel.draw(axes)
             else:
@@ -180,10 +226,13 @@ def _machine(records: Sequence[Record]) -> str:
         distinct = list(dict.fromkeys(values))
         return " and ".join(distinct) if len(distinct) <= 2 else f"{len(distinct)} machines"
 
+    ranks = sorted({record.ranks for record in records})
     parts = [
         join(record.host if record.nodes == 1 else f"{record.nodes} nodes ({record.host} first)" for record in records),
         join(record.gpu for record in records if record.gpu),
-        join(plural(record.ranks, "rank") for record in records),
+        f"{ranks[0]:,} to {ranks[-1]:,} ranks"
+        if len(ranks) > 2
+        else " and ".join(plural(count, "rank") for count in ranks),
         join(record.mpi for record in records),
     ]
     return "  ·  ".join(part for part in parts if part)

@@ -12,6 +12,7 @@ from commlens.plot.bars import draw_bar, name_bars, scaled
 from commlens.plot.panel import series_of
 from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series
 from commlens.records import Case, Record, Statistic
+from commlens.scaling import ARRANGEMENTS
 from commlens.text import figure_label, figure_unit, format_percent, plural, readable_figure
 
 # Where the slowest takes this many times what the fastest does, one scale for both would hide the fast one.
@@ -51,11 +52,15 @@ def wholes(all_cases: Sequence[Case]) -> list[Whole]:
 
 
 def _apart(case: Case, others: Sequence[Case]) -> str:
-    """The parameters of the case that differ from the others'."""
+    """The parameters of the case that differ from the others'; how ranks are arranged, from others' of as many."""
     words = [
         f"{name} {value}"
         for name, value in case.settings.items()
-        if any(other.settings.get(name) != value for other in others)
+        if any(
+            other.settings.get(name) != value
+            for other in others
+            if name not in ARRANGEMENTS or other.ranks == case.ranks
+        )
     ]
     ranks = [plural(case.ranks, "rank")] if any(other.ranks != case.ranks for other in others) else []
     return ", ".join([*words, *ranks])
@@ -101,7 +106,7 @@ class OverlapPanel:
         together, ideal = scaled(record.statistics["time_us"], factor * 1e-6), factor * (record.ideal_s or 0)
         for position, part in enumerate(record.parts):
             colour = self.colours[part.name]
-            draw_bar(axes, position, scaled(part.alone_s, factor), unit, colour, colour)
+            draw_bar(axes, position, scaled(part.time_s, factor), unit, colour, colour)
         draw_bar(axes, len(record.parts), together, unit, self.whole.series.colour, self.whole.series.colour)
         draw_bar(axes, len(record.parts) + 1, Statistic(ideal, None, None), unit, _IDEAL_FACE, _IDEAL_EDGE)
         axes.axvline(ideal, color=_IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
@@ -115,6 +120,8 @@ def overlap_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> d
     """By the identity of their case."""
     panels: dict[int, list[OverlapPanel]] = {}
     for whole in all_wholes:
+        if whole.record.has_parts_within:
+            continue
         rivals = [other for other in all_wholes if other.case is whole.case]
         ends = [_end(other.record) for other in rivals]
         panel = OverlapPanel(whole, colours, longest_of_scale(_end(whole.record), ends))
@@ -124,5 +131,5 @@ def overlap_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> d
 
 def _end(record: Record) -> float:
     """Of the longest bar, its interval included."""
-    own = [part.alone_s for part in record.parts] + [scaled(record.statistics["time_us"], 1e-6)]
+    own = [part.time_s for part in record.parts] + [scaled(record.statistics["time_us"], 1e-6)]
     return max(record.ideal_s or 0, *(entry.median if entry.ci_high is None else entry.ci_high for entry in own))

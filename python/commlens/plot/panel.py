@@ -69,7 +69,7 @@ class Panel:
 
 
 def series_of(case: Case, record: Record, memory: str) -> Series:
-    return Series(record.transport, memory, case.variants.get(record.run, ""), case.variant_number(record))
+    return Series(record.transport, memory, case.variant_label(record), case.variant_number(record))
 
 
 class CeilingStyles:

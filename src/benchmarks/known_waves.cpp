@@ -107,37 +107,52 @@ void write_coefficients(device::Stream& stream, Complex<Real>* data, Coefficient
       });
 }
 
+/// How far a coefficient is from the one that was written; 0 beyond the sphere.
 template <class Real>
-void sum_coefficients(device::Stream& stream, const Complex<Real>* data, Coefficients where, std::size_t rows,
-                      Truth truth, Errors* sums) {
-  const std::size_t elements = rows * where.nx;
+struct CoefficientError {
+  const Complex<Real>* data;
+  Coefficients where;
+  Truth truth;
+
+  [[nodiscard]] COMMLENS_FUNCTION Place place(std::size_t i) const { return where.place(i / where.nx, i % where.nx); }
+  [[nodiscard]] COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    const std::size_t row = i / where.nx;
+    const std::size_t x = i % where.nx;
+    if (!where.holds(row, x)) return 0;
+    const Complex<double> right = truth.coefficient(place(i));
+    // Numbers of single precision were rounded when they were written.
+    const Complex<double> written{static_cast<Real>(right.real), static_cast<Real>(right.imaginary)};
+    return distance(data[where.at(row, x)], written);
+  }
+};
+
+/// How far a point is from the plane wave.
+template <class Real>
+struct PointError {
+  const Complex<Real>* data;
+  Points where;
+  Truth truth;
+
+  [[nodiscard]] COMMLENS_FUNCTION Place place(std::size_t i) const { return where.place(i); }
+  [[nodiscard]] COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    return distance(data[i], truth.point(place(i)));
+  }
+};
+
+template <class Error>
+void sum_errors(device::Stream& stream, std::size_t elements, Error error, Errors* sums) {
   device::launch(
       stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
         Errors errors{0, 0};
-        for (std::size_t i = worker; i < elements; i += workers) {
-          const std::size_t row = i / where.nx;
-          const std::size_t x = i % where.nx;
-          if (!where.holds(row, x)) continue;
-          const Complex<double> right = truth.coefficient(where.place(row, x));
-          // Numbers of single precision were rounded when they were written.
-          const Complex<double> written{static_cast<Real>(right.real), static_cast<Real>(right.imaginary)};
-          add(errors, distance(data[where.at(row, x)], written));
-        }
+        for (std::size_t i = worker; i < elements; i += workers) add(errors, error(i));
         sums[worker] = errors;
       });
 }
 
-template <class Real>
-void sum_points(device::Stream& stream, const Complex<Real>* data, Points where, Truth truth, Errors* sums) {
-  const std::size_t elements = where.x.count * where.y.count * where.nz;
-  device::launch(
-      stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
-        Errors errors{0, 0};
-        for (std::size_t i = worker; i < elements; i += workers) {
-          add(errors, distance(data[i], truth.point(where.place(i))));
-        }
-        sums[worker] = errors;
-      });
+template <class Error>
+std::size_t first_beyond(device::Stream& stream, std::size_t elements, Error error, double tolerance) {
+  return device::find_first(stream, elements,
+                            COMMLENS_LAMBDA(std::size_t i) { return !(error(i) <= tolerance); });  // a NaN is beyond
 }
 
 Errors sum_of(device::Stream& stream, const device::Buffer& sums) {
@@ -152,12 +167,18 @@ Errors sum_of(device::Stream& stream, const device::Buffer& sums) {
   return errors;
 }
 
-Verdict verdict_of(const Errors& errors, std::size_t elements, double tolerance, const std::string& what) {
-  Verdict verdict{.elements = elements, .deviation = measure::Deviation{errors.largest, errors.total}};
+/// `what` is the name of one of the `elements`.
+template <class Error>
+Verdict verdict_of(device::Stream& stream, const device::Buffer& sums, std::size_t elements, Error error,
+                   double tolerance, const std::string& what) {
+  sum_errors(stream, elements, error, sums.as<Errors>());
+  const Errors errors = sum_of(stream, sums);
+  Verdict verdict{.elements = elements, .error = {}, .deviation = measure::Deviation{errors.largest, errors.total}};
   if (errors.largest <= tolerance) return verdict;
+  const Place place = error.place(first_beyond(stream, elements, error, tolerance));
   std::ostringstream text;
-  text << what << " up to " << errors.largest << " from what they must be, " << errors.total << " in all; at most "
-       << tolerance << " is allowed";
+  text << what << " (" << place.x << ", " << place.y << ", " << place.z << ") is the first of those that are up to "
+       << errors.largest << " from what they must be; at most " << tolerance << " is allowed";
   verdict.error = text.str();
   return verdict;
 }
@@ -189,21 +210,27 @@ void KnownWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
 Verdict KnownWaves::compare_coefficients(const void* coefficients, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
   const bool sphere = layout_.distribution.span == fft::Span::sphere;
-  fft::in_precision(type_, [&](auto real) {
-    sum_coefficients(run_.stream(), static_cast<const Complex<decltype(real)>*>(coefficients),
-                     {rows_, grid[0], sphere}, layout_.rows.size(), Truth{grid, wave_, seed_, kind_ == Kind::wave},
-                     sums_.as<Errors>());
+  return fft::in_precision(type_, [&](auto real) {
+    using Real = decltype(real);
+    const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
+                                       {rows_, grid[0], sphere},
+                                       {grid, wave_, seed_, kind_ == Kind::wave}};
+    Verdict verdict =
+        verdict_of(run_.stream(), sums_, layout_.rows.size() * grid[0], error, tolerance, "coefficient");
+    verdict.elements = layout_.coefficients();
+    return verdict;
   });
-  return verdict_of(sum_of(run_.stream(), sums_), layout_.coefficients(), tolerance, "coefficients are");
 }
 
 Verdict KnownWaves::compare_points(const void* points, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  fft::in_precision(type_, [&](auto real) {
-    sum_points(run_.stream(), static_cast<const Complex<decltype(real)>*>(points), {layout_.x, layout_.y, grid[2]},
-               Truth{grid, wave_, seed_, true}, sums_.as<Errors>());
+  return fft::in_precision(type_, [&](auto real) {
+    using Real = decltype(real);
+    const PointError<Real> error{static_cast<const Complex<Real>*>(points),
+                                 {layout_.x, layout_.y, grid[2]},
+                                 {grid, wave_, seed_, true}};
+    return verdict_of(run_.stream(), sums_, layout_.points(), error, tolerance, "point");
   });
-  return verdict_of(sum_of(run_.stream(), sums_), layout_.points(), tolerance, "points of a plane wave are");
 }
 
 }  // namespace commlens

@@ -35,7 +35,7 @@ class Run::Meter {
         validate_(run.session_.settings().validate) {
     if (!run.session_.settings().parts) return;
     for (const Part& part : measurement.parts) {
-      parts_.push_back({.name = part.name, .stream = part.stream, .within = part.operate == nullptr, .samples_s = {}});
+      parts_.push_back({.name = part.name, .stream = part.stream, .samples_s = {}, .within = part.operate == nullptr});
     }
   }
 

@@ -90,8 +90,8 @@ struct Ceiling {
 struct Part {
   std::string name;               ///< "reductions"
   std::string stream;             ///< parts of one stream cannot overlap with each other
+  std::vector<double> samples_s;  ///< seconds an operation: alone the largest over the ranks, within it the mean
   bool within = false;            ///< measured within the operation; otherwise alone
-  std::vector<double> samples_s;  ///< seconds an operation, the largest over the ranks
 };
 
 /// When a piece of one operation began and ended, on the device's own clock.

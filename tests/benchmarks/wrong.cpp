@@ -9,17 +9,15 @@
 namespace commlens::transport {
 namespace {
 
-/// Sums as MPI does, and then spoils the sum in its own way.
+/// Sums and exchanges, and spoils both in its own way.
+template <class Wrong>
 class WrongTransport : public Transport {
  public:
-  explicit WrongTransport(const Communicator& parent) : communicator_(parent.handle()) {}
+  explicit WrongTransport(Communicator communicator) : communicator_(std::move(communicator)) {}
 
   void send(const void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
   void receive(void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
   std::unique_ptr<Exchange> exchange(std::vector<Message>, std::vector<Message>) override {
-    throw Error("wrong: it only sums");
-  }
-  void alltoallv(const void*, std::span<const Piece>, void*, std::span<const Piece>, device::Stream&) override {
     throw Error("wrong: it only sums");
   }
   void broadcast(void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
@@ -27,6 +25,12 @@ class WrongTransport : public Transport {
     stream.wait();
     mpi_calls::barrier(communicator_);
   }
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    stream.wait();
+    mpi_calls::alltoallv(communicator_, input, sends, output, receives);
+  }
+  std::unique_ptr<Transport> among(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
 
  protected:
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
@@ -35,41 +39,58 @@ class WrongTransport : public Transport {
   Communicator communicator_;
 };
 
-/// One unit too many in the last element of every sum, on the last rank.
-class OffByOne final : public WrongTransport {
+/// One unit too many in the last element of all that comes to the last rank.
+class OffByOne final : public WrongTransport<OffByOne> {
  public:
   using WrongTransport::WrongTransport;
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
     stream.wait();
     mpi_calls::allreduce(communicator(), input, output, count, type);
-    if (communicator().rank() == communicator().size() - 1 && type == DataType::f64) {
-      static_cast<double*>(output)[count - 1] += 1;
-    }
+    if (type == DataType::f64) spoil(output, count * sizeof(double));
+  }
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    WrongTransport::alltoallv(input, sends, output, receives, stream);
+    for (const Piece& piece : receives) spoil(static_cast<std::byte*>(output) + piece.offset, piece.bytes);
+  }
+
+ private:
+  void spoil(void* data, std::size_t bytes) {
+    if (bytes == 0 || communicator().rank() != communicator().size() - 1) return;
+    static_cast<double*>(data)[bytes / sizeof(double) - 1] += 1;
   }
 };
 
-/// The last rank's own contribution alone.
-class Forgetful final : public WrongTransport {
+/// Nothing comes from anybody.
+class Forgetful final : public WrongTransport<Forgetful> {
  public:
   using WrongTransport::WrongTransport;
   void allreduce(const void* /*input*/, void* /*output*/, std::size_t /*count*/, DataType /*type*/,
                  device::Stream& stream) override {
     stream.wait();
   }
+  void alltoallv(const void* /*input*/, std::span<const Piece> /*sends*/, void* /*output*/,
+                 std::span<const Piece> /*receives*/, device::Stream& stream) override {
+    stream.wait();
+  }
 };
 
-/// A sum of what was there before the product was done: the stream is not waited for.
-class Hasty final : public WrongTransport {
+/// What was there before earlier work was done: the stream is not waited for.
+class Hasty final : public WrongTransport<Hasty> {
  public:
   using WrongTransport::WrongTransport;
   void allreduce(const void* input, void* output, std::size_t count, DataType type,
                  device::Stream& /*stream*/) override {
     mpi_calls::allreduce(communicator(), input, output, count, type);
   }
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& /*stream*/) override {
+    mpi_calls::alltoallv(communicator(), input, sends, output, receives);
+  }
 };
 
 /// A right sum that takes its time, and no core while it does.
-class Sleepy final : public WrongTransport {
+class Sleepy final : public WrongTransport<Sleepy> {
  public:
   using WrongTransport::WrongTransport;
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
@@ -85,12 +106,12 @@ Kind kind(const std::string& name, const std::string& description) {
           .description = description,
           .unfit = [](const Surroundings&) { return std::string(); },
           .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-            return std::make_unique<Wrong>(surroundings.communicator);
+            return std::make_unique<Wrong>(Communicator(surroundings.communicator.handle()));
           }};
 }
 
 const Registration off_by_one(20, kind<OffByOne>("off-by-one", "an element is off by one"));
-const Registration forgetful(21, kind<Forgetful>("forgetful", "nothing is summed"));
+const Registration forgetful(21, kind<Forgetful>("forgetful", "nothing comes from anybody"));
 const Registration sleepy(23, kind<Sleepy>("sleepy", "every sum takes a tenth of a second"));
 const Registration hasty(22, kind<Hasty>("hasty", "no wait for the stream"));
 

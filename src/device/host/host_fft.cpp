@@ -115,9 +115,9 @@ class Batch {
 
 std::string library_name() {
   // FFTW: "fftw-3.3.10-sse2-avx"; others with its interface say what they please.
-  const std::string version = fftw_version;
+  std::string version = fftw_version;
   const std::string prefix = "fftw-";
-  if (version.rfind(prefix, 0) != 0) return version;
+  if (!version.starts_with(prefix)) return version;
   const std::string rest = version.substr(prefix.size());
   const std::size_t dash = rest.find('-');
   if (dash == std::string::npos) return "FFTW " + rest;

@@ -106,9 +106,11 @@ class Scaling:
 
 
 def scalings(all_cases: Sequence[Case], fewest: int = 2) -> list[Scaling]:
-    """The cases by problem, of those that ran on at least `fewest` different numbers of ranks."""
+    """The cases by problem, of those that ran, and did not skip, on at least `fewest` different numbers of ranks."""
     groups: dict[str, list[Case]] = {}
     for case in all_cases:
+        if all(record.status == "skipped" for record in case.records):
+            continue
         parameters = {name: text for name, text in case.settings.items() if name not in ARRANGEMENTS}
         size = None if case.is_sweep else case.sizes[:1]
         backend = case.records[0].backend

@@ -170,8 +170,8 @@ def _share(factor: float, time: float, whole: float) -> str:
 def _ceilings_table(case: Case, measured: Sequence[Record]) -> Table:
     """What the hardware reaches by itself, and how much of that the whole did."""
     names = list(dict.fromkeys((ceiling.part, ceiling.name) for record in measured for ceiling in record.ceilings))
-    heads = [f"ceiling of {part}:\n{name}" if part else f"ceiling:\n{name}" for part, name in names]
-    table = _table(case, [column for head in heads for column in (head, "\nof it")])
+    heads = [f"ceiling of\n{part}:\n{name}" if part else f"ceiling:\n{name}" for part, name in names]
+    table = _table(case, [column for head in heads for column in (head, "\n" * head.count("\n") + "of it")])
     for place, record in _places(case, measured):
         ceilings = {(ceiling.part, ceiling.name): ceiling for ceiling in record.ceilings}
         cells = [cell for name in names for cell in _ceiling(ceilings.get(name))]

@@ -93,6 +93,7 @@ def test_without_the_field_two_values_of_a_parameter_are_two_cases() -> None:
         (lambda record: record["ceilings"][0].update(figures={"time_ms": 1.0}), "ceilings/0"),
         (lambda record: record["ceilings"][0].update(gemm_TFLOPs=1.0), "ceilings/0"),
         (lambda record: record["ceilings"][0].pop("part"), "ceilings/0"),
+        (lambda record: record["validation"].update(deviation={"largest": 0.0}), "validation/deviation"),
         (lambda record: record["ceilings"][1].pop("time_us"), "ceilings/1"),
         (lambda record: record["calls"].update(MPI_Cart_sub=-1), "calls/MPI_Cart_sub"),
         (lambda record: record.update(calls=["MPI_Cart_sub"]), "calls"),
@@ -175,11 +176,20 @@ def test_a_ceiling_is_a_mark_as_far_from_the_parts_beginning() -> None:
     assert len({mark.get_marker() for mark in marks}) == 2
 
 
-def test_parts_that_overlap_say_so_and_no_number_lies_on_the_mark() -> None:
+def test_parts_that_exceed_the_whole_say_so_and_no_number_lies_on_the_mark() -> None:
     axes = drawn(make_transform_record(together_ms=19.0, timeline=None)).axes[0]
-    assert texts(axes)[-1].startswith("parts overlap: they reach beyond the time, which is marked")
+    assert texts(axes)[-1].startswith("the parts' medians add up to more than the time, which is marked")
     assert "42%" in texts(axes) and "21%" not in texts(axes), "the interval lies there"
-    assert "overlap" not in texts(drawn(make_transform_record(timeline=None)).axes[0])[-1]
+    assert "medians" not in texts(drawn(make_transform_record(timeline=None)).axes[0])[-1]
+
+
+def test_a_wide_interval_lies_within_the_axes() -> None:
+    record = make_transform_record(timeline=None)
+    record["statistics"]["time_us"]["ci_high"] = 60e3
+    axes = drawn(record).axes[0]
+    assert axes.get_xlim()[1] > 60
+    number = next(text for text in axes.texts if text.get_text() == "22.00 ms")
+    assert number.get_window_extent().x1 < axes.get_window_extent().x1
 
 
 def test_transports_far_apart_have_panels_and_scales_of_their_own() -> None:
@@ -189,18 +199,19 @@ def test_transports_far_apart_have_panels_and_scales_of_their_own() -> None:
     assert y_labels(panel(figure, "fft by part over ccl")) == ["ccl, per-transpose", "ccl, cached"]
 
 
+def test_a_ceiling_of_the_whole_is_a_line() -> None:
+    whole = {"name": "network", "method": "", "time_us": 9e3, "copy_GBps": 1.0, "fraction": 0.4}
+    figure = drawn(make_transform_record(ceilings=[{**whole, "figures": {"time_ms": 9.0}}], timeline=None))
+    assert titles(figure) == ["fft by part"]
+    lines: list[Any] = list(figure.axes[0].lines)
+    assert list(lines[-1].get_xdata()) == pytest.approx([9, 9])
+    assert legends(figure)[0][0] == "ceiling: network, host"
+
+
 def test_bars_of_the_whole_stay_where_they_say_more() -> None:
-    whole = {
-        "name": "network",
-        "method": "",
-        "time_us": 9e3,
-        "copy_GBps": 1.0,
-        "figures": {"time_ms": 9.0},
-        "fraction": 0.4,
-    }
-    assert titles(drawn(make_transform_record(ceilings=[whole], timeline=None))) == ["fft", "fft by part"]
     rate: dict[str, Any] = {"figures": [{"name": "fft_GFLOPs", "better": "higher"}]}
     assert titles(drawn(make_transform_record(timeline=None, **rate))) == ["fft", "fft by part"]
+    assert titles(drawn(make_transform_record(timeline=None), make_record(run="2")))[0] == "fft by part"
 
 
 def test_a_timeline_is_of_each_variant() -> None:

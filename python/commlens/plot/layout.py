@@ -103,13 +103,12 @@ def _grid(
 
 
 def _says_all(panels: Sequence[OverlapPanel | SharesPanel], case: Case) -> bool:
-    """Whether the bars of the parts show what those of the whole would: the time, and no ceiling of the whole."""
+    """Whether the bars of the parts show what those of the whole would: each record's time, which is its own figure."""
     return (
         len(panels) == 1
         and isinstance(panels[0], SharesPanel)
         and len(panels[0].wholes) == len(case.records)
         and (case.records[0].figure or "").startswith("time_")
-        and not any(record.ceiling for record in case.records)
     )
 
 
@@ -121,7 +120,7 @@ def draw(records: Sequence[Record]) -> Figure:
     of_parts = {**overlap_panels(all_wholes, colours), **shares_panels(all_wholes, colours)}
     grid = _grid(all_cases, of_parts, gains)
     timelines = timeline_panels(_of_most_ranks(all_wholes), colours)
-    ceilings = CeilingStyles(grid.panels)
+    ceilings = CeilingStyles([*grid.panels, *(panel.bars for panel in grid.shares)])
     # The labels of bars stand at the bars.
     curves = {series for panel in grid.panels if panel.case.is_sweep for series in panel.series}
     curves |= {series for panel in gains for series in panel.curves}
@@ -173,7 +172,10 @@ def _draw_grid(figure: FigureBase, grid: _Grid, ceilings: CeilingStyles) -> None
             if panel is None:
                 continue
             place = places[row_number, column]
-            if not isinstance(panel, Panel):
+            if isinstance(panel, SharesPanel):
+                axes = figure.add_subplot(place)
+                panel.draw(axes, ceilings)
+            elif not isinstance(panel, Panel):
                 axes = figure.add_subplot(place)
                 panel.draw(axes)
             else:

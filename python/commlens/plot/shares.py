@@ -15,8 +15,16 @@ from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.bars import THICKNESS, draw_interval, name_bars, scaled, write_number
 from commlens.plot.overlap import Whole
-from commlens.plot.panel import Panel
-from commlens.plot.style import BAR_INCHES, LETTER_INCHES, PANEL_INCHES, TEXT_COLOUR, Heading, colour_of_text_on
+from commlens.plot.panel import CeilingStyles, Panel, ceilings
+from commlens.plot.style import (
+    BAR_INCHES,
+    CEILING_COLOUR,
+    LETTER_INCHES,
+    PANEL_INCHES,
+    TEXT_COLOUR,
+    Heading,
+    colour_of_text_on,
+)
 from commlens.records import Case, Record, Statistic
 from commlens.text import figure_label, figure_unit, format_number, format_percent, readable_figure
 
@@ -54,13 +62,18 @@ class SharesPanel:
     def heading(self) -> Heading:
         over = f" over {self.transport}" if self.transport else ""
         title = ", ".join(filter(None, [f"{self.case.benchmark} by part{over}", self.wholes[0].apart]))
-        overlap = (
-            "parts overlap: they reach beyond the time, which is marked" if any(map(_overlaps, self._records)) else ""
-        )
-        return Heading(title, "; ".join(filter(None, [overlap, Panel(self.case).heading.details])))
+        is_exceeded = any(map(_exceeds, self._records))
+        overlap = "the parts' medians add up to more than the time, which is marked" if is_exceeded else ""
+        return Heading(title, "; ".join(filter(None, [overlap, self.bars.heading.details])))
 
-    def draw(self, axes: Axes) -> None:
-        end = max(map(_end, self._records))
+    @property
+    def bars(self) -> Panel:
+        """That of the whole alone."""
+        return Panel(self.case)
+
+    def draw(self, axes: Axes, styles: CeilingStyles) -> None:
+        lines = [(styles.line(memory, ceiling), ceiling.time_s) for memory, ceiling, _ in ceilings(self.bars)]
+        end = max(*map(_end, self._records), *(seconds for _, seconds in lines), 0.0)
         figure, factor = readable_figure("time_s", end)
         points = 72 * (PANEL_INCHES[0] - self.label_width) / (_ROOM_FOR_LABELS * factor * end)
         markers = ceiling_markers(self._records)
@@ -69,9 +82,12 @@ class SharesPanel:
             self._draw_parts(axes, position, record, factor, points, whole)
             _draw_ceilings(axes, position, record, factor, markers)
             number = f"{format_number(whole.median)} {figure_unit(figure)}"
-            write_number(axes, position, max(factor * _end(record), whole.ci_high or 0), number)
+            write_number(axes, position, factor * _end(record), number)
             _draw_halo(axes, position, whole)
             draw_interval(axes, position, whole)
+        # Under the bars, where it crosses no number.
+        for dashes, seconds in lines:
+            axes.axvline(factor * seconds, color=CEILING_COLOUR, linestyle=dashes, linewidth=1.3, zorder=0.8)
         name_bars(axes, [whole.series.label for whole in self.wholes])
         axes.set_xlim(0, _ROOM_FOR_LABELS * factor * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
@@ -138,14 +154,18 @@ def ceiling_markers(records: Iterable[Record]) -> dict[str, str]:
     return dict(zip(names, cycle(_MARKERS), strict=False))
 
 
-def _overlaps(record: Record) -> bool:
-    """Whether the parts take clearly longer than the whole, more than medians of parts of one sample may."""
+def _exceeds(record: Record) -> bool:
+    """Whether the parts take clearly longer than the whole: where they overlap, or where times scatter."""
     return sum(part.time_s.median for part in record.parts) > 1.02 * (record.together_s or 0)
 
 
 def _end(record: Record) -> float:
-    """Of the bar, in seconds."""
-    return max(sum(part.time_s.median for part in record.parts), record.together_s or 0)
+    """Of the bar, its interval included, in seconds."""
+    return max(
+        (record.statistics["time_us"].ci_high or 0) * 1e-6,
+        sum(part.time_s.median for part in record.parts),
+        record.together_s or 0,
+    )
 
 
 def shares_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> dict[int, list[SharesPanel]]:

@@ -32,25 +32,28 @@ struct Place {
   std::size_t z;
 };
 
+/// Kernels cannot use std::array.
+Place place_of(const Extents& index) { return {index[0], index[1], index[2]}; }
+
 /// What the coefficients are, wherever they lie.
 struct Truth {
-  Extents grid;
-  Extents wave;
+  Place grid;  ///< its points in each direction
+  Place wave;  ///< the coefficient that is 1
   std::uint64_t seed;
   bool is_wave;
 
   [[nodiscard]] COMMLENS_FUNCTION Complex<double> coefficient(const Place& place) const {
-    if (is_wave) return {place.x == wave[0] && place.y == wave[1] && place.z == wave[2] ? 1.0 : 0.0, 0};
-    const std::size_t index = (place.z * grid[1] + place.y) * grid[0] + place.x;
+    if (is_wave) return {place.x == wave.x && place.y == wave.y && place.z == wave.z ? 1.0 : 0.0, 0};
+    const std::size_t index = (place.z * grid.y + place.y) * grid.x + place.x;
     return {pattern::number_at(2 * index, seed), pattern::number_at(2 * index + 1, seed)};
   }
 
   /// exp(2 pi i (gx x/nx + gy y/ny + gz z/nz)); the integers are reduced first, so that no bit of the angle is lost.
   [[nodiscard]] COMMLENS_FUNCTION Complex<double> point(const Place& place) const {
     constexpr double two_pi = 6.283185307179586476925286766559;
-    double turns = static_cast<double>(wave[0] * place.x % grid[0]) / static_cast<double>(grid[0]);
-    turns += static_cast<double>(wave[1] * place.y % grid[1]) / static_cast<double>(grid[1]);
-    turns += static_cast<double>(wave[2] * place.z % grid[2]) / static_cast<double>(grid[2]);
+    double turns = static_cast<double>(wave.x * place.x % grid.x) / static_cast<double>(grid.x);
+    turns += static_cast<double>(wave.y * place.y % grid.y) / static_cast<double>(grid.y);
+    turns += static_cast<double>(wave.z * place.z % grid.z) / static_cast<double>(grid.z);
     return {std::cos(two_pi * turns), std::sin(two_pi * turns)};
   }
 };
@@ -203,7 +206,7 @@ void KnownWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
   const bool sphere = layout_.distribution.span == fft::Span::sphere;
   fft::in_precision(type_, [&](auto real) {
     write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients),
-                       {rows_, grid[0], sphere}, layout_.rows.size(), Truth{grid, wave_, seed_, kind_ == Kind::wave});
+                       {rows_, grid[0], sphere}, layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
   });
 }
 
@@ -214,7 +217,7 @@ Verdict KnownWaves::compare_coefficients(const void* coefficients, double tolera
     using Real = decltype(real);
     const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
                                        {rows_, grid[0], sphere},
-                                       {grid, wave_, seed_, kind_ == Kind::wave}};
+                                       {place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave}};
     Verdict verdict =
         verdict_of(run_.stream(), sums_, layout_.rows.size() * grid[0], error, tolerance, "coefficient");
     verdict.elements = layout_.coefficients();
@@ -228,7 +231,7 @@ Verdict KnownWaves::compare_points(const void* points, double tolerance) {
     using Real = decltype(real);
     const PointError<Real> error{static_cast<const Complex<Real>*>(points),
                                  {layout_.x, layout_.y, grid[2]},
-                                 {grid, wave_, seed_, true}};
+                                 {place_of(grid), place_of(wave_), seed_, true}};
     return verdict_of(run_.stream(), sums_, layout_.points(), error, tolerance, "point");
   });
 }

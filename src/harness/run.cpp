@@ -198,9 +198,13 @@ class Run::Meter {
   /// part works in another, so that of the largest the sum would exceed the whole.
   void time_parts_within() {
     constexpr std::size_t most = 20;
-    for (std::size_t i = 0; i < std::min(most, measurement_.repetition.repeat); ++i) {
+    constexpr double long_enough_s = 2;
+    double spent = 0;  // equal on all ranks
+    for (std::size_t i = 0; i < std::min(most, measurement_.repetition.repeat) && spent < long_enough_s; ++i) {
+      const measure::Timeline timeline = traced_operation();
+      spent += timeline.seconds;
       std::map<std::string, double> seconds;
-      for (const measure::Span& span : traced_operation().spans) seconds[span.part] += span.end_s - span.start_s;
+      for (const measure::Span& span : timeline.spans) seconds[span.part] += span.end_s - span.start_s;
       for (measure::Part& part : parts_) {
         if (part.within) part.samples_s.push_back(seconds[part.name] / run_.ranks());
       }

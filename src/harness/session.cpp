@@ -334,6 +334,7 @@ void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name,
     auto record = start_record(benchmark, benchmark_name, carrier);
     carrier.told = !carrier.unfit.empty();
     if (carrier.unfit.empty()) run_case(benchmark, carrier, record);
+    if (record.status == measure::Status::skipped && !group.empty()) record.repetition = group.front().repetition;
     record.time = utc_now();
     if (output_) output_->keep(record);
     if (trace_file_) trace_file_->add(title_of(benchmark, record), record.timeline);

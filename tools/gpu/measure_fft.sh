@@ -22,7 +22,14 @@ run() {  # run NAME RANKS OPTIONS…
 all="slabs pencils exchanges sphere ranks"
 for step in ${*:-$all}; do
   case $step in
-    slabs) for grid in 256 512; do run fft "$gpus" --grid "$grid"; done ;;
+    slabs)
+      for grid in 256 512; do
+        run fft "$gpus" --grid "$grid" --transport mpi,staged
+        run fft "$gpus" --grid "$grid" --transport ccl --communicators cached
+      done
+      # Every communicator of NCCL takes a second to make.
+      run fft "$gpus" --grid 256 --transport ccl --repeat 3 --no-ceilings
+      ;;
     pencils) run fft-pencils "$gpus" --grid 512 --grid-of-ranks "1,$gpus" --communicators cached ;;
     exchanges) for how in pairwise pipelined; do run fft-exchanges "$gpus" --grid 512 --communicators cached --exchange "$how"; done ;;
     sphere) run fft-sphere "$gpus" --grid 512 --communicators cached --grid-span sphere ;;

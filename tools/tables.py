@@ -214,11 +214,96 @@ def xtx_types() -> list[str]:
     return rows
 
 
+def ceiling_share(record: Record, part: str, library: bool) -> str:
+    """The ceiling of a part over what the part takes."""
+    for ceiling in record["ceilings"]:
+        if ceiling.get("part") == part and ceiling.get("library", False) == library:
+            return f"{ceiling['fraction']:.0%}"
+    return "-"
+
+
+def fft() -> list[str]:
+    rows = [
+        "| two H200s, c128, cached | transport | a pair, ms | local FFT | pack and unpack | communication "
+        "| packing: of the copy ceiling | communication: of the peer copy | the alltoalls alone: of it | GFLOP/s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    staged = [record for record in records("h200-x2/fft") if record["transport"] == "staged"]
+    all_of_them = [*records("h200-x2/fft-each"), *staged]
+    for record in sorted(all_of_them, key=lambda one: (one["parameters"]["grid_of_ranks"], one["parameters"]["grid"])):
+        if record["parameters"]["communicators"] != "cached":
+            continue
+        layout = "slabs" if record["parameters"]["grid_of_ranks"] == "2x1" else "pencils"
+        parts = [f"{1e3 * part_s(record, name):.3g}" for name in ("local FFT", "pack and unpack", "communication")]
+        shares = [
+            ceiling_share(record, "pack and unpack", False),
+            ceiling_share(record, "communication", False),
+            ceiling_share(record, "communication", True),
+        ]
+        rows.append(
+            f"| {record['parameters']['grid']}, {layout} | {record['transport']} | {median(record, 'time_ms')} "
+            f"| {' | '.join(parts + shares)} | {record['statistics']['fft_GFLOPs']['median']:.0f} |"
+        )
+    return rows
+
+
+def fft_ways() -> list[str]:
+    rows = [
+        "| 512x512x512, slabs, cached | transport | a pair, ms | pack and unpack | communication |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name in ("fft-exchanges", "fft-sphere"):
+        for record in records(f"h200-x2/{name}"):
+            options = record["parameters"]
+            how = options["exchange"] if options["grid_span"] == "full" else "alltoallv, sphere"
+            parts = [f"{1e3 * part_s(record, part):.3g}" for part in ("pack and unpack", "communication")]
+            rows.append(f"| {how} | {record['transport']} | {median(record, 'time_ms')} | {' | '.join(parts)} |")
+    return rows
+
+
+def fft_ranks() -> list[str]:
+    best: dict[tuple[str, int], dict[str, float]] = {}
+    for record in records("h200-x2/fft-host-ranks"):
+        case = best.setdefault((record["parameters"]["grid"], record["ranks"]), {})
+        case[record["parameters"]["communicators"]] = record["statistics"]["time_ms"]["min"]
+    grids = sorted({grid for grid, _ in best}, key=lambda grid: int(grid.split("x")[0]))
+    rows = [
+        "| ranks | " + " | ".join(f"{grid}: before, ms | after, ms | speed-up" for grid in grids) + " |",
+        "| --- |" + " --- | --- | --- |" * len(grids),
+    ]
+    for ranks in sorted({ranks for _, ranks in best}):
+        cells = []
+        for grid in grids:
+            before, after = best[grid, ranks]["per-transpose"], best[grid, ranks]["cached"]
+            cells.append(f"{before:.3g} | {after:.3g} | {before / after - 1:.0%}")
+        rows.append(f"| {ranks} | {' | '.join(cells)} |")
+    return rows
+
+
+def fft_cp2k() -> list[str]:
+    table = json.loads((DOCS / "measured" / "fft-cp2k.json").read_text())
+    rows = [
+        f"| grid | layout | CP2K, ms ({table['turns']} turns) | commlens, ms | CP2K over commlens |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in table["rows"]:
+        best = {who: min(times) for who, times in row["best_ms"].items()}
+        rows.append(
+            f"| {row['grid']}³ | {row['p']} x {row['q']} | {best['cp2k']:.2f} | {best['commlens']:.2f} "
+            f"| {best['cp2k'] / best['commlens']:.2f} |"
+        )
+    return rows
+
+
 SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
-PAGES = ("gpu-transports.md", "measuring.md", "overlap.md")
+PAGES = ("fft.md", "gpu-transports.md", "measuring.md", "overlap.md")
 TABLES: dict[str, Callable[[], list[str]]] = {
     "allreduce": allreduce,
     "ccl": ccl,
+    "fft": fft,
+    "fft_cp2k": fft_cp2k,
+    "fft_ranks": fft_ranks,
+    "fft_ways": fft_ways,
     "overhead": overhead,
     "xtx": xtx,
     "xtx_limits": xtx_limits,

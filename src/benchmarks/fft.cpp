@@ -36,8 +36,8 @@ Extents grid_from(const std::string& text) {
   constexpr std::size_t most = 1'000'000;
   std::string list = text;
   std::replace(list.begin(), list.end(), 'x', ',');
-  std::vector<std::size_t> sizes = list.find(':') == std::string::npos ? parse_sizes("grid", list)
-                                                                       : std::vector<std::size_t>{};
+  std::vector<std::size_t> sizes =
+      list.find(':') == std::string::npos ? parse_sizes("grid", list) : std::vector<std::size_t>{};
   if (sizes.size() == 1) sizes.resize(3, sizes.front());
   const bool too_large = std::any_of(sizes.begin(), sizes.end(), [](std::size_t size) { return size > most; });
   if (sizes.size() != 3 || too_large) throw UsageError("grid", text, cure);
@@ -62,7 +62,7 @@ struct FftOptions {
 
   [[nodiscard]] bool cached() const { return communicators.current == "cached"; }
   [[nodiscard]] fft::Exchange how() const {
-    return exchange == "alltoallv" ? fft::Exchange::alltoallv
+    return exchange == "alltoallv"  ? fft::Exchange::alltoallv
            : exchange == "pairwise" ? fft::Exchange::pairwise
                                     : fft::Exchange::pipelined;
   }
@@ -169,9 +169,8 @@ std::vector<measure::Figure> figures(const Extents& grid) {
 }
 
 std::vector<Part> parts(bool cached) {
-  std::vector<Part> parts{{fft::part::local_fft, "transform"},
-                          {fft::part::packing, "transform"},
-                          {fft::part::communication, "transform"}};
+  std::vector<Part> parts{
+      {fft::part::local_fft, "transform"}, {fft::part::packing, "transform"}, {fft::part::communication, "transform"}};
   if (!cached) parts.push_back({fft::part::communicators, "transform"});
   return parts;
 }
@@ -188,8 +187,7 @@ std::vector<CeilingRequest> ceilings(Run& run, const FftOptions& options, const 
   const std::size_t transformed = 2 * (2 * layout.points() + layout.second.after());
   std::vector<CeilingRequest> ceilings{
       CopyCeiling{.bytes = share * size, .copies = in_shares(transformed + packed), .peer = run.rank()},
-      CopyCeiling{
-          .bytes = share * size, .copies = in_shares(packed), .peer = run.rank(), .part = fft::part::packing}};
+      CopyCeiling{.bytes = share * size, .copies = in_shares(packed), .peer = run.rank(), .part = fft::part::packing}};
   if (run.ranks() == 1) return ceilings;
   ceilings.emplace_back(CopyCeiling{.bytes = share * size,
                                     .copies = in_shares(2 * layout.sent()),
@@ -197,11 +195,10 @@ std::vector<CeilingRequest> ceilings(Run& run, const FftOptions& options, const 
                                     .part = fft::part::communication});
   if (options.cached()) {
     ceilings.emplace_back(CallCeiling{.name = "alltoall alone",
-                                      .method = "the same alltoallvs of the same bytes over the same transport, one "
-                                                "after the other with nothing between them",
+                                      .method = "alltoallvs of the same bytes over the same transport",
                                       .part = fft::part::communication,
                                       .bytes = 2 * layout.sent() * size,
-                                      .operate = [&] { transform.exchange_blocks(); }});
+                                      .calls = transform.exchanges()});
   }
   return ceilings;
 }
@@ -215,6 +212,7 @@ measure::Repetition repetition(const Extents& grid) {
 }
 
 void fft_pairs(Run& run, const FftOptions& options) {
+  if (!run.transport().divides()) throw Unfit("this transport has no sub-communicators");
   const Layout layout(options.distribution, run.rank());
   fft::DistributedFft transform(layout, options.type, options.how(), options.cached(),
                                 {.communicator = run.communicator(),

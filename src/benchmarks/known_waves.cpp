@@ -154,8 +154,8 @@ void sum_errors(device::Stream& stream, std::size_t elements, Error error, Error
 
 template <class Error>
 std::size_t first_beyond(device::Stream& stream, std::size_t elements, Error error, double tolerance) {
-  return device::find_first(stream, elements,
-                            COMMLENS_LAMBDA(std::size_t i) { return !(error(i) <= tolerance); });  // a NaN is beyond
+  return device::find_first(
+      stream, elements, COMMLENS_LAMBDA(std::size_t i) { return !(error(i) <= tolerance); });  // a NaN is beyond
 }
 
 Errors sum_of(device::Stream& stream, const device::Buffer& sums) {
@@ -205,8 +205,8 @@ void KnownWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
   }
   const bool sphere = layout_.distribution.span == fft::Span::sphere;
   fft::in_precision(type_, [&](auto real) {
-    write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients),
-                       {rows_, grid[0], sphere}, layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
+    write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients), {rows_, grid[0], sphere},
+                       layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
   });
 }
 
@@ -218,8 +218,7 @@ Verdict KnownWaves::compare_coefficients(const void* coefficients, double tolera
     const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
                                        {rows_, grid[0], sphere},
                                        {place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave}};
-    Verdict verdict =
-        verdict_of(run_.stream(), sums_, layout_.rows.size() * grid[0], error, tolerance, "coefficient");
+    Verdict verdict = verdict_of(run_.stream(), sums_, layout_.rows.size() * grid[0], error, tolerance, "coefficient");
     verdict.elements = layout_.coefficients();
     return verdict;
   });

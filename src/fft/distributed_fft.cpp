@@ -76,8 +76,8 @@ DistributedFft::DistributedFft(const Layout& layout, DataType type, Exchange exc
                                                             resources.allocate, stream_)
                           : nullptr),
       second_(layout.second, type, blocks(),
-              between(resources, is_sphere(layout) ? nullptr : &process_grid_, 0, cached), exchange,
-              resources.allocate, stream_) {
+              between(resources, is_sphere(layout) ? nullptr : &process_grid_, 0, cached), exchange, resources.allocate,
+              stream_) {
   stream_.copy(rows_.data(), layout.rows.data(), rows_.bytes());
   stream_.wait();
 }
@@ -128,11 +128,15 @@ void DistributedFft::forward(Observer* observer) {
   if (is_sphere(layout_)) collect(observer);
 }
 
-void DistributedFft::exchange_blocks() {
-  second_.exchange_blocks(Direction::backward, stream_);
-  if (first_) first_->exchange_blocks(Direction::backward, stream_);
-  if (first_) first_->exchange_blocks(Direction::forward, stream_);
-  second_.exchange_blocks(Direction::forward, stream_);
+std::vector<std::function<void()>> DistributedFft::exchanges() {
+  std::vector<std::function<void()>> exchanges;
+  for (Transposition* step : {first_.get(), &second_}) {
+    if (step == nullptr) continue;
+    for (const Direction direction : {Direction::backward, Direction::forward}) {
+      exchanges.emplace_back([this, step, direction] { step->exchange_blocks(direction, stream_); });
+    }
+  }
+  return exchanges;
 }
 
 void DistributedFft::collect(Observer* observer) {
@@ -160,8 +164,9 @@ std::size_t DistributedFft::packed(const Layout& layout) {
   for (const Redistribution* step : {layout.first ? &*layout.first : nullptr, &layout.second}) {
     if (step != nullptr) moved += 2 * (step->before() + step->after() - step->kept());
   }
-  if (is_sphere(layout)) moved += 2 * along_rows(layout);
-  return moved;
+  if (!is_sphere(layout)) return moved;
+  // All between rays and coefficients, and zeros, which are only written.
+  return moved + 2 * along_rows(layout) + (layout.first ? layout.between() : layout.points()) / 2;
 }
 
 }  // namespace commlens::fft

@@ -1,5 +1,5 @@
-// A three-dimensional transform of complex numbers that are spread over all ranks, as a plane-wave code does it (CP2K's
-// fft_tools: L. Bethune, A. Carter, "CP2K: parallel FFT", HECToR dCSE).
+// A three-dimensional transform of complex numbers that are spread over all ranks, as plane-wave codes such as CP2K do
+// it.
 //
 //   backward   coefficients: along x, redistribute, along y, redistribute, along z: points
 //   forward    points: along z, redistribute, along y, redistribute, along x: coefficients, divided by the points
@@ -38,11 +38,11 @@ class DistributedFft {
   /// span is the sphere.
   void backward(Observer* observer);
   void forward(Observer* observer);
-  /// All exchanges of both, with nothing else.
-  void exchange_blocks();
+  /// Each exchange of both by itself, of whatever lies in the blocks. Only where communicators are cached.
+  [[nodiscard]] std::vector<std::function<void()>> exchanges();
 
-  [[nodiscard]] void* coefficients() const;                       ///< Layout::coefficients() of them, by rows
-  [[nodiscard]] void* points() const { return points_.data(); }  ///< Layout::points() of them
+  [[nodiscard]] void* coefficients() const;                          ///< Layout::coefficients() of them, by rows
+  [[nodiscard]] void* points() const { return points_.data(); }      ///< Layout::points() of them
   [[nodiscard]] const Ray* rows() const { return rows_.as<Ray>(); }  ///< Layout::rows, on the device
   /// Elements that both together read and write to pack and unpack.
   [[nodiscard]] static std::size_t packed(const Layout& layout);

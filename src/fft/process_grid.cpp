@@ -31,7 +31,8 @@ int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
 
 }  // namespace
 
-ProcessGrid::ProcessGrid(const transport::Communicator& parent, int p, int q) : communicator_(cartesian(parent, p, q)) {}
+ProcessGrid::ProcessGrid(const transport::Communicator& parent, int p, int q)
+    : communicator_(cartesian(parent, p, q)) {}
 
 Line ProcessGrid::line(int axis) const {
   MPI_Comm grid = communicator_.handle();

@@ -108,8 +108,7 @@ void move_after(Direction direction, const Redistribution& plan, const Arrays& a
   const Range rows = part.rows;
   const Range held = part.held;
   device::launch(
-      stream, device::Box{1, rows.count, held.count},
-      COMMLENS_LAMBDA(std::size_t, std::size_t j, std::size_t k) {
+      stream, device::Box{1, rows.count, held.count}, COMMLENS_LAMBDA(std::size_t, std::size_t j, std::size_t k) {
         const std::size_t row = rows.begin + j;
         const std::size_t b = held.begin + k;
         if (row - own.rows.begin < own.rows.count && b - own.held.begin < own.held.count) return;  // in no block

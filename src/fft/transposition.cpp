@@ -77,16 +77,15 @@ std::unique_ptr<Transposition::Connection> Transposition::connect() const {
   if (exchange_ == Exchange::alltoallv) return connection;
   for (Connection::Way* way : {&connection->forward, &connection->backward}) {
     for (std::size_t distance = 1; distance < redistribution_.peers.size(); ++distance) {
-      way->with_peers.push_back(connection->transport->exchange(
-          {message(peer_after(redistribution_, distance), way->from, way->sends)},
-          {message(peer_before(redistribution_, distance), way->to, way->receives)}));
+      way->with_peers.push_back(
+          connection->transport->exchange({message(peer_after(redistribution_, distance), way->from, way->sends)},
+                                          {message(peer_before(redistribution_, distance), way->to, way->receives)}));
     }
   }
   return connection;
 }
 
-void Transposition::forward(const void* before, void* after, double scale, Observer* observer,
-                            device::Stream& stream) {
+void Transposition::forward(const void* before, void* after, double scale, Observer* observer, device::Stream& stream) {
   Arrays arrays = blocks_;
   arrays.before = const_cast<void*>(before);  // only read in this direction
   arrays.after = after;
@@ -145,12 +144,14 @@ void Transposition::pipelined(Connection& connection, const Move& move) {
   for (std::size_t distance = 1; distance <= way.with_peers.size(); ++distance) {
     const std::size_t peer = peer_after(redistribution_, distance);
     observed(move.observer, part::packing, move.stream, [&] { forward ? before(peer) : after(peer); });
-    observed(move.observer, part::communication, move.stream, [&] { way.with_peers[distance - 1]->start(move.stream); });
+    observed(move.observer, part::communication, move.stream,
+             [&] { way.with_peers[distance - 1]->start(move.stream); });
   }
   observed(move.observer, part::packing, move.stream, [&] { before(own); });
   for (std::size_t distance = 1; distance <= way.with_peers.size(); ++distance) {
     const std::size_t peer = peer_before(redistribution_, distance);
-    observed(move.observer, part::communication, move.stream, [&] { way.with_peers[distance - 1]->finish(move.stream); });
+    observed(move.observer, part::communication, move.stream,
+             [&] { way.with_peers[distance - 1]->finish(move.stream); });
     observed(move.observer, part::packing, move.stream, [&] { forward ? after(peer) : before(peer); });
   }
 }

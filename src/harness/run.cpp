@@ -120,7 +120,8 @@ class Run::Meter {
   }
 
   void count_calls(const CallCounts& before, std::size_t operations) {
-    for (std::size_t call = 0; call < before.size(); ++call) calls_.at(call) += call_counts().at(call) - before.at(call);
+    for (std::size_t call = 0; call < before.size(); ++call)
+      calls_.at(call) += call_counts().at(call) - before.at(call);
     counted_ += operations;
   }
 
@@ -194,8 +195,8 @@ class Run::Meter {
   }
 
   /// Operations of their own, next to those that are timed as a whole: looking at the clock between the steps takes
-  /// time. Of a part the steps of each rank are added up, and the mean over the ranks is taken: a rank that waits in one
-  /// part works in another, so that of the largest the sum would exceed the whole.
+  /// time. Of a part the steps of each rank are added up, and the mean over the ranks is taken: a rank that waits in
+  /// one part works in another, so that of the largest the sum would exceed the whole.
   void time_parts_within() {
     constexpr std::size_t most = 20;
     constexpr double long_enough_s = 2;
@@ -277,8 +278,8 @@ class Run::Meter {
   bool counting_ = false;
   CallCounts calls_{};
   std::size_t counted_ = 0;  ///< operations, whose calls they are
-  std::string mine_;   ///< this rank's first wrong element
-  std::string wrong_;  ///< the lowest rank's: equal on all
+  std::string mine_;         ///< this rank's first wrong element
+  std::string wrong_;        ///< the lowest rank's: equal on all
 };
 
 device::Buffer Run::Storage::take(std::size_t bytes, const std::string& benchmark) {
@@ -372,31 +373,33 @@ std::optional<measure::Ceiling> Run::measure_ceiling(const CeilingRequest& reque
   return session_.ceilings().measure(std::get<GemmCeiling>(request), blas(), memory());
 }
 
-measure::Ceiling Run::measure_call(const CallCeiling& call) {
-  constexpr std::size_t rounds = 7;
-  constexpr double round_s = 0.05;
+measure::Ceiling Run::measure_call(const CallCeiling& ceiling) {
+  constexpr std::size_t most = 50;
+  constexpr double long_enough_s = 1;
   const auto& communicator = session_.communicator();
-  const auto time = [&](std::size_t count) {
-    communicator.barrier();
-    const auto start = Clock::now();
-    for (std::size_t i = 0; i < count; ++i) {
-      call.operate();
+  double seconds = 0;
+  double spent = 0;  // equal on all ranks
+  for (const auto& call : ceiling.calls) {
+    std::vector<double> samples;
+    const double until = spent + long_enough_s / static_cast<double>(ceiling.calls.size());
+    for (std::size_t i = 0; i < most && (i < 3 || spent < until); ++i) {
+      communicator.barrier();
+      const auto start = Clock::now();
+      call();
+      stream_->wait();
+      samples.push_back(communicator.maximum(seconds_since(start)));
+      spent += samples.back();
       alive();
     }
-    stream_->wait();
-    return communicator.maximum(seconds_since(start) / static_cast<double>(count));
-  };
-  (void)time(1);
-  const auto count = static_cast<std::size_t>(std::clamp(round_s / std::max(time(1), 1e-7), 1.0, 1000.0));
-  std::vector<double> seconds;
-  for (std::size_t round = 0; round < rounds; ++round) seconds.push_back(time(count));
-  const double median = measure::summarize(seconds).median;
-  return {.name = call.name,
-          .method = fmt::format("{}; the median of {} rounds", call.method, rounds),
-          .seconds = median,
-          .copy_GBps = static_cast<double>(call.bytes) / median * 1e-9,
+    samples.erase(samples.begin());  // the first warms up
+    seconds += measure::summarize(samples).median;
+  }
+  return {.name = ceiling.name,
+          .method = ceiling.method + "; the median of up to 50, each by itself, after a barrier",
+          .seconds = seconds,
+          .copy_GBps = static_cast<double>(ceiling.bytes) / seconds * 1e-9,
           .library = true,
-          .part = call.part};
+          .part = ceiling.part};
 }
 
 }  // namespace commlens

@@ -55,13 +55,13 @@ struct GemmCeiling {
   device::Gemm gemm;  ///< of the benchmark's own buffers; without `a`, a large square product of its type
 };
 
-/// What a library needs for a part of the operation, done back to back by all ranks with nothing else between.
+/// What a library needs for a part of the operation: its calls by themselves, each after a barrier.
 struct CallCeiling {
   std::string name;    ///< "alltoall alone"
-  std::string method;  ///< a sentence for the record
+  std::string method;  ///< what the calls are, for the record
   std::string part;
-  std::size_t bytes = 0;          ///< that this rank sends in it
-  std::function<void()> operate;  ///< once for each operation; collective
+  std::size_t bytes = 0;                     ///< that this rank sends in all of them
+  std::vector<std::function<void()>> calls;  ///< of one operation; collective
 };
 
 using CeilingRequest = std::variant<CopyCeiling, GemmCeiling, CallCeiling>;
@@ -86,7 +86,8 @@ struct Measurement {
   std::size_t operations_per_reset = static_cast<std::size_t>(-1);
   measure::Repetition repetition;  ///< from Run::repetition()
   std::vector<measure::Figure> figures;
-  /// With parts timed alone, the figure `overlap_efficiency` is added: the ideal time (measure::ideal_seconds) over the time.
+  /// With parts timed alone, the figure `overlap_efficiency` is added: the ideal time (measure::ideal_seconds) over the
+  /// time.
   std::vector<Part> parts;
   /// Does the operation once more, with its steps given to the tracer: the record's timeline. May be empty.
   std::function<void(Tracer& tracer)> trace;
@@ -149,7 +150,7 @@ class Run {
   class Meter;
 
   [[nodiscard]] std::optional<measure::Ceiling> measure_ceiling(const CeilingRequest& request);
-  [[nodiscard]] measure::Ceiling measure_call(const CallCeiling& call);
+  [[nodiscard]] measure::Ceiling measure_call(const CallCeiling& ceiling);
 
   Session& session_;
   transport::Transport& transport_;

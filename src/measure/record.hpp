@@ -121,7 +121,7 @@ struct Validation {
   ValidationStatus status = ValidationStatus::not_reached;
   std::size_t checks = 0;
   std::size_t elements = 0;
-  bool exact = true;  ///< to the last bit; otherwise to rounding
+  bool exact = true;                   ///< to the last bit; otherwise to rounding
   std::optional<Deviation> deviation;  ///< the largest of all checks
   std::string message;
 };

@@ -174,6 +174,7 @@ class CclTransport final : public Transport {
     CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
   }
 
+  [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override {
     return std::make_unique<CclTransport>(ranks, device_);
   }
@@ -220,7 +221,8 @@ const Registration registration(3, {.name = "ccl",
                                     .description = COMMLENS_CCL_NAME " on a stream of the GPU",
                                     .unfit = unfit,
                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<CclTransport>(surroundings.communicator, surroundings.device);
+                                      return std::make_unique<CclTransport>(surroundings.communicator,
+                                                                            surroundings.device);
                                     },
                                     .versions = versions});
 

@@ -73,6 +73,7 @@ class MpiTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
+  [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override {
     return std::make_unique<MpiTransport>(std::move(ranks));
   }

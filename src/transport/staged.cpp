@@ -175,6 +175,7 @@ class StagedTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
+  [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override {
     return std::make_unique<StagedTransport>(std::move(ranks), device_, stages_);
   }

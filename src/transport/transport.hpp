@@ -67,8 +67,10 @@ class Transport {
   virtual void barrier(device::Stream& stream) = 0;
   /// The same transport between fewer ranks: those of a communicator that was made for it, by their ranks there.
   /// Collective over them. It must not outlive this one. What it costs is what an application pays that makes
-  /// sub-communicators. nullptr: the transport has no such thing.
+  /// sub-communicators. nullptr where divides() is false.
   virtual std::unique_ptr<Transport> among(Communicator /*ranks*/) { return nullptr; }
+  /// Whether it can be among fewer ranks. The same on all ranks.
+  [[nodiscard]] virtual bool divides() const { return false; }
 };
 
 /// What a transport is made of and from.

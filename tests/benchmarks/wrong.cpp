@@ -30,6 +30,7 @@ class WrongTransport : public Transport {
     stream.wait();
     mpi_calls::alltoallv(communicator_, input, sends, output, receives);
   }
+  [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
 
  protected:

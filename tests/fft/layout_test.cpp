@@ -24,7 +24,8 @@ TEST(EvenSplit, IsCp2ksAndCoversTheAxis) {
         const Range range = even_split(points, rank, ranks);
         EXPECT_EQ(range.begin, next);
         // Fortran's NINT rounds halves away from zero, as std::round does.
-        EXPECT_EQ(range.end(), static_cast<std::size_t>(std::round((rank + 1.0) * static_cast<double>(points) / ranks)));
+        EXPECT_EQ(range.end(),
+                  static_cast<std::size_t>(std::round((rank + 1.0) * static_cast<double>(points) / ranks)));
         next = range.end();
       }
       EXPECT_EQ(next, points);
@@ -84,8 +85,9 @@ struct Side {
   Side(const Redistribution& of, device::Device& device)
       : plan(of),
         stream(device.stream(device::Memory::host)),
-        packer(of, DataType::c128,
-               [&](std::size_t bytes) { return device.allocate(device::Memory::host, bytes); }, *stream),
+        packer(
+            of, DataType::c128, [&](std::size_t bytes) { return device.allocate(device::Memory::host, bytes); },
+            *stream),
         before(of.held_stride * of.held + of.spectators * of.spectator_stride + largest_place(of) + 1),
         after(of.after()),
         blocks_before(of.before()),
@@ -94,9 +96,7 @@ struct Side {
   static std::size_t largest_place(const Redistribution& of) {
     return of.places.empty() ? 0 : *std::max_element(of.places.begin(), of.places.end());
   }
-  [[nodiscard]] Arrays arrays() {
-    return {before.data(), after.data(), blocks_before.data(), blocks_after.data()};
-  }
+  [[nodiscard]] Arrays arrays() { return {before.data(), after.data(), blocks_before.data(), blocks_after.data()}; }
 
   const Redistribution& plan;
   std::unique_ptr<device::Stream> stream;
@@ -227,13 +227,12 @@ TEST_P(Redistributions, TheSecondLeadsToRowsAndBack) {
   work_through(sides, [=](int a, int b) { return all || a % columns == b % columns; });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Grids, Redistributions,
-    testing::Values(Case{{4, 4, 4}, 1, 1, Span::full}, Case{{13, 7, 10}, 3, 1, Span::full},
-                    Case{{13, 7, 10}, 2, 3, Span::full}, Case{{13, 7, 10}, 1, 4, Span::full},
-                    Case{{2, 3, 5}, 4, 2, Span::full}, Case{{4, 4, 4}, 1, 1, Span::sphere},
-                    Case{{13, 7, 10}, 3, 1, Span::sphere}, Case{{13, 7, 10}, 2, 3, Span::sphere},
-                    Case{{8, 9, 5}, 1, 4, Span::sphere}, Case{{1, 1, 1}, 2, 2, Span::sphere}));
+INSTANTIATE_TEST_SUITE_P(Grids, Redistributions,
+                         testing::Values(Case{{4, 4, 4}, 1, 1, Span::full}, Case{{13, 7, 10}, 3, 1, Span::full},
+                                         Case{{13, 7, 10}, 2, 3, Span::full}, Case{{13, 7, 10}, 1, 4, Span::full},
+                                         Case{{2, 3, 5}, 4, 2, Span::full}, Case{{4, 4, 4}, 1, 1, Span::sphere},
+                                         Case{{13, 7, 10}, 3, 1, Span::sphere}, Case{{13, 7, 10}, 2, 3, Span::sphere},
+                                         Case{{8, 9, 5}, 1, 4, Span::sphere}, Case{{1, 1, 1}, 2, 2, Span::sphere}));
 
 }  // namespace
 }  // namespace commlens::fft

@@ -164,7 +164,8 @@ std::vector<Part> parts_of(std::span<const Record> group) {
   std::vector<Part> parts;
   for (const Record& record : group) {
     for (const Part& part : record.parts) {
-      const bool known = std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.name == part.name; });
+      const bool known =
+          std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.name == part.name; });
       if (!known) parts.push_back({.name = part.name, .stream = part.stream, .samples_s = {}, .within = part.within});
     }
   }

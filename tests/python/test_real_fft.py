@@ -1,0 +1,115 @@
+"""The distributed FFT with the real programs: what it calls, what its records hold, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from native_helpers import AT_ONCE, BENCH, MPIRUN, ROOT, Job, needs_native, records_in, start, under_mpirun
+
+pytestmark = needs_native
+
+LIBRARY = ROOT / "build" / "host" / "src" / "profile" / "libcommlens-profile.so"
+EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
+
+
+def fft(folder: Path, ranks: int, *words: object, program: Path = BENCH) -> Job:
+    return start(under_mpirun(ranks, "fft", *words, program=program), folder, AT_ONCE).wait(60)
+
+
+def profiled_calls(folder: Path, communicators: str, loops: int) -> dict[str, float]:
+    """Calls of each MPI function a rank, of a start of 2 x 2 ranks with so many pairs of transforms."""
+    options = ["--grid", 12, "--grid-of-ranks", "2,2", "--transport", "mpi", "--communicators", communicators]
+    harness = ["--timing", "each", "--repeat", loops, "--warmup", 0, "--no-parts", "--no-ceilings"]
+    program = [MPIRUN, "--oversubscribe", "-n", 4, BENCH, "fft", *options, *harness]
+    out = folder / f"{communicators}-{loops}"
+    command = [sys.executable, "-m", "commlens", "profile", "--out", out, "--", *program]
+    job = start([str(word) for word in command], folder, {"COMMLENS_PROFILE_LIBRARY": str(LIBRARY)}).wait(120)
+    assert job.status == 0, job
+    (file,) = out.glob("*.jsonl")
+    return {function["name"]: function["calls"]["mean"] for function in json.loads(file.read_text())["functions"]}
+
+
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the profiling library is not built")
+def test_the_profile_of_cp2ks_story(tmp_path: Path) -> None:
+    """CrayPAT saw 4 MPI_Cart_sub, 4 MPI_Alltoallv and 2 MPI_Barrier a loop; CP2K's cache leaves 2 MPI_Cart_sub in all."""
+    few, many = (profiled_calls(tmp_path, "per-transpose", loops) for loops in (5, 25))
+    assert many["MPI_Cart_sub"] == 4 * 25
+    assert many["MPI_Alltoallv"] == 4 * 25
+    assert many["MPI_Cart_get"] == 4 * 25
+    assert many["MPI_Cart_rank"] == 4 * 25 * (1 + 2)
+    assert many["MPI_Barrier"] - few["MPI_Barrier"] == 2 * 20
+    assert many["MPI_Comm_free"] - few["MPI_Comm_free"] == 4 * 20
+    cached = profiled_calls(tmp_path, "cached", 25)
+    assert cached["MPI_Cart_sub"] == 2
+    assert cached["MPI_Alltoallv"] == 4 * 25
+
+
+def test_both_ways_are_two_records_that_belong_together(tmp_path: Path) -> None:
+    job = fft(tmp_path, 4, "--grid", 12, "--grid-of-ranks", "2,2", "--repeat", 6, "--record", "out.jsonl")
+    assert job.status == 0, job
+    records = records_in(tmp_path / "out.jsonl")
+    measured = [record for record in records if record["status"] == "ok"]
+    ways = [(record["transport"], record["parameters"]["communicators"]) for record in measured]
+    assert ways == [(transport, way) for transport in ("mpi", "staged") for way in ("per-transpose", "cached")]
+    for record in measured:
+        assert record["variant"] == "communicators"
+        assert record["harness"]["timing"] == "each" and len(record["samples"]["values_s"]) == 6
+        assert record["calls"]["MPI_Alltoallv"] == 4 and record["calls"]["MPI_Barrier"] == 1
+        cached = record["parameters"]["communicators"] == "cached"
+        assert record["calls"].get("MPI_Cart_sub", 0) == (0 if cached else 4)
+        assert all(part["within"] for part in record["parts"])
+        assert ("communicators" in {part["name"] for part in record["parts"]}) != cached
+        assert 0 < record["validation"]["deviation"]["largest"] < 1e-11
+        limited = {(ceiling.get("part", ""), ceiling["name"]) for ceiling in record["ceilings"]}
+        assert (("communication", "alltoall alone") in limited) == cached
+    assert "speed-up over mpi, per-transpose to cached" in job.output
+
+
+def test_figures_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
+    job = fft(tmp_path, 1, "--grid", "8,4,2", "--repeat", 1, "--communicators", "cached", "--record", "out.jsonl")
+    assert job.status == 0, job
+    record = records_in(tmp_path / "out.jsonl")[0]
+    seconds = record["samples"]["values_s"][0]
+    points, longest, ln_8, log2_64 = 64, 8, 2.0794415416798357, 6
+    statistics = record["statistics"]
+    assert statistics["cp2k_Mflops"]["median"] == pytest.approx(2 * points * 30 * ln_8 * 1e-6 / seconds), longest
+    assert statistics["fft_GFLOPs"]["median"] == pytest.approx(2 * 5 * points * log2_64 * 1e-9 / seconds)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--grid", 0), "--grid 0"),
+        (("--grid", "4,4"), "--grid 4,4: write one number of points for a cube, or three"),
+        (("--grid", "8:64"), "--grid 8:64: write one number"),
+        (("--grid", "1e9"), "--grid 1e9"),
+        (("--grid", 100000), "the largest cube that fits is about "),
+        (("--grid-of-ranks", "3,1"), "--grid-of-ranks 3,1: write p,q with p times q equal to the 2 ranks, such as 2,1"),
+        (("--grid-of-ranks", "2"), "--grid-of-ranks 2: write p,q"),
+        (("--dtype", "f64"), "--dtype f64: a transform is of complex numbers: write c128 or c64"),
+        (("--communicators", "none"), "--communicators none: write per-transpose or cached or both"),
+        (("--exchange", "ring"), "--exchange ring"),
+    ],
+)
+def test_refusals_name_option_value_and_cure(tmp_path: Path, words: tuple[Any, ...], message: str) -> None:
+    job = fft(tmp_path, 2, *words)
+    assert job.status == 2, job
+    assert message in job.message, job
+
+
+def test_ranks_without_points_take_part_and_are_told_of(tmp_path: Path) -> None:
+    job = fft(tmp_path, 4, "--grid", "2,8,8", "--grid-of-ranks", "4,1", "--repeat", 2)
+    assert job.status == 0, job
+    assert "note: 2 of 4 ranks have no points: a grid of 2x8x8 on 4 x 1 ranks" in job.output
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not built")
+def test_a_transport_without_sub_communicators_is_skipped(tmp_path: Path) -> None:
+    job = fft(tmp_path, 2, "--transport", "synchronous", "--grid", 8, program=EXAMPLES)
+    assert job.status == 4, job
+    assert "has no sub-communicators" in job.message, job

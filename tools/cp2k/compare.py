@@ -3,9 +3,9 @@
 
     tools/cp2k/compare.py [--grid 64] [--layout 2,2] [--turns 5] [--record OUT.json]
 
-Needs `cp2k` and `mpirun` on the PATH, both of the MPI that commlens was built with, and build/host. CP2K runs with one thread
-a rank and FFTW's plans measured, as commlens does. A loop is a backward and a forward transform of the full grid, with a
-barrier before and after.
+Needs `cp2k` and `mpirun` on the PATH, both of the MPI that commlens was built with, and build/host. CP2K runs with one
+thread a rank and FFTW's plans measured, as commlens does. A loop is a backward and a forward transform of the full
+grid, with a barrier before and after.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ std::vector<Part> parts(bool cached) {
 std::vector<CeilingRequest> ceilings(Run& run, const FftOptions& options, const Layout& layout,
                                      fft::DistributedFft& transform) {
   const std::size_t size = size_of(options.type);
-  const std::size_t share = static_cast<std::size_t>(std::ceil(points_of(options.grid) / run.ranks()));
+  const auto share = static_cast<std::size_t>(std::ceil(points_of(options.grid) / run.ranks()));
   const auto in_shares = [&](std::size_t elements) {
     return static_cast<double>(elements) / static_cast<double>(share);
   };

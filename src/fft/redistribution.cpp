@@ -64,10 +64,10 @@ struct BeforeSide {
   std::size_t own_held;
   std::size_t whole;
 
-  COMMLENS_FUNCTION Complex<Real>& here(std::size_t a, std::size_t c, std::size_t b) const {
+  [[nodiscard]] COMMLENS_FUNCTION Complex<Real>& here(std::size_t a, std::size_t c, std::size_t b) const {
     return before[columns[c].place + a * spectator_stride + b * held_stride];
   }
-  COMMLENS_FUNCTION Complex<Real>& there(std::size_t a, std::size_t c, std::size_t b) const {
+  [[nodiscard]] COMMLENS_FUNCTION Complex<Real>& there(std::size_t a, std::size_t c, std::size_t b) const {
     const std::size_t inside = c - own.begin;  // wraps around below
     if (inside < own.count) return after[(own_row + a * own.count + inside) * whole + own_held + b];
     const Place& block = columns[c].block;

@@ -183,7 +183,7 @@ OptionSet::Option& OptionSet::add_variants(const std::string& name, Variants& va
 }
 
 OptionSet::Option& OptionSet::add_text(const std::string& name, std::function<void(const std::string&)> parse,
-                                       std::function<std::string()> text, std::string help) {
+                                       const std::function<std::string()>& text, std::string help) {
   const auto value = [text]() -> std::optional<measure::Value> { return text(); };
   return options_.emplace_back(Option{name, std::move(help), false, std::move(parse), value, text});
 }

@@ -64,7 +64,7 @@ class OptionSet {
   Option& add_variants(const std::string& name, Variants& variable, const std::string& every, std::string help);
   /// Anything that `parse` takes and `text` shows.
   Option& add_text(const std::string& name, std::function<void(const std::string&)> parse,
-                   std::function<std::string()> text, std::string help);
+                   const std::function<std::string()>& text, std::string help);
   /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter of the
   /// record.
   Option& add_trace(std::string& variable);

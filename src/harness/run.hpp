@@ -44,7 +44,7 @@ struct CopyCeiling {
   int peer = 0;       ///< whose memory is copied to
   bool takes_part = true;
   bool to_staging = false;  ///< copied to staging memory of this rank instead: `peer` does not matter
-  std::string part = {};    ///< that it is the least time of, rather than of the operation
+  std::string part;         ///< that it is the least time of, rather than of the operation
 };
 
 /// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in

@@ -83,7 +83,7 @@ struct Ceiling {
   double copy_GBps = 0;    ///< of a copy
   double gemm_TFLOPs = 0;  ///< of a matrix product
   bool library = false;    ///< what a library gives for a shape, which may be less than the hardware's
-  std::string part = {};   ///< whose least time it is; empty: the operation's
+  std::string part;        ///< whose least time it is; empty: the operation's
 };
 
 /// A piece of an operation.

@@ -160,7 +160,7 @@ class Steps final : public fft::Observer {
 std::vector<measure::Figure> figures(const Extents& grid) {
   using measure::Better;
   const double points = points_of(grid);
-  const double largest = static_cast<double>(*std::max_element(grid.begin(), grid.end()));
+  const auto largest = static_cast<double>(*std::max_element(grid.begin(), grid.end()));
   const double as_cp2k_counts = 2 * points * 30 * std::log(largest);
   const double as_others_count = 2 * 5 * points * std::log2(points);
   return {{"time_ms", Better::lower, [](double seconds) { return seconds * 1e3; }},

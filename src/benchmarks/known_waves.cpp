@@ -48,12 +48,13 @@ struct Truth {
     return {pattern::number_at(2 * index, seed), pattern::number_at(2 * index + 1, seed)};
   }
 
-  /// exp(2 pi i (gx x/nx + gy y/ny + gz z/nz)); the integers are reduced first, so that no bit of the angle is lost.
-  [[nodiscard]] COMMLENS_FUNCTION Complex<double> point(const Place& place) const {
+  /// exp(2 pi i (gx x/nx + gy y/ny + gz z/nz)) for a coefficient's g; the integers are reduced first, so that no bit of
+  /// the angle is lost.
+  [[nodiscard]] COMMLENS_FUNCTION Complex<double> wave_at(const Place& g, const Place& place) const {
     constexpr double two_pi = 6.283185307179586476925286766559;
-    double turns = static_cast<double>(wave.x * place.x % grid.x) / static_cast<double>(grid.x);
-    turns += static_cast<double>(wave.y * place.y % grid.y) / static_cast<double>(grid.y);
-    turns += static_cast<double>(wave.z * place.z % grid.z) / static_cast<double>(grid.z);
+    double turns = static_cast<double>(g.x * place.x % grid.x) / static_cast<double>(grid.x);
+    turns += static_cast<double>(g.y * place.y % grid.y) / static_cast<double>(grid.y);
+    turns += static_cast<double>(g.z * place.z % grid.z) / static_cast<double>(grid.z);
     return {std::cos(two_pi * turns), std::sin(two_pi * turns)};
   }
 };
@@ -110,6 +111,20 @@ void write_coefficients(device::Stream& stream, Complex<Real>* data, Coefficient
       });
 }
 
+/// The elements of one worker: on a GPU each is next to its neighbours', on the host to the worker's own.
+struct Turn {
+  std::size_t begin;
+  std::size_t end;
+  std::size_t step;
+};
+
+COMMLENS_FUNCTION inline Turn turn_of(std::size_t worker, std::size_t elements, bool on_host) {
+  if (!on_host) return {worker, elements, workers};
+  const std::size_t each = (elements + workers - 1) / workers;
+  const std::size_t end = (worker + 1) * each;
+  return {worker * each, end < elements ? end : elements, 1};
+}
+
 /// How far a coefficient is from the one that was written; 0 beyond the sphere.
 template <class Real>
 struct CoefficientError {
@@ -138,17 +153,43 @@ struct PointError {
 
   [[nodiscard]] COMMLENS_FUNCTION Place place(std::size_t i) const { return where.place(i); }
   [[nodiscard]] COMMLENS_FUNCTION double operator()(std::size_t i) const {
-    return distance(data[i], truth.point(place(i)));
+    return distance(data[i], truth.wave_at(truth.wave, place(i)));
   }
 };
 
 template <class Error>
 void sum_errors(device::Stream& stream, std::size_t elements, Error error, Errors* sums) {
+  const bool on_host = stream.native() == nullptr;
   device::launch(
       stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
         Errors errors{0, 0};
-        for (std::size_t i = worker; i < elements; i += workers) add(errors, error(i));
+        const Turn turn = turn_of(worker, elements, on_host);
+        for (std::size_t i = turn.begin; i < turn.end; i += turn.step) add(errors, error(i));
         sums[worker] = errors;
+      });
+}
+
+/// Of this rank's coefficients, as they were written, what they add to the point at `place`.
+template <class Real>
+void sum_waves(device::Stream& stream, Coefficients where, std::size_t rows, Truth truth, Place place,
+               Complex<double>* sums) {
+  const std::size_t elements = rows * where.nx;
+  const bool on_host = stream.native() == nullptr;
+  device::launch(
+      stream, workers, COMMLENS_LAMBDA(std::size_t worker) {
+        Complex<double> sum{0, 0};
+        const Turn turn = turn_of(worker, elements, on_host);
+        for (std::size_t i = turn.begin; i < turn.end; i += turn.step) {
+          const std::size_t row = i / where.nx;
+          const std::size_t x = i % where.nx;
+          if (!where.holds(row, x)) continue;
+          const Complex<double> c = truth.coefficient(where.place(row, x));
+          const Complex<double> written{static_cast<Real>(c.real), static_cast<Real>(c.imaginary)};
+          const Complex<double> wave = truth.wave_at(where.place(row, x), place);
+          sum.real += written.real * wave.real - written.imaginary * wave.imaginary;
+          sum.imaginary += written.real * wave.imaginary + written.imaginary * wave.real;
+        }
+        sums[worker] = sum;
       });
 }
 
@@ -203,20 +244,18 @@ void KnownWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
     const std::size_t from_lowest = pattern::mix(axis, seed) % (2 * span + 1);
     wave_.at(axis) = (from_lowest + grid.at(axis) - span) % grid.at(axis);
   }
-  const bool sphere = layout_.distribution.span == fft::Span::sphere;
   fft::in_precision(type_, [&](auto real) {
-    write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients), {rows_, grid[0], sphere},
+    write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients), {rows_, grid[0], sphere()},
                        layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
   });
 }
 
 Verdict KnownWaves::compare_coefficients(const void* coefficients, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  const bool sphere = layout_.distribution.span == fft::Span::sphere;
   return fft::in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
-                                       {rows_, grid[0], sphere},
+                                       {rows_, grid[0], sphere()},
                                        {place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave}};
     Verdict verdict = verdict_of(run_.stream(), sums_, layout_.rows.size() * grid[0], error, tolerance, "coefficient");
     verdict.elements = layout_.coefficients();
@@ -232,6 +271,43 @@ Verdict KnownWaves::compare_points(const void* points, double tolerance) {
                                  {layout_.x, layout_.y, grid[2]},
                                  {place_of(grid), place_of(wave_), seed_, true}};
     return verdict_of(run_.stream(), sums_, layout_.points(), error, tolerance, "point");
+  });
+}
+
+Verdict KnownWaves::compare_a_point(const void* points, double tolerance) {
+  const Extents& grid = layout_.distribution.grid;
+  const Place place{pattern::mix(1, seed_) % grid[0], pattern::mix(2, seed_) % grid[1],
+                    pattern::mix(3, seed_) % grid[2]};
+  return fft::in_precision(type_, [&](auto real) {
+    using Real = decltype(real);
+    static_assert(sizeof(Errors) == sizeof(Complex<double>));
+    sum_waves<Real>(run_.stream(), {rows_, grid[0], sphere()}, layout_.rows.size(),
+                    {place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave}, place, sums_.as<Complex<double>>());
+    std::vector<Complex<double>> mine(workers);
+    run_.stream().copy(mine.data(), sums_.data(), workers * sizeof(Complex<double>));
+    run_.stream().wait();
+    Complex<double> right{0, 0};
+    for (const Complex<double>& one : mine) {
+      right.real += one.real;
+      right.imaginary += one.imaginary;
+    }
+    right = {run_.communicator().sum_of_reals(right.real), run_.communicator().sum_of_reals(right.imaginary)};
+    const std::size_t x = place.x - layout_.x.begin;  // wraps around where another rank has the point
+    const std::size_t y = place.y - layout_.y.begin;
+    if (x >= layout_.x.count || y >= layout_.y.count) return Verdict{};
+    Complex<Real> found{};
+    const std::size_t index = (x * layout_.y.count + y) * grid[2] + place.z;
+    run_.stream().copy(&found, static_cast<const Complex<Real>*>(points) + index, sizeof found);
+    run_.stream().wait();
+    const double all = static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
+    const double error = distance(found, right);
+    Verdict verdict{.elements = 1};
+    if (error <= tolerance * std::sqrt(all)) return verdict;
+    std::ostringstream text;
+    text << "point (" << place.x << ", " << place.y << ", " << place.z << ") is " << error
+         << " from the sum of all coefficients; at most " << tolerance * std::sqrt(all) << " is allowed";
+    verdict.error = text.str();
+    return verdict;
   });
 }
 

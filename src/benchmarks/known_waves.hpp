@@ -25,8 +25,14 @@ class KnownWaves {
   Verdict compare_coefficients(const void* coefficients, double tolerance);
   /// Compares the points with the plane wave whose coefficient was written. Waits for the stream.
   Verdict compare_points(const void* points, double tolerance);
+  /// Compares one point, another in each round, with the sum over all coefficients that were written: every one of them
+  /// counts, at its own frequency. To `tolerance` for each square root of their number. Collective; waits for the
+  /// stream.
+  Verdict compare_a_point(const void* points, double tolerance);
 
  private:
+  [[nodiscard]] bool sphere() const { return layout_.distribution.span == fft::Span::sphere; }
+
   Run& run_;
   const fft::Layout& layout_;
   const fft::Ray* rows_;

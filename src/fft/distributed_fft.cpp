@@ -165,8 +165,9 @@ std::size_t DistributedFft::packed(const Layout& layout) {
     if (step != nullptr) moved += 2 * (step->before() + step->after() - step->kept());
   }
   if (!is_sphere(layout)) return moved;
-  // All between rays and coefficients, and zeros, which are only written.
-  return moved + 2 * along_rows(layout) + (layout.first ? layout.between() : layout.points()) / 2;
+  // Between rays and coefficients; what is read and not written, or written and not read, is half a copy.
+  const std::size_t zeros = layout.first ? layout.between() : layout.points();
+  return moved + (along_rows(layout) + 3 * layout.coefficients() + zeros) / 2;
 }
 
 }  // namespace commlens::fft

@@ -22,7 +22,7 @@ Layout::Layout(const Distribution& of, int rank) : distribution(of) {
   x = even_split(of.grid[0], i, of.p);
   y = even_split(of.grid[1], j, of.q);
   z = even_split(of.grid[2], j, of.q);
-  if (!of.slabs()) choose_pencils(i, j);
+  if (!of.slabs()) choose_pencils(j);
   if (of.span == Span::full) {
     choose_full(i);
   } else {
@@ -31,7 +31,7 @@ Layout::Layout(const Distribution& of, int rank) : distribution(of) {
 }
 
 /// Pencils along z become pencils along y.
-void Layout::choose_pencils(int /*i*/, int j) {
+void Layout::choose_pencils(int j) {
   const auto [nx, ny, nz] = distribution.grid;
   first = Redistribution{.spectators = x.count,
                          .spectator_stride = y.count * nz,

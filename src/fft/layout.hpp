@@ -50,7 +50,7 @@ struct Layout {
   [[nodiscard]] std::size_t sent() const;
 
  private:
-  void choose_pencils(int i, int j);
+  void choose_pencils(int j);
   void choose_full(int i);
   void choose_rays(int rank);
 };

@@ -19,7 +19,7 @@ transport::Communicator cartesian(const transport::Communicator& parent, int p, 
   MPI_Comm handle = MPI_COMM_NULL;
   check_mpi(MPI_Cart_create(parent.handle(), axes, extents.data(), periodic.data(), keep_the_order, &handle),
             "MPI_Cart_create");
-  return transport::Communicator::owning(handle);
+  return transport::Communicator::owning(handle, parent.rank(), parent.size());
 }
 
 int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
@@ -58,7 +58,10 @@ Line ProcessGrid::line(int axis) const {
     check_mpi(MPI_Cart_sub(grid, remain.data(), &handle), "MPI_Cart_sub");
   }
   const auto along = static_cast<std::size_t>(axis);
-  Line line{.communicator = transport::Communicator::owning(handle), .members = {}, .position = coordinates.at(along)};
+  const int position_of_this = coordinates.at(along);
+  Line line{.communicator = transport::Communicator::owning(handle, position_of_this, extents.at(along)),
+            .members = {},
+            .position = position_of_this};
   std::array<int, axes> other = coordinates;
   for (int position = 0; position < extents.at(along); ++position) {
     other.at(along) = position;

@@ -10,7 +10,7 @@ namespace commlens::fft {
 /// Ranks that differ in one coordinate of the process grid alone.
 struct Line {
   transport::Communicator communicator;  ///< of them alone, by that coordinate
-  std::vector<int> members;              ///< their ranks in the process grid, by that coordinate
+  std::vector<int> members;              ///< their ranks in the process grid, by that coordinate: asked for as CP2K did
   int position = 0;                      ///< this rank's coordinate
 };
 

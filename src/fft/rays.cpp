@@ -1,6 +1,7 @@
 #include "fft/rays.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -20,8 +21,12 @@ double squared(std::ptrdiff_t frequency, std::size_t points) {
 /// The largest frequency in x inside the sphere, for a ray at this distance from its axis; nothing outside.
 std::optional<std::size_t> limit_of(double distance, std::size_t points) {
   if (distance >= 1) return std::nullopt;
-  std::size_t limit = 0;
-  while (2 * (limit + 1) < points && squared(static_cast<std::ptrdiff_t>(limit + 1), points) + distance < 1) ++limit;
+  const auto inside = [&](std::size_t limit) {
+    return 2 * limit < points && squared(static_cast<std::ptrdiff_t>(limit), points) + distance < 1;
+  };
+  auto limit = static_cast<std::size_t>(static_cast<double>(points) / 2 * std::sqrt(1 - distance));
+  while (limit > 0 && !inside(limit)) --limit;  // the root is rounded
+  while (inside(limit + 1)) ++limit;
   return limit;
 }
 

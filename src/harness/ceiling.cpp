@@ -60,7 +60,8 @@ std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Me
     }
     known_.emplace(key, result);
   }
-  if (result) result->seconds *= ceiling.copies;
+  const double copies = communicator_.maximum(ceiling.copies);
+  if (result) result->seconds *= copies;
   return result;
 }
 

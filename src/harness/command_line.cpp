@@ -113,7 +113,7 @@ void add_settings(CLI::App& app, Settings& settings) {
         if (!settings.memory)
           throw UsageError("memory", text, fmt::format("no such memory; there are {}", device::memory_names));
       });
-  add("timing", "batch: operations back to back between two synchronizations; each: one", "batch",
+  add("timing", "batch: operations back to back between two synchronizations; each: one", "by benchmark",
       [&](const std::string& text) {
         if (text != "batch" && text != "each") throw UsageError("timing", text, "write batch or each");
         settings.timing = text == "each" ? measure::Timing::each : measure::Timing::batch;

@@ -197,7 +197,8 @@ void Session::require_memory(Benchmark& benchmark, const std::vector<const trans
   const auto* size = benchmark.options().size();
   if (size == nullptr) throw UsageError(problem);
   const auto value = size->value().value_or(std::int64_t{0});
-  throw UsageError(size->name, std::to_string(std::get<std::int64_t>(value)), problem);
+  const auto* number = std::get_if<std::int64_t>(&value);
+  throw UsageError(size->name, number != nullptr ? std::to_string(*number) : size->text(), problem);
 }
 
 std::vector<Session::Carrier> Session::make_carriers(const std::vector<const transport::Kind*>& kinds) {
@@ -355,6 +356,7 @@ void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name,
 
 void Session::open_trace(const std::string& path) {
   if (path.empty()) return;
+  if (!settings_.parts) throw UsageError("trace", path, "--no-parts leaves the timeline out: give one of the two");
   std::string problem;
   if (communicator_.rank() == 0) {
     std::error_code none;

@@ -19,6 +19,12 @@ void Tracer::begin(const Step& step, device::Stream& stream) { steps_.push_back(
 
 void Tracer::end(device::Stream& stream) { steps_.back().end = recorded_on(stream); }
 
+std::map<std::string, double> Tracer::seconds() const {
+  std::map<std::string, double> seconds;
+  for (const Recorded& recorded : steps_) seconds[recorded.step.part] += recorded.end->seconds_since(*recorded.start);
+  return seconds;
+}
+
 std::vector<measure::Span> Tracer::spans(const transport::Communicator& communicator) {
   auto mine = nlohmann::json::array();
   for (Recorded& recorded : steps_) {

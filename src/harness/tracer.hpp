@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class Tracer {
 
   void begin(const Step& step, device::Stream& stream);
   void end(device::Stream& stream);  ///< of the step that began last
+  /// What this rank's steps took, by part. Waits for them.
+  [[nodiscard]] std::map<std::string, double> seconds() const;
   /// Every rank's steps, by rank. Collective; waits for them.
   [[nodiscard]] std::vector<measure::Span> spans(const transport::Communicator& communicator);
 

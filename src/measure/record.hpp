@@ -109,10 +109,10 @@ struct Timeline {
   std::vector<Span> spans;
 };
 
-/// From the right results, over all that were compared.
+/// From the right results.
 struct Deviation {
-  double largest = 0;
-  double total = 0;
+  double largest = 0;  ///< of any element in any check
+  double total = 0;    ///< over the elements of a check; of each rank the largest check, added up
 };
 
 enum class ValidationStatus { passed, failed, off, not_reached };

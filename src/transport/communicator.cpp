@@ -38,12 +38,16 @@ void Communicator::adopt(MPI_Comm handle) {
 Communicator Communicator::node() const {
   MPI_Comm handle = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
-  return owning(handle);
+  Communicator node;
+  node.adopt(handle);
+  return node;
 }
 
-Communicator Communicator::owning(MPI_Comm handle) {
+Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
   Communicator communicator;
-  communicator.adopt(handle);
+  communicator.handle_ = handle;
+  communicator.rank_ = rank;
+  communicator.size_ = size;
   return communicator;
 }
 

@@ -33,8 +33,9 @@ class Communicator {
   /// The ranks of this communicator that share memory with this one: those of its node.
   [[nodiscard]] Communicator node() const;
 
-  /// Owns `handle` from now on, which nobody else uses: no duplicate is made.
-  [[nodiscard]] static Communicator owning(MPI_Comm handle);
+  /// Owns `handle` from now on, which nobody else uses and which was made from another one of ours, whose way to tell
+  /// of errors it has inherited: no call is made.
+  [[nodiscard]] static Communicator owning(MPI_Comm handle, int rank, int size);
 
   [[nodiscard]] MPI_Comm handle() const { return handle_; }
   [[nodiscard]] int rank() const { return rank_; }

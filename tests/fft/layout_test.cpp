@@ -129,6 +129,12 @@ struct Case {
   int p;
   int q;
   Span span;
+
+  /// The name of the test.
+  friend std::ostream& operator<<(std::ostream& out, const Case& one) {
+    return out << one.grid[0] << 'x' << one.grid[1] << 'x' << one.grid[2] << " on " << one.p << 'x' << one.q
+               << (one.span == Span::sphere ? ", sphere" : "");
+  }
 };
 
 class Redistributions : public testing::TestWithParam<Case> {
@@ -140,8 +146,8 @@ class Redistributions : public testing::TestWithParam<Case> {
   }
 
   /// Rank r of all takes part in the line with the ranks that `together` accepts.
-  template <class Together>
-  void work_through(std::vector<Side>& sides, Together together) {
+  template <class Together, class Check>
+  void work_through(std::vector<Side>& sides, Together together, Check check_after) {
     for (int forward = 1; forward >= 0; --forward) {
       const auto direction = forward == 1 ? device::Direction::forward : device::Direction::backward;
       for (Side& side : sides) {
@@ -174,7 +180,24 @@ class Redistributions : public testing::TestWithParam<Case> {
     check_before(sides);
   }
 
-  virtual void check_after(const std::vector<Side>& sides) {
+  /// Rows of whole y, by x and z.
+  void check_pencils(const std::vector<Side>& sides) const {
+    const Extents& grid = GetParam().grid;
+    for (std::size_t rank = 0; rank < sides.size(); ++rank) {
+      const Layout& layout = layouts_[rank];
+      for (std::size_t x = 0; x < layout.x.count; ++x) {
+        for (std::size_t z = 0; z < layout.z.count; ++z) {
+          for (std::size_t y = 0; y < grid[1]; ++y) {
+            const Element right = 2.0 * value(grid, layout.x.begin + x, y, layout.z.begin + z);
+            ASSERT_EQ(sides[rank].after[(x * layout.z.count + z) * grid[1] + y], right) << "rank " << rank;
+          }
+        }
+      }
+    }
+  }
+
+  /// Rows of whole x, by the layout's own list.
+  void check_rows(const std::vector<Side>& sides) const {
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {
       const Layout& layout = layouts_[rank];
       for (std::size_t row = 0; row < layout.rows.size(); ++row) {
@@ -224,7 +247,33 @@ TEST_P(Redistributions, TheSecondLeadsToRowsAndBack) {
   }
   const int columns = q;
   const bool all = span == Span::sphere;
-  work_through(sides, [=](int a, int b) { return all || a % columns == b % columns; });
+  work_through(
+      sides, [=](int a, int b) { return all || a % columns == b % columns; },
+      [&](const std::vector<Side>& after) { check_rows(after); });
+}
+
+TEST_P(Redistributions, TheFirstLeadsToPencilsAlongYAndBack) {
+  const auto [grid, p, q, span] = GetParam();
+  if (q == 1) GTEST_SKIP() << "slabs have none";
+  const auto host = device::open_host();
+  std::vector<Side> sides;
+  sides.reserve(layouts_.size());
+  for (const Layout& layout : layouts_) {
+    Side& side = sides.emplace_back(*layout.first, *host);
+    for (std::size_t x = 0; x < layout.x.count; ++x) {
+      for (std::size_t y = 0; y < layout.y.count; ++y) {
+        for (std::size_t z = 0; z < grid[2]; ++z) {
+          side.before[(x * layout.y.count + y) * grid[2] + z] = value(grid, layout.x.begin + x, layout.y.begin + y, z);
+        }
+      }
+    }
+    original_.push_back(side.before);
+    expected_back_ += layout.first->before();
+  }
+  const int columns = q;
+  work_through(
+      sides, [=](int a, int b) { return a / columns == b / columns; },
+      [&](const std::vector<Side>& after) { check_pencils(after); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Grids, Redistributions,

@@ -45,6 +45,10 @@ def test_the_profile_of_cp2ks_story(tmp_path: Path) -> None:
     assert many["MPI_Cart_rank"] == 4 * 25 * (1 + 2)
     assert many["MPI_Barrier"] - few["MPI_Barrier"] == 2 * 20
     assert many["MPI_Comm_free"] - few["MPI_Comm_free"] == 4 * 20
+    # And nothing else at every transpose, as the record's own counts say.
+    grown = {name: (calls - few.get(name, 0)) / 20 for name, calls in many.items() if calls - few.get(name, 0) >= 20}
+    assert grown == {"MPI_Cart_sub": 4, "MPI_Alltoallv": 4, "MPI_Cart_get": 4, "MPI_Cart_rank": 12, "MPI_Comm_size": 4,
+                     "MPI_Comm_free": 4, "MPI_Barrier": 2}  # fmt: skip
     cached = profiled_calls(tmp_path, "cached", 25)
     assert cached["MPI_Cart_sub"] == 2
     assert cached["MPI_Alltoallv"] == 4 * 25
@@ -90,6 +94,7 @@ def test_figures_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
         (("--grid", "8:64"), "--grid 8:64: write one number"),
         (("--grid", "1e9"), "--grid 1e9"),
         (("--grid", 100000), "the largest cube that fits is about "),
+        (("--trace", "t.json", "--no-parts"), "--trace t.json: --no-parts leaves the timeline out"),
         (("--grid-of-ranks", "3,1"), "--grid-of-ranks 3,1: write p,q with p times q equal to the 2 ranks, such as 2,1"),
         (("--grid-of-ranks", "2"), "--grid-of-ranks 2: write p,q"),
         (("--dtype", "f64"), "--dtype f64: a transform is of complex numbers: write c128 or c64"),
@@ -103,10 +108,17 @@ def test_refusals_name_option_value_and_cure(tmp_path: Path, words: tuple[Any, .
     assert message in job.message, job
 
 
+def test_rays_of_slabs_have_no_sub_communicator_to_keep(tmp_path: Path) -> None:
+    job = fft(tmp_path, 2, "--grid", 8, "--grid-span", "sphere", "--repeat", 2, "--record", "out.jsonl")
+    assert job.status == 0, job
+    assert "note: rays travel between all ranks" in job.output and "speed-up" not in job.output
+    assert {record["parameters"]["communicators"] for record in records_in(tmp_path / "out.jsonl")} == {"cached"}
+
+
 def test_ranks_without_points_take_part_and_are_told_of(tmp_path: Path) -> None:
     job = fft(tmp_path, 4, "--grid", "2,8,8", "--grid-of-ranks", "4,1", "--repeat", 2)
     assert job.status == 0, job
-    assert "note: 2 of 4 ranks have no points: a grid of 2x8x8 on 4 x 1 ranks" in job.output
+    assert "note: a grid of 2x8x8 has fewer points than the 4 x 1 ranks in a direction" in job.output
 
 
 @pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not built")

@@ -37,7 +37,7 @@ pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
-BENCHMARKS = (*OF_SIZES, "xtx")
+BENCHMARKS = sorted((*OF_SIZES, "fft", "xtx"))
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third

@@ -19,7 +19,7 @@ run() {  # run NAME RANKS OPTIONS…
     --record "$out/$name.jsonl" 2>&1 | tee -a "$out/fft.txt" | grep -av '^commlens progress'
 }
 
-all="slabs pencils exchanges sphere ranks"
+all="slabs each pencils exchanges sphere ranks"
 for step in ${*:-$all}; do
   case $step in
     slabs)
@@ -30,13 +30,17 @@ for step in ${*:-$all}; do
       # Every communicator of NCCL takes a second to make.
       run fft "$gpus" --grid 256 --transport ccl --repeat 3 --no-ceilings
       ;;
+    each)
+      for grid in 512 256; do run fft-each "$gpus" --grid "$grid" --transport mpi,ccl --communicators cached; done
+      run fft-each "$gpus" --grid 512 --grid-of-ranks "1,$gpus" --transport mpi,ccl --communicators cached
+      ;;
     pencils) run fft-pencils "$gpus" --grid 512 --grid-of-ranks "1,$gpus" --communicators cached ;;
     exchanges) for how in pairwise pipelined; do run fft-exchanges "$gpus" --grid 512 --communicators cached --exchange "$how"; done ;;
     sphere) run fft-sphere "$gpus" --grid 512 --communicators cached --grid-span sphere ;;
     ranks)
       for grid in 32 64 125; do
         for ranks in 1 2 4 8 16 32; do
-          [ "$ranks" -le "$(nproc)" ] && run fft-ranks "$ranks" --grid "$grid" --memory host --transport mpi --no-ceilings
+          [ "$ranks" -le "$(nproc)" ] && run fft-host-ranks "$ranks" --grid "$grid" --memory host --transport mpi --no-ceilings
         done
       done
       ;;

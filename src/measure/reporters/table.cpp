@@ -345,13 +345,12 @@ std::string ceilings_of(const Record& record) {
 
 /// What an operation calls, and how far its results are from exact ones.
 std::string remarks_on(const Record& record) {
-  if (!outcome_of(record).measured || record.parts.empty()) return "";
+  const auto& deviation = record.validation.deviation;
+  if (!outcome_of(record).measured || !deviation) return "";
   std::vector<std::string> calls;
   for (const auto& [function, count] : record.calls) calls.push_back(fmt::format("{} {:g}", function, count));
   std::string text;
   if (!calls.empty()) text += fmt::format("#   calls in {}: {}\n", name_of(record), fmt::join(calls, ", "));
-  const auto& deviation = record.validation.deviation;
-  if (!deviation) return text;
   return text + fmt::format("#   errors of {}: at most {:.2g}, in all {:.2g}\n", name_of(record), deviation->largest,
                             deviation->total);
 }
@@ -496,12 +495,20 @@ class TableReporter final : public Reporter {
   }
 
  private:
+  static std::string compared_of(std::span<const Record> group) {
+    const std::string& first = group.front().transport;
+    const bool transports =
+        std::any_of(group.begin(), group.end(), [&](const Record& one) { return one.transport != first; });
+    if (transports) return ", transports compared";
+    return group.size() > 1 ? fmt::format(", {} compared", group.front().variant) : "";
+  }
+
   /// "# allreduce: dtype=f64, in_place=true (timing batch)"; with another one begins another table.
   static std::string title_of_rows(std::span<const Record> group) {
     const Record& first = group.front();
     const std::string settings = settings_of(first);  // without those that are columns
     return fmt::format("# {}{}{} (timing {}{})\n", first.benchmark, settings.empty() ? "" : ": ", settings,
-                       name(first.repetition.timing), group.size() > 1 ? ", transports compared" : "");
+                       name(first.repetition.timing), compared_of(group));
   }
 
   std::ostream& out_;

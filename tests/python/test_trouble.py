@@ -37,7 +37,8 @@ pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
-BENCHMARKS = sorted((*OF_SIZES, "fft", "xtx"))
+SIZED_BY = {**dict.fromkeys(OF_SIZES, "bytes"), "fft": "grid", "xtx": "dofs"}
+BENCHMARKS = sorted(SIZED_BY)
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
@@ -748,7 +749,7 @@ def test_what_works_without_mpi(words: tuple[str, ...], tmp_path: Path) -> None:
     assert job.output
     if "--help" in words and len(words) == 2:
         for option in (
-            "--block" if words[0] == "xtx" else "--bytes",
+            f"--{SIZED_BY[words[0]]}",
             "--transport",
             "--memory",
             "--repeat",
@@ -763,7 +764,7 @@ def test_the_list_for_programs(tmp_path: Path) -> None:
     listed = json.loads(start([str(BENCH), "--list", "--format", "json"], tmp_path).wait(10).output)
     assert [entry["name"] for entry in listed] == list(BENCHMARKS)
     for entry in listed:
-        assert ("bytes" if entry["name"] in OF_SIZES else "dofs") in [option["name"] for option in entry["options"]]
+        assert SIZED_BY[entry["name"]] in [option["name"] for option in entry["options"]]
 
 
 def test_what_the_build_has(tmp_path: Path) -> None:

@@ -30,14 +30,18 @@ double points_of(const Extents& grid) {
   return static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
 }
 
-/// "125", "125,125,100" or "125x125x100".
+/// "125,125,100" or "125x125x100".
+std::vector<std::size_t> extents_from(const std::string& option, std::string text) {
+  std::replace(text.begin(), text.end(), 'x', ',');
+  return parse_sizes(option, text);
+}
+
+/// One number, or three.
 Extents grid_from(const std::string& text) {
   const std::string cure = "write one number of points for a cube, or three such as 125,125,100, of at most 1M each";
   constexpr std::size_t most = 1'000'000;
-  std::string list = text;
-  std::replace(list.begin(), list.end(), 'x', ',');
-  std::vector<std::size_t> sizes =
-      list.find(':') == std::string::npos ? parse_sizes("grid", list) : std::vector<std::size_t>{};
+  const bool is_range = text.find(':') != std::string::npos;
+  auto sizes = is_range ? std::vector<std::size_t>{} : extents_from("grid", text);
   if (sizes.size() == 1) sizes.resize(3, sizes.front());
   const bool too_large = std::any_of(sizes.begin(), sizes.end(), [](std::size_t size) { return size > most; });
   if (sizes.size() != 3 || too_large) throw UsageError("grid", text, cure);
@@ -98,9 +102,7 @@ void FftOptions::settle(int ranks) {
   }
   distribution = fft::default_distribution(grid, ranks);
   if (!grid_of_ranks.empty()) {
-    std::string list = grid_of_ranks;
-    std::replace(list.begin(), list.end(), 'x', ',');
-    const auto sizes = parse_sizes("grid-of-ranks", list);
+    const auto sizes = extents_from("grid-of-ranks", grid_of_ranks);
     const auto product = sizes.size() == 2 ? static_cast<double>(sizes[0]) * static_cast<double>(sizes[1]) : 0;
     if (product != ranks) {
       throw UsageError("grid-of-ranks", grid_of_ranks,

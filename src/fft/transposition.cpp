@@ -101,7 +101,13 @@ void Transposition::backward(const void* after, void* before, Observer* observer
 
 void Transposition::run(const Move& move) {
   std::unique_ptr<Connection> made;
-  if (!cached_) observed(move.observer, part::communicators, move.stream, [&] { made = connect(); });
+  if (!cached_) {
+    observed(move.observer, part::communicators, move.stream, [&] {
+      // A host's stream does nothing until somebody waits: what came before would else be done, and timed, afterwards.
+      if (move.stream.native() == nullptr) move.stream.wait();
+      made = connect();
+    });
+  }
   Connection& connection = cached_ ? *cached_ : *made;
   if (exchange_ == Exchange::pipelined) {
     pipelined(connection, move);

@@ -1,0 +1,38 @@
+// Which rank has which elements of a box of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace commlens::sem {
+
+using Extents = std::array<std::size_t, 3>;
+using Block = std::array<std::array<std::size_t, 2>, 3>;  ///< [begin, end) in x, y and z
+
+/// The factors of `number` whose box is most cubic where each direction is divided by its factor.
+Extents most_cubic(std::size_t number, const Extents& extents);
+
+/// Blocks: px x py x pz equal ones, the most cubic that divide the box; where none do, recursive coordinate bisection:
+/// the longest direction is cut where the numbers of elements of the halves are as the numbers of their ranks, and
+/// every rank has a box still.
+class Partition {
+ public:
+  /// Throws std::invalid_argument where there are fewer elements than ranks.
+  Partition(const Extents& elements, int ranks);
+
+  [[nodiscard]] const Extents& elements() const { return elements_; }
+  [[nodiscard]] int ranks() const { return static_cast<int>(blocks_.size()); }
+  [[nodiscard]] const Block& block(int rank) const { return blocks_.at(static_cast<std::size_t>(rank)); }
+  [[nodiscard]] std::size_t count(int rank) const;  ///< elements
+  /// At least as many as a rank's values that go to other ranks in a gather-scatter of order `order`, at most a few
+  /// times as many; and whether an element (global coordinates) touches another rank's.
+  [[nodiscard]] std::size_t most_sent(int rank, int order) const;
+  [[nodiscard]] bool touches_others(int rank, const Extents& element) const;
+
+ private:
+  Extents elements_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace commlens::sem

@@ -65,6 +65,25 @@ void launch(Stream& stream, const Box& box, Function function) {
   });
 }
 
+/// What launch_sum() works in: owned by the caller, in the stream's memory, for one sum at a time. Filled with zeros
+/// before the first.
+inline constexpr std::size_t sum_scratch_bytes = 64 * 1024;
+
+/// Adds to the stream: *result = the sum of `function(i)`, a double, for i = 0 … n-1, which may do something besides. The
+/// same numbers add up to the same bits every time. `result` lies in the stream's memory.
+template <class Function>
+void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
+#if COMMLENS_GPU_COMPILER
+  if (void* native = stream.native()) return gpu::launch_sum(native, n, scratch, result, function);
+#endif
+  (void)scratch;
+  stream.enqueue([n, result, function] {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += function(i);
+    *result = sum;
+  });
+}
+
 /// The smallest i < n for which `predicate(i)` is true, n if there is none. Waits for the stream.
 template <class Predicate>
 std::size_t find_first(Stream& stream, std::size_t n, Predicate predicate) {

@@ -86,6 +86,9 @@
 #define gpuStreamDestroy COMMLENS_GPU_NAME(StreamDestroy)
 #define gpuStreamSynchronize COMMLENS_GPU_NAME(StreamSynchronize)
 #define gpuStreamWaitEvent COMMLENS_GPU_NAME(StreamWaitEvent)
+#define gpuDeviceGetAttribute COMMLENS_GPU_NAME(DeviceGetAttribute)
+#define gpuFuncSetAttribute COMMLENS_GPU_NAME(FuncSetAttribute)
+#define gpuOccupancyMaxActiveBlocksPerMultiprocessor COMMLENS_GPU_NAME(OccupancyMaxActiveBlocksPerMultiprocessor)
 #define gpuEventCreate COMMLENS_GPU_NAME(EventCreate)
 #define gpuEventDestroy COMMLENS_GPU_NAME(EventDestroy)
 #define gpuEventRecord COMMLENS_GPU_NAME(EventRecord)
@@ -124,6 +127,10 @@
 
 // Where the two worlds differ in more than a prefix.
 #if defined(COMMLENS_CUDA)
+#define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
+#define gpuAtomicAdd atomicAdd
+#define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
+#define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
 #define gpuLaunchHostFunc cudaLaunchHostFunc
@@ -169,6 +176,11 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
   return {properties.uuid.bytes, sizeof properties.uuid.bytes};
 }
 #else
+#define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
+/// Of the hardware, for memory of the GPU's own, rather than a loop.
+#define gpuAtomicAdd unsafeAtomicAdd
+#define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
+#define gpuDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
 #define gpuHostAlloc hipHostMalloc
 #define gpuHostFree hipHostFree
 #define gpuGetDeviceProperties hipGetDeviceProperties

@@ -76,6 +76,73 @@ class Scalar {
   unsigned long long* data_ = nullptr;
 };
 
+/// What add_up() works in, of memory that starts as zeros.
+struct SumScratch {
+  static constexpr unsigned most_blocks = 4096;
+
+  unsigned arrived = 0;
+  double of_block[most_blocks] = {};
+};
+static_assert(sizeof(SumScratch) <= 64 * 1024);
+
+/// A block's sum of `mine`, on its first thread. All threads call it, whole warps of them.
+__device__ inline double add_up_in_block(double mine) {
+  __shared__ double of_warp[32];
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+  constexpr unsigned warp = 32;  // a wavefront of 64 is two of them
+  for (unsigned distance = warp / 2; distance > 0; distance /= 2) mine += gpuShuffleDown(mine, distance, warp);
+  if (thread % warp == 0) of_warp[thread / warp] = mine;
+  __syncthreads();
+  double sum = 0;
+  if (thread == 0) {
+    for (unsigned i = 0; i < (threads + warp - 1) / warp; ++i) sum += of_warp[i];
+  }
+  __syncthreads();  // of_warp is free again
+  return sum;
+}
+
+/// The sum of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks: the last block
+/// to arrive adds up what the others have left, in their order. It is put at *result, or added to what is there.
+__device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
+  __shared__ bool last;
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+  const double of_block = add_up_in_block(mine);
+  if (thread == 0) {
+    scratch->of_block[blockIdx.x] = of_block;
+    __threadfence();
+    last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0 for the next sum
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  double sum = 0;
+  const volatile double* of_blocks = scratch->of_block;
+  for (unsigned block = thread; block < gridDim.x; block += threads) sum += of_blocks[block];
+  sum = add_up_in_block(sum);
+  if (thread == 0) *result = add ? *result + sum : sum;
+}
+
+template <class Function>
+__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  double sum = 0;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+    sum += function(i);
+  }
+  add_up(sum, scratch, result, false);
+}
+
+template <class Function>
+void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function) {
+  // Enough to fill a GPU, and few enough for the last of them to add up.
+  const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
+  sum_of_indexes<<<blocks, threads_a_block, 0, static_cast<gpuStream_t>(stream)>>>(
+      n, static_cast<SumScratch*>(scratch), result, function);
+  check(gpuGetLastError(), "kernel launch");
+}
+
 template <class Predicate>
 std::size_t find_first(void* stream, std::size_t n, Predicate predicate) {
   Scalar smallest(n, static_cast<gpuStream_t>(stream));

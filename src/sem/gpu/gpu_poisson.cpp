@@ -1,0 +1,209 @@
+// The operator on a GPU. A block has one element (several small ones), a thread a column of it: the nodes (i, j, 0 …).
+//
+// Derivatives along a column are made in registers. For the other two directions the element lies in shared memory, twice:
+// each thread takes a line along r out of the one and a line along s out of the other, and puts the derivatives where the
+// values were. So a node is read and written once a direction, and not N times; rows are padded to odd lengths, so that
+// lines meet no bank twice. The derivative matrix comes with the call, as constants of the multiplications.
+#include <algorithm>
+#include <type_traits>
+
+#include "device/gpu/launch.hpp"
+#include "sem/poisson_kernel.hpp"
+
+namespace commlens::sem {
+
+namespace {
+
+using device::gpu::check;
+using device::gpu::SumScratch;
+
+template <int N>
+struct Layout {
+  static constexpr int columns = N * N;
+  static constexpr int row = N % 2 == 1 || N == 16 ? N : N + 1;  // 16 padded would not fit an AMD GPU's 64 KiB
+  static constexpr int plane = row * N;
+  static constexpr int field = plane * N;
+  static constexpr int elements = columns < 128 ? 128 / columns : 1;
+  static constexpr int threads = (elements * columns + 31) / 32 * 32;
+  static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field * elements;
+};
+// Of 64 threads a block of its own: blocks of one element wait for nobody else's.
+template <>
+struct Layout<8> {
+  static constexpr int columns = 64;
+  static constexpr int row = 9;
+  static constexpr int plane = 72;
+  static constexpr int field = 576;
+  static constexpr int elements = 1;
+  static constexpr int threads = 64;
+  static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field;
+};
+
+/// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.
+template <int N, bool transposed>
+__device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
+  double value[N];
+#pragma unroll
+  for (int m = 0; m < N; ++m) value[m] = line[m * stride];
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    double sum = 0;
+#pragma unroll
+    for (int m = 0; m < N; ++m) sum += (transposed ? basis.derivative[m][i] : basis.derivative[i][m]) * value[m];
+    line[i * stride] = sum;
+  }
+}
+
+template <int N, Geometry geometry, Storage storage>
+__global__ void __launch_bounds__(Layout<N>::threads)
+    apply_kernel(const PoissonCall call, const Basis<N> basis) {
+  using Of = Layout<N>;
+  extern __shared__ double shared[];
+  const int slot = static_cast<int>(threadIdx.x) / Of::columns;
+  const int column = static_cast<int>(threadIdx.x) % Of::columns;
+  const int i = column % N;
+  const int j = column / N;
+  double* const along_r = shared + slot * 2 * Of::field;
+  double* const along_s = along_r + Of::field;
+  double* const line_r = along_r + Of::row * i + Of::plane * j;  // of j and k, when the thread has a line
+  double* const line_s = along_s + i + Of::plane * j;            // of i and k
+  const double r = basis.points[i];
+  const double s = basis.points[j];
+  const double weight = basis.weights[i] * basis.weights[j];
+  double energy = 0;
+
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
+  for (std::size_t begin = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements;
+       begin < call.elements.last; begin += step) {
+    const std::size_t element = begin + slot;
+    const bool works = slot < Of::elements && element < call.elements.last;
+    const std::size_t first_node = element * N * Of::columns + column;
+    double u[N];
+    double ut[N];
+    std::uint32_t unknown[N];
+    if (works) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const std::size_t node = first_node + k * Of::columns;
+        if constexpr (storage == Storage::unique) {
+          unknown[k] = call.unknowns[node];
+        } else {
+          u[k] = call.input[node];
+        }
+      }
+      if constexpr (storage == Storage::unique) {
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+          u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        along_r[i + Of::row * j + Of::plane * k] = u[k];
+        along_s[i + Of::row * j + Of::plane * k] = u[k];
+      }
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        ut[k] = 0;
+#pragma unroll
+        for (int m = 0; m < N; ++m) ut[k] += basis.derivative[k][m] * u[m];
+      }
+    }
+    __syncthreads();
+    if (works) {
+      derive<N, false>(basis, line_r, 1);
+      derive<N, false>(basis, line_s, Of::row);
+    }
+    __syncthreads();
+    if (works) {
+      if constexpr (geometry == Geometry::trilinear) {
+        const ColumnOfMap map(call.maps[element], r, s);
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+          const int place = i + Of::row * j + Of::plane * k;
+          multiply_by_metric(map.at(basis.points[k]), weight * basis.weights[k], along_r[place], along_s[place], ut[k]);
+        }
+      } else {
+        const double* metric = call.metric + 6 * element * N * Of::columns + column;
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+          double g[6];
+#pragma unroll
+          for (int term = 0; term < 6; ++term) g[term] = metric[(term * N + k) * Of::columns];
+          const int place = i + Of::row * j + Of::plane * k;
+          multiply_by_metric(g, along_r[place], along_s[place], ut[k]);
+        }
+      }
+    }
+    __syncthreads();
+    if (works) {
+      derive<N, true>(basis, line_r, 1);
+      derive<N, true>(basis, line_s, Of::row);
+    }
+    __syncthreads();
+    if (works) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const int place = i + Of::row * j + Of::plane * k;
+        double sum = along_r[place] + along_s[place];
+#pragma unroll
+        for (int m = 0; m < N; ++m) sum += basis.derivative[m][k] * ut[m];
+        energy += u[k] * sum;
+        if constexpr (storage == Storage::element) {
+          call.output[first_node + k * Of::columns] = sum;
+        } else if (unknown[k] < Numbering::by_several) {
+          call.output[unknown[k]] = sum;
+        } else if (unknown[k] != Numbering::fixed) {
+          gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), sum);
+        }
+      }
+    }
+  }
+  device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
+}
+
+/// Blocks of the kernel that the GPU runs at once.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
+  constexpr std::size_t without_asking = 48 * 1024;
+  if (shared_bytes > without_asking) {
+    GPU_CALL(gpuFuncSetAttribute, reinterpret_cast<const void*>(kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
+             static_cast<int>(shared_bytes));
+  }
+  int a_processor = 0;
+  GPU_CALL(gpuOccupancyMaxActiveBlocksPerMultiprocessor, &a_processor, kernel, threads, shared_bytes);
+  int device = 0;
+  GPU_CALL(gpuGetDevice, &device);
+  int processors = 0;
+  GPU_CALL(gpuDeviceGetAttribute, &processors, gpuDevAttrMultiProcessorCount, device);
+  return static_cast<unsigned>(std::max(1, a_processor * processors));
+}
+
+template <int N, Geometry geometry, Storage storage>
+void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) {
+  using Of = Layout<N>;
+  const auto kernel = apply_kernel<N, geometry, storage>;
+  static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
+  const std::size_t count = call.elements.last - call.elements.first;
+  const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>({wanted, resident, SumScratch::most_blocks}));
+  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));
+  check(gpuGetLastError(), "kernel launch");
+}
+
+}  // namespace
+
+void apply_on_gpu(const Gll& gll, const PoissonCall& call, device::Stream& stream) {
+  auto* native = static_cast<gpuStream_t>(stream.native());
+  with_nodes(static_cast<int>(gll.points.size()), [&](auto nodes) {
+    constexpr int n = decltype(nodes)::value;
+    const bool stored = call.metric != nullptr;
+    const bool unique = call.unknowns != nullptr;
+    if (stored && unique) return launch_kernel<n, Geometry::stored, Storage::unique>(gll, call, native);
+    if (stored) return launch_kernel<n, Geometry::stored, Storage::element>(gll, call, native);
+    if (unique) return launch_kernel<n, Geometry::trilinear, Storage::unique>(gll, call, native);
+    launch_kernel<n, Geometry::trilinear, Storage::element>(gll, call, native);
+  });
+}
+
+}  // namespace commlens::sem

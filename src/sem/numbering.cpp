@@ -1,0 +1,93 @@
+#include "sem/numbering.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "device/error.hpp"
+
+namespace commlens::sem {
+
+namespace {
+
+/// The first node of each id that is not fixed, ascending, and of every node the place of its id among them.
+struct Firsts {
+  std::vector<std::uint32_t> of_node;  ///< the first node with the same id
+  std::vector<std::uint32_t> copies;   ///< by node: how many nodes have its id, at the first of them
+};
+
+Firsts find_firsts(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed) {
+  struct Entry {
+    std::int64_t id;
+    std::uint32_t node;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(ids.size());
+  for (std::size_t node = 0; node < ids.size(); ++node) {
+    if (fixed[node] == 0) entries.push_back({ids[node], static_cast<std::uint32_t>(node)});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.node < b.node; });
+  Firsts firsts{.of_node = std::vector<std::uint32_t>(ids.size(), Numbering::fixed),
+                .copies = std::vector<std::uint32_t>(ids.size(), 0)};
+  for (std::size_t i = 0; i < entries.size();) {
+    const Entry& first = entries[i];
+    for (; i < entries.size() && entries[i].id == first.id; ++i) {
+      firsts.of_node[entries[i].node] = first.node;
+      ++firsts.copies[first.node];
+    }
+  }
+  return firsts;
+}
+
+/// Of each unknown whether a rank below this one has it too.
+std::vector<bool> elsewhere_below(const gather_scatter::Sharing& sharing, std::size_t unknowns, int rank) {
+  std::vector<bool> below(unknowns, false);
+  for (const auto& peer : sharing.peers) {
+    if (peer.rank > rank) continue;
+    for (const std::uint32_t group : peer.groups) below[sharing.shared.nodes[sharing.shared.first[group]]] = true;
+  }
+  return below;
+}
+
+}  // namespace
+
+Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed,
+                 const transport::Communicator& communicator) {
+  if (ids.size() > Numbering::most_unknowns) {
+    throw Error("a rank has " + std::to_string(ids.size()) + " nodes, of which at most " +
+                std::to_string(Numbering::most_unknowns) + " can be numbered");
+  }
+  Firsts firsts = find_firsts(ids, fixed);
+
+  std::vector<std::int64_t> unknown_ids;
+  std::vector<std::uint32_t> as_they_come(ids.size());  // of first nodes
+  for (std::size_t node = 0; node < ids.size(); ++node) {
+    if (firsts.of_node[node] != node) continue;
+    as_they_come[node] = static_cast<std::uint32_t>(unknown_ids.size());
+    unknown_ids.push_back(ids[node]);
+  }
+
+  Numbering numbering;
+  numbering.unknowns = unknown_ids.size();
+  numbering.sharing = gather_scatter::discover(unknown_ids, communicator);
+  const auto below = elsewhere_below(numbering.sharing, numbering.unknowns, communicator.rank());
+  numbering.owned = static_cast<std::size_t>(std::count(below.begin(), below.end(), false));
+
+  // Owned ones first, so that an inner product is one over the first of them.
+  std::vector<std::uint32_t> place(numbering.unknowns);
+  std::uint32_t next_owned = 0;
+  auto next_other = static_cast<std::uint32_t>(numbering.owned);
+  for (std::size_t i = 0; i < place.size(); ++i) place[i] = below[i] ? next_other++ : next_owned++;
+  for (std::uint32_t& node : numbering.sharing.shared.nodes) node = place[node];
+
+  numbering.of_node.resize(ids.size());
+  for (std::size_t node = 0; node < ids.size(); ++node) {
+    const std::uint32_t first = firsts.of_node[node];
+    numbering.of_node[node] = first == Numbering::fixed ? Numbering::fixed
+                                                        : place[as_they_come[first]] |
+                                                              (firsts.copies[first] > 1 ? Numbering::by_several : 0U);
+  }
+  return numbering;
+}
+
+}  // namespace commlens::sem

@@ -1,0 +1,97 @@
+// The trilinear map of an element, x(r, s, t) with r, s, t from -1 to 1, and its metric terms: for kernels.
+#pragma once
+
+#include <array>
+
+#include "device/gpu/api.hpp"
+#include "sem/mesh.hpp"
+
+namespace commlens::sem {
+
+/// x = c0 + c1 r + c2 s + c3 t + c4 rs + c5 rt + c6 st + c7 rst, for each of x, y and z.
+struct Trilinear {
+  double c[8][3];
+};
+
+/// Of vertices i + 2 j + 4 k.
+Trilinear trilinear(const std::array<Point, 8>& vertices);
+
+COMMLENS_FUNCTION inline double position(const Trilinear& map, int axis, double r, double s, double t) {
+  const auto c = [&](int term) { return map.c[term][axis]; };
+  return c(0) + c(1) * r + c(2) * s + t * (c(3) + c(5) * r + c(6) * s) + r * s * (c(4) + c(7) * t);
+}
+
+/// The rows of a matrix are J grad r, J grad s and J grad t.
+struct Cofactors {
+  double row[3][3];
+  double jacobian;
+};
+
+COMMLENS_FUNCTION inline void cross(const double* a, const double* b, double* result) {
+  result[0] = a[1] * b[2] - a[2] * b[1];
+  result[1] = a[2] * b[0] - a[0] * b[2];
+  result[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/// From dx/dr, dx/ds and dx/dt.
+COMMLENS_FUNCTION inline Cofactors cofactors_of(const double* xr, const double* xs, const double* xt) {
+  Cofactors result;
+  cross(xs, xt, result.row[0]);
+  cross(xt, xr, result.row[1]);
+  cross(xr, xs, result.row[2]);
+  result.jacobian = xr[0] * result.row[0][0] + xr[1] * result.row[0][1] + xr[2] * result.row[0][2];
+  return result;
+}
+
+/// Along a line of constant r and s, dx/dr and dx/ds change with t as a + b t, and dx/dt does not.
+struct ColumnOfMap {
+  double dr[2][3];
+  double ds[2][3];
+  double dt[3];
+
+  COMMLENS_FUNCTION ColumnOfMap(const Trilinear& map, double r, double s) {
+    for (int axis = 0; axis < 3; ++axis) {
+      dr[0][axis] = map.c[1][axis] + map.c[4][axis] * s;
+      dr[1][axis] = map.c[5][axis] + map.c[7][axis] * s;
+      ds[0][axis] = map.c[2][axis] + map.c[4][axis] * r;
+      ds[1][axis] = map.c[6][axis] + map.c[7][axis] * r;
+      dt[axis] = map.c[3][axis] + map.c[5][axis] * r + map.c[6][axis] * s + map.c[7][axis] * r * s;
+    }
+  }
+
+  [[nodiscard]] COMMLENS_FUNCTION Cofactors at(double t) const {
+    double xr[3];
+    double xs[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      xr[axis] = dr[0][axis] + dr[1][axis] * t;
+      xs[axis] = ds[0][axis] + ds[1][axis] * t;
+    }
+    return cofactors_of(xr, xs, dt);
+  }
+};
+
+/// G (ur, us, ut) from G itself: rr, rs, rt, ss, st, tt.
+COMMLENS_FUNCTION inline void multiply_by_metric(const double* g, double& ur, double& us, double& ut) {
+  const double qr = g[0] * ur + g[1] * us + g[2] * ut;
+  const double qs = g[1] * ur + g[3] * us + g[4] * ut;
+  const double qt = g[2] * ur + g[4] * us + g[5] * ut;
+  ur = qr;
+  us = qs;
+  ut = qt;
+}
+
+/// The same from the cofactors: G is never formed. `weight` is that of the quadrature.
+COMMLENS_FUNCTION inline void multiply_by_metric(const Cofactors& cofactors, double weight, double& ur, double& us,
+                                                 double& ut) {
+  const auto& row = cofactors.row;
+  const double scale = weight / cofactors.jacobian;
+  double gradient[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    gradient[axis] = scale * (row[0][axis] * ur + row[1][axis] * us + row[2][axis] * ut);
+  }
+  ur = row[0][0] * gradient[0] + row[0][1] * gradient[1] + row[0][2] * gradient[2];
+  us = row[1][0] * gradient[0] + row[1][1] * gradient[1] + row[1][2] * gradient[2];
+  ut = row[2][0] * gradient[0] + row[2][1] * gradient[1] + row[2][2] * gradient[2];
+}
+
+}  // namespace commlens::sem

@@ -25,6 +25,14 @@ struct Shape {
 /// Where the point of the unit cube goes: into [-1/2, 1/2]^3.
 Point kershaw(const Point& point, double eps);
 
+/// Of an element, vertex i + 2 j + 4 k.
+using Vertices = std::array<Point, 8>;
+
+/// The place of the reference element's point, which lies in [-1, 1]^3, and how much larger a volume is there than in
+/// the reference element.
+Point interpolate(const Vertices& vertices, const Point& point);
+double jacobian(const Vertices& vertices, const Point& point);
+
 /// One rank's elements. Those that touch another rank's come first. Node (i, j, k) of an element is its node
 /// i + (order + 1) (j + (order + 1) k).
 class Mesh {
@@ -32,24 +40,31 @@ class Mesh {
   Mesh(const Shape& shape, const Partition& partition, int rank);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] const Gll& gll() const { return gll_; }
   [[nodiscard]] std::size_t elements() const { return elements_.size(); }
   [[nodiscard]] std::size_t boundary_elements() const { return boundary_elements_; }  ///< that touch another rank's
   [[nodiscard]] std::size_t nodes_per_element() const;
   [[nodiscard]] std::size_t nodes() const { return elements() * nodes_per_element(); }
 
-  /// Of one element, vertex i + 2 j + 4 k.
-  [[nodiscard]] std::array<Point, 8> vertices(std::size_t element) const;
+  /// Where the element is in the box of all elements.
+  [[nodiscard]] const Extents& place(std::size_t element) const { return elements_.at(element); }
+  [[nodiscard]] Vertices vertices(std::size_t element) const;
   /// Of every node, from 1, the same on all ranks; in the order of elements.
   [[nodiscard]] std::vector<std::int64_t> ids() const;
+  /// Of every node: on how many elements it is, of all ranks.
+  [[nodiscard]] std::vector<unsigned char> multiplicities() const;
   /// Of every node: 1 where it lies on the boundary of the domain.
   [[nodiscard]] std::vector<unsigned char> on_boundary() const;
-  /// Of every node: interpolated between the vertices of its element.
+  /// Of every node: interpolated between the vertices of its element. Nodes with one id have the same bits.
   [[nodiscard]] std::vector<Point> points() const;
 
   [[nodiscard]] std::int64_t unique_nodes() const;        ///< of all ranks
   [[nodiscard]] std::int64_t degrees_of_freedom() const;  ///< of all ranks, without the boundary of the domain
 
  private:
+  template <class Visit>
+  void for_each_node(Visit visit) const;
+
   Shape shape_;
   Gll gll_;
   std::vector<Extents> elements_;

@@ -10,7 +10,8 @@ namespace commlens::sem {
 using Extents = std::array<std::size_t, 3>;
 using Block = std::array<std::array<std::size_t, 2>, 3>;  ///< [begin, end) in x, y and z
 
-/// The factors of `number` whose box is most cubic where each direction is divided by its factor.
+/// The factors of `number` whose box is most cubic where each direction is divided by its factor; of equals the one
+/// that divides x more than y, and y more than z.
 Extents most_cubic(std::size_t number, const Extents& extents);
 
 /// Blocks: px x py x pz equal ones, the most cubic that divide the box; where none do, recursive coordinate bisection:
@@ -25,10 +26,13 @@ class Partition {
   [[nodiscard]] int ranks() const { return static_cast<int>(blocks_.size()); }
   [[nodiscard]] const Block& block(int rank) const { return blocks_.at(static_cast<std::size_t>(rank)); }
   [[nodiscard]] std::size_t count(int rank) const;  ///< elements
-  /// At least as many as a rank's values that go to other ranks in a gather-scatter of order `order`, at most a few
-  /// times as many; and whether an element (global coordinates) touches another rank's.
-  [[nodiscard]] std::size_t most_sent(int rank, int order) const;
+  /// Whether an element of the rank (global coordinates) touches another rank's, with a corner at least.
   [[nodiscard]] bool touches_others(int rank, const Extents& element) const;
+
+  // What a gather-scatter of order `order` has to do on the rank, before anything of the mesh is made.
+  [[nodiscard]] std::size_t sent(int rank, int order) const;           ///< values that go to other ranks
+  [[nodiscard]] std::size_t grouped_nodes(int rank, int order) const;  ///< that are not alone with their id
+  [[nodiscard]] std::size_t shared_nodes(int rank, int order) const;   ///< whose id is on another rank too
 
  private:
   Extents elements_;

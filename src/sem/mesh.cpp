@@ -1,0 +1,283 @@
+#include "sem/mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace commlens::sem {
+
+namespace {
+
+// ---- the deformation, with the names of MS36 ----
+
+double right(double eps, double t) { return t <= 0.5 ? (2 - eps) * t : 1 + eps * (t - 1); }
+double left(double eps, double t) { return 1 - right(eps, 1 - t); }
+double step(double a, double b, double t) { return a + (b - a) * std::clamp(t, 0.0, 1.0); }
+
+double deformed(double x, double t, double eps) {
+  const double layer = std::floor(6 * x);
+  const double lambda = 6 * x - layer;
+  switch (static_cast<int>(layer)) {
+    case 0:
+      return left(eps, t);
+    case 1:
+    case 4:
+      return step(left(eps, t), right(eps, t), lambda);
+    case 2:
+      return step(right(eps, t), left(eps, t), lambda / 2);
+    case 3:
+      return step(right(eps, t), left(eps, t), (1 + lambda) / 2);
+    default:
+      return right(eps, t);
+  }
+}
+
+// ---- trilinear elements ----
+
+Point operator-(const Point& a, const Point& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+
+double length(const Point& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
+
+/// Between a (at -1) and b (at 1); at the ends to the last bit.
+Point between(const Point& a, const Point& b, double r) {
+  const double of_a = (1 - r) / 2;
+  const double of_b = (1 + r) / 2;
+  return {of_a * a[0] + of_b * b[0], of_a * a[1] + of_b * b[1], of_a * a[2] + of_b * b[2]};
+}
+
+double determinant(const Point& a, const Point& b, const Point& c) {
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+}
+
+/// Corners of an element are numbered with a bit an axis.
+constexpr std::size_t corners = 8;
+constexpr std::size_t bit(std::size_t axis) { return std::size_t{1} << axis; }
+
+/// Over the 12 edges.
+double aspect_ratio(const Vertices& vertices) {
+  double shortest = std::numeric_limits<double>::max();
+  double longest = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t corner = 0; corner < corners; ++corner) {
+      if ((corner & bit(axis)) != 0) continue;
+      const double edge = length(vertices.at(corner | bit(axis)) - vertices.at(corner));
+      shortest = std::min(shortest, edge);
+      longest = std::max(longest, edge);
+    }
+  }
+  return longest / shortest;
+}
+
+// ---- figures over the ranks ----
+
+struct Gathering {
+  Range range{.least = std::numeric_limits<double>::max(), .largest = std::numeric_limits<double>::lowest()};
+  double sum = 0;
+
+  void add(double value) {
+    range.least = std::min(range.least, value);
+    range.largest = std::max(range.largest, value);
+    sum += value;
+  }
+  [[nodiscard]] Range over(const transport::Communicator& communicator, double count) const {
+    std::vector<double> extremes{-range.least, range.largest};
+    communicator.maximum(extremes);
+    return {.least = -extremes[0], .largest = extremes[1], .average = communicator.sum_of_reals(sum) / count};
+  }
+};
+
+/// What is found by looking at every node of every element.
+struct Geometry {
+  Gathering scaled_jacobian;
+  Gathering aspect_ratio;
+  Gathering spacing;
+
+  void add(const Vertices& vertices, const std::vector<double>& gll_points);
+};
+
+void Geometry::add(const Vertices& vertices, const std::vector<double>& gll_points) {
+  const std::size_t count = gll_points.size();
+  std::vector<Point> points;
+  Gathering jacobians;
+  for (const double t : gll_points) {
+    for (const double s : gll_points) {
+      for (const double r : gll_points) {
+        points.push_back(interpolate(vertices, {r, s, t}));
+        jacobians.add(jacobian(vertices, {r, s, t}));
+      }
+    }
+  }
+  const std::array<std::size_t, 3> strides{1, count, count * count};
+  for (std::size_t node = 0; node < points.size(); ++node) {
+    for (const std::size_t stride : strides) {
+      if (node / stride % count + 1 < count) spacing.add(length(points[node + stride] - points[node]));
+    }
+  }
+  scaled_jacobian.add(jacobians.range.least / jacobians.range.largest);
+  aspect_ratio.add(sem::aspect_ratio(vertices));
+}
+
+/// Of the box of all elements, without the outermost `layers`.
+std::int64_t distinct_nodes(const Shape& shape, int layers) {
+  std::int64_t product = 1;
+  for (const std::size_t elements : shape.elements) {
+    product *= static_cast<std::int64_t>(elements) * shape.order + 1 - 2 * layers;
+  }
+  return product;
+}
+
+}  // namespace
+
+Point kershaw(const Point& point, double eps) {
+  const auto [x, y, z] = point;
+  return {x - 0.5, deformed(x, y, eps) - 0.5, deformed(x, z, eps) - 0.5};
+}
+
+Point interpolate(const Vertices& v, const Point& point) {
+  const auto [r, s, t] = point;
+  return between(between(between(v[0], v[1], r), between(v[2], v[3], r), s),
+                 between(between(v[4], v[5], r), between(v[6], v[7], r), s), t);
+}
+
+double jacobian(const Vertices& v, const Point& point) {
+  const auto [r, s, t] = point;
+  const Point along_r = between(between(v[1] - v[0], v[3] - v[2], s), between(v[5] - v[4], v[7] - v[6], s), t);
+  const Point along_s = between(between(v[2] - v[0], v[3] - v[1], r), between(v[6] - v[4], v[7] - v[5], r), t);
+  const Point along_t = between(between(v[4] - v[0], v[5] - v[1], r), between(v[6] - v[2], v[7] - v[3], r), s);
+  return determinant(along_r, along_s, along_t) / 8;  // the reference element's edges are 2 long
+}
+
+Mesh::Mesh(const Shape& shape, const Partition& partition, int rank) : shape_(shape), gll_(sem::gll(shape.order)) {
+  const auto [x, y, z] = partition.block(rank);
+  elements_.reserve(partition.count(rank));
+  for (std::size_t k = z[0]; k < z[1]; ++k) {
+    for (std::size_t j = y[0]; j < y[1]; ++j) {
+      for (std::size_t i = x[0]; i < x[1]; ++i) elements_.push_back({i, j, k});
+    }
+  }
+  const auto interior = std::stable_partition(elements_.begin(), elements_.end(), [&](const Extents& element) {
+    return partition.touches_others(rank, element);
+  });
+  boundary_elements_ = static_cast<std::size_t>(interior - elements_.begin());
+}
+
+std::size_t Mesh::nodes_per_element() const { return gll_.points.size() * gll_.points.size() * gll_.points.size(); }
+
+/// The same bits for a vertex from whichever element it is seen.
+Vertices Mesh::vertices(std::size_t element) const {
+  const auto coordinate = [&](std::size_t axis, std::size_t corner) {
+    const std::size_t place = elements_.at(element).at(axis) + (corner >> axis & 1);
+    return static_cast<double>(place) / static_cast<double>(shape_.elements.at(axis));
+  };
+  Vertices vertices;
+  for (std::size_t corner = 0; corner < corners; ++corner) {
+    vertices.at(corner) = kershaw({coordinate(0, corner), coordinate(1, corner), coordinate(2, corner)}, shape_.eps);
+  }
+  return vertices;
+}
+
+/// visit(node, place) with the node's place in the box of all nodes.
+template <class Visit>
+void Mesh::for_each_node(Visit visit) const {
+  const auto order = static_cast<std::size_t>(shape_.order);
+  std::size_t node = 0;
+  for (const auto& [x, y, z] : elements_) {
+    for (std::size_t k = 0; k <= order; ++k) {
+      for (std::size_t j = 0; j <= order; ++j) {
+        for (std::size_t i = 0; i <= order; ++i) visit(node++, Extents{x * order + i, y * order + j, z * order + k});
+      }
+    }
+  }
+}
+
+std::vector<std::int64_t> Mesh::ids() const {
+  const auto order = static_cast<std::size_t>(shape_.order);
+  const std::size_t row = shape_.elements[0] * order + 1;
+  const std::size_t plane = row * (shape_.elements[1] * order + 1);
+  std::vector<std::int64_t> ids(nodes());
+  for_each_node([&](std::size_t node, const Extents& place) {
+    ids[node] = static_cast<std::int64_t>(1 + place[0] + row * place[1] + plane * place[2]);
+  });
+  return ids;
+}
+
+std::vector<unsigned char> Mesh::multiplicities() const {
+  const auto order = static_cast<std::size_t>(shape_.order);
+  std::vector<unsigned char> multiplicities(nodes());
+  for_each_node([&](std::size_t node, const Extents& place) {
+    unsigned int elements = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const bool at_end = place[axis] == 0 || place[axis] == shape_.elements[axis] * order;
+      if (place[axis] % order == 0 && !at_end) elements *= 2;
+    }
+    multiplicities[node] = static_cast<unsigned char>(elements);
+  });
+  return multiplicities;
+}
+
+std::vector<unsigned char> Mesh::on_boundary() const {
+  const auto order = static_cast<std::size_t>(shape_.order);
+  std::vector<unsigned char> on_boundary(nodes());
+  for_each_node([&](std::size_t node, const Extents& place) {
+    bool at_end = false;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      at_end = at_end || place[axis] == 0 || place[axis] == shape_.elements[axis] * order;
+    }
+    on_boundary[node] = at_end ? 1 : 0;
+  });
+  return on_boundary;
+}
+
+std::vector<Point> Mesh::points() const {
+  std::vector<Point> points;
+  points.reserve(nodes());
+  for (std::size_t element = 0; element < elements(); ++element) {
+    const Vertices corners_of_element = vertices(element);
+    for (const double t : gll_.points) {
+      for (const double s : gll_.points) {
+        for (const double r : gll_.points) points.push_back(interpolate(corners_of_element, {r, s, t}));
+      }
+    }
+  }
+  return points;
+}
+
+std::int64_t Mesh::unique_nodes() const { return distinct_nodes(shape_, 0); }
+std::int64_t Mesh::degrees_of_freedom() const { return distinct_nodes(shape_, 1); }
+
+Metrics metrics(const Mesh& mesh, const transport::Communicator& communicator) {
+  Geometry geometry;
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    geometry.add(mesh.vertices(element), mesh.gll().points);
+  }
+  Gathering elements;
+  elements.add(static_cast<double>(mesh.elements()));
+  const auto all = static_cast<double>(communicator.sum(static_cast<std::int64_t>(mesh.elements())));
+  return {.elements = elements.over(communicator, communicator.size()),
+          .total_nodes = communicator.sum(static_cast<std::int64_t>(mesh.nodes())),
+          .unique_nodes = mesh.unique_nodes(),
+          .degrees_of_freedom = mesh.degrees_of_freedom(),
+          .scaled_jacobian = geometry.scaled_jacobian.over(communicator, all),
+          .aspect_ratio = geometry.aspect_ratio.over(communicator, all),
+          .spacing = geometry.spacing.over(communicator, all)};
+}
+
+std::vector<std::string> lines(const Metrics& metrics) {
+  const auto range = [](const Range& of) {
+    return fmt::format("{:.3e} {:.3e} {:.3e}", of.least, of.largest, of.average);
+  };
+  const auto& elements = metrics.elements;
+  return {
+      fmt::format("elements a rank  max/min/bal: {} {} {:.2f}", elements.largest, elements.least,
+                  elements.largest / elements.average),
+      fmt::format("grid points      unique/total: {} {}", metrics.unique_nodes, metrics.total_nodes),
+      fmt::format("degrees of freedom           : {}", metrics.degrees_of_freedom),
+      fmt::format("scaled Jacobian  min/max/avg: {}", range(metrics.scaled_jacobian)),
+      fmt::format("aspect ratio     min/max/avg: {}", range(metrics.aspect_ratio)),
+      fmt::format("GLL grid spacing min/max    : {:.3e} {:.3e}", metrics.spacing.least, metrics.spacing.largest),
+  };
+}
+
+}  // namespace commlens::sem

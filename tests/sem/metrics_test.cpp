@@ -1,0 +1,61 @@
+// What is said of a mesh is the same on any number of ranks.
+#include <gtest/gtest.h>
+
+#include "sem/mesh.hpp"
+
+namespace commlens::sem {
+namespace {
+
+Metrics metrics_of(const Shape& shape) {
+  const transport::Communicator communicator(MPI_COMM_WORLD);
+  const Partition partition(shape.elements, communicator.size());
+  return metrics(Mesh(shape, partition, communicator.rank()), communicator);
+}
+
+TEST(Metrics, OfAMeshThatIsNotDeformed) {
+  const Metrics of = metrics_of({.elements = {8, 4, 6}, .order = 2, .eps = 1});
+  const transport::Communicator communicator(MPI_COMM_WORLD);
+  EXPECT_EQ(of.elements.average, 192.0 / communicator.size());
+  EXPECT_EQ(of.total_nodes, 192 * 27);
+  EXPECT_EQ(of.unique_nodes, 17 * 9 * 13);
+  EXPECT_EQ(of.degrees_of_freedom, 15 * 7 * 11);
+  EXPECT_NEAR(of.scaled_jacobian.least, 1, 1e-12);
+  EXPECT_NEAR(of.scaled_jacobian.average, 1, 1e-12);
+  EXPECT_NEAR(of.aspect_ratio.least, 2, 1e-12);
+  EXPECT_NEAR(of.aspect_ratio.largest, 2, 1e-12);
+  EXPECT_NEAR(of.spacing.least, 1.0 / 16, 1e-14);
+  EXPECT_NEAR(of.spacing.largest, 1.0 / 8, 1e-14);
+}
+
+TEST(Metrics, OfADeformedMesh) {
+  const Metrics of = metrics_of({.elements = {12, 6, 6}, .order = 3, .eps = 0.3});
+  EXPECT_GT(of.scaled_jacobian.least, 0);
+  EXPECT_LT(of.scaled_jacobian.least, of.scaled_jacobian.average);
+  EXPECT_LE(of.scaled_jacobian.largest, 1);
+  // In the first layer elements are 0.3 and 1.7 as high and as deep as undeformed ones, 1/6.
+  EXPECT_GT(of.aspect_ratio.largest, 1.7 / 0.3);
+  EXPECT_LT(of.spacing.least, 0.3 / 6 * 0.3);
+}
+
+TEST(Metrics, AreSaidInLines) {
+  const auto said = lines(metrics_of({.elements = {4, 4, 4}, .order = 1, .eps = 1}));
+  ASSERT_EQ(said.size(), 6U);
+  EXPECT_EQ(said[1], "grid points      unique/total: 125 512");
+  EXPECT_EQ(said[2], "degrees of freedom           : 27");
+  EXPECT_EQ(said[3], "scaled Jacobian  min/max/avg: 1.000e+00 1.000e+00 1.000e+00");
+}
+
+/// The seed's: a few million nodes, as many elements a rank as it has.
+TEST(Mesh, OfTheSeed) {
+  const Shape shape{.elements = {40, 40, 40}, .order = 7};
+  const Partition partition(shape.elements, 8);
+  const Mesh mesh(shape, partition, 3);
+  EXPECT_EQ(mesh.elements(), 8000U);
+  EXPECT_EQ(mesh.unique_nodes(), std::int64_t{281} * 281 * 281);
+  EXPECT_EQ(mesh.degrees_of_freedom(), std::int64_t{279} * 279 * 279);
+  EXPECT_EQ(mesh.boundary_elements(), 8000U - 19 * 19 * 19);
+  EXPECT_EQ(mesh.ids().size(), mesh.nodes());
+}
+
+}  // namespace
+}  // namespace commlens::sem

@@ -69,8 +69,8 @@ void launch(Stream& stream, const Box& box, Function function) {
 /// before the first.
 inline constexpr std::size_t sum_scratch_bytes = 64 * 1024;
 
-/// Adds to the stream: *result = the sum of `function(i)`, a double, for i = 0 … n-1, which may do something besides. The
-/// same numbers add up to the same bits every time. `result` lies in the stream's memory.
+/// Adds to the stream: *result = the sum of `function(i)`, a double, for i = 0 … n-1, which may do something besides.
+/// The same numbers add up to the same bits every time. `result` lies in the stream's memory.
 template <class Function>
 void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
 #if COMMLENS_GPU_COMPILER

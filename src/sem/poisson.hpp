@@ -1,11 +1,11 @@
-// The operator of CEED's bake-off problem 5: A u of -laplace u = f on a rank's elements, before anything is combined with
-// other ranks (Fischer et al., Scalability of high-performance PDE solvers, IJHPCA 34, 2020).
+// The operator of CEED's bake-off problem 5: A u of -laplace u = f on a rank's elements, before anything is combined
+// with other ranks (Fischer et al., Scalability of high-performance PDE solvers, IJHPCA 34, 2020).
 //
 //   A = sum over elements of D^T G D,  G_ab = w J (grad r_a . grad r_b), collocated on the GLL points
 //
-// Vectors are stored in one of two ways: by element, where every node of every element has a place, so that what comes out
-// is still to be combined between elements; or once an unknown, where elements gather what they need and add what they
-// have. And G is read, or computed from the eight vertices of the element.
+// Vectors are stored in one of two ways: by element, where every node of every element has a place, so that what comes
+// out is still to be combined between elements; or once an unknown, where elements gather what they need and add what
+// they have. And G is read, or computed from the eight vertices of the element.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ class Poisson {
 
 using Allocate = std::function<device::Buffer(std::size_t bytes)>;
 
-/// In `memory`, where vectors lie, on whose streams it works. `numbering` is asked for unique storage only, and need not
-/// outlive it. Fills its lists on `stream`.
+/// In `memory`, where vectors lie, on whose streams it works. `numbering` is asked for unique storage only, and need
+/// not outlive it. Fills its lists on `stream`.
 std::unique_ptr<Poisson> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage,
                                       device::Memory memory, const Allocate& allocate, device::Stream& stream);
 

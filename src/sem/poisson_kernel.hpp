@@ -34,7 +34,7 @@ struct PoissonCall {
   double* output = nullptr;
   double* energy = nullptr;
   bool add_energy = false;
-  void* scratch = nullptr;             ///< as launch_sum's
+  void* scratch = nullptr;                  ///< as launch_sum's
   const std::uint32_t* unknowns = nullptr;  ///< by node; nullptr: storage by element
   const Trilinear* maps = nullptr;          ///< by element
   const double* metric = nullptr;           ///< [element][term][node]; nullptr: from the maps

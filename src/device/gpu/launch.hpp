@@ -138,8 +138,8 @@ template <class Function>
 void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function) {
   // Enough to fill a GPU, and few enough for the last of them to add up.
   const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
-  sum_of_indexes<<<blocks, threads_a_block, 0, static_cast<gpuStream_t>(stream)>>>(
-      n, static_cast<SumScratch*>(scratch), result, function);
+  sum_of_indexes<<<blocks, threads_a_block, 0, static_cast<gpuStream_t>(stream)>>>(n, static_cast<SumScratch*>(scratch),
+                                                                                   result, function);
   check(gpuGetLastError(), "kernel launch");
 }
 

@@ -1,9 +1,10 @@
 // The operator on a GPU. A block has one element (several small ones), a thread a column of it: the nodes (i, j, 0 …).
 //
-// Derivatives along a column are made in registers. For the other two directions the element lies in shared memory, twice:
-// each thread takes a line along r out of the one and a line along s out of the other, and puts the derivatives where the
-// values were. So a node is read and written once a direction, and not N times; rows are padded to odd lengths, so that
-// lines meet no bank twice. The derivative matrix comes with the call, as constants of the multiplications.
+// Derivatives along a column are made in registers. For the other two directions the element lies in shared memory,
+// twice: each thread takes a line along r out of the one and a line along s out of the other, and puts the derivatives
+// where the values were. So a node is read and written once a direction, and not N times; rows are padded to odd
+// lengths, so that lines meet no bank twice. The derivative matrix comes with the call, as constants of the
+// multiplications.
 #include <algorithm>
 #include <type_traits>
 
@@ -23,22 +24,10 @@ struct Layout {
   static constexpr int row = N % 2 == 1 || N == 16 ? N : N + 1;  // 16 padded would not fit an AMD GPU's 64 KiB
   static constexpr int plane = row * N;
   static constexpr int field = plane * N;
-  static constexpr int elements = columns < 128 ? 128 / columns : 1;
+  static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
   static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field * elements;
 };
-// Of 64 threads a block of its own: blocks of one element wait for nobody else's.
-template <>
-struct Layout<8> {
-  static constexpr int columns = 64;
-  static constexpr int row = 9;
-  static constexpr int plane = 72;
-  static constexpr int field = 576;
-  static constexpr int elements = 1;
-  static constexpr int threads = 64;
-  static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field;
-};
-
 /// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.
 template <int N, bool transposed>
 __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
@@ -55,8 +44,7 @@ __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
 }
 
 template <int N, Geometry geometry, Storage storage>
-__global__ void __launch_bounds__(Layout<N>::threads)
-    apply_kernel(const PoissonCall call, const Basis<N> basis) {
+__global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const PoissonCall call, const Basis<N> basis) {
   using Of = Layout<N>;
   extern __shared__ double shared[];
   const int slot = static_cast<int>(threadIdx.x) / Of::columns;

@@ -1,10 +1,11 @@
-// The operator on the host. Loops are over nodes that lie one after the other, so that the compiler makes vectors of them.
+// The operator on the host. Loops are over nodes that lie one after the other, so that the compiler makes vectors of
+// them.
 #include <cstddef>
 
 #include "sem/poisson_kernel.hpp"
 
-// The same code for several generations of processors, of which the program takes the best at its start: a binary that is
-// built on a login node then uses what the compute node has.
+// The same code for several generations of processors, of which the program takes the best at its start: a binary that
+// is built on a login node then uses what the compute node has.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define COMMLENS_FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -1,0 +1,40 @@
+// The operator with everything combined, over elements and over ranks. The elements that touch other ranks' come first;
+// while their nodes travel, the others are done.
+#pragma once
+
+#include "gather_scatter/gather_scatter.hpp"
+#include "sem/poisson.hpp"
+
+namespace commlens::sem {
+
+class AssembledPoisson {
+ public:
+  /// `gather_scatter` is of the vectors' places; with storage by element also of those inside the rank. Both must outlive
+  /// it.
+  AssembledPoisson(Poisson& poisson, gather_scatter::GatherScatter& gather_scatter, std::size_t boundary_elements,
+                   std::size_t elements, bool overlap)
+      : poisson_(poisson),
+        gather_scatter_(gather_scatter),
+        boundary_elements_(overlap ? boundary_elements : elements),
+        elements_(elements) {}
+
+  /// As sem::Apply wants it.
+  void apply(const double* input, double* output, double* energy, device::Stream& stream) {
+    poisson_.apply({0, boundary_elements_}, input, output, energy, false, stream);
+    gather_scatter_.start(output, stream);
+    if (boundary_elements_ < elements_) {
+      poisson_.apply({boundary_elements_, elements_}, input, output, energy, true, stream);
+      if (stream.native() == nullptr) stream.wait();  // the host works only while somebody waits
+    }
+    gather_scatter_.local(output, stream);
+    gather_scatter_.finish(output, stream);
+  }
+
+ private:
+  Poisson& poisson_;
+  gather_scatter::GatherScatter& gather_scatter_;
+  std::size_t boundary_elements_;
+  std::size_t elements_;
+};
+
+}  // namespace commlens::sem

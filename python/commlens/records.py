@@ -90,6 +90,15 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """One of several ways of doing the same, of which an application uses the one with the fewest seconds."""
+
+    name: str
+    seconds: float
+    text: str  # the name and its times, in the application's words
+
+
+@dataclass(frozen=True)
 class Record:
     """One record, as far as tables and pictures need it."""
 
@@ -118,6 +127,10 @@ class Record:
     timeline: Timeline | None
     variant: str | None  # the parameter in which the records of one start differ, and by which they are compared
     calls: Mapping[str, float]  # of each function of MPI in an operation, mean over ranks
+    facts: Mapping[str, bool | int | float | str]  # what was counted or found; a unit is the end of its name
+    series: Mapping[str, Sequence[float | None]]  # a value a step; None where it is not a finite number
+    report: Sequence[str]  # in the application's own words; blocks part at empty lines
+    candidate: Candidate | None
 
     @property
     def size(self) -> int | None:
@@ -268,6 +281,10 @@ def parse(line: str) -> Record:
         timeline=_timeline(data["timeline"]) if "timeline" in data else None,
         variant=data.get("variant"),
         calls=data.get("calls", {}),
+        facts=data.get("facts", {}),
+        series=data.get("series", {}),
+        report=data.get("report", []),
+        candidate=Candidate(**data["candidate"]) if "candidate" in data else None,
     )
 
 

@@ -351,6 +351,20 @@ measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
   return chosen;
 }
 
+void Run::fact(const std::string& name, measure::Value value) {
+  auto& facts = record_.facts;
+  const auto known = std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == name; });
+  if (known != facts.end()) {
+    known->second = std::move(value);
+  } else {
+    facts.emplace_back(name, std::move(value));
+  }
+}
+
+void Run::series(const std::string& name, std::vector<double> values) { record_.series[name] = std::move(values); }
+void Run::report(const std::string& line) { record_.report.push_back(line); }
+void Run::candidate(measure::Candidate candidate) { record_.candidate = std::move(candidate); }
+
 void Run::measure(const Measurement& measurement) {
   stream_->wait();
   record_.setup_s += session_.communicator().maximum(seconds_since(created_));

@@ -142,6 +142,14 @@ class Run {
   /// `defaults`, with what the user has set in their place.
   [[nodiscard]] measure::Repetition repetition(const measure::Repetition& defaults) const;
 
+  // What else the record holds; rank 0's is written. docs/records.md says what each is for.
+  /// Something that was counted or found; with the same name once more, the last counts.
+  void fact(const std::string& name, measure::Value value);
+  void series(const std::string& name, std::vector<double> values);
+  /// A line in the application's own words. An empty line ends a block: tables print equal blocks of a start once.
+  void report(const std::string& line);
+  void candidate(measure::Candidate candidate);
+
   /// Warms up, measures and validates, collectively, into the record. Once in a benchmark's body. What the body does
   /// before counts as set-up and is timed as such.
   void measure(const Measurement& measurement);

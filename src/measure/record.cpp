@@ -70,7 +70,7 @@ std::string fault_of_figure(const std::vector<double>& samples_s, const Figure& 
 }
 
 /// JSON has no word for infinities and NaN, and an option may well be one ("no limit"): it is written as text.
-struct ParameterToJson {
+struct ValueToJson {
   Json operator()(double value) const { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
   template <typename Other>
   Json operator()(const Other& value) const {
@@ -78,9 +78,9 @@ struct ParameterToJson {
   }
 };
 
-Json parameters_to_json(const Parameters& parameters) {
+Json values_to_json(const std::vector<std::pair<std::string, Value>>& values) {
   Json json = Json::object();
-  for (const auto& [key, value] : parameters) json[key] = std::visit(ParameterToJson{}, value);
+  for (const auto& [key, value] : values) json[key] = std::visit(ValueToJson{}, value);
   return json;
 }
 
@@ -208,6 +208,26 @@ Json ceilings_to_json(const Record& record) {
   return json;
 }
 
+/// A value that is not finite is null, so that those behind it keep their steps.
+Json series_to_json(const std::map<std::string, std::vector<double>>& series) {
+  Json json = Json::object();
+  for (const auto& [name, values] : series) {
+    json[name] = Json::array();
+    for (const double value : values) json[name].push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+  }
+  return json;
+}
+
+void add_findings(Json& json, const Record& record) {
+  const auto& candidate = record.candidate;
+  if (!record.facts.empty()) json["facts"] = values_to_json(record.facts);
+  if (!record.series.empty()) json["series"] = series_to_json(record.series);
+  if (!record.report.empty()) json["report"] = record.report;
+  if (candidate && is_time(candidate->seconds)) {
+    json["candidate"] = {{"name", candidate->name}, {"seconds", candidate->seconds}, {"text", candidate->text}};
+  }
+}
+
 void add_run(Json& json, const RunInformation& run) {
   json["backend"] = run.backend;
   json["ranks"] = run.ranks;
@@ -232,6 +252,7 @@ void add_results(Json& json, const Record& record) {
   if (outcome.measured && !record.parts.empty()) json["parts"] = parts_to_json(record.parts);
   if (outcome.measured && !record.timeline.spans.empty()) json["timeline"] = timeline_to_json(record.timeline);
   if (outcome.measured && !record.calls.empty()) json["calls"] = record.calls;
+  add_findings(json, record);
   json["ceilings"] = outcome.measured ? ceilings_to_json(record) : Json::array();
 }
 
@@ -292,7 +313,7 @@ const Value* find(const Parameters& parameters, const std::string& name) {
 
 std::string to_json(const RunInformation& run, const Record& record) {
   Json json = {{"schema", schema_version}, {"time", record.time}, {"run", run.run}, {"benchmark", record.benchmark}};
-  json["parameters"] = parameters_to_json(record.parameters);
+  json["parameters"] = values_to_json(record.parameters);
   if (!record.variant.empty()) json["variant"] = record.variant;
   json["harness"] = repetition_to_json(record.repetition);
   json["transport"] = record.transport;

@@ -19,6 +19,7 @@ namespace commlens::measure {
 
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 using Parameters = std::vector<std::pair<std::string, Value>>;  ///< in the order in which the benchmark declares them
+using Facts = std::vector<std::pair<std::string, Value>>;       ///< in the order in which they were found
 
 struct Gpu {
   int ordinal = 0;
@@ -109,6 +110,13 @@ struct Timeline {
   std::vector<Span> spans;
 };
 
+/// One of several ways of doing the same, of which an application would use the fastest.
+struct Candidate {
+  std::string name;    ///< "pairwise+device"
+  double seconds = 0;  ///< by which the application chooses
+  std::string text;    ///< the name and its times, in the application's own words
+};
+
 /// From the right results.
 struct Deviation {
   double largest = 0;  ///< of any element in any check
@@ -146,6 +154,10 @@ struct Record {
   std::vector<Part> parts;
   Timeline timeline;
   std::map<std::string, double> calls;  ///< of communication functions in an operation, the mean over the ranks
+  Facts facts;                          ///< what the benchmark counted or found; a unit is the end of its name
+  std::map<std::string, std::vector<double>> series;  ///< a value a step: "relative_residual", by iteration
+  std::vector<std::string> report;                    ///< in the application's own words; blocks part at empty lines
+  std::optional<Candidate> candidate;
   std::vector<Ceiling> ceilings;
 };
 

@@ -120,7 +120,7 @@ void Geometry::add(const Vertices& vertices, const std::vector<double>& gll_poin
 }
 
 /// Of the box of all elements, without the outermost `layers`.
-std::int64_t distinct_nodes(const Shape& shape, int layers) {
+std::int64_t distinct_nodes(const Shape& shape, std::int64_t layers) {
   std::int64_t product = 1;
   for (const std::size_t elements : shape.elements) {
     product *= static_cast<std::int64_t>(elements) * shape.order + 1 - 2 * layers;
@@ -201,20 +201,6 @@ std::vector<std::int64_t> Mesh::ids() const {
     ids[node] = static_cast<std::int64_t>(1 + place[0] + row * place[1] + plane * place[2]);
   });
   return ids;
-}
-
-std::vector<unsigned char> Mesh::multiplicities() const {
-  const auto order = static_cast<std::size_t>(shape_.order);
-  std::vector<unsigned char> multiplicities(nodes());
-  for_each_node([&](std::size_t node, const Extents& place) {
-    unsigned int elements = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const bool at_end = place[axis] == 0 || place[axis] == shape_.elements[axis] * order;
-      if (place[axis] % order == 0 && !at_end) elements *= 2;
-    }
-    multiplicities[node] = static_cast<unsigned char>(elements);
-  });
-  return multiplicities;
 }
 
 std::vector<unsigned char> Mesh::on_boundary() const {

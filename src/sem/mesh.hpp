@@ -51,8 +51,6 @@ class Mesh {
   [[nodiscard]] Vertices vertices(std::size_t element) const;
   /// Of every node, from 1, the same on all ranks; in the order of elements.
   [[nodiscard]] std::vector<std::int64_t> ids() const;
-  /// Of every node: on how many elements it is, of all ranks.
-  [[nodiscard]] std::vector<unsigned char> multiplicities() const;
   /// Of every node: 1 where it lies on the boundary of the domain.
   [[nodiscard]] std::vector<unsigned char> on_boundary() const;
   /// Of every node: interpolated between the vertices of its element. Nodes with one id have the same bits.

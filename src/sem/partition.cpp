@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -12,10 +11,9 @@ namespace commlens::sem {
 
 namespace {
 
-/// Of the factors that `allowed` takes, those whose blocks have the least surface.
-std::optional<Extents> best_factors(std::size_t number, const Extents& extents,
-                                    const std::function<bool(const Extents&)>& allowed) {
-  std::optional<Extents> best;
+/// Of the factors that `allowed` takes, those whose blocks have the least surface; zeros where it takes none.
+Extents best_factors(std::size_t number, const Extents& extents, const std::function<bool(const Extents&)>& allowed) {
+  Extents best{};
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t px = number; px > 0; --px) {
     if (number % px != 0) continue;
@@ -119,7 +117,7 @@ std::size_t nodes_but_for(const Partition& partition, int rank, int order, Alone
 }  // namespace
 
 Extents most_cubic(std::size_t number, const Extents& extents) {
-  return *best_factors(number, extents, [](const Extents&) { return true; });
+  return best_factors(number, extents, [](const Extents&) { return true; });
 }
 
 Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
@@ -132,8 +130,8 @@ Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
   const auto factors = best_factors(count, elements, [&](const Extents& of) {
     return elements[0] % of[0] == 0 && elements[1] % of[1] == 0 && elements[2] % of[2] == 0;
   });
-  if (factors) {
-    blocks_ = equal_blocks(elements, *factors);
+  if (factors[0] > 0) {
+    blocks_ = equal_blocks(elements, factors);
   } else {
     bisect(whole, count, blocks_);
   }

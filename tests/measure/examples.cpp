@@ -133,6 +133,18 @@ Record overlapped(const std::string& transport, double seconds) {
   return record;
 }
 
+Record candidate(const std::string& transport, const std::string& configuration, double seconds) {
+  Record record = measured("gather-scatter", transport, "device", seconds);
+  record.parameters = {{"order", std::int64_t{7}}};
+  record.operation = "gather-scatter";
+  record.figures = {time_figure("time_us", 1e6), rate_figure("GFLOPs", 1e-4)};
+  record.facts = {{"labels_shared", std::int64_t{236041}}, {"balance", 1.0}, {"used", configuration}, {"exact", true}};
+  record.series = {{"relative_residual", {1, 0.5, 0.25}}};
+  record.report = {"mesh of 64000 elements", "", "gs_setup: 236041 unique labels shared", "   pairwise times: 1"};
+  record.candidate = {.name = configuration, .seconds = 0.9 * seconds, .text = configuration + " (MPI min: 1)"};
+  return record;
+}
+
 Record skipped(Record record, const std::string& reason) {
   record.status = Status::skipped;
   record.reason = reason;
@@ -170,6 +182,12 @@ std::vector<Record> every_kind() {
   records.push_back(latency_with_odd_numbers(-1e-6, 0));
   records.push_back(latency_with_odd_numbers(1e-6, std::numeric_limits<double>::quiet_NaN()));
   records.push_back(overlapped("ccl", 0.9));
+  records.push_back(candidate("mpi", "pairwise+device", 1e-3));
+  records.push_back(candidate("mpi", "pairwise+hybrid", 1e-3));
+  records.back().facts.emplace_back("limit", infinity);
+  records.back().series["relative_residual"].push_back(infinity);
+  records.back().candidate->seconds = infinity;
+  records.push_back(skipped(candidate("ccl", "ccl+device", 1), "ccl needs a GPU"));
   records.push_back(bandwidth("bandwidth", 8, "mpi", 0));  // a clock too coarse for what it timed
   return records;
 }

@@ -26,6 +26,9 @@ Record allreduce(std::int64_t bytes, const std::string& transport, const std::st
 /// of a copy and of a product.
 Record overlapped(const std::string& transport, double seconds);
 
+/// A gather-scatter with facts, a series, a report of two blocks, and a candidate for being used.
+Record candidate(const std::string& transport, const std::string& configuration, double seconds);
+
 Record skipped(Record record, const std::string& reason);
 Record wrong(Record record, const std::string& reason);  ///< failed in validation, with its samples
 

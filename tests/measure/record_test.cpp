@@ -236,6 +236,39 @@ TEST(Parts, AreLeftOutWhereThereAreNone) {
   EXPECT_FALSE(json.contains("notes"));
 }
 
+TEST(Findings, AreInTheRecordWithTheirTypesAndInTheirOrder) {
+  const std::string text = to_json(examples::run_with_gpus(), examples::candidate("mpi", "pairwise+device", 1e-3));
+  EXPECT_NE(text.find(R"("facts":{"labels_shared":236041,"balance":1.0,"used":"pairwise+device","exact":true})"),
+            std::string::npos)
+      << text;
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["series"], Json::parse(R"({"relative_residual": [1, 0.5, 0.25]})"));
+  EXPECT_EQ(json["report"].size(), 4U);
+  EXPECT_EQ(json["report"][1], "");
+  EXPECT_EQ(json["candidate"]["name"], "pairwise+device");
+  EXPECT_DOUBLE_EQ(json["candidate"]["seconds"], 0.9e-3);
+  EXPECT_EQ(json["candidate"]["text"], "pairwise+device (MPI min: 1)");
+}
+
+TEST(Findings, AreLeftOutWhereThereAreNone) {
+  const Json json = json_of(examples::latency(8, "mpi", "host", 30e-6));
+  for (const char* name : {"facts", "series", "report", "candidate"}) EXPECT_FALSE(json.contains(name)) << name;
+}
+
+TEST(Findings, StandWhereAnOperationWasNotMeasured) {
+  const Json json = json_of(examples::skipped(examples::candidate("ccl", "ccl+device", 1), "no GPU"));
+  EXPECT_EQ(json["facts"]["labels_shared"], 236041);
+  EXPECT_EQ(json["report"].size(), 4U);
+}
+
+TEST(Findings, KeepTheStepsOfASeriesInWhichANumberIsNotFinite) {
+  Record record = examples::candidate("mpi", "pairwise+device", 1e-3);
+  record.series["relative_residual"] = {1, infinity, 0.25};
+  record.candidate->seconds = infinity;
+  EXPECT_EQ(json_of(record)["series"]["relative_residual"], Json::parse("[1, null, 0.25]"));
+  EXPECT_FALSE(json_of(record).contains("candidate"));
+}
+
 TEST(Ceilings, HaveTheRateOfACopyOrOfAProduct) {
   const Json json = json_of(examples::overlapped("ccl", 1));
   EXPECT_EQ(json["ceilings"][0]["gemm_TFLOPs"], 60);

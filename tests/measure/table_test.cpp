@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "measure/examples.hpp"
 #include "measure/report.hpp"
 
@@ -164,6 +166,49 @@ TEST(TableReporter, ShowsEachPartAloneAndAllCeilings) {
 #   ceilings of staged: square GEMM 60.00 TFLOP/s (75.0%), copy to host 55.20 GB/s (9.00%)
 #   ceilings of ccl: square GEMM 60.00 TFLOP/s (75.0%), copy to host 55.20 GB/s (9.00%)
 )");
+}
+
+TEST(TableReporter, PrintsReportsFirstAndWhatAnApplicationWouldUseLast) {
+  using examples::candidate;
+  const auto wrong = examples::wrong(candidate("mpi", "neighbor+device", 1e-6), "rank 1, node 3");
+  EXPECT_EQ(rows({{candidate("mpi", "pairwise+device", 50e-6), candidate("staged", "pairwise+hybrid", 20e-6), wrong}}),
+            R"(
+mesh of 64000 elements
+
+gs_setup: 236041 unique labels shared
+   pairwise times: 1
+
+# gather-scatter: order=7 (timing each, transports compared)
+#                                 time                                      ceiling     % of  ceiling
+# transport  memory                 us [95% interval]            GFLOP/s         us  ceiling  is                    vs best  check
+  mpi        device              50.00 [48.50, 51.50]               2.00          -        -  -                2.50x slower  exact
+  staged     device              20.00 [19.40, 20.60]               5.00          -        -  -                       1.00x  exact
+  mpi        device               1.00 [0.97, 1.03]                100.0          -        -  -                           -  WRONG  failed: rank 1, node 3
+used config: pairwise+hybrid (MPI min: 1)
+)");
+}
+
+TEST(TableReporter, PrintsEqualBlocksOfAStartOnceAndHeadingsBehindANewOne) {
+  auto second = examples::candidate("mpi", "pairwise+device", 60e-6);
+  auto third = second;
+  third.report.back() = "   pairwise times: 2";
+  const std::string text = rows({{examples::candidate("mpi", "pairwise+device", 50e-6)}, {second}, {third}});
+  const auto count = [&](const std::string& words) {
+    std::size_t found = 0;
+    for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("mesh of 64000 elements"), 1U);
+  EXPECT_EQ(count("gs_setup:"), 2U) << "a block is printed whole";
+  EXPECT_EQ(count("# gather-scatter"), 2U) << text;
+  EXPECT_EQ(count("used config:"), 3U);
+}
+
+TEST(TableReporter, NamesNothingUsedWhereNoCandidateIsRight) {
+  const auto skipped = examples::skipped(examples::candidate("ccl", "ccl+device", 1), "ccl needs a GPU");
+  auto odd = examples::candidate("mpi", "pairwise+device", 1);
+  odd.candidate->seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(rows({{skipped, odd}}).find("used config"), std::string::npos);
 }
 
 TEST(TableReporter, SaysWhatWasChosen) {

@@ -7,7 +7,7 @@ import pytest
 
 import commlens
 from commlens.errors import CommlensError
-from commlens.records import Record, cases, load, parse
+from commlens.records import Candidate, Record, cases, load, parse
 from conftest import SOURCES
 from sample_records import make_record
 
@@ -33,6 +33,37 @@ def test_a_record_is_read() -> None:
 def test_the_size_may_be_a_count() -> None:
     assert record(parameters={"count": 1000, "dtype": "f64"}).size == 8000
     assert record(parameters={}).size is None
+
+
+def test_what_was_found_is_read_as_it_was_written() -> None:
+    facts = {"labels_shared": 236041, "bytes_per_iteration": 1.5e9, "used": "pairwise", "converged": False}
+    found = record(
+        facts=facts,
+        series={"relative_residual": [1.0, None, 0.25]},
+        report=["mesh", "", "gs_setup"],
+        candidate={"name": "pairwise+device", "seconds": 4e-5, "text": "pairwise+device (MPI)"},
+    )
+    assert list(found.facts.items()) == list(facts.items())
+    assert found.series == {"relative_residual": [1.0, None, 0.25]}
+    assert found.report == ["mesh", "", "gs_setup"]
+    assert found.candidate == Candidate("pairwise+device", 4e-5, "pairwise+device (MPI)")
+    bare = record()
+    assert (bare.facts, bare.series, bare.report, bare.candidate) == ({}, {}, [], None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"facts": {"labels": [1]}},
+        {"series": {"residual": ["1"]}},
+        {"report": "a line"},
+        {"candidate": {"name": "pairwise", "seconds": -1.0, "text": ""}},
+        {"candidate": {"name": "pairwise", "text": ""}},
+    ],
+)
+def test_a_finding_of_another_kind_is_no_record(changes: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=f"^not a record of schema 1 \\({next(iter(changes))}"):
+        record(**changes)
 
 
 @pytest.mark.parametrize(

@@ -97,17 +97,6 @@ TEST(Mesh, NodesWithOneIdAreOnePointAndOthersAreNot) {
   }
 }
 
-TEST(Mesh, KnowsHowManyElementsMeetAtANode) {
-  const Everything all({.elements = {4, 3, 2}, .order = 3}, 3);
-  for (const Mesh& mesh : all.meshes) {
-    const auto ids = mesh.ids();
-    const auto multiplicities = mesh.multiplicities();
-    for (std::size_t node = 0; node < ids.size(); ++node) {
-      EXPECT_EQ(multiplicities[node], all.copies.at(ids[node]));
-    }
-  }
-}
-
 TEST(Mesh, KnowsTheBoundaryOfTheDomain) {
   const Everything all({.elements = {4, 3, 2}, .order = 3}, 3);
   std::set<std::int64_t> inside;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "measure/reporters/formats.hpp"
 #include "measure/reporters/text.hpp"
@@ -74,9 +75,10 @@ Column column(std::vector<std::string> heading, std::size_t width, bool left) {
   return {std::move(heading), width, left};
 }
 
-/// The words of a figure's name, and last its unit: {"bus", "bandwidth", "GB/s"}.
+/// The words of a figure's name, and last its unit: {"bus", "bandwidth", "GB/s"}; {"GFLOP/s"} where there is no other.
 std::vector<std::string> heading_of(const std::string& figure) {
-  static const std::array<std::pair<const char*, const char*>, 8> units = {{{"_per_s", "per s"},
+  static const std::array<std::pair<const char*, const char*>, 9> units = {{{"_DOF_iter_per_s", "DOF*iter/s"},
+                                                                            {"_per_s", "per s"},
                                                                             {"_GBps", "GB/s"},
                                                                             {"_Mflops", "Mflops"},
                                                                             {"_GFLOPs", "GFLOP/s"},
@@ -84,7 +86,7 @@ std::vector<std::string> heading_of(const std::string& figure) {
                                                                             {"_us", "us"},
                                                                             {"_ms", "ms"},
                                                                             {"_s", "s"}}};
-  std::string words = figure;
+  std::string words = "_" + figure;
   std::string unit;
   for (const auto& [ending, text] : units) {
     if (!words.ends_with(ending)) continue;
@@ -92,7 +94,7 @@ std::vector<std::string> heading_of(const std::string& figure) {
     unit = text;
     break;
   }
-  std::vector<std::string> lines(1);
+  std::vector<std::string> lines;
   for (const char character : words) {
     if (character == '_') {
       lines.emplace_back();
@@ -355,11 +357,11 @@ std::string remarks_on(const Record& record) {
                             deviation->total);
 }
 
-/// What the last variant gains on the first, over each transport.
+/// What later variants gain on earlier ones, over each transport; not of candidates, of which one alone is used.
 std::string gains_of(std::span<const Record> group) {
   std::string text;
   for (const Record& before : group) {
-    if (before.variant.empty() || !own_median(before)) continue;
+    if (before.variant.empty() || before.candidate || !own_median(before)) continue;
     for (const Record& after : group) {
       const bool next = &after > &before && after.transport == before.transport && own_median(after);
       if (!next) continue;
@@ -370,6 +372,31 @@ std::string gains_of(std::span<const Record> group) {
     }
   }
   return text;
+}
+
+/// Which of the candidates an application would use.
+std::string used_of(std::span<const Record> group) {
+  const Candidate* fastest = nullptr;
+  for (const Record& record : group) {
+    if (!record.candidate || outcome_of(record).status != Status::ok) continue;
+    if (!std::isfinite(record.candidate->seconds)) continue;
+    if (fastest == nullptr || record.candidate->seconds < fastest->seconds) fastest = &*record.candidate;
+  }
+  return fastest == nullptr ? "" : fmt::format("used config: {}\n", on_one_line(fastest->text));
+}
+
+/// The blocks of a report, which part at empty lines.
+std::vector<std::string> blocks_of(const std::vector<std::string>& report) {
+  std::vector<std::string> blocks(1);
+  for (const std::string& line : report) {
+    if (!line.empty()) {
+      blocks.back() += on_one_line(line) + '\n';
+    } else if (!blocks.back().empty()) {
+      blocks.emplace_back();
+    }
+  }
+  if (blocks.back().empty()) blocks.pop_back();
+  return blocks;
 }
 
 void add_ceiling_cells(std::vector<std::string>& cells, const Record& record) {
@@ -479,6 +506,7 @@ class TableReporter final : public Reporter {
 
   void add(const RunInformation& /*run*/, std::span<const Record> group) override {
     if (group.empty()) return;
+    print_reports(group);
     const std::string title = title_of_rows(group);
     const std::vector<std::string> figures = figures_of(group);
     const bool same_figures = figures.empty() || figures == layout_.figures;
@@ -490,11 +518,22 @@ class TableReporter final : public Reporter {
     const auto best = best_median(group);
     for (const Record& record : group) out_ << without_trailing_blanks(line_of(layout_, record, best)) << '\n';
     for (const Record& record : group) out_ << ceilings_of(record) << remarks_on(record);
-    out_ << gains_of(group);
+    out_ << gains_of(group) << used_of(group);
     out_.flush();
   }
 
  private:
+  /// Each block once in a start: a mesh is the same for all transports. Behind them a new table begins.
+  void print_reports(std::span<const Record> group) {
+    for (const Record& record : group) {
+      for (const std::string& block : blocks_of(record.report)) {
+        if (!reported_.insert(block).second) continue;
+        out_ << '\n' << block;
+        title_.clear();
+      }
+    }
+  }
+
   static std::string compared_of(std::span<const Record> group) {
     const std::string& first = group.front().transport;
     const bool transports =
@@ -514,6 +553,7 @@ class TableReporter final : public Reporter {
   std::ostream& out_;
   std::string title_;
   Layout layout_;
+  std::set<std::string> reported_;
 };
 
 }  // namespace

@@ -120,6 +120,7 @@ class Run {
   [[nodiscard]] int ranks() const;
   [[nodiscard]] device::Memory memory() const { return buffers_.arena.memory(); }
   [[nodiscard]] transport::Transport& transport() { return transport_; }
+  [[nodiscard]] const std::string& transport_name() const { return record_.transport; }  ///< for words, not for deeds
   /// Of this run's memory: every operation of the benchmark goes through it.
   [[nodiscard]] device::Stream& stream() { return *stream_; }
   /// In this run's memory, at the start of a page; valid as long as the run. Throws std::logic_error beyond the
@@ -153,6 +154,8 @@ class Run {
   /// Warms up, measures and validates, collectively, into the record. Once in a benchmark's body. What the body does
   /// before counts as set-up and is timed as such.
   void measure(const Measurement& measurement);
+  /// Seconds of an operation, the largest over the ranks; after measure().
+  [[nodiscard]] const std::vector<double>& samples() const { return record_.samples_s; }
 
  private:
   class Meter;

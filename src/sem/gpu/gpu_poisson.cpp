@@ -26,6 +26,8 @@ struct Layout {
   static constexpr int field = plane * N;
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
+  /// Blocks a processor, which its registers must suffice for.
+  static constexpr int at_once = N <= 8 ? AT_ONCE * 64 / threads : 0;
   static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field * elements;
 };
 /// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.
@@ -43,8 +45,39 @@ __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
   }
 }
 
+template <int N, Storage storage>
+__device__ inline void read_column(const PoissonCall& call, std::size_t first_node, double* u) {
+  if constexpr (storage == Storage::element) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) u[k] = call.input[first_node + k * Layout<N>::columns];
+  } else {
+    std::uint32_t unknown[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) unknown[k] = call.unknowns[first_node + k * Layout<N>::columns];
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
+    }
+  }
+}
+
+/// What no other element has needs no addition.
+template <Storage storage>
+__device__ inline void write(const PoissonCall& call, std::size_t node, double value) {
+  if constexpr (storage == Storage::element) {
+    call.output[node] = value;
+  } else {
+    const std::uint32_t unknown = call.unknowns[node];  // again: that is cheaper than keeping a column of them
+    if (unknown < Numbering::by_several) {
+      call.output[unknown] = value;
+    } else if (unknown != Numbering::fixed) {
+      gpuAtomicAdd(call.output + (unknown & ~Numbering::by_several), value);
+    }
+  }
+}
+
 template <int N, Geometry geometry, Storage storage>
-__global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const PoissonCall call, const Basis<N> basis) {
+__global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once) apply_kernel(const PoissonCall call, const Basis<N> basis) {
   using Of = Layout<N>;
   extern __shared__ double shared[];
   const int slot = static_cast<int>(threadIdx.x) / Of::columns;
@@ -66,25 +99,10 @@ __global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const Poisson
     const std::size_t element = begin + slot;
     const bool works = slot < Of::elements && element < call.elements.last;
     const std::size_t first_node = element * N * Of::columns + column;
-    double u[N];
     double ut[N];
-    std::uint32_t unknown[N];
     if (works) {
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
-        const std::size_t node = first_node + k * Of::columns;
-        if constexpr (storage == Storage::unique) {
-          unknown[k] = call.unknowns[node];
-        } else {
-          u[k] = call.input[node];
-        }
-      }
-      if constexpr (storage == Storage::unique) {
-#pragma unroll
-        for (int k = 0; k < N; ++k) {
-          u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
-        }
-      }
+      double u[N];
+      read_column<N, storage>(call, first_node, u);
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         along_r[i + Of::row * j + Of::plane * k] = u[k];
@@ -109,7 +127,13 @@ __global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const Poisson
 #pragma unroll
         for (int k = 0; k < N; ++k) {
           const int place = i + Of::row * j + Of::plane * k;
-          multiply_by_metric(map.at(basis.points[k]), weight * basis.weights[k], along_r[place], along_s[place], ut[k]);
+          double ur = along_r[place];
+          double us = along_s[place];
+          const double derivatives[3] = {ur, us, ut[k]};
+          multiply_by_metric(map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
+          energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
+          along_r[place] = ur;
+          along_s[place] = us;
         }
       } else {
         const double* metric = call.metric + 6 * element * N * Of::columns + column;
@@ -119,7 +143,13 @@ __global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const Poisson
 #pragma unroll
           for (int term = 0; term < 6; ++term) g[term] = metric[(term * N + k) * Of::columns];
           const int place = i + Of::row * j + Of::plane * k;
-          multiply_by_metric(g, along_r[place], along_s[place], ut[k]);
+          double ur = along_r[place];
+          double us = along_s[place];
+          const double derivatives[3] = {ur, us, ut[k]};
+          multiply_by_metric(g, ur, us, ut[k]);
+          energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
+          along_r[place] = ur;
+          along_s[place] = us;
         }
       }
     }
@@ -136,14 +166,7 @@ __global__ void __launch_bounds__(Layout<N>::threads) apply_kernel(const Poisson
         double sum = along_r[place] + along_s[place];
 #pragma unroll
         for (int m = 0; m < N; ++m) sum += basis.derivative[m][k] * ut[m];
-        energy += u[k] * sum;
-        if constexpr (storage == Storage::element) {
-          call.output[first_node + k * Of::columns] = sum;
-        } else if (unknown[k] < Numbering::by_several) {
-          call.output[unknown[k]] = sum;
-        } else if (unknown[k] != Numbering::fixed) {
-          gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), sum);
-        }
+        write<storage>(call, first_node + k * Of::columns, sum);
       }
     }
   }
@@ -174,7 +197,10 @@ void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) 
   static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
-  const auto blocks = static_cast<unsigned>(std::min<std::size_t>({wanted, resident, SumScratch::most_blocks}));
+  // As many elements for each block.
+  const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
+  const std::size_t rounds = (wanted + most - 1) / most;
+  const auto blocks = static_cast<unsigned>((wanted + rounds - 1) / rounds);
   kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));
   check(gpuGetLastError(), "kernel launch");
 }

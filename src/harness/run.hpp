@@ -120,6 +120,7 @@ class Run {
   [[nodiscard]] int ranks() const;
   [[nodiscard]] device::Memory memory() const { return buffers_.arena.memory(); }
   [[nodiscard]] transport::Transport& transport() { return transport_; }
+  [[nodiscard]] const std::string& transport_name() const { return record_.transport; }
   /// Of this run's memory: every operation of the benchmark goes through it.
   [[nodiscard]] device::Stream& stream() { return *stream_; }
   /// In this run's memory, at the start of a page; valid as long as the run. Throws std::logic_error beyond the

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/box_option.hpp"
 #include "benchmarks/kershaw_options.hpp"
 #include "benchmarks/known_poisson.hpp"
 #include "device/launch.hpp"

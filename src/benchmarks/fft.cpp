@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/box_option.hpp"
 #include "benchmarks/known_waves.hpp"
 #include "fft/distributed_fft.hpp"
 #include "harness/benchmark.hpp"
@@ -22,30 +23,8 @@ using fft::Distribution;
 using fft::Extents;
 using fft::Layout;
 
-std::string text_of(const Extents& grid) {
-  return std::to_string(grid[0]) + "x" + std::to_string(grid[1]) + "x" + std::to_string(grid[2]);
-}
-
 double points_of(const Extents& grid) {
   return static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
-}
-
-/// "125,125,100" or "125x125x100".
-std::vector<std::size_t> extents_from(const std::string& option, std::string text) {
-  std::replace(text.begin(), text.end(), 'x', ',');
-  return parse_sizes(option, text);
-}
-
-/// One number, or three.
-Extents grid_from(const std::string& text) {
-  const std::string cure = "write one number of points for a cube, or three such as 125,125,100, of at most 1M each";
-  constexpr std::size_t most = 1'000'000;
-  const bool is_range = text.find(':') != std::string::npos;
-  auto sizes = is_range ? std::vector<std::size_t>{} : extents_from("grid", text);
-  if (sizes.size() == 1) sizes.resize(3, sizes.front());
-  const bool too_large = std::any_of(sizes.begin(), sizes.end(), [](std::size_t size) { return size > most; });
-  if (sizes.size() != 3 || too_large) throw UsageError("grid", text, cure);
-  return {sizes[0], sizes[1], sizes[2]};
 }
 
 struct FftOptions {
@@ -78,8 +57,8 @@ struct FftOptions {
 void FftOptions::describe(OptionSet& options) {
   communicators.current = communicators.chosen.front();
   auto& sized = options.add_text(
-      "grid", [this](const std::string& text) { grid = grid_from(text); }, [this] { return text_of(grid); },
-      "points in x, y and z: 125 for a cube, or 125,125,100");
+      "grid", [this](const std::string& text) { grid = parse_box("grid", text, "points"); },
+      [this] { return text_of(grid); }, "points in x, y and z: 125 for a cube, or 125,125,100");
   sized.sizes = true;
   auto& ranks = options.add_text(
       "grid-of-ranks", [this](const std::string& text) { grid_of_ranks = text; },
@@ -102,7 +81,7 @@ void FftOptions::settle(int ranks) {
   }
   distribution = fft::default_distribution(grid, ranks);
   if (!grid_of_ranks.empty()) {
-    const auto sizes = extents_from("grid-of-ranks", grid_of_ranks);
+    const auto sizes = parse_extents("grid-of-ranks", grid_of_ranks);
     const auto product = sizes.size() == 2 ? static_cast<double>(sizes[0]) * static_cast<double>(sizes[1]) : 0;
     if (product != ranks) {
       throw UsageError("grid-of-ranks", grid_of_ranks,

@@ -209,7 +209,8 @@ OptionSet::Option& OptionSet::add_flag(const std::string& name, const std::strin
 
 const OptionSet::Option* OptionSet::size() const {
   if (sweep_ != nullptr && !sweep_->values.empty()) return &options_[sweep_index_];
-  const auto found = std::find_if(options_.begin(), options_.end(), [](const Option& option) { return option.sizes; });
+  const auto found = std::find_if(options_.begin(), options_.end(),
+                                  [](const Option& option) { return option.sizes && option.value().has_value(); });
   return found == options_.end() ? nullptr : &*found;
 }
 

@@ -78,8 +78,8 @@ class OptionSet {
   [[nodiscard]] Variants* variants() const { return variants_; }  ///< at most one option; nullptr: none
   /// Its option's name, as in parameters(); there must be one.
   [[nodiscard]] std::string variants_name() const;
-  /// The one that says how large a case is: the sweep if it has values, else the first that is marked; nullptr if none
-  /// is.
+  /// The one that says how large a case is: the sweep if it has values, else the first that is marked and in the
+  /// record; nullptr if none is.
   [[nodiscard]] const Option* size() const;
   /// The file that add_trace()'s option names; empty: none.
   [[nodiscard]] std::string trace() const { return trace_ == nullptr ? "" : *trace_; }

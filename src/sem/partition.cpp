@@ -139,6 +139,15 @@ Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
 
 std::size_t Partition::count(int rank) const { return volume(block(rank)); }
 
+std::size_t Partition::interior_count(int rank) const {
+  std::size_t product = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Direction direction(*this, rank, axis);
+    product *= direction.elements - std::min(direction.elements, direction.neighbors);
+  }
+  return product;
+}
+
 bool Partition::touches_others(int rank, const Extents& element) const {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto [begin, end] = block(rank).at(axis);

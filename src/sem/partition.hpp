@@ -25,7 +25,8 @@ class Partition {
   [[nodiscard]] const Extents& elements() const { return elements_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(blocks_.size()); }
   [[nodiscard]] const Block& block(int rank) const { return blocks_.at(static_cast<std::size_t>(rank)); }
-  [[nodiscard]] std::size_t count(int rank) const;  ///< elements
+  [[nodiscard]] std::size_t count(int rank) const;           ///< elements
+  [[nodiscard]] std::size_t interior_count(int rank) const;  ///< elements that touch no other rank's
   /// Whether an element of the rank (global coordinates) touches another rank's, with a corner at least.
   [[nodiscard]] bool touches_others(int rank, const Extents& element) const;
 

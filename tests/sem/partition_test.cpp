@@ -78,6 +78,7 @@ TEST_P(Partitions, BeginWithTheElementsThatTouchOthers) {
   }
   for (int rank = 0; rank < partition_.ranks(); ++rank) {
     const Mesh mesh({.elements = GetParam().elements, .order = 1}, partition_, rank);
+    EXPECT_EQ(mesh.boundary_elements(), mesh.elements() - partition_.interior_count(rank));
     const auto ids = mesh.ids();
     for (std::size_t element = 0; element < mesh.elements(); ++element) {
       const auto* first = &ids[element * mesh.nodes_per_element()];

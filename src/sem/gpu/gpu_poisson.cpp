@@ -27,7 +27,7 @@ struct Layout {
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
   /// Blocks a processor, which its registers must suffice for.
-  static constexpr int at_once = N <= 8 ? AT_ONCE * 64 / threads : 0;
+  static constexpr int at_once = N <= 8 ? 10 * 64 / threads : 0;
   static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field * elements;
 };
 /// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.

@@ -44,6 +44,7 @@ std::string printed(const char* format, double value) {
 
 struct Bp5Options {
   KershawOptions mesh;
+  Sweep edge;  ///< without values: one case, of `mesh`
   std::string geometry = "trilinear";
   std::string storage = "unique";
   std::string solver = "classical";
@@ -54,13 +55,16 @@ struct Bp5Options {
   std::string mode = "auto";
   bool overlap = true;
   bool on_gpu = false;
+  int ranks = 1;
 
   void describe(OptionSet& options);
-  void settle(int ranks);
-  [[nodiscard]] std::vector<std::string> fit(const Room& room, int ranks);
-  [[nodiscard]] Footprint footprint(int rank, int ranks) const;
+  void settle(int all_ranks);
+  [[nodiscard]] std::vector<std::string> fit(const Room& room, int all_ranks);
+  [[nodiscard]] Footprint footprint(int rank, int all_ranks) const;
   [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 
+  /// Of the case at hand.
+  [[nodiscard]] KershawOptions current() const { return edge.values.empty() ? mesh : mesh.with_edge(edge, ranks); }
   [[nodiscard]] Geometry how_geometry() const { return geometry == "stored" ? Geometry::stored : Geometry::trilinear; }
   [[nodiscard]] Storage how_stored() const { return storage == "unique" ? Storage::unique : Storage::element; }
   [[nodiscard]] Solver how_solved() const { return solver == "fused" ? Solver::fused : Solver::classical; }
@@ -84,6 +88,8 @@ double tolerance_from(const std::string& text) {
 
 void Bp5Options::describe(OptionSet& options) {
   mesh.describe(options);
+  options.add("edge", edge,
+              "instead of --elements: cubes of so many elements along an edge on each rank, such as 4:32");
   options.add_choice("geometry", geometry, {"trilinear", "stored"},
                      "metric terms: computed from an element's 8 vertices, or read, six a node");
   options.add_choice("storage", storage, {"unique", "element"},
@@ -108,7 +114,12 @@ void Bp5Options::describe(OptionSet& options) {
                    "do elements inside a rank while shared nodes travel, or all elements first");
 }
 
-void Bp5Options::settle(int ranks) {
+void Bp5Options::settle(int all_ranks) {
+  ranks = all_ranks;
+  if (!edge.values.empty() && mesh.given()) {
+    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
+  }
+  mesh.fixed_size = edge.values.empty();
   mesh.settle(ranks);
   if (exchange_type != DataType::f64 && exchange_type != DataType::f32) {
     throw UsageError("exchange-dtype", std::string(name(exchange_type)), "real numbers travel: write f64 or f32");
@@ -118,7 +129,7 @@ void Bp5Options::settle(int ranks) {
 /// Bytes that a node costs the host while the mesh is numbered.
 constexpr double setup_bytes_a_node = 100;
 
-std::vector<std::string> Bp5Options::fit(const Room& room, int ranks) {
+std::vector<std::string> Bp5Options::fit(const Room& room, int /*ranks*/) {
   on_gpu = room.on_gpu;
   std::vector<std::string> notes;
   if (iterations == 0) {
@@ -126,16 +137,24 @@ std::vector<std::string> Bp5Options::fit(const Room& room, int ranks) {
     if (!on_gpu)
       notes.emplace_back("20 iterations a solve in host memory, where nekRS does 500: --iterations changes it");
   }
-  // The layout of a request beyond any machine is not made.
-  const double a_node = 8.0 * 9 + (geometry == "stored" ? 48 : 0);
-  const double of_buffers = a_node + (room.on_gpu ? 0 : setup_bytes_a_node);
-  if (mesh.nodes_about(ranks) * of_buffers > 4 * room.buffers) {
-    throw UsageError("elements", text_of(mesh.shape.elements), mesh.too_large(of_buffers, room.buffers, ranks));
+  // What a request beyond any machine needs is not counted node by node.
+  const double on_device = 8.0 * 6 + (geometry == "stored" ? 48 : 0);
+  const double on_host = setup_bytes_a_node + (on_gpu ? 0 : on_device);
+  const double largest = std::min({static_cast<double>(sem::Numbering::most_unknowns), room.host / on_host,
+                                   on_gpu ? room.buffers / on_device : room.host / on_host});
+  KershawOptions asked = mesh;
+  if (!edge.values.empty()) {
+    asked = mesh.with_edge(*std::max_element(edge.values.begin(), edge.values.end()), ranks);
   }
-  if (room.on_gpu && mesh.nodes_about(ranks) * setup_bytes_a_node > room.host) {
-    throw UsageError("elements", text_of(mesh.shape.elements), mesh.too_large(setup_bytes_a_node, room.host, ranks));
-  }
-  return notes;
+  const double nodes = asked.nodes_about(ranks);
+  if (nodes <= largest) return notes;
+  throw UsageError(
+      edge.values.empty() ? "elements" : "edge",
+      edge.values.empty() ? asked.text() : std::to_string(*std::max_element(edge.values.begin(), edge.values.end())),
+      "needs about " + binary_bytes(nodes * on_host) + " of host memory" +
+          (on_gpu ? " and " + binary_bytes(nodes * on_device) + " of GPU memory" : "") + " on each rank, where " +
+          binary_bytes(room.host) + (on_gpu ? " and " + binary_bytes(room.buffers) : "") + " are free; " +
+          mesh.largest_cube(largest, ranks));
 }
 
 /// The unknowns of a rank's box, with those that it shares.
@@ -144,37 +163,39 @@ double unknowns_of(const sem::Partition& partition, int rank, int order) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto [begin, end] = partition.block(rank)[axis];
     const std::size_t points = (end - begin) * static_cast<std::size_t>(order) + 1;
-    const std::size_t outer = (begin == 0 ? 1 : 0) + (end == partition.elements()[axis] ? 1 : 0);
+    const std::size_t outer = (begin == 0 ? 1U : 0U) + (end == partition.elements()[axis] ? 1U : 0U);
     unknowns *= static_cast<double>(points - std::min(points, outer));
   }
   return unknowns;
 }
 
-/// More than there are: a node on the surface of a box is in at most 4 of its elements.
-gs::Counts counts_of(const sem::Partition& partition, int rank, int order, Storage storage) {
-  const std::size_t sent = partition.most_sent(rank, order);
-  const auto n = static_cast<std::size_t>(order) + 1;
-  const std::size_t surface = partition.count(rank) * (n * n * n - (n - 2) * (n - 2) * (n - 2));
-  const std::size_t shared = std::min(4 * sent, surface);
-  return {.grouped_nodes = storage == Storage::element ? surface : sent,
-          .shared_nodes = storage == Storage::element ? shared : sent,
-          .sent = sent,
-          .ranks = partition.ranks()};
+/// The largest over the ranks. Nodes on the boundary of the domain are counted too, though they are not shared.
+gs::Counts counts_of(const sem::Partition& partition, int order, Storage storage) {
+  gs::Counts counts{.ranks = partition.ranks()};
+  for (int rank = 0; rank < partition.ranks(); ++rank) {
+    counts.shared_nodes = std::max(counts.shared_nodes, partition.shared_nodes(rank, order));
+    counts.sent = std::max(counts.sent, partition.sent(rank, order));
+    counts.grouped_nodes = std::max(counts.grouped_nodes, partition.grouped_nodes(rank, order));
+  }
+  if (storage == Storage::unique) counts.grouped_nodes = counts.shared_nodes;
+  return counts;
 }
 
-Footprint Bp5Options::footprint(int rank, int ranks) const {
-  const sem::Partition partition = mesh.partition(ranks);
-  const int order = mesh.shape.order;
+Footprint Bp5Options::footprint(int rank, int /*ranks*/) const {
+  const KershawOptions now = current();
+  const sem::Partition partition = now.partition(ranks);
+  const int order = now.shape.order;
   const double nodes = static_cast<double>(partition.count(rank)) * cube(order + 1);
   const double length = how_stored() == Storage::element ? nodes : unknowns_of(partition, rank, order);
   const double vectors = how_stored() == Storage::element ? 4 : 3;  // b, x and a further one; weights
-  const gs::Bytes exchange_bytes = gs::bytes(counts_of(partition, rank, order, how_stored()), exchange(), on_gpu);
+  const gs::Counts counts = counts_of(partition, order, how_stored());
+  const gs::Bytes exchange_bytes = gs::bytes(counts, exchange(), on_gpu);
   return {.buffers = vectors * length * sizeof(double) + device::sum_scratch_bytes + sizeof(double) +
                      sem::ConjugateGradients::bytes(how_solved(), static_cast<std::size_t>(length), limits()) +
                      sem::poisson_bytes(partition.count(rank), order, how_geometry(), how_stored()) +
                      exchange_bytes.buffers,
-          .staging = exchange_bytes.staging + (on_gpu ? 0 : nodes * setup_bytes_a_node),
-          .operation = 2 * static_cast<double>(partition.most_sent(rank, order)) * sizeof(double)};
+          .staging = exchange_bytes.staging,
+          .operation = 2 * static_cast<double>(counts.sent) * sizeof(double)};
 }
 
 void copy_to(const device::Buffer& buffer, const std::vector<double>& values, device::Stream& stream) {
@@ -249,9 +270,10 @@ class Bp5 {
 Bp5::Bp5(Run& run, const Bp5Options& options)
     : run_(run),
       options_(options),
-      partition_(options.mesh.partition(run.ranks())),
-      mesh_(options.mesh.shape, partition_, run.rank()) {
+      partition_(options.current().partition(run.ranks())),
+      mesh_(options.current().shape, partition_, run.rank()) {
   for (const std::string& line : sem::lines(sem::metrics(mesh_, run.communicator()))) run.report(line);
+  run.report("");
   number_unknowns();
   const auto allocate = [&run](std::size_t bytes) { return run.buffer(bytes); };
   const std::size_t bytes = space_.length * sizeof(double);
@@ -365,7 +387,7 @@ void Bp5::count_bytes() {
 
 /// nekRS's: 12 N^4 + 15 N^3 an element and application, N = order + 1; and the vector operations.
 double Bp5::flops_of_solve(std::size_t iterations) const {
-  const double n = options_.mesh.shape.order + 1;
+  const double n = options_.current().shape.order + 1;
   const double application = static_cast<double>(mesh_.elements()) * (12 * cube(n) * n + 15 * cube(n));
   const auto nodes = static_cast<double>(mesh_.nodes());
   return static_cast<double>(iterations) * (application + 16 * nodes) + application + 9 * nodes;
@@ -404,7 +426,7 @@ Verdict Bp5::verify(bool thoroughly) {
   return verdict;
 }
 
-double Bp5::dof() const { return static_cast<double>(mesh_.elements()) * cube(options_.mesh.shape.order); }
+double Bp5::dof() const { return static_cast<double>(mesh_.elements()) * cube(options_.current().shape.order); }
 
 Work Bp5::work() const {
   const auto iterations = static_cast<double>(solution_.iterations);

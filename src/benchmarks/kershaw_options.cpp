@@ -54,7 +54,10 @@ void KershawOptions::describe(OptionSet& options) {
       "elements", [this](const std::string& text) { shape.elements = parse_box("elements", text, "elements"); },
       [this] { return given() ? text() : std::string("20^3 a rank: 40,40,40 for 8"); },
       "elements in x, y and z: 40 for a cube, or 40,40,20");
-  sized.value = if_in_use([this] { return text(); });
+  sized.value = [this]() -> std::optional<measure::Value> {
+    if (!in_use || !fixed_size) return std::nullopt;
+    return text();
+  };
   sized.sizes = true;
   auto& order = options.add_text(
       "order", [this](const std::string& text) { shape.order = order_from(text); },
@@ -69,13 +72,19 @@ void KershawOptions::describe(OptionSet& options) {
 void KershawOptions::settle(int ranks) {
   if (!given()) {
     constexpr std::size_t a_rank = 20;
-    const sem::Extents factors = sem::most_cubic(static_cast<std::size_t>(ranks), {1, 1, 1});
-    shape.elements = {a_rank * factors[0], a_rank * factors[1], a_rank * factors[2]};
+    shape.elements = with_edge(a_rank, ranks).shape.elements;
   }
   if (volume(shape.elements) >= ranks) return;
   throw UsageError(
       "elements", text_of(shape.elements),
       "fewer than the " + std::to_string(ranks) + " ranks: ask for at least an element a rank, or start fewer ranks");
+}
+
+KershawOptions KershawOptions::with_edge(std::size_t edge, int ranks) const {
+  KershawOptions other = *this;
+  const sem::Extents factors = sem::most_cubic(static_cast<std::size_t>(ranks), {1, 1, 1});
+  for (std::size_t axis = 0; axis < 3; ++axis) other.shape.elements[axis] = edge * factors[axis];
+  return other;
 }
 
 double KershawOptions::nodes_about(int ranks) const {

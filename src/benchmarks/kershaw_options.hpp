@@ -12,10 +12,14 @@ namespace commlens {
 struct KershawOptions {
   sem::Shape shape{.elements = {0, 0, 0}};  ///< zeros: chosen by settle()
   bool in_use = true;                       ///< otherwise the record does not show them
+  bool fixed_size = true;                   ///< otherwise it does not show --elements
 
   void describe(OptionSet& options);
   /// 20^3 elements a rank where none are given. Throws UsageError for fewer elements than ranks.
   void settle(int ranks);
+
+  /// The same mesh of `edge`^3 elements a rank.
+  [[nodiscard]] KershawOptions with_edge(std::size_t edge, int ranks) const;
 
   [[nodiscard]] bool given() const { return shape.elements[0] > 0; }  ///< --elements; before settle()
   [[nodiscard]] sem::Partition partition(int ranks) const { return {shape.elements, ranks}; }

@@ -25,6 +25,13 @@
 
 namespace commlens::device {
 
+/// A function object may have prepare(): what is the same for all indices is done there, once by each thread of a GPU,
+/// on a copy of its own, before the first index.
+template <class Function>
+void prepare_on_host(Function& function) {
+  if constexpr (requires { function.prepare(); }) function.prepare();
+}
+
 /// Adds `function(i)` for i = 0 … n-1, in any order, to the stream.
 template <class Function>
 void launch(Stream& stream, std::size_t n, Function function) {
@@ -32,7 +39,8 @@ void launch(Stream& stream, std::size_t n, Function function) {
 #if COMMLENS_GPU_COMPILER
   if (void* native = stream.native()) return gpu::launch(native, n, function);
 #endif
-  stream.enqueue([n, function] {
+  stream.enqueue([n, function]() mutable {
+    prepare_on_host(function);
     for (std::size_t i = 0; i < n; ++i) function(i);
   });
 }
@@ -77,7 +85,8 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
   if (void* native = stream.native()) return gpu::launch_sum(native, n, scratch, result, function);
 #endif
   (void)scratch;
-  stream.enqueue([n, result, function] {
+  stream.enqueue([n, result, function]() mutable {
+    prepare_on_host(function);
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += function(i);
     *result = sum;

@@ -68,51 +68,79 @@ void start_from_zero(const VectorSpace& space, const double* b, double* x, doubl
       });
 }
 
-void update_residual(const VectorSpace& space, Scalars scalars, std::size_t k, const double* q, double* r,
-                     void* scratch, double* squared_residual, device::Stream& stream) {
-  const Weighing weighing{space.weights, space.counted};
-  device::launch_sum(
-      stream, space.length, scratch, squared_residual, COMMLENS_LAMBDA(std::size_t i) {
-        double value = r[i] - scalars.step(k) * q[i];
-        const double counts = weighing.of(value, i);
-        r[i] = value;
-        return counts;
-      });
-}
+/// r -= step q, and its square.
+struct UpdateResidual {
+  Weighing weighing;
+  Scalars scalars;
+  std::size_t k;
+  const double* q;
+  double* r;
+  double step = 0;
 
-/// Also clears q for what is added to it next, where vectors hold each unknown once.
-void update_solution(const VectorSpace& space, Scalars scalars, std::size_t k, const double* r, double* x, double* p,
-                     double* q, device::Stream& stream) {
-  const bool clear = space.weights == nullptr;
-  device::launch(
-      stream, space.length, COMMLENS_LAMBDA(std::size_t i) {
-        const double direction = p[i];
-        x[i] += scalars.step(k) * direction;
-        p[i] = r[i] + scalars.kept(k + 1) * direction;
-        if (clear) q[i] = 0;
-      });
-}
+  COMMLENS_FUNCTION void prepare() { step = scalars.step(k); }
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    double value = r[i] - step * q[i];
+    const double counts = weighing.of(value, i);
+    r[i] = value;
+    return counts;
+  }
+};
 
-void update_all(const VectorSpace& space, Scalars scalars, std::size_t k, double* x, double* r, double* p, double* q,
-                double* s, void* scratch, double* squared_residual, device::Stream& stream) {
-  const Weighing weighing{space.weights, space.counted};
-  const bool clear = space.weights == nullptr;
-  device::launch_sum(
-      stream, space.length, scratch, squared_residual, COMMLENS_LAMBDA(std::size_t i) {
-        const double kept = scalars.kept(k);
-        const double step = scalars.fused_step(k);
-        const double direction = r[i] + kept * p[i];
-        const double image = q[i] + kept * s[i];
-        double value = r[i] - step * image;
-        const double counts = weighing.of(value, i);
-        p[i] = direction;
-        s[i] = image;
-        x[i] += step * direction;
-        r[i] = value;
-        if (clear) q[i] = 0;
-        return counts;
-      });
-}
+/// x += step p; p = r + kept p; and q is cleared for what is added to it next, where vectors hold each unknown once.
+struct UpdateSolution {
+  Scalars scalars;
+  std::size_t k;
+  bool clear;
+  const double* r;
+  double* x;
+  double* p;
+  double* q;
+  double step = 0;
+  double kept = 0;
+
+  COMMLENS_FUNCTION void prepare() {
+    step = scalars.step(k);
+    kept = scalars.kept(k + 1);
+  }
+  COMMLENS_FUNCTION void operator()(std::size_t i) const {
+    const double direction = p[i];
+    x[i] += step * direction;
+    p[i] = r[i] + kept * direction;
+    if (clear) q[i] = 0;
+  }
+};
+
+/// p = r + kept p; s = q + kept s; x += step p; r -= step s, and its square.
+struct UpdateAll {
+  Weighing weighing;
+  Scalars scalars;
+  std::size_t k;
+  bool clear;
+  double* x;
+  double* r;
+  double* p;
+  double* q;
+  double* s;
+  double step = 0;
+  double kept = 0;
+
+  COMMLENS_FUNCTION void prepare() {
+    step = scalars.fused_step(k);
+    kept = scalars.kept(k);
+  }
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    const double direction = r[i] + kept * p[i];
+    const double image = q[i] + kept * s[i];
+    double value = r[i] - step * image;
+    const double counts = weighing.of(value, i);
+    p[i] = direction;
+    s[i] = image;
+    x[i] += step * direction;
+    r[i] = value;
+    if (clear) q[i] = 0;
+    return counts;
+  }
+};
 
 void keep_step(Scalars scalars, std::size_t k, double* steps, device::Stream& stream) {
   device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { steps[k] = scalars.fused_step(k); });
@@ -167,21 +195,25 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
 void ConjugateGradients::iterate_classical(std::size_t iteration, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
   const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
+  const Weighing weighing{space_.weights, space_.counted};
   apply_(p_, q_, of + 2 * iteration + 1, stream);
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
-  update_residual(space_, scalars, iteration, q_, r_, scratch_.data(), of + 2 * iteration + 2, stream);
+  device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
+                     UpdateResidual{weighing, scalars, iteration, q_, r_});
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
-  update_solution(space_, scalars, iteration, r_, x, p_, q_, stream);
+  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, space_.weights == nullptr, r_, x, p_, q_});
 }
 
 void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
   double* const steps = of + 2 * (limits_.iterations + 1);
   const Scalars scalars{of, steps, limits_.tolerance * limits_.tolerance};
+  const Weighing weighing{space_.weights, space_.counted};
   apply_(r_, q_, of + 2 * iteration + 1, stream);
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_step(scalars, iteration, steps, stream);
-  update_all(space_, scalars, iteration, x, r_, p_, q_, s_, scratch_.data(), of + 2 * iteration + 2, stream);
+  device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
+                     UpdateAll{weighing, scalars, iteration, space_.weights == nullptr, x, r_, p_, q_, s_});
 }
 
 std::vector<double> ConjugateGradients::look(std::size_t iterations, device::Stream& stream) {

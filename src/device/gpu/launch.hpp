@@ -18,7 +18,13 @@ inline unsigned blocks_for(std::size_t n) {
 }
 
 template <class Function>
+__device__ inline void prepare(Function& function) {
+  if constexpr (requires { function.prepare(); }) function.prepare();
+}
+
+template <class Function>
 __global__ void for_each_index(std::size_t n, Function function) {
+  prepare(function);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) function(i);
 }
@@ -126,6 +132,7 @@ __device__ inline void add_up(double mine, SumScratch* scratch, double* result, 
 
 template <class Function>
 __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+  prepare(function);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   double sum = 0;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {

@@ -27,8 +27,9 @@ struct Layout {
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
   /// Blocks a processor, which its registers must suffice for.
-  static constexpr int at_once = N <= 8 ? 10 * 64 / threads : 0;
-  static constexpr std::size_t shared_bytes = sizeof(double) * 2 * field * elements;
+  static constexpr int at_once = N <= 8 ? 8 * 64 / threads : 0;
+  static constexpr int map_terms = sizeof(Trilinear) / sizeof(double);
+  static constexpr std::size_t shared_bytes = sizeof(double) * (2 * field + map_terms) * elements;
 };
 /// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.
 template <int N, bool transposed>
@@ -45,76 +46,140 @@ __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
   }
 }
 
-template <int N, Storage storage>
-__device__ inline void read_column(const PoissonCall& call, std::size_t first_node, double* u) {
-  if constexpr (storage == Storage::element) {
+/// What a thread has of an element before it begins: its column of the input, and its share of the map. It is fetched
+/// while the element before is worked on, because nothing else hides the memory's latency: registers leave room for few
+/// threads.
+template <int N, Geometry geometry, Storage storage>
+struct Column {
+  static constexpr int map_terms = Layout<N>::map_terms;
+  static constexpr int shares = (map_terms + Layout<N>::columns - 1) / Layout<N>::columns;
+
+  std::uint32_t unknown[N];
+  double u[N];
+  double map[shares];
+
+  __device__ void fetch_unknowns(const PoissonCall& call, std::size_t first_node) {
+    if constexpr (storage == Storage::unique) {
 #pragma unroll
-    for (int k = 0; k < N; ++k) u[k] = call.input[first_node + k * Layout<N>::columns];
-  } else {
-    std::uint32_t unknown[N];
-#pragma unroll
-    for (int k = 0; k < N; ++k) unknown[k] = call.unknowns[first_node + k * Layout<N>::columns];
+      for (int k = 0; k < N; ++k) unknown[k] = call.unknowns[first_node + k * Layout<N>::columns];
+    }
+  }
+
+  /// After fetch_unknowns().
+  __device__ void fetch(const PoissonCall& call, std::size_t first_node, std::size_t element, int column) {
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
+      if constexpr (storage == Storage::element) {
+        u[k] = call.input[first_node + k * Layout<N>::columns];
+      } else {
+        u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
+      }
+    }
+    if constexpr (geometry == Geometry::trilinear) {
+      const double* terms = &call.maps[element].c[0][0];
+#pragma unroll
+      for (int share = 0; share < shares; ++share) {
+        const int term = column + share * Layout<N>::columns;
+        if (term < map_terms) map[share] = terms[term];
+      }
     }
   }
-}
 
-/// What no other element has needs no addition.
-template <Storage storage>
-__device__ inline void write(const PoissonCall& call, std::size_t node, double value) {
-  if constexpr (storage == Storage::element) {
-    call.output[node] = value;
-  } else {
-    const std::uint32_t unknown = call.unknowns[node];  // again: that is cheaper than keeping a column of them
-    if (unknown < Numbering::by_several) {
-      call.output[unknown] = value;
-    } else if (unknown != Numbering::fixed) {
-      gpuAtomicAdd(call.output + (unknown & ~Numbering::by_several), value);
+  __device__ void put_map(Trilinear& shared, int column) const {
+    if constexpr (geometry == Geometry::trilinear) {
+#pragma unroll
+      for (int share = 0; share < shares; ++share) {
+        const int term = column + share * Layout<N>::columns;
+        if (term < map_terms) (&shared.c[0][0])[term] = map[share];
+      }
     }
   }
+
+  /// What no other element has needs no addition.
+  __device__ void write(const PoissonCall& call, std::size_t node, int k, double value) const {
+    if constexpr (storage == Storage::element) {
+      call.output[node] = value;
+    } else if (unknown[k] < Numbering::by_several) {
+      call.output[unknown[k]] = value;
+    } else if (unknown[k] != Numbering::fixed) {
+      gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), value);
+    }
+  }
+};
+
+/// In a column: the derivatives become G times them. Returns their product with what they were: the column's energy.
+template <int N, Geometry geometry>
+__device__ inline double multiply_column(const PoissonCall& call, const Basis<N>& basis, const Trilinear& map,
+                                         std::size_t first_metric, int i, int j, double* along_r, double* along_s,
+                                         double* ut) {
+  using Of = Layout<N>;
+  const ColumnOfMap column_of_map(map, basis.points[i], basis.points[j]);
+  const double weight = basis.weights[i] * basis.weights[j];
+  double energy = 0;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    const double derivatives[3] = {along_r[Of::plane * k], along_s[Of::plane * k], ut[k]};
+    double ur = derivatives[0];
+    double us = derivatives[1];
+    if constexpr (geometry == Geometry::trilinear) {
+      multiply_by_metric(column_of_map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
+    } else {
+      double g[6];
+#pragma unroll
+      for (int term = 0; term < 6; ++term) g[term] = call.metric[first_metric + (term * N + k) * Of::columns];
+      multiply_by_metric(g, ur, us, ut[k]);
+    }
+    energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
+    along_r[Of::plane * k] = ur;
+    along_s[Of::plane * k] = us;
+  }
+  return energy;
 }
 
 template <int N, Geometry geometry, Storage storage>
-__global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once) apply_kernel(const PoissonCall call, const Basis<N> basis) {
+__global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once)
+    apply_kernel(const PoissonCall call, const Basis<N> basis) {
   using Of = Layout<N>;
   extern __shared__ double shared[];
   const int slot = static_cast<int>(threadIdx.x) / Of::columns;
   const int column = static_cast<int>(threadIdx.x) % Of::columns;
   const int i = column % N;
   const int j = column / N;
-  double* const along_r = shared + slot * 2 * Of::field;
-  double* const along_s = along_r + Of::field;
-  double* const line_r = along_r + Of::row * i + Of::plane * j;  // of j and k, when the thread has a line
-  double* const line_s = along_s + i + Of::plane * j;            // of i and k
-  const double r = basis.points[i];
-  const double s = basis.points[j];
-  const double weight = basis.weights[i] * basis.weights[j];
+  double* const field_r = shared + slot * (2 * Of::field + Of::map_terms);
+  double* const field_s = field_r + Of::field;
+  auto& map = *reinterpret_cast<Trilinear*>(field_s + Of::field);
+  double* const along_r = field_r + i + Of::row * j;
+  double* const along_s = field_s + i + Of::row * j;
+  double* const line_r = field_r + Of::row * i + Of::plane * j;  // of j and k, when the thread has a line
+  double* const line_s = field_s + i + Of::plane * j;            // of i and k
+  const auto first_node = [&](std::size_t element) { return element * N * Of::columns + column; };
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
   double energy = 0;
 
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
-  for (std::size_t begin = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements;
-       begin < call.elements.last; begin += step) {
-    const std::size_t element = begin + slot;
-    const bool works = slot < Of::elements && element < call.elements.last;
-    const std::size_t first_node = element * N * Of::columns + column;
+  std::size_t element = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + slot;
+  bool works = slot < Of::elements && element < call.elements.last;
+  Column<N, geometry, storage> now;
+  if (works) {
+    now.fetch_unknowns(call, first_node(element));
+    now.fetch(call, first_node(element), element, column);
+  }
+  for (std::size_t begin = element - slot; begin < call.elements.last; begin += step) {
+    const std::size_t next_element = element + step;
+    const bool works_next = slot < Of::elements && next_element < call.elements.last;
+    Column<N, geometry, storage> next;
     double ut[N];
     if (works) {
-      double u[N];
-      read_column<N, storage>(call, first_node, u);
 #pragma unroll
       for (int k = 0; k < N; ++k) {
-        along_r[i + Of::row * j + Of::plane * k] = u[k];
-        along_s[i + Of::row * j + Of::plane * k] = u[k];
-      }
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
+        along_r[Of::plane * k] = now.u[k];
+        along_s[Of::plane * k] = now.u[k];
         ut[k] = 0;
 #pragma unroll
-        for (int m = 0; m < N; ++m) ut[k] += basis.derivative[k][m] * u[m];
+        for (int m = 0; m < N; ++m) ut[k] += basis.derivative[k][m] * now.u[m];
       }
+      now.put_map(map, column);
     }
+    if (works_next) next.fetch_unknowns(call, first_node(next_element));
     __syncthreads();
     if (works) {
       derive<N, false>(basis, line_r, 1);
@@ -122,37 +187,10 @@ __global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once) apply_
     }
     __syncthreads();
     if (works) {
-      if constexpr (geometry == Geometry::trilinear) {
-        const ColumnOfMap map(call.maps[element], r, s);
-#pragma unroll
-        for (int k = 0; k < N; ++k) {
-          const int place = i + Of::row * j + Of::plane * k;
-          double ur = along_r[place];
-          double us = along_s[place];
-          const double derivatives[3] = {ur, us, ut[k]};
-          multiply_by_metric(map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
-          energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
-          along_r[place] = ur;
-          along_s[place] = us;
-        }
-      } else {
-        const double* metric = call.metric + 6 * element * N * Of::columns + column;
-#pragma unroll
-        for (int k = 0; k < N; ++k) {
-          double g[6];
-#pragma unroll
-          for (int term = 0; term < 6; ++term) g[term] = metric[(term * N + k) * Of::columns];
-          const int place = i + Of::row * j + Of::plane * k;
-          double ur = along_r[place];
-          double us = along_s[place];
-          const double derivatives[3] = {ur, us, ut[k]};
-          multiply_by_metric(g, ur, us, ut[k]);
-          energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
-          along_r[place] = ur;
-          along_s[place] = us;
-        }
-      }
+      energy += multiply_column<N, geometry>(call, basis, map, 6 * element * N * Of::columns + column, i, j, along_r,
+                                             along_s, ut);
     }
+    if (works_next) next.fetch(call, first_node(next_element), next_element, column);
     __syncthreads();
     if (works) {
       derive<N, true>(basis, line_r, 1);
@@ -162,13 +200,15 @@ __global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once) apply_
     if (works) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
-        const int place = i + Of::row * j + Of::plane * k;
-        double sum = along_r[place] + along_s[place];
+        double sum = along_r[Of::plane * k] + along_s[Of::plane * k];
 #pragma unroll
         for (int m = 0; m < N; ++m) sum += basis.derivative[m][k] * ut[m];
-        write<storage>(call, first_node + k * Of::columns, sum);
+        now.write(call, first_node(element) + k * Of::columns, k, sum);
       }
     }
+    now = next;
+    element = next_element;
+    works = works_next;
   }
   device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
 }
@@ -199,8 +239,7 @@ void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) 
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
   // As many elements for each block.
   const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
-  const std::size_t rounds = (wanted + most - 1) / most;
-  const auto blocks = static_cast<unsigned>((wanted + rounds - 1) / rounds);
+  const auto blocks = static_cast<unsigned>(std::min(wanted, most));
   kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));
   check(gpuGetLastError(), "kernel launch");
 }

@@ -13,10 +13,9 @@
 
 namespace commlens::gather_scatter {
 
-/// Sets of a rank's nodes, each of one id. Group g consists of nodes[first[g]] … nodes[first[g + 1] - 1], ascending.
-/// Groups are in the order of their first nodes.
+/// Sets of a rank's nodes, each of one id. Group g consists of nodes[first[g]] … nodes[first[g + 1] - 1].
 struct Groups {
-  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> ids;  ///< ascending
   std::vector<std::uint32_t> first{0};
   std::vector<std::uint32_t> nodes;
 
@@ -26,7 +25,7 @@ struct Groups {
 struct Sharing {
   struct Peer {
     int rank = 0;
-    std::vector<std::uint32_t> groups;  ///< of `shared`; on both sides in the order of ids
+    std::vector<std::uint32_t> groups;  ///< of `shared`, ascending: on both sides in the order of ids
   };
 
   std::size_t nodes = 0;              ///< that ids were given for

@@ -427,18 +427,15 @@ Nodes nodes_of(const std::vector<Ids>& all) {
   return nodes;
 }
 
-/// This rank's groups of one sort, by their first nodes.
+/// This rank's groups of one sort, by id.
 Groups groups_of(const Nodes& nodes, bool shared) {
-  std::map<std::vector<std::uint32_t>, std::int64_t> by_node;
+  Groups groups;
   for (const auto& [id, by_rank] : nodes) {
     const auto mine = by_rank.find(world().rank());
     if (mine == by_rank.end() || (by_rank.size() > 1) != shared) continue;
-    if (shared || mine->second.size() > 1) by_node[mine->second] = id;
-  }
-  Groups groups;
-  for (const auto& [mine, id] : by_node) {
+    if (!shared && mine->second.size() == 1) continue;
     groups.ids.push_back(id);
-    groups.nodes.insert(groups.nodes.end(), mine.begin(), mine.end());
+    groups.nodes.insert(groups.nodes.end(), mine->second.begin(), mine->second.end());
     groups.first.push_back(static_cast<std::uint32_t>(groups.nodes.size()));
   }
   return groups;

@@ -34,7 +34,8 @@ struct Choice {
 };
 
 /// As gslib's gs_setup chooses between pairwise, crystal router and all-reduce: 2 to warm up, the mean of 10, of one
-/// double a node, in the host's memory. Collective.
+/// double a node, in the host's memory, which is given back. Collective. Over a transport that does not take the host's
+/// memory there is one timing, which says so.
 Choice choose_on_host(const Sharing& sharing, const Surroundings& surroundings);
 
 /// As nekRS's oogs chooses: every method is done 10 times, each between a synchronization of the device and a barrier,
@@ -42,7 +43,8 @@ Choice choose_on_host(const Sharing& sharing, const Surroundings& surroundings);
 Timing time_of(GatherScatter& operation, Method method, void* data, const Sharing& sharing, const Kind& kind,
                const Surroundings& surroundings);
 
-/// What nekRS calls the combination: "pairwise+device", "neighbor+hybrid", "ccl+device", "crystal-router+host".
+/// What nekRS calls the combination: "pairwise+device", "neighbor+hybrid", "ccl+device", "crystal-router+host"; and
+/// "host" for Method::host.
 std::string configuration(Method method, std::string_view transport, device::Memory memory);
 
 /// "pairwise+device (MPI min/max/avg: 4.15e-05s 4.68e-05s 4.39e-05s / avg bi-bw: 10.9GB/s/rank)"

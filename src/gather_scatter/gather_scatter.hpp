@@ -2,7 +2,9 @@
 // is given the result.
 //
 // Every copy of an id gets the same bits, on all ranks: what a rank contributes is combined in the order of its nodes,
-// what the ranks contribute in an order that is the same for all.
+// what the ranks contribute in an order that is the same for all. Two methods do not promise it for sums and products
+// that are rounded: the crystal router, unless the number of ranks is a power of two, and all-reduce, where MPI's
+// standard recommends it only.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +28,7 @@ enum class Combine { add, multiply, minimum, maximum };
 ///   pairwise        a message to each rank that shares nodes, packed and unpacked where the data lies
 ///   neighbor        the same messages in one call on a graph communicator (MPI_Neighbor_alltoallv)
 ///   crystal_router  ceil(log2 P) stages that halve the range of ranks, combined on the way (Fox et al., Solving
-///   Problems
-///                   on Concurrent Processors, 1988)
+///                   Problems on Concurrent Processors, 1988)
 ///   all_reduce      one reduction of a vector of all shared ids
 ///   host            values are combined on the host, which sends them with the fastest of the above; for data on a GPU
 enum class Method { pairwise, neighbor, crystal_router, all_reduce, host };
@@ -85,12 +86,13 @@ class GatherScatter {
 /// Why the method cannot be had here, in words; empty if it can. The same on all ranks.
 std::string unfit(Method method, const Sharing& sharing, const Kind& kind, const Surroundings& surroundings);
 
-/// Collective. The transport, the device and the lists must outlive it.
+/// Collective, also to destroy. The transport, the device and the sharing must outlive it, and it the work that it has
+/// added to a stream.
 std::unique_ptr<GatherScatter> make(Method method, std::shared_ptr<const Lists> lists, const Kind& kind,
                                     const Surroundings& surroundings);
 
-/// The most that lists and all methods together ask of allocate() and of allocate_staging(), from the counts of a
-/// Sharing or bounds of them.
+/// The most that lists and one of each method together ask of allocate() and of allocate_staging(), from the largest
+/// counts of a Sharing over the ranks, or bounds of them.
 struct Counts {
   std::size_t grouped_nodes = 0;  ///< in groups, local and shared
   std::size_t shared_nodes = 0;   ///< in shared groups

@@ -51,6 +51,19 @@ Elements native(DataType type, std::size_t count) {
   throw Error("a data type without a " COMMLENS_CCL_NAME " counterpart");
 }
 
+ncclRedOp_t native(Reduction reduction, DataType type) {
+  if (reduction == Reduction::sum) return ncclSum;
+  if (components(type) > 1) throw Error("allreduce: complex numbers are only summed");
+  switch (reduction) {
+    case Reduction::product:
+      return ncclProd;
+    case Reduction::minimum:
+      return ncclMin;
+    default:
+      return ncclMax;
+  }
+}
+
 gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(stream.native()); }
 
 /// All calls between its making and finish() become one operation of the library.
@@ -139,10 +152,12 @@ class CclTransport final : public Transport {
     return std::make_unique<CclExchange>(communicator_, device_, std::move(sends), std::move(receives));
   }
 
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     if (count == 0) return;
     const Elements elements = native(type, count);
-    CCL_CALL(ncclAllReduce, input, output, elements.count, elements.type, ncclSum, communicator_, native(stream));
+    CCL_CALL(ncclAllReduce, input, output, elements.count, elements.type, native(reduction, type), communicator_,
+             native(stream));
   }
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
@@ -174,6 +189,7 @@ class CclTransport final : public Transport {
     CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
   }
 
+  [[nodiscard]] bool takes_host_memory() const override { return false; }
   [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override {
     return std::make_unique<CclTransport>(ranks, device_);

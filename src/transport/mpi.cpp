@@ -18,6 +18,8 @@ void wait_for_earlier_work(device::Stream& stream) {
   stream.wait();
 }
 
+/// Of messages as mpi_calls has them: each by itself, or all in one call.
+template <class Messages>
 class MpiExchange final : public Exchange {
  public:
   MpiExchange(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives)
@@ -31,7 +33,7 @@ class MpiExchange final : public Exchange {
   void finish(device::Stream& /*stream*/) override { messages_.finish(); }
 
  private:
-  mpi_calls::Messages messages_;
+  Messages messages_;
 };
 
 class MpiTransport final : public Transport {
@@ -49,12 +51,19 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    return std::make_unique<MpiExchange>(communicator_, sends, receives);
+    return std::make_unique<MpiExchange<mpi_calls::Messages>>(communicator_, sends, receives);
   }
 
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  std::unique_ptr<Exchange> neighbor_exchange(const std::vector<Message>& sends,
+                                              const std::vector<Message>& receives) override {
+    return std::make_unique<MpiExchange<mpi_calls::NeighborMessages>>(communicator_, sends, receives);
+  }
+  [[nodiscard]] bool knows_neighbors() const override { return true; }
+
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     wait_for_earlier_work(stream);
-    mpi_calls::allreduce(communicator_, input, output, count, type);
+    mpi_calls::allreduce(communicator_, input, output, count, type, reduction);
   }
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,

@@ -1,6 +1,7 @@
 #include "transport/mpi_calls.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -43,6 +44,19 @@ MPI_Datatype native(DataType type) {
   return MPI_DATATYPE_NULL;
 }
 
+MPI_Op native(Reduction reduction, DataType type) {
+  if (reduction == Reduction::sum) return MPI_SUM;
+  if (components(type) > 1) throw Error("allreduce: complex numbers are only summed");
+  switch (reduction) {
+    case Reduction::product:
+      return MPI_PROD;
+    case Reduction::minimum:
+      return MPI_MIN;
+    default:
+      return MPI_MAX;
+  }
+}
+
 std::vector<Message> cut(const std::vector<Message>& messages) {
   std::vector<Message> pieces;
   for (const Message& message : messages) {
@@ -65,8 +79,8 @@ std::size_t extent(std::span<const Piece> pieces) {
 /// match.
 class Layout {
  public:
-  explicit Layout(std::span<const Piece> pieces) {
-    const std::size_t unit = unit_for(pieces);
+  Layout(std::span<const Piece> pieces, const char* call) {
+    const std::size_t unit = unit_for(pieces, call);
     for (const Piece& piece : pieces) {
       counts_.push_back(static_cast<int>(piece.bytes / unit));
       displacements_.push_back(static_cast<int>(piece.offset / unit));
@@ -86,15 +100,16 @@ class Layout {
   [[nodiscard]] MPI_Datatype type() const { return type_; }
 
  private:
-  static std::size_t unit_for(std::span<const Piece> pieces) {
+  static std::size_t unit_for(std::span<const Piece> pieces, const char* call) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
     const std::size_t end = extent(pieces);
     if (end <= most) return 1;
     std::size_t unit = 0;
     for (const Piece& piece : pieces) unit = std::gcd(unit, std::gcd(piece.offset, piece.bytes));
     if (end / unit > most || unit > most) {
-      throw Error("MPI_Alltoallv: pieces that reach " + std::to_string(end) + " bytes but share no unit larger than " +
-                  std::to_string(unit) + " bytes do not fit its int displacements");
+      throw Error(std::string(call) + ": pieces that reach " + std::to_string(end) +
+                  " bytes but share no unit larger than " + std::to_string(unit) +
+                  " bytes do not fit its int displacements");
     }
     return unit;
   }
@@ -121,20 +136,22 @@ void receive(const Communicator& communicator, void* data, std::size_t bytes, in
   });
 }
 
-void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type) {
+void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,
+               Reduction reduction) {
   const std::size_t size = size_of(type);
+  MPI_Op operation = native(reduction, type);
   in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
     const InCall call(Call::allreduce);
     const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
-    check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), MPI_SUM, communicator.handle()),
+    check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), operation, communicator.handle()),
               "MPI_Allreduce");
   });
 }
 
 void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
                std::span<const Piece> receives) {
-  const Layout out(sends);
-  const Layout in(receives);
+  const Layout out(sends, "MPI_Alltoallv");
+  const Layout in(receives, "MPI_Alltoallv");
   const InCall call(Call::alltoallv);
   check_mpi(MPI_Alltoallv(input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
                           in.type(), communicator.handle()),
@@ -180,6 +197,69 @@ void Messages::start() {
 void Messages::finish() {
   const InCall call(Call::waitall);
   check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+namespace {
+
+std::byte* lowest_address(const std::vector<Message>& messages) {
+  void* lowest = messages.empty() ? nullptr : messages.front().data;
+  for (const Message& message : messages) lowest = std::min(lowest, message.data, std::less<>());
+  return static_cast<std::byte*>(lowest);
+}
+
+std::vector<Piece> pieces_behind(const std::byte* base, const std::vector<Message>& messages) {
+  std::vector<Piece> pieces;
+  for (const Message& message : messages) {
+    const auto offset = static_cast<std::byte*>(message.data) - base;
+    pieces.push_back({static_cast<std::size_t>(offset), message.bytes});
+  }
+  return pieces;
+}
+
+std::vector<int> peers_of(const std::vector<Message>& messages) {
+  std::vector<int> peers;
+  for (const Message& message : messages) peers.push_back(message.peer);
+  return peers;
+}
+
+/// Keeps the order of ranks: another one would want the data elsewhere.
+Communicator graph_of(const Communicator& communicator, const std::vector<Message>& sends,
+                      const std::vector<Message>& receives) {
+  const std::vector<int> from = peers_of(receives);
+  const std::vector<int> to = peers_of(sends);
+  MPI_Comm graph = MPI_COMM_NULL;
+  check_mpi(
+      MPI_Dist_graph_create_adjacent(communicator.handle(), static_cast<int>(from.size()), from.data(), MPI_UNWEIGHTED,
+                                     static_cast<int>(to.size()), to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph),
+      "MPI_Dist_graph_create_adjacent");
+  return Communicator::owning(graph, communicator.rank(), communicator.size());
+}
+
+}  // namespace
+
+struct NeighborMessages::Side {
+  explicit Side(const std::vector<Message>& messages)
+      : base(lowest_address(messages)), layout(pieces_behind(base, messages), "MPI_Neighbor_alltoallv") {}
+
+  std::byte* base;
+  Layout layout;
+};
+
+NeighborMessages::NeighborMessages(const Communicator& communicator, const std::vector<Message>& sends,
+                                   const std::vector<Message>& receives)
+    : sends_(std::make_unique<Side>(sends)),
+      receives_(std::make_unique<Side>(receives)),
+      graph_(graph_of(communicator, sends, receives)) {}
+
+NeighborMessages::~NeighborMessages() = default;
+
+void NeighborMessages::finish() {
+  const Layout& out = sends_->layout;
+  const Layout& in = receives_->layout;
+  const InCall call(Call::neighbor_alltoallv);
+  check_mpi(MPI_Neighbor_alltoallv(sends_->base, out.counts(), out.displacements(), out.type(), receives_->base,
+                                   in.counts(), in.displacements(), in.type(), graph_.handle()),
+            "MPI_Neighbor_alltoallv");
 }
 
 }  // namespace commlens::transport::mpi_calls

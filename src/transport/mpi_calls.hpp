@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,8 @@ inline constexpr std::size_t longest_message = std::size_t{1} << 30;
 
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to);
 void receive(const Communicator& communicator, void* data, std::size_t bytes, int from);
-void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type);
+void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,
+               Reduction reduction = Reduction::sum);
 void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
                std::span<const Piece> receives);
 void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
@@ -41,6 +43,27 @@ class Messages {
   std::vector<Message> sends_;  ///< cut into pieces of at most longest_message
   std::vector<Message> receives_;
   std::vector<MPI_Request> requests_;
+};
+
+/// The same as one MPI_Neighbor_alltoallv, on a graph communicator; all of it in finish(). Collective to make and to
+/// destroy. Throws Error for messages that lie further apart than MPI's int displacements reach.
+class NeighborMessages {
+ public:
+  NeighborMessages(const Communicator& communicator, const std::vector<Message>& sends,
+                   const std::vector<Message>& receives);
+  NeighborMessages(const NeighborMessages&) = delete;
+  NeighborMessages& operator=(const NeighborMessages&) = delete;
+  ~NeighborMessages();
+
+  void start() {}
+  void finish();
+
+ private:
+  struct Side;  ///< the messages of a direction, as MPI wants them
+
+  std::unique_ptr<Side> sends_;
+  std::unique_ptr<Side> receives_;
+  Communicator graph_;
 };
 
 }  // namespace commlens::transport::mpi_calls

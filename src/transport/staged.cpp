@@ -76,40 +76,63 @@ class Places {
   std::size_t total_ = 0;
 };
 
+/// Between the caller's memory and the stage.
+struct Copy {
+  std::byte* data;
+  std::byte* staged;
+  std::size_t bytes;
+};
+
+/// Messages that lie one behind the other, there and here, are copied by one copy: to begin one costs a GPU as much as
+/// to copy some 100 kB.
+std::vector<Copy> copies(const std::vector<Message>& messages, const std::vector<Message>& staged) {
+  std::vector<Copy> copies;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const Copy next{static_cast<std::byte*>(messages[i].data), static_cast<std::byte*>(staged[i].data),
+                    messages[i].bytes};
+    const bool adjacent = !copies.empty() && copies.back().data + copies.back().bytes == next.data &&
+                          copies.back().staged + copies.back().bytes == next.staged;
+    if (adjacent) {
+      copies.back().bytes += next.bytes;
+    } else {
+      copies.push_back(next);
+    }
+  }
+  return copies;
+}
+
+/// Of messages as mpi_calls has them: each by itself, or all in one call.
+template <class Messages>
 class StagedExchange final : public Exchange {
  public:
-  StagedExchange(device::Device& device, const Communicator& communicator, std::vector<Message> sends,
-                 std::vector<Message> receives)
-      : sends_(std::move(sends)),
-        receives_(std::move(receives)),
-        stage_(device.allocate(device.staging_memory(), Places(sends_).total() + Places(receives_).total())),
-        staged_sends_(Places(sends_).on_stage(sends_, stage_.as<std::byte>())),
-        staged_receives_(Places(receives_).on_stage(receives_, stage_.as<std::byte>() + Places(sends_).total())),
+  StagedExchange(device::Device& device, const Communicator& communicator, const std::vector<Message>& sends,
+                 const std::vector<Message>& receives)
+      : stage_(device.allocate(device.staging_memory(), Places(sends).total() + Places(receives).total())),
+        staged_sends_(Places(sends).on_stage(sends, stage_.as<std::byte>())),
+        staged_receives_(Places(receives).on_stage(receives, stage_.as<std::byte>() + Places(sends).total())),
+        out_(copies(sends, staged_sends_)),
+        in_(copies(receives, staged_receives_)),
         messages_(communicator, staged_sends_, staged_receives_) {}
 
   void start(device::Stream& stream) override {
-    for (std::size_t i = 0; i < sends_.size(); ++i) {
-      stream.copy(staged_sends_[i].data, sends_[i].data, sends_[i].bytes);
-    }
+    for (const Copy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
     wait_for_copies(stream);
     messages_.start();
   }
 
   void finish(device::Stream& stream) override {
     messages_.finish();
-    for (std::size_t i = 0; i < receives_.size(); ++i) {
-      stream.copy(receives_[i].data, staged_receives_[i].data, receives_[i].bytes);
-    }
+    for (const Copy& copy : in_) stream.copy(copy.data, copy.staged, copy.bytes);
     wait_for_copies(stream);
   }
 
  private:
-  std::vector<Message> sends_;
-  std::vector<Message> receives_;
   device::Buffer stage_;
   std::vector<Message> staged_sends_;
   std::vector<Message> staged_receives_;
-  mpi_calls::Messages messages_;
+  std::vector<Copy> out_;
+  std::vector<Copy> in_;
+  Messages messages_;
 };
 
 class StagedTransport final : public Transport {
@@ -132,15 +155,22 @@ class StagedTransport final : public Transport {
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    return std::make_unique<StagedExchange>(device_, communicator_, std::move(sends), std::move(receives));
+    return std::make_unique<StagedExchange<mpi_calls::Messages>>(device_, communicator_, sends, receives);
   }
 
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  std::unique_ptr<Exchange> neighbor_exchange(const std::vector<Message>& sends,
+                                              const std::vector<Message>& receives) override {
+    return std::make_unique<StagedExchange<mpi_calls::NeighborMessages>>(device_, communicator_, sends, receives);
+  }
+  [[nodiscard]] bool knows_neighbors() const override { return true; }
+
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     const std::size_t bytes = count * size_of(type);
     std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, input, bytes);
     wait_for_copies(stream);
-    mpi_calls::allreduce(communicator_, stage, stage, count, type);
+    mpi_calls::allreduce(communicator_, stage, stage, count, type, reduction);
     stream.copy(output, stage, bytes);
     wait_for_copies(stream);
   }

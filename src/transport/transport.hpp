@@ -37,6 +37,9 @@ struct Piece {
   std::size_t bytes = 0;
 };
 
+/// How an allreduce() combines values.
+enum class Reduction { sum, product, minimum, maximum };
+
 /// A fixed set of messages that is sent again and again: what a halo exchange or a window of messages is. Between
 /// start() and finish() the caller may add other work to the stream, to overlap with the messages; it must not touch
 /// their buffers.
@@ -55,16 +58,29 @@ class Transport {
   virtual void receive(void* data, std::size_t bytes, int from, device::Stream& stream) = 0;
   /// Prepared once; must not outlive the transport. Receives are posted before sends.
   virtual std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) = 0;
+  /// The same messages as one call on a graph of the ranks that is made here, once: what a library can know beforehand
+  /// about the pattern. They travel in finish(). Collective, also to destroy; at most one message a peer and direction.
+  /// nullptr where knows_neighbors() is false.
+  virtual std::unique_ptr<Exchange> neighbor_exchange(const std::vector<Message>& /*sends*/,
+                                                      const std::vector<Message>& /*receives*/) {
+    return nullptr;
+  }
+  /// The same on all ranks.
+  [[nodiscard]] virtual bool knows_neighbors() const { return false; }
   /// Whether allreduce() knows the type. The same on all ranks.
   [[nodiscard]] virtual bool sums(DataType /*type*/) const { return true; }
-  /// The sum over all ranks, on all ranks; `input` may equal `output` (in place).
-  virtual void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) = 0;
+  /// The values of all ranks combined, on all ranks; `input` may equal `output` (in place). Complex numbers are only
+  /// summed.
+  virtual void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                         Reduction reduction = Reduction::sum) = 0;
   /// Piece r of `input` goes to rank r, and what rank r sends here lands in piece r of `output`.
   virtual void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                          device::Stream& stream) = 0;
   virtual void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) = 0;
   /// No rank's later work starts before every rank's earlier work on its stream has happened.
   virtual void barrier(device::Stream& stream) = 0;
+  /// Whether buffers may also lie in the host's memory where it was made for a GPU's. The same on all ranks.
+  [[nodiscard]] virtual bool takes_host_memory() const { return true; }
   /// The same transport between fewer ranks: those of a communicator that was made for it, by their ranks there.
   /// Collective over them. It must not outlive this one. What it costs is what an application pays that makes
   /// sub-communicators. nullptr where divides() is false.

@@ -44,9 +44,10 @@ class WrongTransport : public Transport {
 class OffByOne final : public WrongTransport<OffByOne> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     stream.wait();
-    mpi_calls::allreduce(communicator(), input, output, count, type);
+    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
     if (type == DataType::f64) spoil(output, count * sizeof(double));
   }
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
@@ -67,7 +68,7 @@ class Forgetful final : public WrongTransport<Forgetful> {
  public:
   using WrongTransport::WrongTransport;
   void allreduce(const void* /*input*/, void* /*output*/, std::size_t /*count*/, DataType /*type*/,
-                 device::Stream& stream) override {
+                 device::Stream& stream, Reduction /*reduction*/) override {
     stream.wait();
   }
   void alltoallv(const void* /*input*/, std::span<const Piece> /*sends*/, void* /*output*/,
@@ -80,9 +81,9 @@ class Forgetful final : public WrongTransport<Forgetful> {
 class Hasty final : public WrongTransport<Hasty> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type,
-                 device::Stream& /*stream*/) override {
-    mpi_calls::allreduce(communicator(), input, output, count, type);
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& /*stream*/,
+                 Reduction reduction) override {
+    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
   }
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& /*stream*/) override {
@@ -94,9 +95,10 @@ class Hasty final : public WrongTransport<Hasty> {
 class Sleepy final : public WrongTransport<Sleepy> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     stream.wait();
-    mpi_calls::allreduce(communicator(), input, output, count, type);
+    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 };

@@ -24,9 +24,10 @@ class SynchronousTransport final : public Transport {
   }
   /// Real numbers are enough for an example; who asks for others is told.
   [[nodiscard]] bool sums(DataType type) const override { return components(type) == 1; }
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream) override {
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
     stream.wait();
-    mpi_calls::allreduce(communicator_, input, output, count, type);
+    mpi_calls::allreduce(communicator_, input, output, count, type, reduction);
   }
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {

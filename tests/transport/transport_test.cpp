@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -159,6 +160,79 @@ TEST_P(EveryTransport, ExchangesWithAllNeighboursAgainAndAgain) {
   }
 }
 
+/// From each rank to those behind it that are its multiples, itself among them, one message behind the other but for a
+/// gap; some are empty, some ranks have none.
+class Neighbours : public EveryTransport {
+ protected:
+  static bool sends_to(int from, int to) { return to >= from && to % (from + 1) == 0; }
+  [[nodiscard]] static std::size_t length(int from, int to) { return static_cast<std::size_t>(3 * ((from + to) % 4)); }
+
+  /// Those of this rank, in a buffer.
+  [[nodiscard]] std::vector<Message> messages(const device::Buffer& buffer, bool sends) const {
+    std::vector<Message> all;
+    std::size_t place = 0;
+    for (int peer = 0; peer < ranks; ++peer) {
+      const int from = sends ? rank : peer;
+      const int to = sends ? peer : rank;
+      if (!sends_to(from, to)) continue;
+      all.push_back({peer, buffer.as<int>() + place, length(from, to) * sizeof(int)});
+      place += length(from, to) + (peer == 1 ? 1 : 0);
+    }
+    return all;
+  }
+
+  /// What is in the buffer when every message is of its sender's and receiver's numbers.
+  [[nodiscard]] std::vector<int> content(std::size_t count, bool sends, int gap) const {
+    std::vector<int> values;
+    for (int peer = 0; peer < ranks; ++peer) {
+      const int from = sends ? rank : peer;
+      const int to = sends ? peer : rank;
+      if (!sends_to(from, to)) continue;
+      for (std::size_t i = 0; i < length(from, to); ++i) values.push_back(1000 * from + 10 * to + static_cast<int>(i));
+      if (peer == 1) values.push_back(gap);
+    }
+    values.resize(count, gap);
+    return values;
+  }
+
+  void expect_delivery(Exchange& exchange, const device::Buffer& outgoing, const device::Buffer& incoming) const {
+    const std::size_t count = incoming.bytes() / sizeof(int);
+    for (int repetition = 0; repetition < 3; ++repetition) {
+      const auto sent = content(count, true, -1);
+      const std::vector<int> nothing(count, -7);
+      stream->copy(outgoing.data(), sent.data(), outgoing.bytes());
+      stream->copy(incoming.data(), nothing.data(), incoming.bytes());
+      exchange.start(*stream);
+      exchange.finish(*stream);
+      EXPECT_EQ(read(incoming), content(count, false, -7));
+    }
+  }
+};
+
+TEST_P(Neighbours, ExchangeAllInOneCall) {
+  const auto outgoing = ints(100);
+  const auto incoming = ints(100);
+  const auto exchange = transport->neighbor_exchange(messages(outgoing, true), messages(incoming, false));
+  ASSERT_EQ(exchange != nullptr, transport->knows_neighbors());
+  if (exchange == nullptr) GTEST_SKIP() << "this transport does not know them";
+  expect_delivery(*exchange, outgoing, incoming);
+}
+
+TEST_P(Neighbours, ExchangeEachByItself) {
+  if (GetParam().transport == "ccl") GTEST_SKIP() << "sends nothing to itself";
+  const auto outgoing = ints(100);
+  const auto incoming = ints(100);
+  const auto exchange = transport->exchange(messages(outgoing, true), messages(incoming, false));
+  expect_delivery(*exchange, outgoing, incoming);
+}
+
+TEST_P(Neighbours, NobodyNeedsAny) {
+  const auto exchange = transport->neighbor_exchange({}, {});
+  if (exchange == nullptr) GTEST_SKIP() << "this transport does not know them";
+  exchange->start(*stream);
+  exchange->finish(*stream);
+}
+
 TEST_P(EveryTransport, MessagesOfOnePairKeepTheirOrder) {
   if (ranks < 2) GTEST_SKIP() << "needs a pair";
   const auto many = written({1, 2, 3, 4, 5});
@@ -188,6 +262,49 @@ TEST_P(EveryTransport, AllreduceSumsInPlaceAndOutOfPlace) {
     EXPECT_EQ(read(input), sequence(count, rank)) << "the input was written to";
     transport->allreduce(input.data(), input.data(), count, DataType::i32, *stream);
     EXPECT_EQ(read(input), expected) << count;
+  }
+}
+
+TEST_P(EveryTransport, AllreduceKnowsEveryReductionOfReals) {
+  // Powers of two, exact in every type: 4, 1, 2, 4, 1, 2 …
+  const auto value = [](int of_rank, std::size_t i) { return 1 << ((static_cast<std::size_t>(of_rank) + 2 + i) % 3); };
+  const auto expect_right = [&](DataType type, auto one) {
+    using Real = decltype(one);
+    constexpr std::size_t count = 7;
+    for (const auto reduction : {Reduction::sum, Reduction::product, Reduction::minimum, Reduction::maximum}) {
+      std::vector<Real> values(count);
+      std::vector<Real> expected(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<Real>(value(rank, i));
+        expected[i] = static_cast<Real>(value(0, i));
+        for (int other = 1; other < ranks; ++other) {
+          const auto next = static_cast<Real>(value(other, i));
+          if (reduction == Reduction::sum) expected[i] += next;
+          if (reduction == Reduction::product) expected[i] *= next;
+          if (reduction == Reduction::minimum) expected[i] = std::min(expected[i], next);
+          if (reduction == Reduction::maximum) expected[i] = std::max(expected[i], next);
+        }
+      }
+      const auto input = this_device().allocate(GetParam().memory, count * sizeof(Real));
+      const auto output = this_device().allocate(GetParam().memory, count * sizeof(Real));
+      stream->copy(input.data(), values.data(), input.bytes());
+      transport->allreduce(input.data(), output.data(), count, type, *stream, reduction);
+      std::vector<Real> found(count);
+      stream->copy(found.data(), output.data(), output.bytes());
+      stream->wait();
+      EXPECT_EQ(found, expected) << name(type) << ", reduction " << static_cast<int>(reduction);
+    }
+  };
+  expect_right(DataType::i32, std::int32_t{});
+  expect_right(DataType::f32, float{});
+  expect_right(DataType::f64, double{});
+}
+
+TEST_P(EveryTransport, AllreduceOnlySumsComplexNumbers) {
+  const auto buffer = this_device().allocate(GetParam().memory, 16);
+  for (const auto reduction : {Reduction::product, Reduction::minimum, Reduction::maximum}) {
+    EXPECT_THROW(transport->allreduce(buffer.data(), buffer.data(), 1, DataType::c128, *stream, reduction), Error);
+    EXPECT_THROW(transport->allreduce(buffer.data(), buffer.data(), 1, DataType::c64, *stream, reduction), Error);
   }
 }
 
@@ -301,6 +418,25 @@ TEST_P(StreamOrder, OfAnExchange) {
   EXPECT_EQ(read(incoming), expected);
 }
 
+TEST_P(StreamOrder, OfAnExchangeBetweenNeighbours) {
+  const int next = (rank + 1) % ranks;
+  const int previous = (rank + ranks - 1) % ranks;
+  const auto outgoing = ints(count);
+  const auto incoming = ints(count);
+  const auto exchange = transport->neighbor_exchange({{next, outgoing.data(), outgoing.bytes()}},
+                                                     {{previous, incoming.data(), incoming.bytes()}});
+  if (exchange == nullptr) GTEST_SKIP() << "this transport does not know them";
+  slow_iota(*stream, outgoing.as<int>(), count, rank);
+  slow_iota(*stream, incoming.as<int>(), count, -1);
+  exchange->start(*stream);
+  exchange->finish(*stream);
+  scale(*stream, outgoing.as<int>(), count, 0);
+  scale(*stream, incoming.as<int>(), count, 2);
+  std::vector<int> expected = sequence(count, previous);
+  for (int& value : expected) value *= 2;
+  EXPECT_EQ(read(incoming), expected);
+}
+
 TEST_P(StreamOrder, OfAlltoallv) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto input = ints(n);
@@ -326,6 +462,23 @@ TEST_P(StreamOrder, OfBroadcast) {
   EXPECT_EQ(read(buffer), expected);
 }
 
+/// Does at once what it is given, and counts copies.
+class CountingStream final : public device::Stream {
+ public:
+  void wait() override {}
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    ++copies;
+    std::memcpy(to, from, bytes);
+  }
+  void fill(void* data, unsigned char value, std::size_t bytes) override { std::memset(data, value, bytes); }
+  void enqueue(std::function<void()> work) override { work(); }
+  void record(device::Event& /*event*/) override {}
+  void wait_for(device::Event& /*event*/) override {}
+  void* native() override { return nullptr; }
+
+  int copies = 0;
+};
+
 const auto places =
     testing::Values(Place{"mpi", Memory::host}, Place{"mpi", Memory::pinned}, Place{"mpi", Memory::device},
                     Place{"mpi", Memory::managed}, Place{"staged", Memory::host}, Place{"staged", Memory::pinned},
@@ -335,12 +488,52 @@ const auto place_name = [](const auto& info) {
   return info.param.transport + "_" + std::string(device::name(info.param.memory));
 };
 INSTANTIATE_TEST_SUITE_P(Places, EveryTransport, places, place_name);
+INSTANTIATE_TEST_SUITE_P(Places, Neighbours, places, place_name);
 INSTANTIATE_TEST_SUITE_P(Places, StreamOrder, places, place_name);
 
 TEST(Kinds, ComeInTheOrderOfTables) {
   std::vector<std::string> names;
   for (const auto& kind : kinds()) names.push_back(kind.name);
   EXPECT_EQ(names, (std::vector<std::string>{"mpi", "staged", "ccl"}));
+}
+
+TEST(Mpi, RefusesNeighboursFurtherApartThanAnIntReaches) {
+  const auto stream = this_device().stream(Memory::host);
+  const auto transport = kinds().at(0).make({world(), this_device(), Memory::host, ""});
+  int here = 0;  // nothing is read
+  const auto far = reinterpret_cast<std::uintptr_t>(&here) + (std::uintptr_t{1} << 31) + 1;
+  const std::vector<Message> messages{{0, &here, 1}, {0, reinterpret_cast<void*>(far), 1}};
+  EXPECT_THROW(transport->neighbor_exchange(messages, messages), Error);
+}
+
+TEST(Staged, CopiesOnceWhatLiesOneBehindTheOther) {
+  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
+  CountingStream stream;
+  const auto transport = kinds().at(1).make({world(), this_device(), Memory::host, ""});
+  std::vector<int> out{1, 2, 3, 4, 5, 6};
+  std::vector<int> in(7, 0);
+  // Of those that go, all lie together; of those that come, the last lies apart.
+  const std::vector<Message> sends{{0, &out[0], 4}, {0, &out[1], 12}, {0, &out[4], 8}};
+  const std::vector<Message> receives{{0, &in[0], 4}, {0, &in[1], 12}, {0, &in[5], 8}};
+  const auto exchange = transport->exchange(sends, receives);
+  exchange->start(stream);
+  EXPECT_EQ(stream.copies, 1);
+  exchange->finish(stream);
+  EXPECT_EQ(stream.copies, 3);
+  EXPECT_EQ(in, (std::vector<int>{1, 2, 3, 4, 0, 5, 6}));
+}
+
+TEST(Staged, CopiesEachMessageOfAWindow) {
+  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
+  CountingStream stream;
+  const auto transport = kinds().at(1).make({world(), this_device(), Memory::host, ""});
+  int out = 9;
+  int in = 0;
+  const auto exchange = transport->exchange({{0, &out, 4}, {0, &out, 4}}, {{0, &in, 4}, {0, &in, 4}});
+  exchange->start(stream);
+  EXPECT_EQ(stream.copies, 2) << "what would be sent twice is copied twice";
+  exchange->finish(stream);
+  EXPECT_EQ(in, 9);
 }
 
 TEST(Mpi, HandsGpuMemoryToNobodyWhenTold) {

@@ -1,0 +1,88 @@
+// One reduction of a dense vector of all shared ids, in which a rank has nothing to say about most.
+#include <limits>
+
+#include "device/launch.hpp"
+#include "gather_scatter/fold.hpp"
+#include "gather_scatter/methods.hpp"
+
+namespace commlens::gather_scatter {
+
+namespace {
+
+using transport::Reduction;
+
+Reduction reduction_of(Combine combine) {
+  switch (combine) {
+    case Combine::add:
+      return Reduction::sum;
+    case Combine::multiply:
+      return Reduction::product;
+    case Combine::minimum:
+      return Reduction::minimum;
+    case Combine::maximum:
+      return Reduction::maximum;
+  }
+  throw Error("all-reduce: a combination without a reduction");
+}
+
+/// What changes nothing that it is combined with.
+double neutral(Combine combine) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (combine) {
+    case Combine::add:
+      return 0;
+    case Combine::multiply:
+      return 1;
+    case Combine::minimum:
+      return infinity;
+    case Combine::maximum:
+      return -infinity;
+  }
+  throw Error("all-reduce: a combination without a neutral element");
+}
+
+template <class W>
+void fill(W* values, std::size_t count, W value, device::Stream& stream) {
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = value; });
+}
+
+class AllReduce final : public OnLists {
+ public:
+  AllReduce(SharedLists lists, const Kind& kind, const Surroundings& surroundings)
+      : OnLists(std::move(lists), kind),
+        transport_(surroundings.transport),
+        vector_(surroundings.allocate(sharing().labels_shared * wire_bytes())) {}
+
+  void start(void* data, device::Stream& stream) override {
+    if (kind().wire == DataType::f32) {
+      fill(vector_.as<float>(), count(), static_cast<float>(neutral(kind().combine)), stream);
+    } else {
+      fill(vector_.as<double>(), count(), neutral(kind().combine), stream);
+    }
+    gather(kind(), lists(), data, values(), stream);
+    exchange(stream);
+  }
+
+  void finish(void* data, device::Stream& stream) override { scatter(kind(), lists(), values(), data, stream); }
+
+  void exchange(device::Stream& stream) override {
+    transport_.allreduce(vector_.data(), vector_.data(), count(), kind().wire, stream, reduction_of(kind().combine));
+  }
+
+  [[nodiscard]] std::size_t buffer_bytes() const override { return vector_.bytes(); }
+
+ private:
+  [[nodiscard]] std::size_t count() const { return sharing().labels_shared * kind().fields; }
+  [[nodiscard]] Values values() const { return {vector_.data(), lists().labels(), sharing().labels_shared}; }
+
+  transport::Transport& transport_;
+  device::Buffer vector_;  ///< by fields, and in a field by labels
+};
+
+}  // namespace
+
+std::unique_ptr<GatherScatter> make_all_reduce(SharedLists lists, const Kind& kind, const Surroundings& surroundings) {
+  return std::make_unique<AllReduce>(std::move(lists), kind, surroundings);
+}
+
+}  // namespace commlens::gather_scatter

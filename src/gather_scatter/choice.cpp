@@ -1,0 +1,189 @@
+#include "gather_scatter/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "gather_scatter/methods.hpp"
+
+namespace commlens::gather_scatter {
+
+using transport::Communicator;
+
+Spread spread(double mine, const Communicator& communicator) {
+  return {.average = communicator.sum_of_reals(mine) / communicator.size(),
+          .least = -communicator.maximum(-mine),
+          .largest = communicator.maximum(mine)};
+}
+
+namespace {
+
+constexpr int tests = 10;
+
+/// Seconds from when all ranks begin to when this one has done it.
+template <class Function>
+double seconds_of(Function function, device::Stream& stream, const Communicator& communicator) {
+  using Clock = std::chrono::steady_clock;
+  stream.wait();
+  communicator.barrier();
+  const auto begin = Clock::now();
+  function();
+  stream.wait();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class Function>
+double least_seconds_of(Function function, const Surroundings& surroundings) {
+  double least = std::numeric_limits<double>::max();
+  for (int test = 0; test < tests; ++test) {
+    least = std::min(least, seconds_of(function, surroundings.stream, surroundings.communicator));
+  }
+  return least;
+}
+
+/// Several in a row, as gslib times them.
+double mean_seconds_of(GatherScatter& operation, void* data, const Surroundings& surroundings) {
+  const auto apply = [&](int times) {
+    for (int i = 0; i < times; ++i) operation.apply(data, surroundings.stream);
+  };
+  apply(2);
+  return seconds_of([&] { apply(tests); }, surroundings.stream, surroundings.communicator) / tests;
+}
+
+Choice choose(const Sharing& sharing, const Surroundings& host) {
+  const auto lists = make_lists(sharing, host);
+  const device::Buffer data = host.allocate(sharing.nodes * sizeof(double));
+  host.stream.fill(data.data(), 0, data.bytes());
+  Choice choice;
+  for (const Method method : {Method::pairwise, Method::crystal_router, Method::all_reduce}) {
+    Timing timing{.method = method, .unfit = unfit(method, sharing, {}, host)};
+    if (timing.unfit.empty()) {
+      const auto operation = make(method, lists, {}, host);
+      timing.seconds = spread(mean_seconds_of(*operation, data.data(), host), host.communicator);
+    }
+    choice.timings.push_back(timing);
+  }
+  for (std::size_t i = 1; i < choice.timings.size(); ++i) {
+    const Timing& timing = choice.timings[i];
+    if (timing.unfit.empty() && timing.seconds.largest < choice.timings[choice.used].seconds.largest) choice.used = i;
+  }
+  return choice;
+}
+
+}  // namespace
+
+Choice choose_on_host(const Sharing& sharing, const Surroundings& surroundings) {
+  if (!surroundings.transport.takes_host_memory()) {
+    return {.timings = {{.method = Method::pairwise, .unfit = "the transport does not take the host's memory"}}};
+  }
+  const auto stream = surroundings.device.stream(device::Memory::host);
+  const auto allocate = [&](std::size_t bytes) { return surroundings.device.allocate(device::Memory::host, bytes); };
+  return choose(sharing, {.communicator = surroundings.communicator,
+                          .transport = surroundings.transport,
+                          .device = surroundings.device,
+                          .memory = device::Memory::host,
+                          .stream = *stream,
+                          .allocate = allocate,
+                          .allocate_staging = allocate});
+}
+
+Timing time_of(GatherScatter& operation, Method method, void* data, const Sharing& sharing, const Kind& kind,
+               const Surroundings& surroundings) {
+  const Communicator& communicator = surroundings.communicator;
+  device::Stream& stream = surroundings.stream;
+  const double whole = least_seconds_of([&] { operation.apply(data, stream); }, surroundings);
+  const double messages = least_seconds_of([&] { operation.exchange(stream); }, surroundings);
+  const double bytes = 2 * static_cast<double>(sharing.sent() * kind.fields * size_of(kind.wire));
+  return {.method = method,
+          .unfit = {},
+          .seconds = spread(whole, communicator),
+          .exchange = spread(messages, communicator),
+          .bidirectional_GBps = communicator.sum_of_reals(bytes) / communicator.sum_of_reals(messages) / 1e9};
+}
+
+std::string configuration(Method method, std::string_view transport, device::Memory memory) {
+  if (method == Method::host) return "host";
+  const bool ccl = transport == "ccl" && method == Method::pairwise;
+  const std::string exchange(ccl ? transport : name(method));
+  if (!device::on_gpu(memory)) return exchange + "+host";
+  return exchange + (transport == "staged" ? "+hybrid" : "+device");
+}
+
+std::string describe(const Timing& timing, const std::string& configuration) {
+  const Spread& seconds = timing.exchange;
+  return fmt::format("{} (MPI min/max/avg: {:.2e}s {:.2e}s {:.2e}s / avg bi-bw: {:.1f}GB/s/rank)", configuration,
+                     seconds.least, seconds.largest, seconds.average, timing.bidirectional_GBps);
+}
+
+namespace {
+
+std::string label(Method method) {
+  switch (method) {
+    case Method::pairwise:
+      return "pairwise";
+    case Method::crystal_router:
+      return "crystal router";
+    case Method::all_reduce:
+      return "all reduce";
+    default:
+      return std::string(name(method));
+  }
+}
+
+std::string times_line(const Timing& timing) {
+  const std::string what = timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : label(timing.method);
+  const Spread& seconds = timing.seconds;
+  return fmt::format("   {:<30}: {:g} {:g} {:g}", what, seconds.average, seconds.least, seconds.largest);
+}
+
+std::string bytes_line(std::string_view what, std::size_t mine, const Communicator& communicator) {
+  const Spread bytes = spread(static_cast<double>(mine), communicator);
+  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", what, bytes.average, bytes.least,
+                     bytes.largest);
+}
+
+std::string counts_line(std::string_view what, const Spread& counts) {
+  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", what, counts.largest, counts.least, counts.average);
+}
+
+}  // namespace
+
+std::vector<std::string> setup_lines(const Sharing& sharing, const Choice& on_host, double setup_seconds,
+                                     std::size_t list_bytes, std::size_t buffer_bytes,
+                                     const Communicator& communicator) {
+  std::vector<std::string> lines{fmt::format("gs_setup: {} unique labels shared", sharing.labels_shared)};
+  for (const Timing& timing : on_host.timings) {
+    if (timing.unfit.empty()) lines.push_back(times_line(timing));
+  }
+  const Timing& used = on_host.timings.at(on_host.used);
+  if (used.unfit.empty()) lines.push_back("   used all_to_all method: " + label(used.method));
+  lines.push_back(bytes_line("handle", list_bytes, communicator));
+  lines.push_back(bytes_line("buffer", buffer_bytes, communicator));
+  lines.push_back(fmt::format("   setupds time {:.4E} seconds", communicator.maximum(setup_seconds)));
+  const MessageCounts counts = message_counts(sharing, communicator);
+  lines.push_back(counts_line("nMessages", counts.messages));
+  lines.push_back(counts_line("msgSize", counts.size));
+  lines.push_back(counts_line("msgSizeSum", counts.size_sum));
+  return lines;
+}
+
+MessageCounts message_counts(const Sharing& sharing, const Communicator& communicator) {
+  double least = std::numeric_limits<double>::max();
+  double largest = 0;
+  for (const Sharing::Peer& peer : sharing.peers) {
+    least = std::min(least, static_cast<double>(peer.groups.size()));
+    largest = std::max(largest, static_cast<double>(peer.groups.size()));
+  }
+  const auto sent = static_cast<double>(sharing.sent());
+  const auto messages = static_cast<double>(sharing.peers.size());
+  MessageCounts counts{.messages = spread(messages, communicator), .size = {}, .size_sum = spread(sent, communicator)};
+  if (counts.messages.largest == 0) return counts;
+  counts.size = {.average = counts.size_sum.average / counts.messages.average,
+                 .least = -communicator.maximum(-least),
+                 .largest = communicator.maximum(largest)};
+  return counts;
+}
+
+}  // namespace commlens::gather_scatter

@@ -1,0 +1,363 @@
+// The range of ranks is halved until one is left. At each stage a rank sends what it holds for the other half, and
+// keeps what it holds for its own; so all that an id's ranks contribute is in both halves, and is combined as soon as
+// it meets.
+//
+// A rank needs one value an id, whoever contributed to it: whatever goes to the other half goes to all of an id's ranks
+// there. Of a range of odd size the upper half is one rank larger; its last rank has a partner only to send to.
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "device/launch.hpp"
+#include "gather_scatter/fold.hpp"
+#include "gather_scatter/methods.hpp"
+#include "transport/mpi_calls.hpp"
+
+namespace commlens::gather_scatter {
+
+namespace {
+
+using transport::Communicator;
+using transport::Message;
+
+struct Half {
+  int begin;
+  int end;
+};
+
+/// Of one rank at one stage.
+struct Partners {
+  Half mine;
+  Half other;
+  int to;
+  std::vector<int> from;  ///< ascending; two for the last rank of a lower half that is smaller, none for the odd one
+};
+
+Partners partners_of(int rank, Half range) {
+  const int lower = (range.end - range.begin) / 2;
+  const int middle = range.begin + lower;
+  if (rank < middle) {
+    Partners partners{{range.begin, middle}, {middle, range.end}, rank + lower, {rank + lower}};
+    if (rank == middle - 1 && rank + lower + 1 < range.end) partners.from.push_back(rank + lower + 1);
+    return partners;
+  }
+  Partners partners{{middle, range.end}, {range.begin, middle}, std::min(rank - lower, middle - 1), {}};
+  if (rank - lower < middle) partners.from.push_back(rank - lower);
+  return partners;
+}
+
+/// A rank's values have places: first those of its shared groups, then those that only pass through.
+struct Stage {
+  struct Source {
+    int from;
+    std::vector<std::uint32_t> places;
+    std::uint32_t known;  ///< places below hold a value to combine with; others are filled
+  };
+
+  bool lower;  ///< in the lower half: own values come first
+  int to;
+  std::vector<std::uint32_t> sends;
+  std::vector<Source> sources;
+
+  [[nodiscard]] std::size_t received() const {
+    std::size_t values = 0;
+    for (const Source& source : sources) values += source.places.size();
+    return values;
+  }
+};
+
+struct Plan {
+  std::vector<Stage> stages;
+  std::size_t places = 0;
+
+  [[nodiscard]] std::size_t most_sent() const {
+    std::size_t most = 0;
+    for (const Stage& stage : stages) most = std::max(most, stage.sends.size());
+    return most;
+  }
+  [[nodiscard]] std::size_t most_received() const {
+    std::size_t most = 0;
+    for (const Stage& stage : stages) most = std::max(most, stage.received());
+    return most;
+  }
+};
+
+using Words = std::vector<std::int64_t>;
+
+/// To one rank, from some.
+std::vector<Words> passed_on(Words& words, const Partners& partners, const Communicator& communicator) {
+  const auto exchange = [&](Message send, const std::vector<Message>& receives) {
+    transport::mpi_calls::Messages messages(communicator, {send}, receives);
+    messages.start();
+    messages.finish();
+  };
+  std::size_t length = words.size();
+  std::vector<std::size_t> lengths(partners.from.size());
+  std::vector<Message> receives;
+  for (std::size_t i = 0; i < lengths.size(); ++i) receives.push_back({partners.from[i], &lengths[i], sizeof(length)});
+  exchange({partners.to, &length, sizeof length}, receives);
+  std::vector<Words> come;
+  for (const std::size_t count : lengths) come.emplace_back(count);
+  for (std::size_t i = 0; i < come.size(); ++i) {
+    receives[i] = {partners.from[i], come[i].data(), come[i].size() * sizeof(std::int64_t)};
+  }
+  exchange({partners.to, words.data(), words.size() * sizeof(std::int64_t)}, receives);
+  return come;
+}
+
+/// Makes the plan by doing with ids and the ranks that have them what is later done with values.
+class Planner {
+ public:
+  Planner(const Sharing& sharing, int rank) {
+    for (const std::uint64_t label : sharing.labels) place_of(label);
+    bool own_done = false;
+    const auto own = [&] {
+      for (auto& ranks : ranks_) ranks.push_back(rank);
+      own_done = true;
+    };
+    for (const Sharing::Peer& peer : sharing.peers) {
+      if (!own_done && peer.rank > rank) own();
+      for (const std::uint32_t group : peer.groups) ranks_[group].push_back(peer.rank);
+    }
+    if (!own_done) own();
+  }
+
+  Stage stage(const Partners& partners, const Communicator& communicator) {
+    Stage stage{.lower = partners.mine.begin < partners.other.begin, .to = partners.to, .sends = {}, .sources = {}};
+    Words words;  // label, number of ranks, the ranks: of each value that goes
+    for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
+      const std::vector<int> others = within(partners.other, ranks_[place]);
+      ranks_[place] = within(partners.mine, ranks_[place]);
+      if (others.empty()) continue;
+      stage.sends.push_back(place);
+      words.push_back(static_cast<std::int64_t>(labels_[place]));
+      words.push_back(static_cast<std::int64_t>(others.size()));
+      words.insert(words.end(), others.begin(), others.end());
+    }
+    const std::vector<Words> come = passed_on(words, partners, communicator);
+    for (std::size_t i = 0; i < come.size(); ++i) stage.sources.push_back(taken(partners.from[i], come[i]));
+    return stage;
+  }
+
+  [[nodiscard]] std::size_t places() const { return ranks_.size(); }
+
+ private:
+  static std::vector<int> within(Half half, const std::vector<int>& ranks) {
+    return {std::lower_bound(ranks.begin(), ranks.end(), half.begin),
+            std::lower_bound(ranks.begin(), ranks.end(), half.end)};
+  }
+
+  std::uint32_t place_of(std::uint64_t label) {
+    const auto [found, is_new] = places_.try_emplace(label, static_cast<std::uint32_t>(labels_.size()));
+    if (is_new) {
+      labels_.push_back(label);
+      ranks_.emplace_back();
+    }
+    return found->second;
+  }
+
+  Stage::Source taken(int from, const Words& words) {
+    Stage::Source source{.from = from, .places = {}, .known = static_cast<std::uint32_t>(labels_.size())};
+    for (std::size_t at = 0; at < words.size();) {
+      const std::uint32_t place = place_of(static_cast<std::uint64_t>(words[at]));
+      const std::int64_t* const ranks = words.data() + at + 2;
+      ranks_[place].assign(ranks, ranks + words[at + 1]);
+      source.places.push_back(place);
+      at += 2 + static_cast<std::size_t>(words[at + 1]);
+    }
+    return source;
+  }
+
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;
+  std::vector<std::uint64_t> labels_;
+  std::vector<std::vector<int>>
+      ranks_;  ///< that a place's value is still to reach, ascending; in the range of the stage
+};
+
+Plan plan_for(const Sharing& sharing, const Communicator& communicator) {
+  Planner planner(sharing, communicator.rank());
+  Plan plan;
+  for (Half range{0, communicator.size()}; range.end - range.begin > 1;) {
+    const Partners partners = partners_of(communicator.rank(), range);
+    plan.stages.push_back(planner.stage(partners, communicator));
+    range = partners.mine;
+  }
+  plan.places = planner.places();
+  return plan;
+}
+
+/// Values lie by fields, in messages the fields of a value lie together.
+template <class W>
+struct Side {
+  W* values;
+  std::size_t stride;
+  std::size_t fields;
+  W* message;
+  const std::uint32_t* places;
+  std::size_t count;
+};
+
+template <class W>
+void pack(Side<W> side, device::Stream& stream) {
+  device::launch(
+      stream, side.count, COMMLENS_LAMBDA(std::size_t i) {
+        for (std::size_t field = 0; field < side.fields; ++field) {
+          side.message[i * side.fields + field] = side.values[side.places[i] + field * side.stride];
+        }
+      });
+}
+
+/// The lower half's value comes first on both sides, so that partners get the same bits.
+template <class Operation, class W>
+void unpack(Operation operation, Side<W> side, std::uint32_t known, bool lower, device::Stream& stream) {
+  device::launch(
+      stream, side.count, COMMLENS_LAMBDA(std::size_t i) {
+        const std::uint32_t place = side.places[i];
+        for (std::size_t field = 0; field < side.fields; ++field) {
+          W& mine = side.values[place + field * side.stride];
+          const W theirs = side.message[i * side.fields + field];
+          if (place >= known) {
+            mine = theirs;
+          } else {
+            mine = lower ? operation(mine, theirs) : operation(theirs, mine);
+          }
+        }
+      });
+}
+
+class CrystalRouter final : public OnLists {
+ public:
+  CrystalRouter(SharedLists lists, const Kind& kind, const Surroundings& surroundings)
+      : OnLists(std::move(lists), kind),
+        plan_(plan_for(sharing(), surroundings.communicator)),
+        table_(uploaded(table_of(plan_), surroundings)),
+        buffer_(surroundings.allocate((plan_.places + plan_.most_sent() + plan_.most_received()) * wire_bytes())) {
+    const auto* places = table_.as<std::uint32_t>();
+    for (const Stage& stage : plan_.stages) {
+      Step step{.sends = places, .sources = {}, .exchange = nullptr};
+      std::vector<Message> sends;
+      std::vector<Message> receives;
+      if (!stage.sends.empty()) sends.push_back({stage.to, outgoing(), stage.sends.size() * wire_bytes()});
+      places += stage.sends.size();
+      auto* place = incoming();
+      for (const Stage::Source& source : stage.sources) {
+        step.sources.push_back({places, place});
+        if (!source.places.empty()) receives.push_back({source.from, place, source.places.size() * wire_bytes()});
+        places += source.places.size();
+        place += source.places.size() * wire_bytes();
+      }
+      step.exchange = surroundings.transport.exchange(sends, receives);
+      steps_.push_back(std::move(step));
+    }
+  }
+
+  void start(void* data, device::Stream& stream) override {
+    gather(kind(), lists(), data, values(), stream);
+    if (!steps_.empty()) start_step(0, stream);
+  }
+
+  void finish(void* data, device::Stream& stream) override {
+    for (std::size_t step = 0; step < steps_.size(); ++step) {
+      if (step > 0) start_step(step, stream);
+      finish_step(step, stream);
+    }
+    scatter(kind(), lists(), values(), data, stream);
+  }
+
+  void exchange(device::Stream& stream) override {
+    for (const Step& step : steps_) {
+      step.exchange->start(stream);
+      step.exchange->finish(stream);
+    }
+  }
+
+  [[nodiscard]] std::size_t buffer_bytes() const override { return buffer_.bytes() - plan_.places * wire_bytes(); }
+  [[nodiscard]] std::size_t list_bytes() const override { return OnLists::list_bytes() + table_.bytes(); }
+
+ private:
+  /// A stage, on the device.
+  struct Step {
+    struct Source {
+      const std::uint32_t* places;
+      std::byte* message;
+    };
+
+    const std::uint32_t* sends;
+    std::vector<Source> sources;
+    std::unique_ptr<transport::Exchange> exchange;
+  };
+
+  static std::vector<std::uint32_t> table_of(const Plan& plan) {
+    std::vector<std::uint32_t> table;
+    for (const Stage& stage : plan.stages) {
+      table.insert(table.end(), stage.sends.begin(), stage.sends.end());
+      for (const auto& source : stage.sources) table.insert(table.end(), source.places.begin(), source.places.end());
+    }
+    return table;
+  }
+
+  void start_step(std::size_t number, device::Stream& stream) {
+    const Step& step = steps_[number];
+    in_kind(kind(), [&](auto types, auto /*operation*/) {
+      using W = typename decltype(types)::Wire;
+      pack(side<W>(outgoing(), step.sends, plan_.stages[number].sends.size()), stream);
+    });
+    step.exchange->start(stream);
+  }
+
+  void finish_step(std::size_t number, device::Stream& stream) {
+    const Step& step = steps_[number];
+    const Stage& stage = plan_.stages[number];
+    step.exchange->finish(stream);
+    in_kind(kind(), [&](auto types, auto operation) {
+      using W = typename decltype(types)::Wire;
+      for (std::size_t i = 0; i < step.sources.size(); ++i) {
+        const auto& [places, message] = step.sources[i];
+        const auto& source = stage.sources[i];
+        unpack(operation, side<W>(message, places, source.places.size()), source.known, stage.lower, stream);
+      }
+    });
+  }
+
+  template <class W>
+  [[nodiscard]] Side<W> side(std::byte* message, const std::uint32_t* places, std::size_t count) const {
+    return {buffer_.as<W>(), plan_.places, kind().fields, reinterpret_cast<W*>(message), places, count};
+  }
+
+  [[nodiscard]] Values values() const { return {.data = buffer_.data(), .places = nullptr, .stride = plan_.places}; }
+  [[nodiscard]] std::byte* outgoing() const { return buffer_.as<std::byte>() + plan_.places * wire_bytes(); }
+  [[nodiscard]] std::byte* incoming() const { return outgoing() + plan_.most_sent() * wire_bytes(); }
+
+  Plan plan_;
+  device::Buffer table_;   ///< all places of the plan, in its order
+  device::Buffer buffer_;  ///< values, and the messages of one stage at a time
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::unique_ptr<GatherScatter> make_crystal_router(SharedLists lists, const Kind& kind,
+                                                   const Surroundings& surroundings) {
+  return std::make_unique<CrystalRouter>(std::move(lists), kind, surroundings);
+}
+
+/// A rank holds values of at most as many ids as the ranks of its range have together, and no more than it had and got.
+double crystal_router_bytes(std::size_t groups, int ranks, const Kind& kind) {
+  const double partners = std::has_single_bit(static_cast<unsigned>(ranks)) ? 1 : 2;
+  double held = 1;  // these are in units of a rank's groups
+  double places = 1;
+  double listed = 0;
+  double largest = 0;
+  for (int half = (ranks + 1) / 2; ranks > 1; ranks = half, half = (ranks + 1) / 2) {
+    const double sent = std::min<double>(held, half);
+    const double received = partners * sent;
+    held = std::min<double>(held + received, half);
+    places += std::min<double>(received, half);
+    listed += sent + received;
+    largest = std::max(largest, sent + received);
+  }
+  const auto wire = static_cast<double>(kind.fields * size_of(kind.wire));
+  return static_cast<double>(groups) * (listed * sizeof(std::uint32_t) + (places + largest * 2) * wire);
+}
+
+}  // namespace commlens::gather_scatter

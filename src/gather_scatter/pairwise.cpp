@@ -1,0 +1,123 @@
+// A message to each rank that shares nodes: one kernel packs, one unpacks.
+//
+// The value that goes to several ranks is combined once. All ranks fold the same contributions in the same order, so
+// all get the same bits; a contribution that others get rounded is rounded here too.
+#include "device/launch.hpp"
+#include "gather_scatter/fold.hpp"
+#include "gather_scatter/methods.hpp"
+
+namespace commlens::gather_scatter {
+
+namespace {
+
+/// A rank's data and one direction of its messages; in a message the fields of a value lie together.
+template <class T, class W>
+struct Arrays {
+  T* data;
+  std::size_t nodes;
+  std::size_t fields;
+  W* messages;
+};
+
+template <class Operation, class T, class W>
+void pack(Operation operation, GroupList groups, Contributions contributions, Arrays<const T, W> arrays,
+          device::Stream& stream) {
+  device::launch(
+      stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
+        for (std::size_t field = 0; field < arrays.fields; ++field) {
+          const W value = static_cast<W>(combined(operation, groups, group, arrays.data + field * arrays.nodes));
+          for (std::uint32_t i = contributions.first[group]; i < contributions.first[group + 1]; ++i) {
+            const std::uint32_t slot = contributions.slots[i];
+            if (slot != Contributions::own) arrays.messages[slot * arrays.fields + field] = value;
+          }
+        }
+      });
+}
+
+template <class Operation, class T, class W>
+void unpack(Operation operation, GroupList groups, Contributions contributions, Arrays<T, const W> arrays,
+            device::Stream& stream) {
+  device::launch(
+      stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
+        for (std::size_t field = 0; field < arrays.fields; ++field) {
+          T* const data = arrays.data + field * arrays.nodes;
+          const W own = static_cast<W>(combined(operation, groups, group, data));
+          std::uint32_t i = contributions.first[group];
+          T value{};
+          for (const std::uint32_t first = i; i < contributions.first[group + 1]; ++i) {
+            const std::uint32_t slot = contributions.slots[i];
+            const auto next =
+                static_cast<T>(slot == Contributions::own ? own : arrays.messages[slot * arrays.fields + field]);
+            value = i == first ? next : operation(value, next);
+          }
+          give(value, groups, group, data);
+        }
+      });
+}
+
+class Pairwise final : public OnLists {
+ public:
+  Pairwise(Method method, SharedLists lists, const Kind& kind, const Surroundings& surroundings)
+      : OnLists(std::move(lists), kind), messages_(surroundings.allocate(2 * sharing().sent() * wire_bytes())) {
+    const auto sends = messages_from(outgoing());
+    const auto receives = messages_from(incoming());
+    exchange_ = method == Method::neighbor ? surroundings.transport.neighbor_exchange(sends, receives)
+                                           : surroundings.transport.exchange(sends, receives);
+  }
+
+  void start(void* data, device::Stream& stream) override {
+    in_kind(kind(), [&](auto types, auto operation) {
+      using T = typename decltype(types)::Value;
+      using W = typename decltype(types)::Wire;
+      const Arrays<const T, W> arrays{static_cast<const T*>(data), sharing().nodes, kind().fields,
+                                      static_cast<W*>(outgoing())};
+      pack(operation, lists().shared(), lists().contributions(), arrays, stream);
+    });
+    exchange_->start(stream);
+  }
+
+  void finish(void* data, device::Stream& stream) override {
+    exchange_->finish(stream);
+    in_kind(kind(), [&](auto types, auto operation) {
+      using T = typename decltype(types)::Value;
+      using W = typename decltype(types)::Wire;
+      const Arrays<T, const W> arrays{static_cast<T*>(data), sharing().nodes, kind().fields,
+                                      static_cast<const W*>(incoming())};
+      unpack(operation, lists().shared(), lists().contributions(), arrays, stream);
+    });
+  }
+
+  void exchange(device::Stream& stream) override {
+    exchange_->start(stream);
+    exchange_->finish(stream);
+  }
+
+  [[nodiscard]] std::size_t buffer_bytes() const override { return messages_.bytes(); }
+
+ private:
+  [[nodiscard]] void* outgoing() const { return messages_.data(); }
+  [[nodiscard]] void* incoming() const { return messages_.as<std::byte>() + messages_.bytes() / 2; }
+
+  /// One for each peer, one behind the other.
+  [[nodiscard]] std::vector<transport::Message> messages_from(void* begin) const {
+    std::vector<transport::Message> messages;
+    auto* place = static_cast<std::byte*>(begin);
+    for (const Sharing::Peer& peer : sharing().peers) {
+      messages.push_back({peer.rank, place, peer.groups.size() * wire_bytes()});
+      place += messages.back().bytes;
+    }
+    return messages;
+  }
+
+  device::Buffer messages_;  ///< that go, and behind them those that come
+  std::unique_ptr<transport::Exchange> exchange_;
+};
+
+}  // namespace
+
+std::unique_ptr<GatherScatter> make_pairwise(Method method, SharedLists lists, const Kind& kind,
+                                             const Surroundings& surroundings) {
+  return std::make_unique<Pairwise>(method, std::move(lists), kind, surroundings);
+}
+
+}  // namespace commlens::gather_scatter

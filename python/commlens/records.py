@@ -22,6 +22,8 @@ OVERLAP_FIGURE = "overlap_efficiency"
 # The parameters that give a record's size in bytes, and those that say again which memory and transport it used.
 _SIZE_PARAMETERS = ("bytes", "size", "count")
 _REPEATED_PARAMETERS = ("memory", "from", "to", "transport")
+Fact = bool | int | float | str
+
 _DTYPE_BYTES = {"i32": 4, "f32": 4, "f64": 8, "c64": 8, "c128": 16}
 
 _TRANSPORT_ORDER = ("mpi", "staged", "ccl")
@@ -127,7 +129,7 @@ class Record:
     timeline: Timeline | None
     variant: str | None  # the parameter in which the records of one start differ, and by which they are compared
     calls: Mapping[str, float]  # of each function of MPI in an operation, mean over ranks
-    facts: Mapping[str, bool | int | float | str]  # what was counted or found; a unit is the end of its name
+    facts: Mapping[str, Fact]  # what was counted or found; a unit is the end of its name
     series: Mapping[str, Sequence[float | None]]  # a value a step; None where it is not a finite number
     report: Sequence[str]  # in the application's own words; blocks part at empty lines
     candidate: Candidate | None
@@ -156,10 +158,20 @@ class Record:
         ours = [ceiling for ceiling in self.ceilings if not ceiling.library and ceiling.part is None]
         return max(ours, key=lambda ceiling: ceiling.fraction, default=None)
 
+    def figure_in(self, unit: str) -> str | None:
+        """The first figure with this end of its name: `rank_GFLOPs` for `GFLOPs`."""
+        names = (name for name, _ in self.figures if name in self.statistics)
+        return next((name for name in names if f"_{name}".endswith(f"_{unit}")), None)
+
+    def number(self, fact: str) -> float | None:
+        """A fact that is a number."""
+        value = self.facts.get(fact)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
     @property
     def variant_value(self) -> str:
         """Which of the variants it is: `cached`; empty without variants."""
-        return _option_text(self.parameters[self.variant]) if self.variant else ""
+        return option_text(self.parameters[self.variant]) if self.variant else ""
 
     @property
     def has_parts_within(self) -> bool:
@@ -405,7 +417,7 @@ class Case:
     @property
     def settings(self) -> dict[str, str]:
         """The parameters as texts by the names of their options, without those that are empty."""
-        texts = {name: _option_text(value) for name, value in self.parameters.items()}
+        texts = {name: option_text(value) for name, value in self.parameters.items()}
         return {name.replace("_", "-"): text for name, text in texts.items() if text}
 
     @property
@@ -446,6 +458,13 @@ class Case:
         own = record.statistics[name].median
         worse, good = (own, min(medians)) if better == "lower" else (max(medians), own)
         return worse / good if good > 0 else math.inf
+
+    def is_used(self, record: Record) -> bool:
+        """Whether it is the candidate of its start and size that an application would use."""
+        place = record.run, self.size(record)
+        rivals = [rival for rival in self.records if rival.measured and (rival.run, self.size(rival)) == place]
+        candidates = [rival for rival in rivals if rival.candidate]
+        return record is min(candidates, key=lambda rival: rival.candidate.seconds, default=None)  # type: ignore[union-attr]
 
     def at_best_size(self) -> list[Record]:
         """Of each transport, memory and variant the measured record that is best by the benchmark's own figure."""
@@ -507,7 +526,7 @@ def _swept_parameter(records: Sequence[Record]) -> str | None:
     return max(most, key=lambda name: most[name], default=None)
 
 
-def _option_text(value: Any) -> str:
+def option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from commlens import scaling
-from commlens.records import OVERLAP_FIGURE, Case, Ceiling, Record, cases
+from commlens.records import OVERLAP_FIGURE, Case, Ceiling, Fact, Record, cases
 from commlens.text import (
     figure_label,
     figure_unit,
+    format_count,
     format_figure,
     format_number,
     format_percent,
@@ -102,8 +103,10 @@ def _case_table(case: Case) -> RenderableType:
     figures = [name for name, _ in measured[0].figures] if measured else []
     title = Text(case.benchmark, style="bold cyan").append(f"  {case_title(case)}", style="dim")
     reasons = _reasons(case)
+    common = _common_facts(case.records)
+    facts = [Padding(Text(_facts_line(common), style="dim"), (0, 0, 0, 2))] if common else []
     if not figures:
-        return Group(title, *reasons)
+        return Group(title, *facts, *reasons)
     alone = [record for record in measured if record.alone_s]
     within = [record for record in measured if record.has_parts_within]
     shown = [name for name in figures if not (alone and name == OVERLAP_FIGURE)] or figures
@@ -114,19 +117,71 @@ def _case_table(case: Case) -> RenderableType:
         tables.append(_shares_table(case, within))
     if any(len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings) for record in measured):
         tables.append(_ceilings_table(case, [record for record in measured if record.ceilings]))
+    if differing := _differing_facts(measured, common):
+        tables.append(_facts_table(case, measured, differing))
     if any(record.calls for record in measured):
         tables.append(_calls_table(case, measured))
     tables += [Group(*lines)] if (lines := scaling.gain_lines(case)) else []
+    tables += [Group(*lines)] if (lines := _used_lines(case)) else []
     indented = [part for table in tables for part in (Text(), Padding(table, (0, 0, 0, 2)))]
-    return Group(title, *indented, *reasons)
+    return Group(title, *facts, *indented, *reasons)
 
 
 def _figures_table(case: Case, measured: Sequence[Record], figures: Sequence[str]) -> Table:
     table = _table(case, [figure_label(figures[0]), "95% CI", *map(figure_label, figures[1:]), "of ceiling", "to best"])
     table.add_column("validation")
+    candidates = [record.candidate.seconds for record in measured if record.candidate]
+    figure, factor = readable_figure("time_s", max(candidates, default=0))
+    if candidates:
+        table.add_column(f"chosen by ({figure_unit(figure)})", no_wrap=True)
     for place, record in _places(case, measured):
-        table.add_row(*place, *_row(case, record, figures))
+        chosen = [_chosen(case, record, factor)] if candidates else []
+        table.add_row(*place, *_row(case, record, figures), *chosen)
     return table
+
+
+def _chosen(case: Case, record: Record, factor: float) -> Text:
+    """The time by which an application chooses, and whether it chose this."""
+    if record.candidate is None:
+        return Text("-", style="dim")
+    text = Text(format_number(factor * record.candidate.seconds))
+    return text.append("  used", style="bold green") if case.is_used(record) else text
+
+
+def _used_lines(case: Case) -> list[Text]:
+    texts = dict.fromkeys(record.candidate.text for record in case.records if record.candidate and case.is_used(record))
+    return [Text("used config: ", style="green").append(text, style="default") for text in texts]
+
+
+def _common_facts(records: Sequence[Record]) -> dict[str, Fact]:
+    """Those on which all records that have facts agree."""
+    first, *others = [record.facts for record in records if record.facts] or [{}]
+    return {name: value for name, value in first.items() if all(name in one and one[name] == value for one in others)}
+
+
+def _facts_line(facts: Mapping[str, Fact]) -> str:
+    """`labels shared 236,041 · bytes per iteration 1.4e9`"""
+    return " · ".join(f"{figure_label(name)} {_fact(value)}" for name, value in facts.items())
+
+
+def _differing_facts(measured: Sequence[Record], common: Mapping[str, Fact]) -> list[str]:
+    return [name for name in dict.fromkeys(name for record in measured for name in record.facts) if name not in common]
+
+
+def _facts_table(case: Case, measured: Sequence[Record], names: Sequence[str]) -> Table:
+    """What was counted or found, where records differ in it."""
+    table = _table(case, list(map(figure_label, names)))
+    for place, record in _places(case, measured):
+        table.add_row(*place, *(Text(_fact(record.facts[name]) if name in record.facts else "-") for name in names))
+    return table
+
+
+def _fact(value: Fact) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return format_count(value) if abs(value) < 10**9 else format_number(value)
+    return format_number(value) if isinstance(value, float) else value
 
 
 def _overlap_table(case: Case, measured: Sequence[Record]) -> Table:

@@ -12,6 +12,7 @@ _FIGURE_UNITS = (
     ("TFLOPs", "TFLOP/s"),
     ("GFLOPs", "GFLOP/s"),
     ("Mflops", "Mflop/s"),
+    ("DOF_iter_per_s", "DOF·iter/s"),
     ("per_s", "1/s"),
     ("GBps", "GB/s"),
     ("MBps", "MB/s"),
@@ -47,13 +48,27 @@ def format_bytes(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Four significant digits without an exponent, thousands separated: 0.01234, 12.34, 1,234,567."""
+    """Four significant digits, thousands separated: 0.01234, 12.34, 1,234,567; an exponent from 1e9 on: 2.828e9."""
     magnitude = abs(value)
+    if magnitude >= 1e9:
+        return _with_exponent(value)
     if magnitude >= 1000 or value == 0:
         return f"{value:,.0f}"
     if magnitude < 1e-4:
         return f"{value:.3g}"
     return f"{value:#.4g}".rstrip(".")
+
+
+def _with_exponent(value: float) -> str:
+    return f"{value:.3e}".replace("e+", "e").replace("e0", "e")
+
+
+def format_short(value: float) -> str:
+    """Three digits: 2.83G, 412k."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 0.9995 * size:
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.3g}"
 
 
 def format_count(count: int) -> str:
@@ -67,13 +82,15 @@ def format_percent(fraction: float) -> str:
 
 
 def format_figure(name: str, value: float) -> str:
-    """A figure's number for a column that `figure_label` heads: a percentage for an efficiency."""
+    """A figure's number for a column that `figure_label` heads: a percentage for an efficiency, 2.828e9 of a solver."""
+    if name.endswith("DOF_iter_per_s") and value:
+        return _with_exponent(value)  # also a small one, so that a column can be compared
     return format_percent(value) if name.endswith("_efficiency") else format_number(value)
 
 
 def figure_unit(name: str) -> str:
     """The unit of a figure: GB/s for `bandwidth_GBps`, empty for a name that ends in none."""
-    return next((unit for suffix, unit in _FIGURE_UNITS if name.endswith("_" + suffix)), "")
+    return next((unit for suffix, unit in _FIGURE_UNITS if f"_{name}".endswith("_" + suffix)), "")
 
 
 def readable_figure(name: str, largest: float) -> tuple[str, float]:
@@ -89,8 +106,10 @@ def readable_figure(name: str, largest: float) -> tuple[str, float]:
 def figure_label(name: str) -> str:
     """A figure's name for a column or an axis: `bus_bandwidth_GBps` is `bus bandwidth (GB/s)`."""
     for suffix, unit in _FIGURE_UNITS:
-        if name.endswith("_" + suffix):
-            quantity = name.removesuffix("_" + suffix).replace("_", " ")
+        if f"_{name}".endswith("_" + suffix):
+            quantity = f"_{name}".removesuffix("_" + suffix).replace("_", " ").strip()
+            if not quantity:
+                return unit
             return f"{quantity} per second" if suffix == "per_s" else f"{quantity} ({unit})"
     return name.replace("_", " ")
 

@@ -217,6 +217,87 @@ def make_transform_records(**changes: Any) -> list[dict[str, Any]]:
     return [make_transform_record(communicators, **changes) for communicators in ("per-transpose", "cached")]
 
 
+EXCHANGE_US = {"pack": 6.0, "exchange": 30.0, "local": 8.0, "unpack": 5.0}
+
+
+def make_exchange_record(mode: str = "pairwise", transport: str = "mpi", **changes: Any) -> dict[str, Any]:
+    """A record of a gather-scatter, one of the modes of a start, and a candidate for being used.
+
+    `parts_us` is the time of each part by name, `together_us` that of the whole and `seconds` that of the candidate.
+    """
+    parts = changes.pop("parts_us", EXCHANGE_US)
+    together = changes.pop("together_us", sum(parts.values()) + 1.0)
+    seconds = changes.pop("seconds", 0.9e-6 * together)
+    name = f"{mode}+{'hybrid' if transport == 'staged' else 'device'}" if transport != "ccl" else "ccl+device"
+    record = make_record(
+        **{
+            "benchmark": "gather-scatter",
+            "parameters": {"elements": "40x40x40", "order": 7, "mode": mode, "dtype": "f64", "fields": 1},
+            "variant": "mode",
+            "transport": transport,
+            "memory": "device",
+            "samples": {"operation": "gather-scatter", "values_s": [together * 1e-6] * 10},
+            "statistics": {"time_us": statistic(together)},
+            "figures": [{"name": "time_us", "better": "lower"}],
+            "parts": [
+                {
+                    "name": part,
+                    "stream": "gather-scatter",
+                    "within": True,
+                    "samples": {"values_s": [time * 1e-6] * 10},
+                    "statistics": {"time_us": statistic(time)},
+                }
+                for part, time in parts.items()
+            ],
+            "ceilings": [],
+            "facts": {"labels_shared": 236041, "bidirectional_GBps": round(961.072 / parts["exchange"], 3)},
+            "report": ["gs_setup: 236041 unique labels shared", "   used all_to_all method: pairwise"],
+            "candidate": {"name": name, "seconds": seconds, "text": f"{name} (MPI min/max/avg: {seconds:.2e}s)"},
+            **changes,
+        }
+    )
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def make_solve_record(edge: int = 20, **changes: Any) -> dict[str, Any]:
+    """A record of a solve of edge^3 elements of order 7 a rank, which is limited by memory.
+
+    `peak` is the throughput that large problems tend to, `bytes_a_dof` what one takes an iteration, `options` replace
+    parameters; `residuals=None` leaves that series out.
+    """
+    dofs, iterations = 343.0 * edge**3, 500
+    throughput = changes.pop("peak", 1e10) * dofs / (dofs + 2e5)
+    seconds = dofs * iterations / throughput
+    residuals = changes.pop("residuals", [10 * 0.96**step for step in range(iterations)])
+    flops, moved = 65_024.0 * edge**3, changes.pop("bytes_a_dof", 272) * dofs
+    options = changes.pop("options", {})
+    figures = {"throughput_DOF_iter_per_s": throughput, "GFLOPs": flops * iterations / seconds * 1e-9}
+    return make_record(
+        **{
+            "benchmark": "bp5",
+            "parameters": {"edge": edge, "order": 7, "geometry": "stored", "storage": "element", **options},
+            "memory": "device",
+            "samples": {"operation": "solve", "values_s": [seconds] * 10},
+            "statistics": {name: statistic(value) for name, value in {"time_us": 1e6 * seconds, **figures}.items()},
+            "figures": [{"name": name, "better": "higher"} for name in figures],
+            "ceilings": [
+                {
+                    "name": name,
+                    "method": "the best of five rounds",
+                    "time_us": 4e5 * seconds,
+                    **rate,
+                    "figures": {},
+                    "fraction": 0.4,
+                }
+                for name, rate in (("device copy", {"copy_GBps": 1950.0}), ("square GEMM", {"gemm_TFLOPs": 58.0}))
+            ],
+            "facts": {"dof_per_rank": dofs, "flops_per_iteration": flops, "bytes_per_iteration": moved},
+            "series": {"relative_residual": residuals} if residuals is not None else {},
+            **changes,
+        }
+    )
+
+
 def _spans(parts: dict[tuple[str, str], float], ranks: int, steps: int) -> list[dict[str, Any]]:
     """Step k of the first stream, then of the others while the first is at step k + 1."""
     spans = []

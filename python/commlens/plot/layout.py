@@ -17,6 +17,8 @@ from commlens.plot.curves import draw_curves
 from commlens.plot.gains import GainsPanel, gains_panels
 from commlens.plot.overlap import OverlapPanel, Whole, overlap_panels, wholes
 from commlens.plot.panel import CeilingStyles, Panel
+from commlens.plot.residuals import ResidualsPanel, residuals_panels
+from commlens.plot.roofline import RooflinePanel, roofline_panels
 from commlens.plot.shares import SharesPanel, share_handles, shares_panels
 from commlens.plot.style import (
     LETTER_INCHES,
@@ -26,12 +28,14 @@ from commlens.plot.style import (
     part_colours,
     series_order,
 )
+from commlens.plot.throughput import ThroughputPanel, throughput_panels
 from commlens.plot.timeline import TimelinePanel, part_handles, timeline_panels
 from commlens.records import Case, Record, cases
 from commlens.scaling import scalings
 from commlens.text import plural
 
-AnyPanel = Panel | OverlapPanel | SharesPanel | GainsPanel
+LastPanel = GainsPanel | ThroughputPanel | ResidualsPanel | RooflinePanel  # of several cases at once
+AnyPanel = Panel | OverlapPanel | SharesPanel | LastPanel
 
 _MOST_MEMORIES_A_PANEL = 2
 _HEAD_INCHES = 0.45
@@ -71,7 +75,7 @@ class _Grid:
 
 
 def _grid(
-    all_cases: Sequence[Case], of_parts: Mapping[int, Sequence[OverlapPanel | SharesPanel]], last: Sequence[GainsPanel]
+    all_cases: Sequence[Case], of_parts: Mapping[int, Sequence[OverlapPanel | SharesPanel]], last: Sequence[LastPanel]
 ) -> _Grid:
     """`of_parts` stand beside the panels of their cases, by whose identity they are given."""
     memories = sorted({memory for case in all_cases if case.is_sweep for memory in case.memories})
@@ -79,7 +83,8 @@ def _grid(
         panels: list[AnyPanel] = []
         for case in all_cases:
             beside = of_parts.get(id(case), [])
-            panels += [*([] if _says_all(beside, case) else [Panel(case)]), *beside]
+            is_said = _says_all(beside, case) or any(_says_more(panel, case) for panel in last)
+            panels += [*([] if is_said else [Panel(case)]), *beside]
         panels += last
         # Three stand in a row where the timelines want the width, and in two rows where nothing does.
         in_two = (2, 4) if any(isinstance(panel, OverlapPanel) for panel in panels) else (2, 3, 4)
@@ -112,18 +117,28 @@ def _says_all(panels: Sequence[OverlapPanel | SharesPanel], case: Case) -> bool:
     )
 
 
+def _says_more(panel: LastPanel, case: Case) -> bool:
+    """Whether it shows the case's own curves, beside others."""
+    return isinstance(panel, ThroughputPanel) and panel.shows(case)
+
+
 def draw(records: Sequence[Record]) -> Figure:
     all_cases = cases(records)
     all_wholes, colours = wholes(all_cases), part_colours(records)
-    gains = gains_panels(all_cases)
+    last: list[LastPanel] = [
+        *gains_panels(all_cases),
+        *throughput_panels(records),
+        *residuals_panels(records),
+        *roofline_panels(records),
+    ]
     of_parts: dict[int, Sequence[OverlapPanel | SharesPanel]]
     of_parts = {**overlap_panels(all_wholes, colours), **shares_panels(all_wholes, colours)}
-    grid = _grid(all_cases, of_parts, gains)
+    grid = _grid(all_cases, of_parts, last)
     timelines = timeline_panels(_of_most_ranks(all_wholes), colours)
     ceilings = CeilingStyles([*grid.panels, *(panel.bars for panel in grid.shares)])
     # The labels of bars stand at the bars.
     curves = {series for panel in grid.panels if panel.case.is_sweep for series in panel.series}
-    curves |= {series for panel in gains for series in panel.curves}
+    curves |= {series for panel in last for series in panel.curves}
     lines: list[Artist] = [line_handle(series) for series in sorted(curves, key=series_order)]
     lines += [*ceilings.handles(), *share_handles(grid.shares)]
     width = grid.panel_width * grid.columns

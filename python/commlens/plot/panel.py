@@ -58,6 +58,9 @@ class Panel:
     def records_of(self, series: Series) -> list[Record]:
         return [record for record in self.records if self.series_of(record) == series]
 
+    def is_used(self, series: Series) -> bool:
+        return self.case.is_used(self.records_of(series)[0])
+
     @property
     def heading(self) -> Heading:
         case = self.case

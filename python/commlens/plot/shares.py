@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import THICKNESS, draw_interval, name_bars, scaled, write_number
+from commlens.plot.bars import THICKNESS, USED, draw_interval, name_bars, room_for, scaled, write_number
 from commlens.plot.overlap import Whole
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.style import (
@@ -64,7 +64,9 @@ class SharesPanel:
         title = ", ".join(filter(None, [f"{self.case.benchmark} by part{over}", self.wholes[0].apart]))
         is_exceeded = any(map(_exceeds, self._records))
         overlap = "the parts' medians add up to more than the time, which is marked" if is_exceeded else ""
-        return Heading(title, "; ".join(filter(None, [overlap, self.bars.heading.details])))
+        names = [candidate.name for position in self._used if (candidate := self._records[position].candidate)]
+        used = f"used: {' and '.join(dict.fromkeys(names))}" if names else ""
+        return Heading(title, "; ".join(filter(None, [used, overlap, self.bars.heading.details])))
 
     @property
     def bars(self) -> Panel:
@@ -75,27 +77,40 @@ class SharesPanel:
         lines = [(styles.line(memory, ceiling), ceiling.time_s) for memory, ceiling, _ in ceilings(self.bars)]
         end = max(*map(_end, self._records), *(seconds for _, seconds in lines), 0.0)
         figure, factor = readable_figure("time_s", end)
-        points = 72 * (PANEL_INCHES[0] - self.label_width) / (_ROOM_FOR_LABELS * factor * end)
+        points = 72 * (PANEL_INCHES[0] - self.label_width) / (self._room * factor * end)
         markers = ceiling_markers(self._records)
         for position, record in enumerate(self._records):
             whole = scaled(record.statistics["time_us"], factor * 1e-6)
             self._draw_parts(axes, position, record, factor, points, whole)
             _draw_ceilings(axes, position, record, factor, markers)
-            number = f"{format_number(whole.median)} {figure_unit(figure)}"
+            number = f"{format_number(whole.median)} {figure_unit(figure)}" + (USED if position in self._used else "")
             write_number(axes, position, factor * _end(record), number)
             _draw_halo(axes, position, whole)
             draw_interval(axes, position, whole)
         # Under the bars, where it crosses no number.
         for dashes, seconds in lines:
             axes.axvline(factor * seconds, color=CEILING_COLOUR, linestyle=dashes, linewidth=1.3, zorder=0.8)
-        name_bars(axes, [whole.series.label for whole in self.wholes])
-        axes.set_xlim(0, _ROOM_FOR_LABELS * factor * end)
+        name_bars(axes, [whole.series.label for whole in self.wholes], self._used)
+        axes.set_xlim(0, self._room * factor * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         axes.set_xlabel(figure_label(figure))
 
     @property
     def _records(self) -> list[Record]:
         return [whole.record for whole in self.wholes]
+
+    @property
+    def _used(self) -> list[int]:
+        """Which of the bars are of what an application would use."""
+        return [position for position, record in enumerate(self._records) if self.case.is_used(record)]
+
+    @property
+    def _room(self) -> float:
+        return (
+            max(_ROOM_FOR_LABELS, room_for(len(f"0.0000 µs{USED}"), self.label_width))
+            if self._used
+            else _ROOM_FOR_LABELS
+        )
 
     def _draw_parts(
         self, axes: Axes, position: int, record: Record, factor: float, points: float, whole: Statistic

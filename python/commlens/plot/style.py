@@ -35,6 +35,9 @@ _COLOURS = {"mpi": "#0072B2", "staged": "#D55E00", "ccl": "#009E73"}
 _MARKERS = {"mpi": "o", "staged": "s", "ccl": "^"}
 _OTHER_STYLES = (("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"))
 _FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
+Dashes = tuple[int, tuple[float, ...]] | str
+_SHADES = 4
+_VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 # Of Tol's muted palette, as safe: dark, light and middle in turns, so that neighbours differ without any colour.
 _PART_COLOURS = ("#332288", "#DDCC77", "#CC6677", "#88CCEE", "#882255", "#999933", "#AA4499", "#44AA99")
 
@@ -77,10 +80,20 @@ class Series:
 
     @property
     def colour(self) -> tuple[float, float, float]:
-        """The transport's; each further variant is paler."""
+        """The transport's; each further variant is paler, until the dashes of its line say more."""
         red, green, blue = to_rgb(_COLOURS.get(self.transport) or _other_style(self.transport)[0])
-        white = 1 - 0.62**self.variant_number
+        white = 1 - 0.62 ** (self.variant_number % _SHADES)
         return (red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white)
+
+    @property
+    def dark_colour(self) -> tuple[float, float, float]:
+        """Of the same hue, for text on white."""
+        red, green, blue = to_rgb(_COLOURS.get(self.transport) or _other_style(self.transport)[0])
+        return 0.8 * red, 0.8 * green, 0.8 * blue
+
+    @property
+    def dashes(self) -> Dashes:
+        return _VARIANT_DASHES[self.variant_number // _SHADES % len(_VARIANT_DASHES)]
 
     @property
     def marker(self) -> str:
@@ -102,6 +115,7 @@ def series_order(series: Series) -> tuple[object, ...]:
 def line_style(series: Series) -> dict[str, Any]:
     style: dict[str, Any] = {
         "color": series.colour,
+        "linestyle": series.dashes,
         "linewidth": 1.7,
         "marker": series.marker,
         "markersize": 4.6,
@@ -161,7 +175,9 @@ class Heading:
 
 
 def _wrapped(text: str, letters: int, **options: Any) -> list[str]:
-    """The text in lines that end at commas, if they can."""
+    """The text in lines that end at commas, if they can, else at spaces."""
     space = "\N{NO-BREAK SPACE}"
-    lines = textwrap.wrap(re.sub(r"(?<![,;]) ", space, text), letters, **options)
+    at_commas = all(len(piece) <= letters for piece in re.split(r"(?<=[,;]) ", text))
+    breakable = re.sub(r"(?<![,;]) ", space, text) if at_commas else text
+    lines = textwrap.wrap(breakable, letters, break_on_hyphens=False, **options)
     return [line.replace(space, " ") for line in lines]

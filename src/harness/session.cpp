@@ -265,6 +265,7 @@ void Session::allocate(Benchmark& benchmark) {
 void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
+  Monitor::doing(fmt::format("setting up {} over {}", record.benchmark, record.transport));
   try {
     Run run(*this, *carrier.transport, {arena_, static_cast<std::size_t>(footprint.buffers)},
             {staging_, static_cast<std::size_t>(footprint.staging)}, record);

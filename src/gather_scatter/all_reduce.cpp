@@ -54,16 +54,13 @@ class AllReduce final : public OnLists {
         vector_(surroundings.allocate(sharing().labels_shared * wire_bytes())) {}
 
   void start(void* data, device::Stream& stream) override {
-    if (kind().wire == DataType::f32) {
-      fill(vector_.as<float>(), count(), static_cast<float>(neutral(kind().combine)), stream);
-    } else {
-      fill(vector_.as<double>(), count(), neutral(kind().combine), stream);
-    }
-    gather(kind(), lists(), data, values(), stream);
-    exchange(stream);
+    step(part::pack, stream, [&] { fill_in(data, stream); });
+    step(part::exchange, stream, [&] { exchange(stream); });
   }
 
-  void finish(void* data, device::Stream& stream) override { scatter(kind(), lists(), values(), data, stream); }
+  void finish(void* data, device::Stream& stream) override {
+    step(part::unpack, stream, [&] { scatter(kind(), lists(), values(), data, stream); });
+  }
 
   void exchange(device::Stream& stream) override {
     transport_.allreduce(vector_.data(), vector_.data(), count(), kind().wire, stream, reduction_of(kind().combine));
@@ -72,6 +69,15 @@ class AllReduce final : public OnLists {
   [[nodiscard]] std::size_t buffer_bytes() const override { return vector_.bytes(); }
 
  private:
+  void fill_in(const void* data, device::Stream& stream) {
+    if (kind().wire == DataType::f32) {
+      fill(vector_.as<float>(), count(), static_cast<float>(neutral(kind().combine)), stream);
+    } else {
+      fill(vector_.as<double>(), count(), neutral(kind().combine), stream);
+    }
+    gather(kind(), lists(), data, values(), stream);
+  }
+
   [[nodiscard]] std::size_t count() const { return sharing().labels_shared * kind().fields; }
   [[nodiscard]] Values values() const { return {vector_.data(), lists().labels(), sharing().labels_shared}; }
 

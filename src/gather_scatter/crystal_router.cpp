@@ -234,40 +234,40 @@ class CrystalRouter final : public OnLists {
         buffer_(surroundings.allocate((plan_.places + plan_.most_sent() + plan_.most_received()) * wire_bytes())) {
     const auto* places = table_.as<std::uint32_t>();
     for (const Stage& stage : plan_.stages) {
-      Step step{.sends = places, .sources = {}, .exchange = nullptr};
+      OnDevice on_device{.sends = places, .sources = {}, .exchange = nullptr};
       std::vector<Message> sends;
       std::vector<Message> receives;
       if (!stage.sends.empty()) sends.push_back({stage.to, outgoing(), stage.sends.size() * wire_bytes()});
       places += stage.sends.size();
       auto* place = incoming();
       for (const Stage::Source& source : stage.sources) {
-        step.sources.push_back({places, place});
+        on_device.sources.push_back({places, place});
         if (!source.places.empty()) receives.push_back({source.from, place, source.places.size() * wire_bytes()});
         places += source.places.size();
         place += source.places.size() * wire_bytes();
       }
-      step.exchange = surroundings.transport.exchange(sends, receives);
-      steps_.push_back(std::move(step));
+      on_device.exchange = surroundings.transport.exchange(sends, receives);
+      stages_.push_back(std::move(on_device));
     }
   }
 
   void start(void* data, device::Stream& stream) override {
-    gather(kind(), lists(), data, values(), stream);
-    if (!steps_.empty()) start_step(0, stream);
+    step(part::pack, stream, [&] { gather(kind(), lists(), data, values(), stream); });
+    if (!stages_.empty()) start_stage(0, stream);
   }
 
   void finish(void* data, device::Stream& stream) override {
-    for (std::size_t step = 0; step < steps_.size(); ++step) {
-      if (step > 0) start_step(step, stream);
-      finish_step(step, stream);
+    for (std::size_t number = 0; number < stages_.size(); ++number) {
+      if (number > 0) start_stage(number, stream);
+      finish_stage(number, stream);
     }
-    scatter(kind(), lists(), values(), data, stream);
+    step(part::unpack, stream, [&] { scatter(kind(), lists(), values(), data, stream); });
   }
 
   void exchange(device::Stream& stream) override {
-    for (const Step& step : steps_) {
-      step.exchange->start(stream);
-      step.exchange->finish(stream);
+    for (const OnDevice& stage : stages_) {
+      stage.exchange->start(stream);
+      stage.exchange->finish(stream);
     }
   }
 
@@ -276,7 +276,7 @@ class CrystalRouter final : public OnLists {
 
  private:
   /// A stage, on the device.
-  struct Step {
+  struct OnDevice {
     struct Source {
       const std::uint32_t* places;
       std::byte* message;
@@ -296,23 +296,28 @@ class CrystalRouter final : public OnLists {
     return table;
   }
 
-  void start_step(std::size_t number, device::Stream& stream) {
-    const Step& step = steps_[number];
-    in_kind(kind(), [&](auto types, auto /*operation*/) {
-      using W = typename decltype(types)::Wire;
-      pack(side<W>(outgoing(), step.sends, plan_.stages[number].sends.size()), stream);
+  void start_stage(std::size_t number, device::Stream& stream) {
+    const OnDevice& stage = stages_[number];
+    step(part::pack, stream, [&] {
+      in_kind(kind(), [&](auto types, auto /*operation*/) {
+        using W = typename decltype(types)::Wire;
+        pack(side<W>(outgoing(), stage.sends, plan_.stages[number].sends.size()), stream);
+      });
     });
-    step.exchange->start(stream);
+    step(part::exchange, stream, [&] { stage.exchange->start(stream); });
   }
 
-  void finish_step(std::size_t number, device::Stream& stream) {
-    const Step& step = steps_[number];
-    const Stage& stage = plan_.stages[number];
-    step.exchange->finish(stream);
+  void finish_stage(std::size_t number, device::Stream& stream) {
+    const OnDevice& stage = stages_[number];
+    step(part::exchange, stream, [&] { stage.exchange->finish(stream); });
+    step(part::unpack, stream, [&] { unpack_all(stage, plan_.stages[number], stream); });
+  }
+
+  void unpack_all(const OnDevice& on_device, const Stage& stage, device::Stream& stream) const {
     in_kind(kind(), [&](auto types, auto operation) {
       using W = typename decltype(types)::Wire;
-      for (std::size_t i = 0; i < step.sources.size(); ++i) {
-        const auto& [places, message] = step.sources[i];
+      for (std::size_t i = 0; i < stage.sources.size(); ++i) {
+        const auto& [places, message] = on_device.sources[i];
         const auto& source = stage.sources[i];
         unpack(operation, side<W>(message, places, source.places.size()), source.known, stage.lower, stream);
       }
@@ -331,7 +336,7 @@ class CrystalRouter final : public OnLists {
   Plan plan_;
   device::Buffer table_;   ///< all places of the plan, in its order
   device::Buffer buffer_;  ///< values, and the messages of one stage at a time
-  std::vector<Step> steps_;
+  std::vector<OnDevice> stages_;
 };
 
 }  // namespace

@@ -58,9 +58,27 @@ struct Surroundings {
 class Lists;
 std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Surroundings& surroundings);
 
+/// Is told of the steps of a gather-scatter, of which all but `local` may come several times.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void begin(const char* part, device::Stream& stream) = 0;
+  virtual void end(device::Stream& stream) = 0;
+};
+
+namespace part {
+inline constexpr const char* pack = "pack";
+inline constexpr const char* exchange = "exchange";
+inline constexpr const char* local = "local";
+inline constexpr const char* unpack = "unpack";
+}  // namespace part
+
 class GatherScatter {
  public:
   virtual ~GatherScatter() = default;
+
+  /// From now on; nullptr: nobody is told.
+  void watch(Observer* observer) { observer_ = observer; }
 
   /// Combines `data` (fields * nodes elements) and gives every copy the result.
   void apply(void* data, device::Stream& stream) {
@@ -81,6 +99,18 @@ class GatherScatter {
 
   [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;  ///< of messages, both directions
   [[nodiscard]] virtual std::size_t list_bytes() const = 0;    ///< of lists of nodes: what gslib calls the handle
+
+ protected:
+  /// Does `work`, which adds to `stream`, as a step.
+  template <class Work>
+  void step(const char* part, device::Stream& stream, Work work) {
+    if (observer_ != nullptr) observer_->begin(part, stream);
+    work();
+    if (observer_ != nullptr) observer_->end(stream);
+  }
+
+ private:
+  Observer* observer_ = nullptr;
 };
 
 /// Why the method cannot be had here, in words; empty if it can. The same on all ranks.

@@ -17,7 +17,9 @@ class OnLists : public GatherScatter {
  public:
   OnLists(SharedLists lists, const Kind& kind) : lists_(std::move(lists)), kind_(kind) {}
 
-  void local(void* data, device::Stream& stream) override { combine_local(kind_, *lists_, data, stream); }
+  void local(void* data, device::Stream& stream) override {
+    step(part::local, stream, [&] { combine_local(kind_, *lists_, data, stream); });
+  }
   [[nodiscard]] std::size_t list_bytes() const override { return lists_->bytes(); }
 
  protected:

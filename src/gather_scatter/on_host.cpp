@@ -41,17 +41,21 @@ class OnHost final : public OnLists {
   }
 
   void start(void* data, device::Stream& stream) override {
-    gather(kind(), lists(), data, values(), stream);
-    stream.copy(on_host_.data(), on_gpu_.data(), on_host_.bytes());
-    stream.wait();
-    between_ranks_->start(on_host_.data(), *stream_);
+    step(part::pack, stream, [&] { gather(kind(), lists(), data, values(), stream); });
+    step(part::exchange, stream, [&] {
+      stream.copy(on_host_.data(), on_gpu_.data(), on_host_.bytes());
+      stream.wait();
+      between_ranks_->start(on_host_.data(), *stream_);
+    });
   }
 
   void finish(void* data, device::Stream& stream) override {
-    between_ranks_->finish(on_host_.data(), *stream_);
-    stream_->wait();
-    stream.copy(on_gpu_.data(), on_host_.data(), on_host_.bytes());
-    scatter(kind(), lists(), values(), data, stream);
+    step(part::exchange, stream, [&] {
+      between_ranks_->finish(on_host_.data(), *stream_);
+      stream_->wait();
+      stream.copy(on_gpu_.data(), on_host_.data(), on_host_.bytes());
+    });
+    step(part::unpack, stream, [&] { scatter(kind(), lists(), values(), data, stream); });
   }
 
   void exchange(device::Stream& stream) override {

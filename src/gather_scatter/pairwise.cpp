@@ -71,19 +71,19 @@ class Pairwise final : public OnLists {
       using W = typename decltype(types)::Wire;
       const Arrays<const T, W> arrays{static_cast<const T*>(data), sharing().nodes, kind().fields,
                                       static_cast<W*>(outgoing())};
-      pack(operation, lists().shared(), lists().contributions(), arrays, stream);
+      step(part::pack, stream, [&] { pack(operation, lists().shared(), lists().contributions(), arrays, stream); });
     });
-    exchange_->start(stream);
+    step(part::exchange, stream, [&] { exchange_->start(stream); });
   }
 
   void finish(void* data, device::Stream& stream) override {
-    exchange_->finish(stream);
+    step(part::exchange, stream, [&] { exchange_->finish(stream); });
     in_kind(kind(), [&](auto types, auto operation) {
       using T = typename decltype(types)::Value;
       using W = typename decltype(types)::Wire;
       const Arrays<T, const W> arrays{static_cast<T*>(data), sharing().nodes, kind().fields,
                                       static_cast<const W*>(incoming())};
-      unpack(operation, lists().shared(), lists().contributions(), arrays, stream);
+      step(part::unpack, stream, [&] { unpack(operation, lists().shared(), lists().contributions(), arrays, stream); });
     });
   }
 

@@ -265,6 +265,7 @@ void Session::allocate(Benchmark& benchmark) {
 void Session::run_case(Benchmark& benchmark, Carrier& carrier, measure::Record& record) {
   const int rank = communicator_.rank();
   const Footprint footprint = benchmark.footprint(rank, communicator_.size());
+  Monitor::doing(fmt::format("setting up {} over {}", record.benchmark, record.transport));
   try {
     Run run(*this, *carrier.transport, {arena_, static_cast<std::size_t>(footprint.buffers)},
             {staging_, static_cast<std::size_t>(footprint.staging)}, record);
@@ -291,15 +292,21 @@ void Session::fail(const std::exception& error) {
 struct Session::Tally {
   bool ran = false;
   std::string failed;   ///< the first failure in words
-  std::string skipped;  ///< the first transport that could not run
+  std::string skipped;  ///< the first transport over which no variant of a case could run
 
-  void add(const measure::Record& record) {
-    const auto outcome = measure::outcome_of(record);
-    const std::string what = fmt::format("{} over {}", record.benchmark, record.transport);
-    ran = ran || outcome.status == measure::Status::ok;
-    if (outcome.status == measure::Status::failed && failed.empty()) failed = what + " failed: " + outcome.reason;
-    if (outcome.status == measure::Status::skipped && skipped.empty())
-      skipped = what + " was skipped: " + outcome.reason;
+  /// The variants of a case over one transport: one that ran excuses those that cannot.
+  void add(std::span<const measure::Record> variants) {
+    std::string unfit;
+    bool some_ran = false;
+    for (const measure::Record& record : variants) {
+      const auto outcome = measure::outcome_of(record);
+      const std::string what = fmt::format("{} over {}", record.benchmark, record.transport);
+      some_ran = some_ran || outcome.status == measure::Status::ok;
+      if (outcome.status == measure::Status::failed && failed.empty()) failed = what + " failed: " + outcome.reason;
+      if (outcome.status == measure::Status::skipped && unfit.empty()) unfit = what + " was skipped: " + outcome.reason;
+    }
+    ran = ran || some_ran;
+    if (!some_ran && skipped.empty()) skipped = unfit;
   }
 };
 
@@ -339,16 +346,17 @@ void Session::run_group(Benchmark& benchmark, const std::string& benchmark_name,
     record.time = utc_now();
     if (output_) output_->keep(record);
     if (trace_file_) trace_file_->add(title_of(benchmark, record), record.timeline);
-    tally.add(record);
     group.push_back(std::move(record));
   };
   Variants* variants = benchmark.options().variants();
   for (Carrier& carrier : carriers) {
+    const std::size_t before = group.size();
     for (const std::string& variant : variants != nullptr ? variants->chosen : std::vector<std::string>{""}) {
       if (carrier.told) continue;
       if (variants != nullptr) variants->current = variant;
       run_over(carrier);
     }
+    tally.add(std::span(group).subspan(before));
   }
   if (output_) output_->show(group);
   monitor_->shown();

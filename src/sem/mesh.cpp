@@ -256,7 +256,7 @@ std::vector<std::string> lines(const Metrics& metrics) {
   };
   const auto& elements = metrics.elements;
   return {
-      fmt::format("elements a rank  max/min/bal: {} {} {:.2f}", elements.largest, elements.least,
+      fmt::format(" nElements   max/min/bal: {} {} {:.2f}", elements.largest, elements.least,
                   elements.largest / elements.average),
       fmt::format("grid points      unique/total: {} {}", metrics.unique_nodes, metrics.total_nodes),
       fmt::format("degrees of freedom           : {}", metrics.degrees_of_freedom),

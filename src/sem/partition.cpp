@@ -130,7 +130,8 @@ Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
   const auto factors = best_factors(count, elements, [&](const Extents& of) {
     return elements[0] % of[0] == 0 && elements[1] % of[1] == 0 && elements[2] % of[2] == 0;
   });
-  if (factors[0] > 0) {
+  equal_ = factors[0] > 0;
+  if (equal_) {
     blocks_ = equal_blocks(elements, factors);
   } else {
     bisect(whole, count, blocks_);
@@ -157,19 +158,39 @@ bool Partition::touches_others(int rank, const Extents& element) const {
   return false;
 }
 
-/// With every other rank, the nodes of the box in which the two blocks meet.
-std::size_t Partition::sent(int rank, int order) const {
-  std::size_t sum = 0;
-  for (int peer = 0; peer < ranks(); ++peer) {
-    std::size_t common = peer == rank ? 0 : 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::size_t begin = std::max(block(rank).at(axis)[0], block(peer).at(axis)[0]);
-      const std::size_t end = std::min(block(rank).at(axis)[1], block(peer).at(axis)[1]);
-      common *= begin > end ? 0 : (end - begin) * static_cast<std::size_t>(order) + 1;
-    }
-    sum += common;
+namespace {
+
+/// The nodes of the box in which two blocks meet.
+std::size_t common_nodes(const Block& one, const Block& other, std::size_t order) {
+  std::size_t nodes = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t begin = std::max(one.at(axis)[0], other.at(axis)[0]);
+    const std::size_t end = std::min(one.at(axis)[1], other.at(axis)[1]);
+    if (begin > end) return 0;
+    nodes *= (end - begin) * order + 1;
   }
-  return sum;
+  return nodes;
+}
+
+}  // namespace
+
+/// Equal blocks meet the next ones in one layer of nodes of each direction, at edges and corners of both; others are
+/// asked for one by one.
+std::size_t Partition::sent(int rank, int order) const {
+  const auto intervals = static_cast<std::size_t>(order);
+  if (equal_) {
+    std::size_t own = 1;
+    std::size_t with_others = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Direction direction(*this, rank, axis);
+      own *= direction.elements * intervals + 1;
+      with_others *= direction.elements * intervals + 1 + direction.neighbors;
+    }
+    return with_others - own;
+  }
+  std::size_t sum = 0;
+  for (const Block& other : blocks_) sum += common_nodes(block(rank), other, intervals);
+  return sum - common_nodes(block(rank), block(rank), intervals);
 }
 
 std::size_t Partition::grouped_nodes(int rank, int order) const {

@@ -37,6 +37,7 @@ class Partition {
 
  private:
   Extents elements_;
+  bool equal_ = false;  ///< blocks are px x py x pz equal ones
   std::vector<Block> blocks_;
 };
 

@@ -9,6 +9,28 @@
 namespace commlens::transport {
 namespace {
 
+/// Messages that travel as they should, but for what a wrong transport does before them and behind.
+template <class Wrong>
+class WrongExchange final : public Exchange {
+ public:
+  WrongExchange(Wrong& transport, const std::vector<Message>& sends, std::vector<Message> receives)
+      : transport_(transport), messages_(transport.communicator(), sends, receives), receives_(std::move(receives)) {}
+
+  void start(device::Stream& stream) override {
+    if (!Wrong::hasty) stream.wait();
+    if (Wrong::delivers) messages_.start();
+  }
+  void finish(device::Stream& /*stream*/) override {
+    if (Wrong::delivers) messages_.finish();
+    for (const Message& message : receives_) transport_.spoil(message.data, message.bytes);
+  }
+
+ private:
+  Wrong& transport_;
+  mpi_calls::Messages messages_;
+  std::vector<Message> receives_;
+};
+
 /// Sums and exchanges, and spoils both in its own way.
 template <class Wrong>
 class WrongTransport : public Transport {
@@ -17,8 +39,8 @@ class WrongTransport : public Transport {
 
   void send(const void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
   void receive(void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
-  std::unique_ptr<Exchange> exchange(std::vector<Message>, std::vector<Message>) override {
-    throw Error("wrong: it only sums");
+  std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+    return std::make_unique<WrongExchange<Wrong>>(static_cast<Wrong&>(*this), sends, std::move(receives));
   }
   void broadcast(void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
   void barrier(device::Stream& stream) override {
@@ -33,8 +55,12 @@ class WrongTransport : public Transport {
   [[nodiscard]] bool divides() const override { return true; }
   std::unique_ptr<Transport> among(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
 
- protected:
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
+
+  // What is wrong with an exchange.
+  static constexpr bool hasty = false;
+  static constexpr bool delivers = true;
+  void spoil(void* /*received*/, std::size_t /*bytes*/) {}
 
  private:
   Communicator communicator_;
@@ -55,8 +81,6 @@ class OffByOne final : public WrongTransport<OffByOne> {
     WrongTransport::alltoallv(input, sends, output, receives, stream);
     for (const Piece& piece : receives) spoil(static_cast<std::byte*>(output) + piece.offset, piece.bytes);
   }
-
- private:
   void spoil(void* data, std::size_t bytes) {
     if (bytes == 0 || communicator().rank() != communicator().size() - 1) return;
     static_cast<double*>(data)[bytes / sizeof(double) - 1] += 1;
@@ -67,6 +91,7 @@ class OffByOne final : public WrongTransport<OffByOne> {
 class Forgetful final : public WrongTransport<Forgetful> {
  public:
   using WrongTransport::WrongTransport;
+  static constexpr bool delivers = false;
   void allreduce(const void* /*input*/, void* /*output*/, std::size_t /*count*/, DataType /*type*/,
                  device::Stream& stream, Reduction /*reduction*/) override {
     stream.wait();
@@ -81,6 +106,7 @@ class Forgetful final : public WrongTransport<Forgetful> {
 class Hasty final : public WrongTransport<Hasty> {
  public:
   using WrongTransport::WrongTransport;
+  static constexpr bool hasty = true;
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& /*stream*/,
                  Reduction reduction) override {
     mpi_calls::allreduce(communicator(), input, output, count, type, reduction);

@@ -37,7 +37,7 @@ pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
-SIZED_BY = {**dict.fromkeys(OF_SIZES, "bytes"), "fft": "grid", "xtx": "dofs"}
+SIZED_BY = {**dict.fromkeys(OF_SIZES, "bytes"), "fft": "grid", "gather-scatter": "elements", "xtx": "dofs"}
 BENCHMARKS = sorted(SIZED_BY)
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
@@ -155,6 +155,39 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["xtx", "--trace", "/nonexistent/trace.json"], ("--trace /nonexistent/trace.json", "No such file or directory")),
     (["xtx", "--dofs", "1e12", "--vectors", "36600"], ("--vectors 36600", "needs", "on each rank", "free", "fits")),
     (["latency", "--trace", "trace.json"], ("--trace", "latency --help")),
+    (["gather-scatter", "--elements", "0"], ("--elements 0", *NOT_A_SIZE)),
+    (["gather-scatter", "--elements", "4,4"], ("--elements 4,4", "one number of elements for a cube", "or three")),
+    (["gather-scatter", "--elements", "1:4"], ("--elements 1:4", "or three")),
+    (["gather-scatter", "--elements", "4,4,1e7"], ("--elements 4,4,1e7", "at most 1M each")),
+    (
+        ["gather-scatter", "--elements", "1000000"],
+        ("--elements 1000000x1000000x1000000", "free", "is about --elements"),
+    ),
+    (["gather-scatter", "--elements", "1000"], ("--elements 1000x1000x1000", "of host memory", "is about --elements")),
+    (["gather-scatter", "--order", "0"], ("--order 0", "1 to 15")),
+    (["gather-scatter", "--order", "16"], ("--order 16", "1 to 15")),
+    (["gather-scatter", "--order", "7.5"], ("--order 7.5", "whole number")),
+    (["gather-scatter", "--order", ""], ("--order ''", "whole number")),
+    (["gather-scatter", "--kershaw-eps", "0"], ("--kershaw-eps 0", "above 0")),
+    (["gather-scatter", "--kershaw-eps", "-0.3"], ("--kershaw-eps -0.3", "above 0")),
+    (["gather-scatter", "--kershaw-eps", "1.01"], ("--kershaw-eps 1.01", "up to 1")),
+    (["gather-scatter", "--kershaw-eps", "nan"], ("--kershaw-eps nan", "number")),
+    (["gather-scatter", "--kershaw-eps", "little"], ("--kershaw-eps little", "number")),
+    (["gather-scatter", "--fields", "2"], ("--fields 2", "1 or 3")),
+    (["gather-scatter", "--fields", "0"], ("--fields 0", *NOT_A_SIZE)),
+    (["gather-scatter", "--dtype", "c128"], ("--dtype c128", "f64 or f32")),
+    (["gather-scatter", "--dtype", "f32", "--exchange-dtype", "f64"], ("--exchange-dtype f64", "as they are")),
+    (["gather-scatter", "--exchange-dtype", "i32"], ("--exchange-dtype i32", "f32")),
+    (["gather-scatter", "--exchange-dtype", "f16"], ("--exchange-dtype f16", "f64 or f32")),
+    (["gather-scatter", "--combine", "divide"], ("--combine divide", "add", "multiply", "minimum", "maximum")),
+    (["gather-scatter", "--mode", "pigeon"], ("--mode pigeon", "pairwise", "crystal-router", "all")),
+    (["gather-scatter", "--labels", "none"], ("--labels none", "mesh", "random")),
+    (["gather-scatter", "--nodes", "8"], ("--nodes 8", "--labels random")),
+    (["gather-scatter", "--multiplicity", "8"], ("--multiplicity 8", "--labels random")),
+    (["gather-scatter", "--labels", "random", "--multiplicity", "101"], ("--multiplicity 101", "at most 100")),
+    (["gather-scatter", "--labels", "random", "--nodes", "1e9"], ("--nodes 1000000000", "free", "nodes fit")),
+    (["gather-scatter", "--labels", "random", "--elements", "4"], ("--elements 4x4x4", "--nodes")),
+    (["gather-scatter", "--labels", "random", "--overlap"], ("--overlap", "--labels random")),
 ]
 
 
@@ -183,8 +216,9 @@ def test_a_mistake_is_one_line_with_option_value_and_cure(name: str, said: tuple
         (["nosuch"], "'nosuch'"),
         (["allreduce", "--bytes", "8:4"], "--bytes 8:4"),
         (["allreduce", "--transport", "carrier"], "--transport carrier"),
+        (["gather-scatter", "--elements", "1"], "--elements 1x1x1: fewer than the"),
     ],
-    ids=["benchmark", "bytes", "transport"],
+    ids=["benchmark", "bytes", "transport", "elements"],
 )
 def test_one_rank_speaks_for_all(words: list[str], said: str, ranks: int, tmp_path: Path) -> None:
     job = native(tmp_path, ranks, *words)

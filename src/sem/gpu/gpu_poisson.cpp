@@ -237,7 +237,7 @@ void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) 
   static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
-  // As many elements for each block.
+  // No more than run at once: each then goes from element to element.
   const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
   const auto blocks = static_cast<unsigned>(std::min(wanted, most));
   kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));

@@ -1,0 +1,99 @@
+"""gather-scatter with the real programs: what a start prints and keeps, and the counts that nekRS has published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from native_helpers import AT_ONCE, BENCH, Job, backend, missing, needs_native, records_in, start, under_mpirun
+
+pytestmark = needs_native
+
+on_host_build = pytest.mark.skipif(not missing() and backend() != "host", reason="this build may have a GPU and NCCL")
+
+
+def gather_scatter(folder: Path, ranks: int, *words: object, limit_s: float = 60) -> Job:
+    command = under_mpirun(ranks, "gather-scatter", *words, program=BENCH)
+    return start(command, folder, AT_ONCE).wait(limit_s)
+
+
+SMALL = ("--elements", "4,3,2", "--order", 3, "--repeat", 3, "--warmup", 1, "--no-ceilings")
+
+
+@on_host_build
+def test_modes_that_cannot_be_had_are_skipped_and_the_fastest_is_named(tmp_path: Path) -> None:
+    job = gather_scatter(tmp_path, 2, *SMALL, "--transport", "mpi", "--record", "out.jsonl")
+    assert job.status == 0, job
+    statuses = {record["parameters"]["mode"]: record["status"] for record in records_in(tmp_path / "out.jsonl")}
+    assert statuses == {
+        "pairwise": "ok",
+        "neighbor": "ok",
+        "crystal-router": "ok",
+        "all-reduce": "ok",
+        "host": "skipped",
+    }
+    assert job.output.count("used config: ") == 1
+    assert job.output.count("unique labels shared") == 1, "what is the same for all is said once"
+
+
+@on_host_build
+def test_a_mode_that_was_asked_for_and_cannot_be_had_is_no_success(tmp_path: Path) -> None:
+    job = gather_scatter(tmp_path, 2, *SMALL, "--mode", "host")
+    assert job.status == 4, job
+    assert "the data lies on the host" in job.message
+
+
+@on_host_build
+def test_an_all_reduce_of_too_many_labels_is_no_success_either(tmp_path: Path) -> None:
+    words = ("--labels", "random", "--nodes", 300_000, "--multiplicity", 2, "--mode", "all-reduce", "--repeat", 1)
+    job = gather_scatter(tmp_path, 3, *words, "--no-ceilings")
+    assert job.status == 4, job
+    assert "ids are shared; it is tried for fewer than 100000" in job.message
+
+
+def test_a_record_has_parts_facts_and_a_candidate(tmp_path: Path) -> None:
+    job = gather_scatter(tmp_path, 4, *SMALL, "--transport", "staged", "--mode", "pairwise", "--record", "out.jsonl")
+    assert job.status == 0, job
+    (record,) = records_in(tmp_path / "out.jsonl")
+    assert [part["name"] for part in record["parts"]] == ["pack", "exchange", "local", "unpack"]
+    facts: dict[str, Any] = record["facts"]
+    # 4 ranks have 1 x 3 x 2 elements each, one beside the other: planes of 10 x 7 nodes are shared.
+    assert facts["labels_shared"] == 3 * 10 * 7
+    assert (facts["messages"], facts["message_size_sum"]) == (2, 2 * 10 * 7)
+    assert facts["message_size_max"] == facts["message_size_min"] == facts["message_size_avg"] == 10 * 7
+    assert facts["buffer_bytes"] == 2 * 2 * 10 * 7 * 8
+    assert facts["exchange_min_us"] <= facts["exchange_avg_us"] <= facts["exchange_max_us"]
+    assert record["candidate"]["seconds"] == pytest.approx(facts["selection_us"] * 1e-6)
+    assert record["candidate"]["text"].startswith(record["candidate"]["name"] + " (MPI min/max/avg: ")
+
+
+def test_work_beside_it_has_an_efficiency(tmp_path: Path) -> None:
+    job = gather_scatter(tmp_path, 2, *SMALL, "--mode", "pairwise", "--overlap", "--record", "out.jsonl")
+    assert job.status == 0, job
+    record = next(record for record in records_in(tmp_path / "out.jsonl") if record["status"] == "ok")
+    assert {part["name"] for part in record["parts"]} == {"gather-scatter", "operator"}
+    assert "overlap_efficiency" in record["statistics"]
+
+
+def test_the_counts_that_nekrs_has_published(tmp_path: Path) -> None:
+    """Of its kershaw case on Crusher: 8 ranks, no option that says how large it is."""
+    briefly = ("--repeat", 1, "--warmup", 0, "--no-ceilings")
+    words = ("--transport", "mpi", *briefly, "--record", "out.jsonl")
+    job = gather_scatter(tmp_path, 8, *words, limit_s=300)
+    assert job.status == 0, job
+    for line in (
+        "gs_setup: 236041 unique labels shared",
+        "   buffer bytes (avg, min, max): 961072 961072 961072",
+        " nElements   max/min/bal: 8000 8000 1.00",
+        " nMessages   max/min/avg: 7 7 7.00",
+        " msgSize     max/min/avg: 19881 1 8581.00",
+        " msgSizeSum  max/min/avg: 60067 60067 60067.00",
+    ):
+        assert line in job.output.splitlines(), job.output
+    assert f"grid points      unique/total: {281**3} {64000 * 512}" in job.output
+    assert f"degrees of freedom           : {279**3}" in job.output
+    records = {record["parameters"]["mode"]: record for record in records_in(tmp_path / "out.jsonl")}
+    assert records["all-reduce"]["status"] == "skipped" and "236041 ids" in records["all-reduce"]["reason"]
+    assert records["pairwise"]["facts"]["buffer_bytes"] == 961072

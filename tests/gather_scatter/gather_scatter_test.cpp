@@ -413,51 +413,62 @@ const auto place_name = [](const auto& info) {
 };
 INSTANTIATE_TEST_SUITE_P(Places, EveryMethod, places, place_name);
 
+/// Of every id, by rank.
+using Nodes = std::map<std::int64_t, std::map<int, std::vector<std::uint32_t>>>;
+
+Nodes nodes_of(const std::vector<Ids>& all) {
+  Nodes nodes;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    for (std::size_t node = 0; node < all[rank].size(); ++node) {
+      nodes[all[rank][node]][static_cast<int>(rank)].push_back(static_cast<std::uint32_t>(node));
+    }
+  }
+  nodes.erase(0);
+  return nodes;
+}
+
+/// This rank's groups of one sort, by id.
+Groups groups_of(const Nodes& nodes, bool shared) {
+  Groups groups;
+  for (const auto& [id, by_rank] : nodes) {
+    const auto mine = by_rank.find(world().rank());
+    if (mine == by_rank.end() || (by_rank.size() > 1) != shared) continue;
+    if (!shared && mine->second.size() == 1) continue;
+    groups.ids.push_back(id);
+    groups.nodes.insert(groups.nodes.end(), mine->second.begin(), mine->second.end());
+    groups.first.push_back(static_cast<std::uint32_t>(groups.nodes.size()));
+  }
+  return groups;
+}
+
 TEST(Sharing, IsWhatTheIdsSay) {
-  const int ranks = world().size();
-  const auto me = static_cast<std::size_t>(world().rank());
   for (const Case& one : cases) {
-    const auto all = one.ids(ranks);
-    std::map<std::int64_t, std::map<int, std::vector<std::uint32_t>>> nodes;  // by id and rank
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      for (std::size_t node = 0; node < all[rank].size(); ++node) {
-        nodes[all[rank][node]][static_cast<int>(rank)].push_back(static_cast<std::uint32_t>(node));
-      }
-    }
-    nodes.erase(0);
-    const Sharing sharing = discover(all[me], world());
-    EXPECT_EQ(sharing.nodes, all[me].size());
-    Groups local;
-    Groups shared;
-    std::map<int, std::vector<std::uint32_t>> of_peer;
-    std::uint64_t labels = 0;
-    for (const auto& [id, by_rank] : nodes) {
-      labels += by_rank.size() > 1 ? 1 : 0;
-      const auto mine = by_rank.find(world().rank());
-      if (mine == by_rank.end() || (by_rank.size() == 1 && mine->second.size() == 1)) continue;
-      Groups& groups = by_rank.size() > 1 ? shared : local;
-      for (const auto& [rank, theirs] : by_rank) {
-        if (rank != world().rank()) of_peer[rank].push_back(static_cast<std::uint32_t>(groups.size()));
-      }
-      groups.ids.push_back(id);
-      groups.nodes.insert(groups.nodes.end(), mine->second.begin(), mine->second.end());
-      groups.first.push_back(static_cast<std::uint32_t>(groups.nodes.size()));
-    }
+    const auto all = one.ids(world().size());
+    const Nodes nodes = nodes_of(all);
+    const Ids& mine = all[static_cast<std::size_t>(world().rank())];
+    const Sharing sharing = discover(mine, world());
+    EXPECT_EQ(sharing.nodes, mine.size());
     const auto expect_equal = [&](const Groups& found, const Groups& right) {
       EXPECT_EQ(found.ids, right.ids) << one.name;
       EXPECT_EQ(found.first, right.first) << one.name;
       EXPECT_EQ(found.nodes, right.nodes) << one.name;
     };
-    expect_equal(sharing.local, local);
-    expect_equal(sharing.shared, shared);
-    EXPECT_EQ(sharing.labels_shared, labels) << one.name;
-    ASSERT_EQ(sharing.peers.size(), of_peer.size()) << one.name;
-    auto peer = sharing.peers.begin();
-    for (const auto& [rank, groups] : of_peer) {
-      EXPECT_EQ(peer->rank, rank) << one.name;
-      EXPECT_EQ(peer->groups, groups) << one.name;
-      ++peer;
+    expect_equal(sharing.local, groups_of(nodes, false));
+    expect_equal(sharing.shared, groups_of(nodes, true));
+    std::uint64_t labels = 0;
+    std::map<int, Ids> of_peer;
+    for (const auto& [id, by_rank] : nodes) {
+      labels += by_rank.size() > 1 ? 1 : 0;
+      for (const auto& [rank, theirs] : by_rank) {
+        if (rank != world().rank() && by_rank.contains(world().rank())) of_peer[rank].push_back(id);
+      }
     }
+    EXPECT_EQ(sharing.labels_shared, labels) << one.name;
+    std::map<int, Ids> found;
+    for (const auto& peer : sharing.peers) {
+      for (const std::uint32_t group : peer.groups) found[peer.rank].push_back(sharing.shared.ids.at(group));
+    }
+    EXPECT_EQ(found, of_peer) << one.name;
   }
 }
 

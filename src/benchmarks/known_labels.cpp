@@ -32,7 +32,7 @@ struct Direction {
 /// leaves the range walks on until he is back (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
 class Shuffle {
  public:
-  explicit Shuffle(std::uint64_t size) : size_(size), half_bits_((std::bit_width(size) + 1) / 2) {}
+  explicit Shuffle(std::uint64_t size) : size_(size), half_bits_((static_cast<int>(std::bit_width(size)) + 1) / 2) {}
 
   [[nodiscard]] std::uint64_t operator()(std::uint64_t number) const {
     do number = once(number);
@@ -151,7 +151,8 @@ struct Values {
       case Combine::add:
         break;
     }
-    return grown(static_cast<double>(copies * least + copies * (copies - 1) / 2), operations);
+    const std::int64_t turns = copies * (copies - 1) / 2;
+    return grown(static_cast<double>(copies * least + turns), operations);
   }
 
  private:

@@ -58,7 +58,11 @@ for step in ${*:-$all}; do
       bp5 --solver fused
       bp5 --exchange-dtype f32
       ;;
-    sizes) run bp5-sizes "$gpus" bp5 --edge 3,4,5,6,8,10,12,16,20,24,32,40,50 --repeat 5 --no-ceilings ;;
+    sizes)
+      transports=mpi,ccl
+      [ "$gpus" = 1 ] && transports=mpi # nothing is sent
+      run bp5-sizes "$gpus" bp5 --edge 3,4,5,6,8,10,12,16,20,24,32,40,50 --repeat 5 --no-ceilings --transport "$transports"
+      ;;
     memory) variants memory ;;
     sanitizer)
       for tool in memcheck racecheck; do

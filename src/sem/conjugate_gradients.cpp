@@ -146,6 +146,9 @@ void keep_step(Scalars scalars, std::size_t k, double* steps, device::Stream& st
   device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { steps[k] = scalars.fused_step(k); });
 }
 
+/// From one vector to the next: each begins where a GPU's memory transactions do.
+std::size_t stride_of(std::size_t length) { return (length + 31) / 32 * 32; }
+
 std::size_t vectors_of(Solver solver) { return solver == Solver::fused ? 4 : 3; }
 
 }  // namespace
@@ -160,18 +163,18 @@ ConjugateGradients::ConjugateGradients(Solver solver, const VectorSpace& space, 
       apply_(std::move(apply)),
       transport_(transport),
       ranks_(ranks),
-      vectors_(allocate(vectors_of(solver) * space.length * sizeof(double))),
+      vectors_(allocate(vectors_of(solver) * stride_of(space.length) * sizeof(double))),
       scratch_(allocate(device::sum_scratch_bytes)),
       scalars_(allocate(3 * (limits.iterations + 1) * sizeof(double))) {
   r_ = vectors_.as<double>();
-  p_ = r_ + space.length;
-  q_ = p_ + space.length;
-  if (solver == Solver::fused) s_ = q_ + space.length;
+  p_ = r_ + stride_of(space.length);
+  q_ = p_ + stride_of(space.length);
+  if (solver == Solver::fused) s_ = q_ + stride_of(space.length);
   stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
 double ConjugateGradients::bytes(Solver solver, std::size_t length, const Limits& limits) {
-  return static_cast<double>(vectors_of(solver)) * static_cast<double>(length) * sizeof(double) +
+  return static_cast<double>(vectors_of(solver)) * static_cast<double>(stride_of(length)) * sizeof(double) +
          device::sum_scratch_bytes + 3 * static_cast<double>(limits.iterations + 1) * sizeof(double);
 }
 

@@ -18,6 +18,7 @@
 #include "harness/benchmark.hpp"
 #include "harness/tracer.hpp"
 #include "harness/usage_error.hpp"
+#include "sem/poisson.hpp"
 
 namespace commlens {
 namespace {
@@ -109,7 +110,7 @@ void GatherScatterOptions::describe(OptionSet& options) {
                        "the way of the values: one message a neighbour, all of them in one call, ceil(log2 ranks) "
                        "messages, a reduction of all shared labels, over the host; or all of these in turn");
   options.add_flag("overlap", "no-overlap", overlap,
-                   "hide the messages behind work on elements that touch no other rank");
+                   "hide the messages behind bp5's operator on the elements that touch no other rank");
   options.add_trace(trace);
 }
 
@@ -175,7 +176,8 @@ std::vector<std::string> GatherScatterOptions::fit(const Room& room, int ranks) 
   const std::string option = on_mesh() ? "elements" : "nodes";
   const std::string value = on_mesh() ? mesh.text() : std::to_string(nodes);
   const double count = nodes_about(ranks);
-  const double on_device = static_cast<double>(fields * size_of(type)) + sizeof(Copy) + sizeof(std::uint32_t);
+  const double on_device = static_cast<double>(fields * size_of(type)) + sizeof(Copy) + sizeof(std::uint32_t) +
+                           (overlap ? 2 * sizeof(double) : 0);
   const double on_host = set_up_bytes_a_node + (room.on_gpu ? 0 : on_device);
   const double largest =
       std::min({most_nodes, room.host / on_host, room.on_gpu ? room.buffers / on_device : most_nodes});
@@ -211,29 +213,27 @@ gather_scatter::Counts counts_of(const GatherScatterOptions& options, int ranks)
 }
 
 /// Of a rank.
-struct Nodes {
-  std::size_t all = 0;
-  std::size_t interior = 0;  ///< of elements that touch no other rank
-};
-
-Nodes nodes_of(const GatherScatterOptions& options, int rank, int ranks) {
-  if (!options.on_mesh()) return {.all = options.nodes};
-  const sem::Partition partition = options.mesh.partition(ranks);
+std::size_t nodes_of(const GatherScatterOptions& options, int rank, int ranks) {
+  if (!options.on_mesh()) return options.nodes;
   const auto row = static_cast<std::size_t>(options.mesh.shape.order) + 1;
-  const std::size_t nodes_per_element = row * row * row;
-  return {.all = partition.count(rank) * nodes_per_element,
-          .interior = partition.interior_count(rank) * nodes_per_element};
+  return options.mesh.partition(ranks).count(rank) * row * row * row;
+}
+
+/// What InteriorWork asks for: an operator, two vectors and an energy.
+double bytes_of_work(const GatherScatterOptions& options, int rank, int ranks) {
+  return sem::poisson_bytes(options.mesh.partition(ranks).count(rank), options.mesh.shape.order,
+                            sem::Geometry::trilinear, sem::Storage::element) +
+         static_cast<double>((2 * nodes_of(options, rank, ranks) + 1) * sizeof(double));
 }
 
 Footprint GatherScatterOptions::footprint(int rank, int ranks) const {
   const Kind how = kind();
-  const auto nodes_here = nodes_of(*this, rank, ranks);
+  const auto nodes_here = static_cast<double>(nodes_of(*this, rank, ranks));
   const auto value = static_cast<double>(fields * size_of(type));
   const auto counts = counts_of(*this, ranks);
   const auto asked_for = gather_scatter::bytes(counts, how, on_gpu);
-  return {.buffers = static_cast<double>(nodes_here.all) * value +
-                     KnownCombination::bytes(static_cast<double>(nodes_here.all)) + asked_for.buffers +
-                     (overlap ? 2 * static_cast<double>(nodes_here.interior) * value : 0),
+  return {.buffers = nodes_here * value + KnownCombination::bytes(nodes_here) + asked_for.buffers +
+                     (overlap ? bytes_of_work(*this, rank, ranks) : 0),
           .staging = asked_for.staging,
           .operation = 2 * static_cast<double>(counts.sent * fields * size_of(how.wire))};
 }
@@ -304,37 +304,37 @@ void add_findings(Run& run, const gather_scatter::Sharing& sharing, const Gather
 
 // ---- the operation ----
 
-template <class T>
-void add_pass(device::Stream& stream, T* output, const T* input, std::size_t values) {
-  device::launch(stream, values, COMMLENS_LAMBDA(std::size_t i) { output[i] = output[i] / 2 + input[i]; });
+/// Many different bits: a GPU needs less power for zeros, and may then be faster than with an application's numbers.
+void fill_with_fractions(device::Stream& stream, double* values, std::size_t count) {
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = 1 / (1 + static_cast<double>(i % 509)); });
 }
 
-/// What an application does while messages travel: here a pass over two vectors of the interior elements' nodes.
+/// What an application does while messages travel: the operator on the elements that touch no other rank. It works on
+/// vectors of its own, because what is combined has to stay exact.
 class InteriorWork {
  public:
-  InteriorWork(Run& run, std::size_t values, DataType type)
-      : values_(values),
-        type_(type),
-        input_(run.buffer(values * size_of(type))),
-        output_(run.buffer(values * size_of(type))) {
-    run.stream().fill(input_.data(), 0, input_.bytes());
-    run.stream().fill(output_.data(), 0, output_.bytes());
+  InteriorWork(Run& run, const sem::Mesh& mesh)
+      : interior_{mesh.boundary_elements(), mesh.elements()},
+        input_(run.buffer(mesh.nodes() * sizeof(double))),
+        output_(run.buffer(mesh.nodes() * sizeof(double))),
+        energy_(run.buffer(sizeof(double))),
+        poisson_(sem::make_poisson(
+            mesh, {}, sem::Geometry::trilinear, sem::Storage::element, run.memory(),
+            [&run](std::size_t bytes) { return run.buffer(bytes); }, run.stream())) {
+    fill_with_fractions(run.stream(), input_.as<double>(), mesh.nodes());
     run.stream().wait();
   }
 
   void add_to(device::Stream& stream) const {
-    if (type_ == DataType::f32) {
-      add_pass(stream, output_.as<float>(), input_.as<float>(), values_);
-    } else {
-      add_pass(stream, output_.as<double>(), input_.as<double>(), values_);
-    }
+    poisson_->apply(interior_, input_.as<double>(), output_.as<double>(), energy_.as<double>(), false, stream);
   }
 
  private:
-  std::size_t values_;
-  DataType type_;
+  sem::ElementRange interior_;
   device::Buffer input_;
   device::Buffer output_;
+  device::Buffer energy_;
+  std::unique_ptr<sem::Poisson> poisson_;
 };
 
 namespace stream_of {
@@ -397,7 +397,7 @@ class Steps final : public gather_scatter::Observer {
   std::size_t number_ = 0;
 };
 
-/// Nodes inside the rank, which the work changes too, are combined behind it.
+/// Nodes inside the rank are combined behind the work, as in an application, where its results are among them.
 void Combination::operate(Tracer* tracer) {
   const Steps steps(operation_, tracer);
   if (work_ == nullptr) return combine_alone();
@@ -466,7 +466,7 @@ void combine_nodes(Run& run, const GatherScatterOptions& options) {
   Combination combination(run, *operation, data.data());
   std::optional<InteriorWork> work;
   if (options.overlap) {
-    work.emplace(run, nodes_of(options, run.rank(), run.ranks()).interior * kind.fields, kind.type);
+    work.emplace(run, sem::Mesh(options.mesh.shape, options.mesh.partition(run.ranks()), run.rank()));
     combination.beside(*work);
   }
   const auto sent = static_cast<double>(sharing.sent() * kind.fields * size_of(kind.wire));

@@ -69,12 +69,20 @@ def test_a_record_has_parts_facts_and_a_candidate(tmp_path: Path) -> None:
     assert record["candidate"]["text"].startswith(record["candidate"]["name"] + " (MPI min/max/avg: ")
 
 
-def test_work_beside_it_has_an_efficiency(tmp_path: Path) -> None:
-    job = gather_scatter(tmp_path, 2, *SMALL, "--mode", "pairwise", "--overlap", "--record", "out.jsonl")
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("words", [(), ("--fields", 3, "--dtype", "f32"), ("--exchange-dtype", "f32")])
+def test_work_beside_it_has_an_efficiency_and_disturbs_nothing(
+    tmp_path: Path, ranks: int, words: tuple[object, ...]
+) -> None:
+    """All modes; with 4 ranks every element touches another rank's, and no work is left."""
+    job = gather_scatter(tmp_path, ranks, *SMALL, *words, "--overlap", "--record", "out.jsonl")
     assert job.status == 0, job
-    record = next(record for record in records_in(tmp_path / "out.jsonl") if record["status"] == "ok")
-    assert {part["name"] for part in record["parts"]} == {"gather-scatter", "operator"}
-    assert "overlap_efficiency" in record["statistics"]
+    records = [record for record in records_in(tmp_path / "out.jsonl") if record["status"] == "ok"]
+    assert len(records) > 1
+    for record in records:
+        assert {part["name"] for part in record["parts"]} == {"gather-scatter", "operator"}
+        assert "overlap_efficiency" in record["statistics"]
+        assert (record["validation"]["status"], record["validation"]["exact"]) == ("passed", True)
 
 
 def test_the_counts_that_nekrs_has_published(tmp_path: Path) -> None:

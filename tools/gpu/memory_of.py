@@ -1,6 +1,6 @@
 """Bytes and times of an iteration of bp5, from what Nsight Compute has written of its kernels.
 
-    python3 tools/gpu/memory_of.py ncu.csv OPTION...    prints one line of JSON; the options are bp5's
+python3 tools/gpu/memory_of.py ncu.csv OPTION...    prints one line of JSON; the options are bp5's
 """
 
 import csv
@@ -32,7 +32,9 @@ def main() -> int:
         of = kernels[name_of(launch["Kernel Name"])]
         of["launches"] += 1
         of["bytes"] += float(launch["dram__bytes.sum"].replace(",", "")) * BYTES[units["dram__bytes.sum"]]
-        of["seconds"] += float(launch["gpu__time_duration.sum"].replace(",", "")) * SECONDS[units["gpu__time_duration.sum"]]
+        of["seconds"] += (
+            float(launch["gpu__time_duration.sum"].replace(",", "")) * SECONDS[units["gpu__time_duration.sum"]]
+        )
     iterations = kernels["operator"]["launches"]
     result = {
         "options": sys.argv[2:],

@@ -100,4 +100,8 @@ std::string KershawOptions::largest_cube(double nodes_a_rank, int ranks) const {
          std::to_string(static_cast<std::size_t>(std::cbrt(elements)));
 }
 
+std::size_t KershawOptions::largest_edge(double nodes_a_rank) const {
+  return static_cast<std::size_t>(std::cbrt(nodes_a_rank) / (shape.order + 1));
+}
+
 }  // namespace commlens

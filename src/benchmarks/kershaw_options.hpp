@@ -28,6 +28,8 @@ struct KershawOptions {
   [[nodiscard]] double nodes_about(int ranks) const;
   /// "the largest cube of order 7 is about --elements 93", where no rank can have more than so many nodes.
   [[nodiscard]] std::string largest_cube(double nodes_a_rank, int ranks) const;
+  /// Along an edge, of the largest cube that a rank can have.
+  [[nodiscard]] std::size_t largest_edge(double nodes_a_rank) const;
 };
 
 }  // namespace commlens

@@ -252,38 +252,44 @@ std::string wrong_element(const std::vector<double>& x, const std::vector<double
   return {};
 }
 
-Sums compare(const sem::VectorSpace& space, const double* b, const double* x, const double* image, const double* r,
-             void* scratch, device::Stream& stream, const transport::Communicator& communicator) {
-  auto* const result = reinterpret_cast<double*>(static_cast<std::byte*>(scratch) + device::sum_scratch_bytes);
-  const double* weights = space.weights;
-  const std::size_t counted = space.counted;
-  const auto read = [&] {
-    double value = 0;
-    stream.copy(&value, result, sizeof value);
-    stream.wait();
-    return communicator.sum_of_reals(value);
-  };
-  Sums sums;
-  device::launch_sum(
-      stream, space.length, scratch, result, COMMLENS_LAMBDA(std::size_t i) {
-        const double weight = weights != nullptr ? weights[i] : i < counted ? 1.0 : 0.0;
-        return weight * b[i] * b[i];
-      });
-  sums.right_hand_side = std::sqrt(read());
-  device::launch_sum(
-      stream, space.length, scratch, result, COMMLENS_LAMBDA(std::size_t i) {
-        const double weight = weights != nullptr ? weights[i] : i < counted ? 1.0 : 0.0;
-        const double difference = b[i] - image[i] - r[i];
-        return weight * difference * difference;
-      });
-  sums.difference = std::sqrt(read());
-  device::launch_sum(
-      stream, space.length, scratch, result, COMMLENS_LAMBDA(std::size_t i) {
-        const double weight = weights != nullptr ? weights[i] : i < counted ? 1.0 : 0.0;
-        return weight * x[i] * image[i];
-      });
-  sums.energy = read();
-  return sums;
+namespace {
+
+/// Of an element of a vector in an inner product.
+struct Weight {
+  const double* weights;
+  std::size_t counted;
+
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    if (weights != nullptr) return weights[i];
+    return i < counted ? 1.0 : 0.0;
+  }
+};
+
+}  // namespace
+
+template <class Function>
+double InnerProducts::sum(Function function) const {
+  auto* const result = reinterpret_cast<double*>(static_cast<std::byte*>(scratch_) + device::sum_scratch_bytes);
+  device::launch_sum(stream_, space_.length, scratch_, result, function);
+  double value = 0;
+  stream_.copy(&value, result, sizeof value);
+  stream_.wait();
+  return communicator_.sum_of_reals(value);
+}
+
+double InnerProducts::product(const double* a, const double* b) const {
+  const Weight weight{space_.weights, space_.counted};
+  return sum(COMMLENS_LAMBDA(std::size_t i) { return weight(i) * a[i] * b[i]; });
+}
+
+double InnerProducts::norm(const double* a) const { return std::sqrt(product(a, a)); }
+
+double InnerProducts::difference(const double* b, const double* image, const double* r) const {
+  const Weight weight{space_.weights, space_.counted};
+  return std::sqrt(sum(COMMLENS_LAMBDA(std::size_t i) {
+    const double difference = b[i] - image[i] - r[i];
+    return weight(i) * difference * difference;
+  }));
 }
 
 }  // namespace commlens::known_poisson

@@ -42,13 +42,27 @@ double error_of(const std::vector<double>& x, const sem::Mesh& mesh, const sem::
 std::string wrong_element(const std::vector<double>& x, const std::vector<double>& image, const sem::Mesh& mesh,
                           const sem::Numbering& numbering, sem::Storage storage, double tolerance);
 
-/// Inner products over all ranks. Waits for the stream. `scratch` is launch_sum's, followed by one double.
-struct Sums {
-  double right_hand_side = 0;  ///< |b|
-  double difference = 0;       ///< |b - A x - r|
-  double energy = 0;           ///< x . A x
+/// Inner products over all ranks, each of which waits for the stream. `scratch` is launch_sum's, followed by one
+/// double.
+class InnerProducts {
+ public:
+  InnerProducts(const sem::VectorSpace& space, void* scratch, device::Stream& stream,
+                const transport::Communicator& communicator)
+      : space_(space), scratch_(scratch), stream_(stream), communicator_(communicator) {}
+
+  [[nodiscard]] double product(const double* a, const double* b) const;
+  [[nodiscard]] double norm(const double* a) const;
+  /// |b - image - r|, which is 0 if `image` is A x and r the residual.
+  [[nodiscard]] double difference(const double* b, const double* image, const double* r) const;
+
+ private:
+  template <class Function>
+  double sum(Function function) const;
+
+  sem::VectorSpace space_;
+  void* scratch_;
+  device::Stream& stream_;
+  const transport::Communicator& communicator_;
 };
-Sums compare(const sem::VectorSpace& space, const double* b, const double* x, const double* image, const double* r,
-             void* scratch, device::Stream& stream, const transport::Communicator& communicator);
 
 }  // namespace commlens::known_poisson

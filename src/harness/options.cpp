@@ -118,13 +118,17 @@ OptionSet::Option& OptionSet::add(const std::string& name, Sweep& variable, std:
   if (sweep_ != nullptr) throw std::logic_error("a benchmark has at most one sweep");
   sweep_ = &variable;
   sweep_index_ = options_.size();
-  return options_.emplace_back(Option{name, std::move(help), false,
-                                      [&variable, name](const std::string& text) {
-                                        variable.values = parse_sizes(name, text);
-                                        variable.current = variable.values.front();
-                                      },
-                                      [&variable] { return static_cast<std::int64_t>(variable.current); },
-                                      [&variable] { return join(variable.values); }});
+  return options_.emplace_back(
+      Option{name, std::move(help), false,
+             [&variable, name](const std::string& text) {
+               variable.values = parse_sizes(name, text);
+               variable.current = variable.values.front();
+             },
+             [&variable]() -> std::optional<measure::Value> {
+               if (variable.values.empty()) return std::nullopt;
+               return static_cast<std::int64_t>(variable.current);
+             },
+             [&variable] { return variable.values.empty() ? "none" : join(variable.values); }});
 }
 
 OptionSet::Option& OptionSet::add(const std::string& name, std::optional<device::Memory>& variable, std::string help) {

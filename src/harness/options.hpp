@@ -14,7 +14,7 @@
 namespace commlens {
 
 /// An option that takes one value a case: the harness runs the benchmark once for each, and `current` is the one at
-/// hand.
+/// hand. Without values there is one case, of which the record does not show the option.
 struct Sweep {
   std::vector<std::size_t> values;
   std::size_t current = 0;

@@ -219,16 +219,19 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
                      UpdateAll{weighing, scalars, iteration, space_.weights == nullptr, x, r_, p_, q_, s_});
 }
 
-std::vector<double> ConjugateGradients::look(std::size_t iterations, device::Stream& stream) {
+Solution ConjugateGradients::look(std::size_t iterations, device::Stream& stream) const {
   std::vector<double> scalars(2 * (iterations + 1));
   stream.copy(scalars.data(), scalars_.data(), scalars.size() * sizeof(double));
   stream.wait();
-  std::vector<double> relative;
-  for (std::size_t k = 1; k <= iterations; ++k) {
-    relative.push_back(scalars[0] > 0 ? std::sqrt(scalars[2 * k] / scalars[0]) : 0.0);
-    if (!(relative.back() > limits_.tolerance)) break;
+  const double first = scalars.front();
+  Solution solution;
+  while (solution.iterations < iterations && !solution.converged) {
+    const double squared = scalars[2 * ++solution.iterations];
+    solution.relative_residuals.push_back(first > 0 ? std::sqrt(squared / first) : 0.0);
+    // To the last bit as the kernels see it, which have done nothing since.
+    solution.converged = !(squared > limits_.tolerance * limits_.tolerance * first);
   }
-  return relative;
+  return solution;
 }
 
 Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& stream,
@@ -245,9 +248,8 @@ Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& s
     // The fused iteration sums a residual over the ranks at the start of the next one.
     const bool summed = solver_ == Solver::classical || last;
     if (solver_ == Solver::fused && last) sum_over_ranks(scalars_.as<double>() + 2 * done, 1, stream);
-    solution.relative_residuals = look(summed ? done : done - 1, stream);
-    solution.iterations = solution.relative_residuals.size();
-    if (solution.iterations > 0 && !(solution.relative_residuals.back() > limits_.tolerance)) break;
+    solution = look(summed ? done : done - 1, stream);
+    if (solution.converged) break;
   }
   return solution;
 }

@@ -29,8 +29,9 @@ struct VectorSpace {
 using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream)>;
 
 struct Solution {
-  std::size_t iterations = 0;
-  std::vector<double> relative_residuals;  ///< |r| / |b|, from 1 on
+  std::size_t iterations = 0;              ///< at least 1, also of a right-hand side that is 0
+  std::vector<double> relative_residuals;  ///< |r| / |b| after each of them; 0 if b is
+  bool converged = false;                  ///< the last one is no larger than the tolerance
 };
 
 class ConjugateGradients {
@@ -60,8 +61,8 @@ class ConjugateGradients {
   void iterate_classical(std::size_t iteration, double* x, device::Stream& stream);
   void iterate_fused(std::size_t iteration, double* x, device::Stream& stream);
   void sum_over_ranks(double* values, std::size_t count, device::Stream& stream);
-  /// The relative residuals up to `iterations`.
-  std::vector<double> look(std::size_t iterations, device::Stream& stream);
+  /// At what `iterations` have given. Waits.
+  [[nodiscard]] Solution look(std::size_t iterations, device::Stream& stream) const;
 
   Solver solver_;
   VectorSpace space_;

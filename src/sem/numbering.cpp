@@ -9,9 +9,9 @@ namespace commlens::sem {
 
 namespace {
 
-/// The first node of each id that is not fixed, ascending, and of every node the place of its id among them.
+/// Of the nodes with one id, the first stands for all of them.
 struct Firsts {
-  std::vector<std::uint32_t> of_node;  ///< the first node with the same id
+  std::vector<std::uint32_t> of_node;  ///< the first node with the same id, or Numbering::fixed
   std::vector<std::uint32_t> copies;   ///< by node: how many nodes have its id, at the first of them
 };
 

@@ -87,6 +87,19 @@ class OffByOne final : public WrongTransport<OffByOne> {
   }
 };
 
+/// One too many in every sum, on all ranks alike: they agree with each other.
+class Biased final : public WrongTransport<Biased> {
+ public:
+  using WrongTransport::WrongTransport;
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
+    stream.wait();
+    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
+    if (type != DataType::f64) return;
+    for (std::size_t i = 0; i < count; ++i) static_cast<double*>(output)[i] += 1;
+  }
+};
+
 /// Nothing comes from anybody.
 class Forgetful final : public WrongTransport<Forgetful> {
  public:
@@ -142,6 +155,7 @@ Kind kind(const std::string& name, const std::string& description) {
 const Registration off_by_one(20, kind<OffByOne>("off-by-one", "an element is off by one"));
 const Registration forgetful(21, kind<Forgetful>("forgetful", "nothing comes from anybody"));
 const Registration sleepy(23, kind<Sleepy>("sleepy", "every sum takes a tenth of a second"));
+const Registration biased(24, kind<Biased>("biased", "one too many in every sum"));
 const Registration hasty(22, kind<Hasty>("hasty", "no wait for the stream"));
 
 }  // namespace

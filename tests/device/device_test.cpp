@@ -1,4 +1,4 @@
-// Buffers, streams, events, copies, launch and find_first, on every memory that the machine has.
+// Buffers, streams, events, copies, launch, launch_sum and find_first, on every memory that the machine has.
 #include "device/device.hpp"
 
 #include <gtest/gtest.h>
@@ -26,6 +26,19 @@ void write_index(Stream& stream, int* data, std::size_t n) {
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
   return find_first(stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
 }
+
+/// Adds up terms and counts in `visits` how often each is asked for. What prepare() sets is there when they are.
+struct Terms {
+  const double* term;
+  int* visits;
+  double factor = 0;
+
+  COMMLENS_FUNCTION void prepare() { factor = 2; }
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    ++visits[i];
+    return factor * term[i];
+  }
+};
 
 class EveryMemory : public testing::TestWithParam<Memory> {
  protected:
@@ -69,6 +82,67 @@ TEST_P(EveryMemory, FindFirstGivesTheSmallestIndexOrTheCount) {
     EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), at);
   }
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), 0, 1), 0U);
+}
+
+/// Of one memory: what launch_sum works in, and a sum.
+class Summing {
+ public:
+  Summing(Device& device, Memory memory, Stream& stream)
+      : stream_(stream),
+        scratch_(device.allocate(memory, sum_scratch_bytes)),
+        result_(device.allocate(memory, sizeof(double))) {
+    stream.fill(scratch_.data(), 0, sum_scratch_bytes);
+  }
+
+  double operator()(std::size_t n, const double* term, int* visits) {
+    const double spoiled = -1;
+    stream_.copy(result_.data(), &spoiled, sizeof spoiled);
+    stream_.wait();
+    launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{term, visits});
+    double sum = 0;
+    stream_.copy(&sum, result_.data(), sizeof sum);
+    stream_.wait();
+    return sum;
+  }
+
+ private:
+  Stream& stream_;
+  Buffer scratch_;
+  Buffer result_;
+};
+
+TEST_P(EveryMemory, SumsAreExactForIntegersAndAskForEveryTermOnce) {
+  Summing sum(*device, GetParam(), *stream);
+  // None, one, less and more than a block of a GPU, and more than all blocks of a GPU have threads.
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{257}, std::size_t{4097},
+                              std::size_t{1'000'003}, std::size_t{2}}) {
+    std::vector<double> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i % 1000) - 300;
+    const auto terms = device->allocate(GetParam(), n * sizeof(double));
+    const auto visits = device->allocate(GetParam(), n * sizeof(int));
+    stream->copy(terms.data(), values.data(), terms.bytes());
+    stream->fill(visits.data(), 0, visits.bytes());
+    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), 2 * std::accumulate(values.begin(), values.end(), 0.0))
+        << n;
+    EXPECT_EQ(read(visits), std::vector<int>(n, 1)) << n;
+  }
+}
+
+TEST_P(EveryMemory, SumsOfTheSameNumbersHaveTheSameBits) {
+  constexpr std::size_t n = 300'007;
+  Summing sum(*device, GetParam(), *stream);
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = 1.0 / static_cast<double>(i + 1);
+  const auto terms = device->allocate(GetParam(), n * sizeof(double));
+  const auto visits = device->allocate(GetParam(), n * sizeof(int));
+  stream->copy(terms.data(), values.data(), terms.bytes());
+  stream->fill(visits.data(), 0, visits.bytes());
+  const double first = sum(n, terms.as<double>(), visits.as<int>());
+  EXPECT_NEAR(first, 2 * std::accumulate(values.begin(), values.end(), 0.0), 1e-10);
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), first);
+    sum(11, terms.as<double>(), visits.as<int>());  // leaves nothing behind for the next
+  }
 }
 
 TEST_P(EveryMemory, FillAndCopyKeepTheOrderOfTheQueue) {

@@ -79,6 +79,17 @@ TEST(OptionSet, KnowsDefaultsParametersAndTheSweep) {
   EXPECT_THROW(set.add("more", bytes, ""), std::logic_error) << "a second sweep";
 }
 
+TEST(OptionSet, LeavesASweepWithoutValuesOut) {
+  Sweep edge;
+  OptionSet set;
+  set.add("edge", edge, "");
+  EXPECT_TRUE(set.parameters().empty());
+  EXPECT_EQ(set.options()[0].text(), "none");
+  set.options()[0].parse("4:16");
+  EXPECT_EQ(set.parameters(), (measure::Parameters{{"edge", std::int64_t{4}}}));
+  EXPECT_EQ(set.options()[0].text(), "4,8,16");
+}
+
 TEST(Choices, TakeTheirWordsAndRefuseOthersWithAll) {
   OptionSet options;
   std::string layout = "tall";

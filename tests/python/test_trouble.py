@@ -37,7 +37,8 @@ pytestmark = needs_native
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
-SIZED_BY = {**dict.fromkeys(OF_SIZES, "bytes"), "fft": "grid", "gather-scatter": "elements", "xtx": "dofs"}
+SOLVERS = ("bp5", "gather-scatter")
+SIZED_BY = {**dict.fromkeys(OF_SIZES, "bytes"), **dict.fromkeys(SOLVERS, "elements"), "fft": "grid", "xtx": "dofs"}
 BENCHMARKS = sorted(SIZED_BY)
 TRANSPORTS = ("mpi", "staged", "ccl")
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
@@ -188,6 +189,35 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["gather-scatter", "--labels", "random", "--nodes", "1e9"], ("--nodes 1000000000", "free", "nodes fit")),
     (["gather-scatter", "--labels", "random", "--elements", "4"], ("--elements 4x4x4", "--nodes")),
     (["gather-scatter", "--labels", "random", "--overlap"], ("--overlap", "--labels random")),
+    (["bp5", "--elements", "0"], ("--elements 0", *NOT_A_SIZE)),
+    (["bp5", "--elements", "4,4"], ("--elements 4,4", "one number of elements for a cube", "or three")),
+    (["bp5", "--elements", "100000"], ("--elements 100000x100000x100000", "of host memory", "is about --elements")),
+    (["bp5", "--edge", "0"], ("--edge 0", *NOT_A_SIZE)),
+    (["bp5", "--edge", "2000"], ("--edge 2000", "of host memory", "is about --edge")),
+    (["bp5", "--edge", "4:2"], ("--edge 4:2", "2:4")),
+    (["bp5", "--edge", "4", "--elements", "8"], ("--edge 4", "--elements", "one of the two")),
+    (["bp5", "--order", "0"], ("--order 0", "1 to 15")),
+    (["bp5", "--order", "16"], ("--order 16", "1 to 15")),
+    (["bp5", "--order", "x"], ("--order x", "whole number")),
+    (["bp5", "--kershaw-eps", "0"], ("--kershaw-eps 0", "above 0")),
+    (["bp5", "--kershaw-eps", "-1"], ("--kershaw-eps -1", "above 0")),
+    (["bp5", "--kershaw-eps", "1.5"], ("--kershaw-eps 1.5", "up to 1")),
+    (["bp5", "--kershaw-eps", "nan"], ("--kershaw-eps nan", "number")),
+    (["bp5", "--geometry", "round"], ("--geometry round", "trilinear", "stored")),
+    (["bp5", "--storage", "heap"], ("--storage heap", "unique", "element")),
+    (["bp5", "--solver", "gmres"], ("--solver gmres", "classical", "fused")),
+    (["bp5", "--rhs", "zero"], ("--rhs zero", "nekrs", "manufactured")),
+    (["bp5", "--iterations", "0"], ("--iterations 0", *NOT_A_SIZE)),
+    (["bp5", "--iterations", "many"], ("--iterations many", *NOT_A_SIZE)),
+    (["bp5", "--iterations", "1e15"], ("--iterations 1000000000000000", "free", "500")),
+    (["bp5", "--tolerance", "-1"], ("--tolerance -1", "number from 0 to below 1")),
+    (["bp5", "--tolerance", "1"], ("--tolerance 1", "number from 0 to below 1")),
+    (["bp5", "--tolerance", "nan"], ("--tolerance nan", "number from 0 to below 1")),
+    (["bp5", "--tolerance", ""], ("--tolerance ''", "number from 0 to below 1")),
+    (["bp5", "--exchange-dtype", "i32"], ("--exchange-dtype i32", "f64 or f32")),
+    (["bp5", "--exchange-dtype", "c64"], ("--exchange-dtype c64", "f64 or f32")),
+    (["bp5", "--exchange-dtype", "f16"], ("--exchange-dtype f16", "f64", "f32")),
+    (["bp5", "--mode", "nonsense"], ("--mode nonsense", "auto", "pairwise", "crystal-router")),
 ]
 
 

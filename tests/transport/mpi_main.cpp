@@ -9,6 +9,16 @@ namespace {
 /// After a test that failed anywhere the ranks no longer agree on what comes next; all end together, with what was
 /// printed.
 class EndTogether : public testing::EmptyTestEventListener {
+ public:
+  explicit EndTogether(int rank) : rank_(rank) {}
+
+ private:
+  /// Rank 0 has GoogleTest's printer.
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (rank_ == 0 || !part.failed()) return;
+    std::fprintf(stderr, "rank %d: %s:%d: %s\n", rank_, part.file_name() == nullptr ? "" : part.file_name(),
+                 part.line_number(), part.message());
+  }
   void OnTestEnd(const testing::TestInfo& test) override {
     int failed = test.result()->Failed() ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -17,6 +27,8 @@ class EndTogether : public testing::EmptyTestEventListener {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+
+  int rank_;
 };
 
 }  // namespace
@@ -28,7 +40,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new EndTogether);
+  listeners.Append(new EndTogether(rank));
   const int status = RUN_ALL_TESTS();
   MPI_Finalize();
   return status;

@@ -1,0 +1,280 @@
+// Conjugate gradients for matrices of which all is known: diagonal ones.
+#include "sem/conjugate_gradients.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "device/launch.hpp"
+#include "world.hpp"
+
+namespace commlens::sem {
+namespace {
+
+using Vector = std::vector<double>;
+
+constexpr Solver solvers[] = {Solver::classical, Solver::fused};
+
+std::string text(Solver solver) { return solver == Solver::fused ? "fused" : "classical"; }
+
+/// output += or = d input, and d input input, of which each unknown counts once.
+struct Multiply {
+  const double* diagonal;
+  const double* weights;
+  const double* input;
+  double* output;
+
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    const double product = diagonal[i] * input[i];
+    output[i] = weights == nullptr ? output[i] + product : product;
+    return (weights == nullptr ? 1.0 : weights[i]) * product * input[i];
+  }
+};
+
+/// A diagonal matrix and a right-hand side; unknown i is rank i mod ranks's, so that some ranks may have none.
+struct System {
+  Vector diagonal;
+  Vector b;
+};
+
+struct Outcome {
+  Solution solution;
+  Vector x;         ///< of this rank
+  Vector residual;  ///< likewise
+};
+
+/// Of all unknowns those of this rank.
+Vector mine(const Vector& all) {
+  Vector part;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int>(i % static_cast<std::size_t>(world().size())) == world().rank()) part.push_back(all[i]);
+  }
+  return part;
+}
+
+/// Textbook conjugate gradients on vectors of all unknowns.
+Vector residuals_of(const System& system, std::size_t iterations) {
+  const std::size_t n = system.b.size();
+  Vector r = system.b;
+  Vector p = r;
+  Vector relative;
+  const auto square = [](const Vector& v) {
+    double sum = 0;
+    for (const double value : v) sum += value * value;
+    return sum;
+  };
+  const double first = square(r);
+  for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
+    double energy = 0;
+    for (std::size_t i = 0; i < n; ++i) energy += p[i] * system.diagonal[i] * p[i];
+    const double before = square(r);
+    for (std::size_t i = 0; i < n; ++i) r[i] -= before / energy * system.diagonal[i] * p[i];
+    for (std::size_t i = 0; i < n; ++i) p[i] = r[i] + square(r) / before * p[i];
+    relative.push_back(std::sqrt(square(r) / first));
+  }
+  return relative;
+}
+
+class ConjugateGradientsIn : public Place {
+ protected:
+  /// `weights`, if any, are of this rank's places, as are then diagonal and b.
+  [[nodiscard]] Outcome solve(Solver solver, const Vector& diagonal, const Vector& b,
+                              const ConjugateGradients::Limits& limits, const Vector& weights = {}) const {
+    const auto on_device = written(diagonal);
+    const auto weighted = written(weights);
+    const auto right_hand_side = written(b);
+    const auto x = written(Vector(b.size(), std::numeric_limits<double>::quiet_NaN()));
+    const auto scratch = allocate(device::sum_scratch_bytes);
+    stream->fill(scratch.data(), 0, scratch.bytes());
+    const double* const weights_or_none = weights.empty() ? nullptr : weighted.as<double>();
+    const VectorSpace space{.length = b.size(), .counted = b.size(), .weights = weights_or_none};
+    double asked = 0;
+    ConjugateGradients iteration(
+        solver, space, limits,
+        [&](const double* input, double* output, double* energy, device::Stream& on) {
+          device::launch_sum(on, b.size(), scratch.data(), energy,
+                             Multiply{on_device.as<double>(), weights_or_none, input, output});
+        },
+        *transport, ranks,
+        [&](std::size_t bytes) {
+          asked += static_cast<double>(bytes);
+          return allocate(bytes);
+        },
+        *stream);
+    EXPECT_LE(asked, ConjugateGradients::bytes(solver, b.size(), limits));
+    (void)iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);
+    const Solution solution = iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);  // and again
+    Vector residual(b.size());
+    stream->copy(residual.data(), iteration.residual(), residual.size() * sizeof(double));
+    stream->wait();
+    return {solution, read(x), residual};
+  }
+
+  [[nodiscard]] Outcome solve(Solver solver, const System& system, const ConjugateGradients::Limits& limits) const {
+    return solve(solver, mine(system.diagonal), mine(system.b), limits);
+  }
+};
+
+void expect_solved(const Outcome& outcome, const System& system, double tolerance) {
+  const Vector diagonal = mine(system.diagonal);
+  const Vector b = mine(system.b);
+  for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(outcome.x[i], b[i] / diagonal[i], tolerance) << i;
+}
+
+System random_system(std::size_t n) {
+  System system;
+  for (std::size_t i = 0; i < n; ++i) {
+    system.diagonal.push_back(1.1 + random_number(static_cast<std::int64_t>(i)));
+    system.b.push_back(random_number(-1 - static_cast<std::int64_t>(i)));
+  }
+  return system;
+}
+
+TEST_P(ConjugateGradientsIn, GoesTheWayOfTheTextbook) {
+  const System system = random_system(1009);
+  const Vector expected = residuals_of(system, 12);
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 12, .tolerance = 0});
+    EXPECT_EQ(outcome.solution.iterations, 12U);
+    EXPECT_FALSE(outcome.solution.converged);
+    ASSERT_EQ(outcome.solution.relative_residuals.size(), 12U);
+    for (std::size_t k = 0; k < 12; ++k) {
+      EXPECT_NEAR(outcome.solution.relative_residuals[k], expected[k], 1e-10 * expected[k]) << text(solver) << k;
+    }
+  }
+}
+
+/// More of them than are queued between two looks at the residual on a GPU, and the end is in the middle.
+TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
+  const System system = random_system(1009);
+  const Vector expected = residuals_of(system, 100);
+  constexpr double tolerance = 1e-6;
+  std::size_t needed = 1;
+  while (expected[needed - 1] > tolerance) ++needed;
+  ASSERT_GT(needed, 10U);
+  ASSERT_NE(needed % 50, 0U);
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 500, .tolerance = tolerance});
+    EXPECT_TRUE(outcome.solution.converged);
+    EXPECT_EQ(outcome.solution.iterations, needed) << text(solver);
+    ASSERT_EQ(outcome.solution.relative_residuals.size(), outcome.solution.iterations);
+    EXPECT_LE(outcome.solution.relative_residuals.back(), tolerance);
+    // The residual that is there is the one that was found then, and that of x.
+    const Vector b = mine(system.b);
+    const Vector diagonal = mine(system.diagonal);
+    double squares = 0;
+    double all = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      EXPECT_NEAR(outcome.residual[i], b[i] - diagonal[i] * outcome.x[i], 1e-13);
+      squares += outcome.residual[i] * outcome.residual[i];
+      all += b[i] * b[i];
+    }
+    const double found = std::sqrt(world().sum_of_reals(squares) / world().sum_of_reals(all));
+    EXPECT_NEAR(found, outcome.solution.relative_residuals.back(), 1e-12 * found) << text(solver);
+  }
+}
+
+/// The first step leaves half of b, to the last bit.
+TEST_P(ConjugateGradientsIn, EndsExactlyAtTheTolerance) {
+  const System system{.diagonal = {1, 3}, .b = {1, 1}};
+  for (const Solver solver : solvers) {
+    const Outcome at = solve(solver, system, {.iterations = 70, .tolerance = 0.5});
+    EXPECT_EQ(at.solution.iterations, 1U) << text(solver);
+    EXPECT_EQ(at.solution.relative_residuals, Vector{0.5});
+    EXPECT_EQ(at.x, mine({0.5, 0.5}));
+    EXPECT_EQ(at.residual, mine({0.5, -0.5}));
+    const Outcome below = solve(solver, system, {.iterations = 70, .tolerance = std::nextafter(0.5, 0.0)});
+    EXPECT_EQ(below.solution.iterations, 2U) << text(solver);
+    EXPECT_LT(below.solution.relative_residuals.back(), 1e-15);
+    expect_solved(below, system, 1e-15);
+  }
+}
+
+TEST_P(ConjugateGradientsIn, NeedsAnIterationForEveryEigenvalue) {
+  System system;
+  for (int i = 0; i < 300; ++i) {
+    system.diagonal.push_back(1 + i % 3);
+    system.b.push_back(1 + i % 7);
+  }
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 100, .tolerance = 1e-12});
+    EXPECT_EQ(outcome.solution.iterations, 3U) << text(solver);
+    expect_solved(outcome, system, 1e-12);
+  }
+}
+
+TEST_P(ConjugateGradientsIn, SolvesForOneUnknownAtOnce) {
+  const System system{.diagonal = {4}, .b = {3}};  // on rank 0 alone: others have none
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 60, .tolerance = 1e-15});
+    EXPECT_EQ(outcome.solution.iterations, 1U);
+    EXPECT_EQ(outcome.solution.relative_residuals, Vector{0});
+    EXPECT_TRUE(outcome.solution.converged);
+    EXPECT_EQ(outcome.x, mine({0.75}));
+  }
+}
+
+TEST_P(ConjugateGradientsIn, OfNothingIsNothing) {
+  for (const System& system : {System{}, System{.diagonal = {1, 2, 3, 4, 5}, .b = {0, 0, 0, 0, 0}}}) {
+    for (const Solver solver : solvers) {
+      const Outcome outcome = solve(solver, system, {.iterations = 60, .tolerance = 0});
+      EXPECT_EQ(outcome.solution.iterations, 1U);
+      EXPECT_EQ(outcome.solution.relative_residuals, Vector{0});
+      EXPECT_TRUE(outcome.solution.converged);
+      EXPECT_EQ(outcome.x, mine(system.b));
+    }
+  }
+}
+
+TEST_P(ConjugateGradientsIn, MayEndAfterOneIteration) {
+  const System system{.diagonal = {1, 3}, .b = {1, 1}};
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 1, .tolerance = 0});
+    EXPECT_EQ(outcome.solution.iterations, 1U);
+    EXPECT_FALSE(outcome.solution.converged);
+    EXPECT_EQ(outcome.solution.relative_residuals, Vector{0.5}) << text(solver);
+    EXPECT_EQ(outcome.x, mine({0.5, 0.5}));
+  }
+}
+
+/// A matrix that is not positive definite has no step to take: nothing becomes infinite.
+TEST_P(ConjugateGradientsIn, StaysWhereItIsWithoutAnEnergy) {
+  const System system{.diagonal = {0, 0, 0}, .b = {1, 2, 3}};
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, system, {.iterations = 3, .tolerance = 1e-3});
+    EXPECT_EQ(outcome.solution.relative_residuals, (Vector{1, 1, 1})) << text(solver);
+    EXPECT_FALSE(outcome.solution.converged);
+    EXPECT_EQ(outcome.x, mine({0, 0, 0}));
+  }
+}
+
+/// Every rank has the first unknown, and twice; a second of its own; and a place of no unknown, with something in b.
+TEST_P(ConjugateGradientsIn, CountsEveryUnknownOnceByItsWeight) {
+  const double copies = 2.0 * ranks;
+  const Vector weights{1 / copies, 1 / copies, 1, 0};
+  const Vector diagonal{2, 2, 5, 3};
+  const Vector b{3, 3, 1, 99};
+  System once{.diagonal = {2}, .b = {3}};
+  for (int each = 0; each < ranks; ++each) {
+    once.diagonal.push_back(5);
+    once.b.push_back(1);
+  }
+  const double expected = residuals_of(once, 1).front();
+  for (const Solver solver : solvers) {
+    const Outcome outcome = solve(solver, diagonal, b, {.iterations = 20, .tolerance = 1e-13}, weights);
+    EXPECT_NEAR(outcome.solution.relative_residuals.front(), expected, 1e-13) << text(solver);
+    EXPECT_EQ(outcome.solution.iterations, 2U) << text(solver);
+    EXPECT_NEAR(outcome.x[0], 1.5, 1e-14);
+    EXPECT_EQ(outcome.x[0], outcome.x[1]);
+    EXPECT_NEAR(outcome.x[2], 0.2, 1e-14);
+    EXPECT_EQ(outcome.x[3], 0) << "what is no unknown stays 0";
+    EXPECT_EQ(outcome.residual[3], 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, ConjugateGradientsIn, testing::Values(device::Memory::host, device::Memory::device),
+                         name_of);
+
+}  // namespace
+}  // namespace commlens::sem

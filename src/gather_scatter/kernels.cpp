@@ -13,15 +13,26 @@ struct Shape {
   std::size_t nodes;
 };
 
+/// A group's nodes, combined and given the result: while their places are at hand.
+template <class Operation, class T>
+struct CombinedAndGiven {
+  Operation operation;
+  Shape shape;
+  T* data;
+
+  COMMLENS_FUNCTION void operator()(const std::uint32_t* nodes, std::uint32_t size) const {
+    for (std::size_t field = 0; field < shape.fields; ++field) {
+      T* const values = data + field * shape.nodes;
+      const T value = Combined<Operation, T>{operation, values}(nodes, size);
+      Given<T>{value, values}(nodes, size);
+    }
+  }
+};
+
 template <class Operation, class T>
 void combine(Operation operation, GroupList groups, Shape shape, T* data, device::Stream& stream) {
-  device::launch(
-      stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
-        for (std::size_t field = 0; field < shape.fields; ++field) {
-          T* const values = data + field * shape.nodes;
-          give(combined(operation, groups, group, values), groups, group, values);
-        }
-      });
+  const CombinedAndGiven<Operation, T> all{operation, shape, data};
+  device::launch(stream, groups.size, COMMLENS_LAMBDA(std::size_t group) { with_nodes(groups, group, all); });
 }
 
 template <class W, class Operation, class T>

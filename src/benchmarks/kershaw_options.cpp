@@ -23,7 +23,8 @@ int order_from(const std::string& text) {
 double eps_from(const std::string& text) {
   double eps = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), eps);
-  if (error != std::errc{} || end != text.data() + text.size() || !(eps > 0 && eps <= 1)) {
+  const bool fits = eps > 0 && eps <= 1;  // not what is no number
+  if (error != std::errc{} || end != text.data() + text.size() || !fits) {
     throw UsageError("kershaw-eps", text.empty() ? "''" : text,
                      "write a number above 0, such as 0.3, up to 1, which deforms nothing");
   }

@@ -81,7 +81,9 @@ struct Bp5Options {
 double tolerance_from(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(value >= 0 && value < 1)) {
+  const bool is_number = end != text.c_str() && *end == '\0';
+  const bool fits = value >= 0 && value < 1;  // not what is no number
+  if (!is_number || !fits) {
     throw UsageError("tolerance", text.empty() ? "''" : text, "write a number from 0 to below 1, such as 1e-8");
   }
   return value;

@@ -132,7 +132,10 @@ class Element {
   static std::pair<Matrix, double> invert(const Matrix& a) {
     Matrix inverse;
     const auto minor = [&](std::size_t row, std::size_t column) {
-      const std::size_t r1 = (row + 1) % 3, r2 = (row + 2) % 3, c1 = (column + 1) % 3, c2 = (column + 2) % 3;
+      const std::size_t r1 = (row + 1) % 3;
+      const std::size_t r2 = (row + 2) % 3;
+      const std::size_t c1 = (column + 1) % 3;
+      const std::size_t c2 = (column + 2) % 3;
       return a[r1][c1] * a[r2][c2] - a[r1][c2] * a[r2][c1];
     };
     const double determinant = a[0][0] * minor(0, 0) + a[0][1] * minor(0, 1) + a[0][2] * minor(0, 2);

@@ -103,7 +103,8 @@ def solve_to_the_end(folder: Path, ranks: int, eps: float, order: int, *words: o
     assert 0 < record["facts"]["iterations"] < 2000
     last = record["series"]["relative_residual"]
     assert last[-1] <= 1e-13 < last[-2], "it ends at the first that meets the tolerance"
-    return record["facts"]
+    facts: dict[str, Any] = record["facts"]
+    return facts
 
 
 @pytest.mark.parametrize(("eps", "orders", "factor"), [(1, (2, 4, 6, 8), 300), (0.3, (4, 6, 8, 10), 20)])

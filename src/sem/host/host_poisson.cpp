@@ -71,17 +71,20 @@ inline void scatter(const PoissonCall& call, std::size_t first_node, const doubl
   }
 }
 
-/// ur, us, ut = the derivatives of u.
 template <int N>
-inline void derive(const Matrices<N>& matrices, Workspace<N>& w) {
-  constexpr int plane = N * N;
-  for (int row = 0; row < plane; ++row) {
+inline void derive_along_r(const Matrices<N>& matrices, Workspace<N>& w) {
+  for (int row = 0; row < N * N; ++row) {
     double sum[N] = {};
     for (int m = 0; m < N; ++m) {
       for (int i = 0; i < N; ++i) sum[i] += matrices.transposed[m][i] * w.u[row * N + m];
     }
     for (int i = 0; i < N; ++i) w.ur[row * N + i] = sum[i];
   }
+}
+
+template <int N>
+inline void derive_along_s(const Matrices<N>& matrices, Workspace<N>& w) {
+  constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
     for (int j = 0; j < N; ++j) {
       double sum[N] = {};
@@ -91,6 +94,11 @@ inline void derive(const Matrices<N>& matrices, Workspace<N>& w) {
       for (int i = 0; i < N; ++i) w.us[k * plane + j * N + i] = sum[i];
     }
   }
+}
+
+template <int N>
+inline void derive_along_t(const Matrices<N>& matrices, Workspace<N>& w) {
+  constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
     for (int j = 0; j < N; ++j) {
       double sum[N] = {};
@@ -186,7 +194,9 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const 
   double energy = 0;
   for (std::size_t element = call.elements.first; element < call.elements.last; ++element) {
     gather<N>(call, element * nodes, w.u);
-    derive<N>(matrices, w);
+    derive_along_r<N>(matrices, w);
+    derive_along_s<N>(matrices, w);
+    derive_along_t<N>(matrices, w);
     if (call.metric != nullptr) {
       multiply_by_stored<N>(call.metric + 6 * element * nodes, w);
     } else {

@@ -67,6 +67,7 @@ struct GatherScatterOptions {
   [[nodiscard]] Kind kind() const;
   [[nodiscard]] Method method() const;
   [[nodiscard]] std::size_t most_copies() const { return on_mesh() ? 8 : multiplicity; }
+  [[nodiscard]] measure::Repetition repetition(int ranks) const;
 
  private:
   void refuse_options_of_the_other_labels() const;
@@ -164,6 +165,18 @@ Method GatherScatterOptions::method() const {
                                 Method::host};
   return *std::find_if(std::begin(methods), std::end(methods),
                        [&](Method method) { return gather_scatter::name(method) == mode.current; });
+}
+
+/// A host takes its time to write, combine and compare so many nodes for each mode: a second or two has to do, which is
+/// 20 samples for 20^3 elements of order 7 a rank. The same on all ranks.
+measure::Repetition GatherScatterOptions::repetition(int ranks) const {
+  measure::Repetition repetition{.timing = measure::Timing::each, .repeat = 100, .warmup = 10, .batches = 10};
+  if (on_gpu) return repetition;
+  constexpr double values = 8.2e7;
+  const double samples = values / (nodes_about(ranks) * static_cast<double>(fields));
+  repetition.repeat = static_cast<std::size_t>(std::clamp(samples, 10.0, 100.0));
+  repetition.warmup = repetition.repeat / 10;
+  return repetition;
 }
 
 /// Set-up on the host: labels, what is known of them, and the lists that are sorted to find who shares them.
@@ -470,18 +483,17 @@ void combine_nodes(Run& run, const GatherScatterOptions& options) {
     combination.beside(*work);
   }
   const auto sent = static_cast<double>(sharing.sent() * kind.fields * size_of(kind.wire));
-  run.measure(
-      {.operation = "gather-scatter",
-       .reset = [&](std::size_t round) { known.write(data.data(), round); },
-       .operate = [&] { combination.operate(nullptr); },
-       .verify = [&](std::size_t round,
-                     std::size_t operations) { return known.compare(data.data(), round, operations); },
-       .operations_per_reset = KnownCombination::exact_operations(kind, options.most_copies()),
-       .repetition = run.repetition({.timing = measure::Timing::each, .repeat = 100, .warmup = 10, .batches = 10}),
-       .figures = figures(run.communicator().sum_of_reals(sent) / run.ranks()),
-       .parts = parts(combination, options.overlap),
-       .trace = [&](Tracer& tracer) { combination.operate(&tracer); },
-       .ceilings = ceilings(run, sharing, kind, method)});
+  run.measure({.operation = "gather-scatter",
+               .reset = [&](std::size_t round) { known.write(data.data(), round); },
+               .operate = [&] { combination.operate(nullptr); },
+               .verify = [&](std::size_t round,
+                             std::size_t operations) { return known.compare(data.data(), round, operations); },
+               .operations_per_reset = KnownCombination::exact_operations(kind, options.most_copies()),
+               .repetition = run.repetition(options.repetition(run.ranks())),
+               .figures = figures(run.communicator().sum_of_reals(sent) / run.ranks()),
+               .parts = parts(combination, options.overlap),
+               .trace = [&](Tracer& tracer) { combination.operate(&tracer); },
+               .ceilings = ceilings(run, sharing, kind, method)});
 }
 
 BENCHMARK("gather-scatter", "combine the nodes that spectral elements share (nekRS's oogs, Nek5000's gslib)",

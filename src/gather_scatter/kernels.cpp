@@ -21,11 +21,13 @@ struct CombinedAndGiven {
   T* data;
 
   COMMLENS_FUNCTION void operator()(const std::uint32_t* nodes, std::uint32_t size) const {
-    for (std::size_t field = 0; field < shape.fields; ++field) {
-      T* const values = data + field * shape.nodes;
-      const T value = Combined<Operation, T>{operation, values}(nodes, size);
-      Given<T>{value, values}(nodes, size);
-    }
+    one_field(data, nodes, size);
+    for (std::size_t field = 1; field < shape.fields; ++field) one_field(data + field * shape.nodes, nodes, size);
+  }
+
+  COMMLENS_FUNCTION void one_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
+    const T value = Combined<Operation, T>{operation, values}(nodes, size);
+    Given<T>{value, values}(nodes, size);
   }
 };
 

@@ -66,8 +66,11 @@ class Run::Meter {
     const auto& record = run_.record_;
     std::string parameters;
     for (const auto& [name, value] : record.parameters) {
-      if (name != "bytes" && name != "count") continue;
-      if (const auto* number = std::get_if<std::int64_t>(&value)) parameters += fmt::format(", {} {}", name, *number);
+      const auto* number = std::get_if<std::int64_t>(&value);
+      const auto* word = std::get_if<std::string>(&value);
+      if (number != nullptr && (name == "bytes" || name == "count"))
+        parameters += fmt::format(", {} {}", name, *number);
+      if (word != nullptr && name == record.variant) parameters += fmt::format(", {} {}", name, *word);
     }
     Monitor::doing(
         fmt::format("{} {} over {}{}, {} memory", what, record.benchmark, record.transport, parameters, record.memory));

@@ -87,7 +87,7 @@ TEST(OptionSet, LeavesASweepWithoutValuesOut) {
   EXPECT_EQ(set.options()[0].text(), "none");
   set.options()[0].parse("4:16");
   EXPECT_EQ(set.parameters(), (measure::Parameters{{"edge", std::int64_t{4}}}));
-  EXPECT_EQ(set.options()[0].text(), "4,8,16");
+  EXPECT_EQ(set.options()[0].text(), "4 … 16 (3 sizes)");
 }
 
 TEST(Choices, TakeTheirWordsAndRefuseOthersWithAll) {

@@ -272,8 +272,11 @@ TEST_P(PoissonIn, AsksForNoMoreMemoryThanItSays) {
 
 /// A u of all ranks' elements, by unknown.
 TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
-  for (const Shape& shape : {Shape{.elements = {5, 4, 3}, .order = 3}, Shape{.elements = {4, 1, 1}, .order = 7}}) {
+  for (const Shape& shape : {Shape{.elements = {12, 3, 3}, .order = 3}, Shape{.elements = {4, 1, 1}, .order = 7}}) {
     const Problem problem(shape);
+    if (shape.elements[0] == 12 && ranks > 1) {
+      ASSERT_LT(problem.mesh.boundary_elements(), problem.mesh.elements()) << "there is something to do meanwhile";
+    }
     Vector first;
     double first_energy = 0;
     for (const Storage storage : storages) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The measurements behind docs/gather-scatter.md: every way of a gather-scatter, and bp5 in every variant. Start it on a
-# machine with GPUs, after tools/gpu/check.sh has built.
+# machine with GPUs, after tools/gpu/check.sh has built. GPUS=1 uses one of them.
 #
 #   tools/gpu/measure_sem.sh OUT [STEP…]    writes OUT/*.jsonl, OUT/sem.txt and OUT/bp5-memory.json; without steps, all
 set -u
@@ -8,7 +8,7 @@ out=$(mkdir -p "${1:?usage: tools/gpu/measure_sem.sh OUT [STEP…]}" && cd "$1" 
 shift
 cd "$(dirname "$0")/../.."
 bench=$PWD/build/cuda/src/commlens-bench
-gpus=$(nvidia-smi -L | wc -l)
+gpus=${GPUS:-$(nvidia-smi -L | wc -l)}
 export NCCL_NVLS_ENABLE=0
 
 run() {  # run NAME RANKS BENCHMARK OPTIONS…

@@ -1,13 +1,18 @@
-// The operator on the host. Loops are over nodes that lie one after the other, so that the compiler makes vectors of
-// them.
+// The operator on the host: as many operations at once as the processor has, and memory that is asked for in time.
+//
+// Loops over nodes become vectors, those over m (a row of D) straight lines of code. That is also why each writes what
+// it computes at once, instead of adding to an array for one m after the other.
 #include <cstddef>
+#include <cstdint>
 
 #include "sem/poisson_kernel.hpp"
 
 // The same code for several generations of processors, of which the program takes the best at its start: a binary that
-// is built on a login node then uses what the compute node has.
+// is built on a login node then uses what the compute node has. Flat, because a function that is called from there
+// would be there once only, for the oldest of them.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define COMMLENS_FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define COMMLENS_FOR_EACH_PROCESSOR \
+  __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define COMMLENS_FOR_EACH_PROCESSOR
 #endif
@@ -16,122 +21,221 @@ namespace commlens::sem {
 
 namespace {
 
+/// A line of nodes is worked on in whole vectors. What is computed beyond its end is overwritten by the next line, or
+/// lies in the last few places of an array, which nobody reads as nodes.
+template <int N>
+constexpr int width = (N + 3) / 4 * 4;
+
+template <int N>
+constexpr int beyond = width<N> - N;
+
 template <int N>
 struct Workspace {
   static constexpr int plane = N * N;
   static constexpr int nodes = N * N * N;
 
-  alignas(64) double u[nodes];
-  alignas(64) double ur[nodes];
-  alignas(64) double us[nodes];
-  alignas(64) double ut[nodes];
-  /// dx/dr and dx/ds as a + b t, dx/dt: [axis][column].
-  alignas(64) double dr[2][3][plane];
-  alignas(64) double ds[2][3][plane];
-  alignas(64) double dt[3][plane];
+  alignas(64) double u[nodes + beyond<N>] = {};
+  alignas(64) double ur[nodes + beyond<N>] = {};
+  alignas(64) double us[nodes + beyond<N>] = {};
+  alignas(64) double ut[nodes] = {};
+  alignas(64) double result[nodes] = {};
+  // Of the element's map, see expand(): [power of t][axis][column].
+  alignas(64) double grad_r[2][3][plane];
+  alignas(64) double grad_s[2][3][plane];
+  alignas(64) double grad_t[3][3][plane];
+  alignas(64) double jacobian[3][plane];
 };
 
-/// Rows of D, and its columns.
+/// What is the same for all elements. Rows of the matrices are whole vectors.
 template <int N>
-struct Matrices {
-  alignas(64) double d[N][N];
-  alignas(64) double transposed[N][N];
+struct Constants {
+  alignas(64) double derivative[N][width<N>] = {};
+  alignas(64) double transposed[N][width<N>] = {};
+  alignas(64) double inverse_weights[N * N];  ///< of a column: 1 / (w_i w_j)
+  const Basis<N>& basis;
 
-  explicit Matrices(const Basis<N>& basis) {
+  explicit Constants(const Basis<N>& given) : basis(given) {
     for (int i = 0; i < N; ++i) {
       for (int m = 0; m < N; ++m) {
-        d[i][m] = basis.derivative[i][m];
-        transposed[m][i] = d[i][m];
+        derivative[i][m] = basis.derivative[i][m];
+        transposed[m][i] = basis.derivative[i][m];
+        inverse_weights[m * N + i] = 1 / (basis.weights[i] * basis.weights[m]);
       }
     }
   }
 };
 
+// ---- vectors of unknowns ----
+
+/// The inside of a line of nodes has unknowns of its own, numbered one after the other in nearly every line; its ends
+/// are often the neighbour's.
 template <int N>
-inline void gather(const PoissonCall& call, std::size_t first_node, double* u) {
+inline bool consecutive_inside(const std::uint32_t* unknowns) {
+  if constexpr (N < 4) return false;
+  std::uint32_t difference = 0;
+#pragma GCC unroll 16
+  for (std::uint32_t i = 2; i < N - 1; ++i) difference |= unknowns[i] - unknowns[1] - (i - 1);
+  return difference == 0;
+}
+
+inline std::size_t place_of(std::uint32_t unknown) { return unknown & ~Numbering::by_several; }
+
+inline double value_of(const double* input, std::uint32_t unknown) {
+  return unknown == Numbering::fixed ? 0.0 : input[place_of(unknown)];
+}
+
+inline void add_to(double* output, std::uint32_t unknown, double value) {
+  if (unknown != Numbering::fixed) output[place_of(unknown)] += value;
+}
+
+template <int N>
+inline void gather(const PoissonCall& call, std::size_t first_node, double* __restrict u) {
+  constexpr std::size_t nodes = std::size_t{N} * N * N;
+  const double* const input = call.input;
   if (call.unknowns == nullptr) {
-    for (int node = 0; node < N * N * N; ++node) u[node] = call.input[first_node + static_cast<std::size_t>(node)];
+    for (std::size_t node = 0; node < nodes; ++node) u[node] = input[first_node + node];
     return;
   }
-  for (int node = 0; node < N * N * N; ++node) {
-    const std::uint32_t unknown = call.unknowns[first_node + static_cast<std::size_t>(node)];
-    u[node] = unknown == Numbering::fixed ? 0.0 : call.input[unknown & ~Numbering::by_several];
-  }
-}
-
-template <int N>
-inline void scatter(const PoissonCall& call, std::size_t first_node, const double* result) {
-  for (int node = 0; node < N * N * N; ++node) {
-    const std::size_t place = first_node + static_cast<std::size_t>(node);
-    if (call.unknowns == nullptr) {
-      call.output[place] = result[node];
-    } else if (call.unknowns[place] != Numbering::fixed) {
-      call.output[call.unknowns[place] & ~Numbering::by_several] += result[node];
+  for (std::size_t line = 0; line < nodes; line += N) {
+    const std::uint32_t* const unknowns = call.unknowns + first_node + line;
+    if (consecutive_inside<N>(unknowns)) {
+      const double* const inside = input + place_of(unknowns[1]);
+      u[line] = value_of(input, unknowns[0]);
+      for (std::size_t i = 1; i < N - 1; ++i) u[line + i] = inside[i - 1];
+      u[line + N - 1] = value_of(input, unknowns[N - 1]);
+    } else {
+      for (std::size_t i = 0; i < N; ++i) u[line + i] = value_of(input, unknowns[i]);
     }
   }
 }
 
 template <int N>
-inline void derive_along_r(const Matrices<N>& matrices, Workspace<N>& w) {
-  for (int row = 0; row < N * N; ++row) {
-    double sum[N] = {};
-    for (int m = 0; m < N; ++m) {
-      for (int i = 0; i < N; ++i) sum[i] += matrices.transposed[m][i] * w.u[row * N + m];
+inline void scatter(const PoissonCall& call, std::size_t first_node, const double* __restrict result) {
+  constexpr std::size_t nodes = std::size_t{N} * N * N;
+  double* const output = call.output;
+  if (call.unknowns == nullptr) {
+    for (std::size_t node = 0; node < nodes; ++node) output[first_node + node] = result[node];
+    return;
+  }
+  for (std::size_t line = 0; line < nodes; line += N) {
+    const std::uint32_t* const unknowns = call.unknowns + first_node + line;
+    if (consecutive_inside<N>(unknowns)) {
+      double* const inside = output + place_of(unknowns[1]);
+      add_to(output, unknowns[0], result[line]);
+      for (std::size_t i = 1; i < N - 1; ++i) inside[i - 1] += result[line + i];
+      add_to(output, unknowns[N - 1], result[line + N - 1]);
+    } else {
+      for (std::size_t i = 0; i < N; ++i) add_to(output, unknowns[i], result[line + i]);
     }
-    for (int i = 0; i < N; ++i) w.ur[row * N + i] = sum[i];
   }
 }
 
+/// Asks the memory for what an element needs, while the one before is worked on: arithmetic and memory then take their
+/// time together, and not in turn.
 template <int N>
-inline void derive_along_s(const Matrices<N>& matrices, Workspace<N>& w) {
+inline void prefetch(const PoissonCall& call, std::size_t element) {
+  constexpr std::size_t nodes = std::size_t{N} * N * N;
+  constexpr std::size_t in_cache_line = 64 / sizeof(double);
+  const std::size_t first_node = element * nodes;
+  if (call.metric != nullptr) {
+    const double* const metric = call.metric + 6 * first_node;
+    for (std::size_t i = 0; i < 6 * nodes; i += in_cache_line) __builtin_prefetch(metric + i);
+  }
+  if (call.unknowns == nullptr) {
+    for (std::size_t node = first_node; node < first_node + nodes; node += in_cache_line) {
+      __builtin_prefetch(call.input + node);
+      __builtin_prefetch(call.output + node, 1);
+    }
+    return;
+  }
+  for (std::size_t line = first_node; line < first_node + nodes; line += N) {
+    const std::uint32_t unknown = call.unknowns[line + 1];
+    if (unknown == Numbering::fixed) continue;
+    __builtin_prefetch(call.input + place_of(unknown));
+    __builtin_prefetch(call.output + place_of(unknown), 1);
+  }
+}
+
+// ---- derivatives ----
+
+/// Of a plane: output[j][i] = the sum over m of matrix[m][i] input[j][m].
+template <int N>
+inline void multiply_along_r(const double (&matrix)[N][width<N>], const double* __restrict input,
+                             double* __restrict output) {
+  for (int j = 0; j < N; ++j) {
+#pragma GCC unroll 1
+    for (int i = 0; i < width<N>; ++i) {
+      double sum = 0;
+#pragma GCC unroll 16
+      for (int m = 0; m < N; ++m) sum += matrix[m][i] * input[j * N + m];
+      output[j * N + i] = sum;
+    }
+  }
+}
+
+/// Of a plane: output[j][i] = the sum over m of matrix[j][m] input[m][i].
+template <int N>
+inline void multiply_along_s(const double (&matrix)[N][width<N>], const double* __restrict input,
+                             double* __restrict output) {
+  for (int j = 0; j < N; ++j) {
+#pragma GCC unroll 1
+    for (int i = 0; i < width<N>; ++i) {
+      double sum = 0;
+#pragma GCC unroll 16
+      for (int m = 0; m < N; ++m) sum += matrix[j][m] * input[m * N + i];
+      output[j * N + i] = sum;
+    }
+  }
+}
+
+/// Of an element: output[k][column] = the sum over m of matrix[k][m] input[m][column].
+template <int N>
+inline void multiply_along_t(const double (&matrix)[N][width<N>], const double* __restrict input,
+                             double* __restrict output) {
   constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
-    for (int j = 0; j < N; ++j) {
-      double sum[N] = {};
-      for (int m = 0; m < N; ++m) {
-        for (int i = 0; i < N; ++i) sum[i] += matrices.d[j][m] * w.u[k * plane + m * N + i];
-      }
-      for (int i = 0; i < N; ++i) w.us[k * plane + j * N + i] = sum[i];
+#pragma GCC unroll 1
+    for (int column = 0; column < plane; ++column) {
+      double sum = 0;
+#pragma GCC unroll 16
+      for (int m = 0; m < N; ++m) sum += matrix[k][m] * input[m * plane + column];
+      output[k * plane + column] = sum;
     }
   }
 }
 
+/// ur, us, ut = the derivatives of u.
 template <int N>
-inline void derive_along_t(const Matrices<N>& matrices, Workspace<N>& w) {
+inline void derive(const Constants<N>& constants, Workspace<N>& w) {
   constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
-    for (int j = 0; j < N; ++j) {
-      double sum[N] = {};
-      for (int m = 0; m < N; ++m) {
-        for (int i = 0; i < N; ++i) sum[i] += matrices.d[k][m] * w.u[m * plane + j * N + i];
-      }
-      for (int i = 0; i < N; ++i) w.ut[k * plane + j * N + i] = sum[i];
-    }
+    multiply_along_r<N>(constants.transposed, w.u + k * plane, w.ur + k * plane);
+    multiply_along_s<N>(constants.derivative, w.u + k * plane, w.us + k * plane);
+  }
+  multiply_along_t<N>(constants.derivative, w.u, w.ut);
+}
+
+/// result = what comes of ur, us, ut.
+template <int N>
+inline void derive_transposed(const Constants<N>& constants, Workspace<N>& w) {
+  constexpr int plane = N * N;
+  alignas(64) double along_r[plane + beyond<N>];
+  alignas(64) double along_s[plane + beyond<N>];
+  multiply_along_t<N>(constants.transposed, w.ut, w.result);
+  for (int k = 0; k < N; ++k) {
+    multiply_along_r<N>(constants.derivative, w.ur + k * plane, along_r);
+    multiply_along_s<N>(constants.transposed, w.us + k * plane, along_s);
+    double* const result = w.result + k * plane;
+    for (int column = 0; column < plane; ++column) result[column] += along_r[column] + along_s[column];
   }
 }
 
-/// What comes of ur, us, ut goes to `result`, which is not one of them.
-template <int N>
-inline void derive_transposed(const Matrices<N>& matrices, const Workspace<N>& w, double* result) {
-  constexpr int plane = N * N;
-  for (int k = 0; k < N; ++k) {
-    for (int j = 0; j < N; ++j) {
-      double sum[N] = {};
-      const int row = k * plane + j * N;
-      for (int m = 0; m < N; ++m) {
-        for (int i = 0; i < N; ++i) {
-          sum[i] += matrices.d[m][i] * w.ur[row + m] + matrices.d[m][j] * w.us[k * plane + m * N + i] +
-                    matrices.d[m][k] * w.ut[m * plane + j * N + i];
-        }
-      }
-      for (int i = 0; i < N; ++i) result[row + i] = sum[i];
-    }
-  }
-}
+// ---- geometry ----
 
 template <int N>
 inline void multiply_by_stored(const double* metric, Workspace<N>& w) {
   constexpr int nodes = N * N * N;
+#pragma GCC ivdep
   for (int node = 0; node < nodes; ++node) {
     const double g[6] = {metric[node],
                          metric[node + nodes],
@@ -143,69 +247,98 @@ inline void multiply_by_stored(const double* metric, Workspace<N>& w) {
   }
 }
 
-/// As ColumnOfMap does, for all columns of an element at once.
+/// Along a column dx/dr = a + b t, dx/ds = c + d t and dx/dt = e, so that the cofactors are polynomials, too:
+///   J grad r = dx/ds x dx/dt = c x e + (d x e) t
+///   J grad s = dx/dt x dx/dr = e x a + (e x b) t
+///   J grad t = dx/dr x dx/ds = a x c + (a x d + b x c) t + (b x d) t^2
+/// and J = e . J grad t, which is kept over the weights of the column.
 template <int N>
-inline void multiply_by_trilinear(const Trilinear& map, const Basis<N>& basis, Workspace<N>& w) {
-  constexpr int plane = N * N;
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto c = [&](int term) { return map.c[term][axis]; };
-    for (int j = 0; j < N; ++j) {
-      const double s = basis.points[j];
-      for (int i = 0; i < N; ++i) {
-        const double r = basis.points[i];
-        w.dr[0][axis][j * N + i] = c(1) + c(4) * s;
-        w.dr[1][axis][j * N + i] = c(5) + c(7) * s;
-        w.ds[0][axis][j * N + i] = c(2) + c(4) * r;
-        w.ds[1][axis][j * N + i] = c(6) + c(7) * r;
-        w.dt[axis][j * N + i] = c(3) + c(5) * r + s * (c(6) + c(7) * r);
-      }
-    }
-  }
-  double weight[plane];
+inline void expand(const Trilinear& map, const Constants<N>& constants, Workspace<N>& w) {
   for (int j = 0; j < N; ++j) {
-    for (int i = 0; i < N; ++i) weight[j * N + i] = basis.weights[i] * basis.weights[j];
-  }
-  for (int k = 0; k < N; ++k) {
-    const double t = basis.points[k];
-    double* const ur = w.ur + k * plane;
-    double* const us = w.us + k * plane;
-    double* const ut = w.ut + k * plane;
-    for (int column = 0; column < plane; ++column) {
-      double xr[3];
-      double xs[3];
-      double xt[3];
-      for (int axis = 0; axis < 3; ++axis) {
-        xr[axis] = w.dr[0][axis][column] + w.dr[1][axis][column] * t;
-        xs[axis] = w.ds[0][axis][column] + w.ds[1][axis][column] * t;
-        xt[axis] = w.dt[axis][column];
+    for (int i = 0; i < N; ++i) {
+      const ColumnOfMap of(map, constants.basis.points[i], constants.basis.points[j]);
+      double grad_r[2][3];
+      double grad_s[2][3];
+      double grad_t[3][3];
+      double mixed[3];
+      for (int power = 0; power < 2; ++power) {
+        cross(of.ds[power], of.dt, grad_r[power]);
+        cross(of.dt, of.dr[power], grad_s[power]);
       }
-      multiply_by_metric(cofactors_of(xr, xs, xt), weight[column] * basis.weights[k], ur[column], us[column],
-                         ut[column]);
+      cross(of.dr[0], of.ds[0], grad_t[0]);
+      cross(of.dr[0], of.ds[1], grad_t[1]);
+      cross(of.dr[1], of.ds[0], mixed);
+      cross(of.dr[1], of.ds[1], grad_t[2]);
+      const int column = j * N + i;
+      for (int axis = 0; axis < 3; ++axis) {
+        grad_t[1][axis] += mixed[axis];
+        for (int power = 0; power < 2; ++power) {
+          w.grad_r[power][axis][column] = grad_r[power][axis];
+          w.grad_s[power][axis][column] = grad_s[power][axis];
+        }
+        for (int power = 0; power < 3; ++power) w.grad_t[power][axis][column] = grad_t[power][axis];
+      }
+      for (int power = 0; power < 3; ++power) {
+        const double* const g = grad_t[power];
+        w.jacobian[power][column] =
+            constants.inverse_weights[column] * (g[0] * of.dt[0] + g[1] * of.dt[1] + g[2] * of.dt[2]);
+      }
     }
   }
 }
 
 template <int N>
+inline void multiply_by_trilinear(const Trilinear& map, const Constants<N>& constants, Workspace<N>& w) {
+  constexpr int plane = N * N;
+  expand<N>(map, constants, w);
+  for (int k = 0; k < N; ++k) {
+    const double t = constants.basis.points[k];
+    double* const ur = w.ur + k * plane;
+    double* const us = w.us + k * plane;
+    double* const ut = w.ut + k * plane;
+#pragma GCC ivdep
+    for (int column = 0; column < plane; ++column) {
+      Cofactors cofactors;
+      for (int axis = 0; axis < 3; ++axis) {
+        cofactors.row[0][axis] = w.grad_r[0][axis][column] + t * w.grad_r[1][axis][column];
+        cofactors.row[1][axis] = w.grad_s[0][axis][column] + t * w.grad_s[1][axis][column];
+        cofactors.row[2][axis] =
+            w.grad_t[0][axis][column] + t * (w.grad_t[1][axis][column] + t * w.grad_t[2][axis][column]);
+      }
+      cofactors.jacobian = w.jacobian[0][column] + t * (w.jacobian[1][column] + t * w.jacobian[2][column]);
+      multiply_by_metric(cofactors, constants.basis.weights[k], ur[column], us[column], ut[column]);
+    }
+  }
+}
+
+// ---- all of it ----
+
+template <int N>
 COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const PoissonCall& call) {
-  constexpr std::size_t nodes = std::size_t{N} * N * N;
-  const Matrices<N> matrices(basis);
+  constexpr int plane = N * N;
+  constexpr std::size_t nodes = std::size_t{N} * plane;
+  const Constants<N> constants(basis);
   Workspace<N> w;
-  double result[nodes];
-  double energy = 0;
+  double energies[plane] = {};  // a sum for each column, because one would have to wait for itself
   for (std::size_t element = call.elements.first; element < call.elements.last; ++element) {
     gather<N>(call, element * nodes, w.u);
-    derive_along_r<N>(matrices, w);
-    derive_along_s<N>(matrices, w);
-    derive_along_t<N>(matrices, w);
+    if (element + 1 < call.elements.last) prefetch<N>(call, element + 1);
+    derive<N>(constants, w);
     if (call.metric != nullptr) {
       multiply_by_stored<N>(call.metric + 6 * element * nodes, w);
     } else {
-      multiply_by_trilinear<N>(call.maps[element], basis, w);
+      multiply_by_trilinear<N>(call.maps[element], constants, w);
     }
-    derive_transposed<N>(matrices, w, result);
-    for (std::size_t node = 0; node < nodes; ++node) energy += w.u[node] * result[node];
-    scatter<N>(call, element * nodes, result);
+    derive_transposed<N>(constants, w);
+    for (int k = 0; k < N; ++k) {
+      for (int column = 0; column < plane; ++column) {
+        energies[column] += w.u[k * plane + column] * w.result[k * plane + column];
+      }
+    }
+    scatter<N>(call, element * nodes, w.result);
   }
+  double energy = 0;
+  for (const double of_column : energies) energy += of_column;
   *call.energy = call.add_energy ? *call.energy + energy : energy;
 }
 

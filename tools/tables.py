@@ -115,6 +115,23 @@ def overhead() -> list[str]:
     return rows
 
 
+def overhead_gather_scatter() -> list[str]:
+    table = json.loads((DOCS / "measured/overhead-gather-scatter.json").read_text())
+    rows = [
+        f"| ranks | elements a rank | order | gslib's loops, ms | commlens, ms | ratio ({table['turns']} turns) "
+        "| its messages | the rest |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in table["rows"]:
+        whole = row["whole"]
+        parts = [f"{row[name]['ratio']:.2f}" if name in row else NOTHING for name in ("exchange", "rest")]
+        rows.append(
+            f"| {row['ranks']} | {row['edge']}³ | {row['order']} | {whole['bare_us'] * 1e-3:.3g} "
+            f"| {whole['commlens_us'] * 1e-3:.3g} | {whole['ratio']:.2f} | {' | '.join(parts)} |"
+        )
+    return rows
+
+
 MINI_APP_S = 1.12  # the DFT-FE mini-app on its own case, in the same place (docs/overlap.md)
 XTX_RUNS = {
     "xtx": "as DFT-FE does it",
@@ -297,7 +314,7 @@ def fft_cp2k() -> list[str]:
 
 
 SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
-PAGES = ("fft.md", "gpu-transports.md", "measuring.md", "overlap.md")
+PAGES = ("fft.md", "gather-scatter.md", "gpu-transports.md", "measuring.md", "overlap.md")
 TABLES: dict[str, Callable[[], list[str]]] = {
     "allreduce": allreduce,
     "ccl": ccl,
@@ -306,6 +323,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "fft_ranks": fft_ranks,
     "fft_ways": fft_ways,
     "overhead": overhead,
+    "overhead_gather_scatter": overhead_gather_scatter,
     "xtx": xtx,
     "xtx_limits": xtx_limits,
     "xtx_blocks": xtx_blocks,

@@ -45,6 +45,21 @@ void stall(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { std::this_thread::sleep_for(std::chrono::hours(1)); });
 }
 
+struct WayOptions : FaultOptions {
+  Variants way{.all = {"one", "other"}, .chosen = {"one", "other"}, .current = "one"};
+
+  void describe(OptionSet& options) {
+    FaultOptions::describe(options);
+    options.add_variants("way", way, "both", "of which the other goes wrong");
+  }
+};
+
+void stall_the_other_way(Run& run, const WayOptions& options) {
+  run_until(run, options, [&] {
+    if (options.way.current == "other") std::this_thread::sleep_for(std::chrono::hours(1));
+  });
+}
+
 void stop(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { raise(SIGSTOP); });
 }
@@ -109,6 +124,7 @@ BENCHMARK("crash", "a rank crashes", crash, FaultOptions);
 BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions);
 BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions);
 BENCHMARK("misaddress", "an MPI call fails on one rank", misaddress, FaultOptions);
+BENCHMARK("stall-the-other-way", "a rank sleeps for an hour in one of two variants", stall_the_other_way, WayOptions);
 BENCHMARK("stall-checking", "a rank sleeps for an hour while it checks its results", stall_checking, FaultOptions);
 BENCHMARK("spill", "more memory than was declared", spill, FaultOptions);
 BENCHMARK("err", "a wrong result on one rank", err, FaultOptions);

@@ -53,6 +53,21 @@ def test_an_all_reduce_of_too_many_labels_is_no_success_either(tmp_path: Path) -
     assert "ids are shared; it is tried for fewer than 100000" in job.message
 
 
+@on_host_build
+@pytest.mark.parametrize(
+    ("case", "samples"),
+    [
+        (("--elements", "4,3,2", "--order", 3), 100),
+        (("--labels", "random", "--nodes", 1_000_000, "--multiplicity", 2, "--fields", 3), 27),
+    ],
+)
+def test_a_host_takes_fewer_samples_of_more_nodes(case: tuple[object, ...], samples: int, tmp_path: Path) -> None:
+    words = (*case, "--mode", "pairwise", "--transport", "mpi", "--no-ceilings", "--record", "out.jsonl")
+    assert gather_scatter(tmp_path, 1, *words).status == 0
+    (record,) = records_in(tmp_path / "out.jsonl")
+    assert len(record["samples"]["values_s"]) == samples
+
+
 def test_a_record_has_parts_facts_and_a_candidate(tmp_path: Path) -> None:
     job = gather_scatter(tmp_path, 4, *SMALL, "--transport", "staged", "--mode", "pairwise", "--record", "out.jsonl")
     assert job.status == 0, job

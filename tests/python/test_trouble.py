@@ -510,6 +510,7 @@ FAULT_RUNS: dict[str, tuple[object, ...]] = {
     "stop on rank 1": ("stop", "--timeout", 1),
     "stop on rank 0": ("stop", "--timeout", 1, "--on-rank", 2),
     "stall-checking": ("stall-checking", "--timeout", 1),
+    "stall the other way": ("stall-the-other-way", "--timeout", 1),
 }
 
 
@@ -604,6 +605,13 @@ def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) ->
     assert job.message.count("MPI_Barrier") == 1, "the rank that stalls is not in MPI"
     assert job.seconds < 10
     assert_kept(records)
+
+
+def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
+    future, _ = faults["stall the other way"]
+    job = future.result()
+    assert job.status == STALLED
+    assert "timing (batch 1) stall-the-other-way over mpi, bytes 16, way other, host memory" in job.message
 
 
 def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:

@@ -14,6 +14,13 @@
 #define COMMLENS_FUNCTION
 #endif
 
+/// A COMMLENS_FUNCTION is compiled twice; this is the GPU's own of the two.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define COMMLENS_GPU_CODE 1
+#else
+#define COMMLENS_GPU_CODE 0
+#endif
+
 #include <memory>
 #include <string>
 #include <string_view>

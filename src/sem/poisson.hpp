@@ -33,9 +33,10 @@ class Poisson {
   virtual ~Poisson() = default;
 
   /// Queues: output = A input for the elements of the range, and *energy = input . A input of them, or that is added to
-  /// it. With unique storage `output` holds zeros before the first range: an unknown of several elements is added to, one
-  /// of a single element may be written instead. With storage by element it is written to the elements' places. Nodes of
-  /// no unknown are 0 with unique storage; with storage by element their input must be 0 and their output is not.
+  /// it. With unique storage `output` holds zeros before the first range: an unknown of several elements is added to,
+  /// one of a single element may be written instead. With storage by element it is written to the elements' places.
+  /// Nodes of no unknown are 0 with unique storage; with storage by element their input must be 0 and their output is
+  /// not.
   virtual void apply(ElementRange elements, const double* input, double* output, double* energy, bool add_energy,
                      device::Stream& stream) = 0;
 };

@@ -61,6 +61,15 @@ class Problem {
     return values;
   }
 
+  /// Numbers for the unknowns of several elements, and 0 for those of one.
+  [[nodiscard]] Vector of_several(std::int64_t seed) const {
+    Vector values = random(Storage::unique, seed);
+    for (const std::uint32_t unknown : numbering.of_node) {
+      if (unknown < Numbering::by_several) values[unknown] = 0;
+    }
+    return values;
+  }
+
   /// What elements have left at the nodes, added up by unknown.
   [[nodiscard]] Vector by_unknown(const Vector& nodal) const {
     Vector values(numbering.unknowns, 0.0);
@@ -238,7 +247,7 @@ TEST_P(PoissonIn, AddsToWhatIsThereOrWritesItsOwnElements) {
   for (const Geometry geometry : geometries) {
     const auto unique = make(problem, geometry, Storage::unique);
     const Vector input = problem.random(Storage::unique, 4);
-    const Vector before = problem.random(Storage::unique, 5);
+    const Vector before = problem.of_several(5);
     Vector expected = apply(*unique, problem, input).output;
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
     expect_equal(apply(*unique, {{0, elements}}, input, before).output, expected, 1e-13, "unique");

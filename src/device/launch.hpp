@@ -75,7 +75,7 @@ void launch(Stream& stream, const Box& box, Function function) {
 
 /// What launch_sum() works in: owned by the caller, in the stream's memory, for one sum at a time. Filled with zeros
 /// before the first.
-inline constexpr std::size_t sum_scratch_bytes = 64 * 1024;
+inline constexpr std::size_t sum_scratch_bytes = std::size_t{64} * 1024;
 
 /// Adds to the stream: *result = the sum of `function(i)`, a double, for i = 0 … n-1, which may do something besides.
 /// The same numbers add up to the same bits every time. `result` lies in the stream's memory.

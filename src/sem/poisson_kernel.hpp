@@ -19,10 +19,10 @@ struct Basis {
   double points[Nodes];
 
   explicit Basis(const Gll& gll) {
-    for (int i = 0; i < Nodes; ++i) {
-      weights[i] = gll.weights[static_cast<std::size_t>(i)];
-      points[i] = gll.points[static_cast<std::size_t>(i)];
-      for (int j = 0; j < Nodes; ++j) derivative[i][j] = gll.derivative[static_cast<std::size_t>(i * Nodes + j)];
+    for (std::size_t i = 0; i < Nodes; ++i) {
+      weights[i] = gll.weights[i];
+      points[i] = gll.points[i];
+      for (std::size_t j = 0; j < Nodes; ++j) derivative[i][j] = gll.derivative[i * Nodes + j];
     }
   }
 };

@@ -189,8 +189,8 @@ std::vector<std::string> GatherScatterOptions::fit(const Room& room, int ranks) 
   const std::string option = on_mesh() ? "elements" : "nodes";
   const std::string value = on_mesh() ? mesh.text() : std::to_string(nodes);
   const double count = nodes_about(ranks);
-  const double on_device = static_cast<double>(fields * size_of(type)) + sizeof(Copy) + sizeof(std::uint32_t) +
-                           (overlap ? 2 * sizeof(double) : 0);
+  const std::size_t of_work = overlap ? 2 * sizeof(double) : 0;
+  const auto on_device = static_cast<double>(fields * size_of(type) + sizeof(Copy) + sizeof(std::uint32_t) + of_work);
   const double on_host = set_up_bytes_a_node + (room.on_gpu ? 0 : on_device);
   const double largest =
       std::min({most_nodes, room.host / on_host, room.on_gpu ? room.buffers / on_device : most_nodes});

@@ -235,7 +235,6 @@ inline void derive_transposed(const Constants<N>& constants, Workspace<N>& w) {
 template <int N>
 inline void multiply_by_stored(const double* metric, Workspace<N>& w) {
   constexpr int nodes = N * N * N;
-#pragma GCC ivdep
   for (int node = 0; node < nodes; ++node) {
     const double g[6] = {metric[node],
                          metric[node + nodes],
@@ -296,7 +295,6 @@ inline void multiply_by_trilinear(const Trilinear& map, const Constants<N>& cons
     double* const ur = w.ur + k * plane;
     double* const us = w.us + k * plane;
     double* const ut = w.ut + k * plane;
-#pragma GCC ivdep
     for (int column = 0; column < plane; ++column) {
       Cofactors cofactors;
       for (int axis = 0; axis < 3; ++axis) {

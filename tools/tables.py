@@ -313,6 +313,130 @@ def fft_cp2k() -> list[str]:
     return rows
 
 
+def fact(record: Record, name: str, digits: str = ".4g") -> str:
+    return f"{record['facts'][name]:{digits}}"
+
+
+def gather_scatter() -> list[str]:
+    rows = [
+        "| two H200s, 40x20x20 elements, f64 | `--mode` | nekRS would say | time, µs | pack | exchange | local "
+        "| unpack | as nekRS chooses, µs | messages alone, µs | avg bi-bw, GB/s/rank |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    pool = records("h200-x2/gather-scatter")
+    used = min(pool, key=lambda record: float(record["candidate"]["seconds"]))
+    for record in pool:
+        parts = [f"{1e6 * part_s(record, part):.1f}" for part in ("pack", "exchange", "local", "unpack")]
+        name = record["candidate"]["name"]
+        title = f"**{name}**, used" if record is used else name
+        rows.append(
+            f"| {record['transport']} | {record['parameters']['mode']} | {title} "
+            f"| {median(record, 'time_us')} | {' | '.join(parts)} | {fact(record, 'selection_us', '.1f')} "
+            f"| {fact(record, 'exchange_avg_us', '.1f')} | {fact(record, 'bidirectional_GBps', '.1f')} |"
+        )
+    return rows
+
+
+def gather_scatter_kinds() -> list[str]:
+    rows = [
+        "| two H200s, pairwise | transport | a gather-scatter, µs | messages alone, µs | avg bi-bw, GB/s/rank |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for record in records("h200-x2/gather-scatter-fields"):
+        options = record["parameters"]
+        travels = "" if options["dtype"] == options["exchange_dtype"] else f", {options['exchange_dtype']} travels"
+        fields = "1 field" if options["fields"] == 1 else f"{options['fields']} fields"
+        rows.append(
+            f"| {fields}, {options['dtype']}{travels} | {record['transport']} | {median(record, 'time_us')} "
+            f"| {fact(record, 'exchange_avg_us', '.1f')} | {fact(record, 'bidirectional_GBps', '.1f')} |"
+        )
+    return rows
+
+
+def gather_scatter_overlap() -> list[str]:
+    rows = [
+        "| two H200s | `--mode` | a gather-scatter, µs | the operator, µs | both, `--overlap`, µs |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    alone_of = {
+        (one["transport"], one["parameters"]["mode"]): one["statistics"]["time_us"]["median"]
+        for one in records("h200-x2/gather-scatter")
+    }
+    for record in records("h200-x2/gather-scatter-overlap"):
+        mode = record["parameters"]["mode"]
+        alone = alone_of[record["transport"], mode]
+        operator = 1e6 * part_s(record, "operator")
+        both = record["statistics"]["time_us"]["median"]
+        hidden = (alone + operator - both) / min(alone, operator)
+        rows.append(f"| {record['transport']} | {mode} | {alone:.1f} | {operator:.1f} | {both:.1f} | {hidden:.0%} |")
+    return rows
+
+
+def variant_of(record: Record) -> tuple[str, str, str]:
+    options = record["parameters"]
+    return options["storage"], options["geometry"], options["solver"]
+
+
+def bp5() -> list[str]:
+    lines = (DOCS / "measured" / "h200" / "bp5-memory.jsonl").read_text().splitlines()
+    memory = {tuple(one["options"][1::2]): one for one in map(json.loads, lines)}
+    rows = [
+        "| one H200, 20³ elements | geometry | solver | (DOF x iter)/s/rank | an iteration, µs | its kernels, µs "
+        "| bytes a DOF and iteration: counted | measured | measured bytes, GB/s | a copy, GB/s | of it |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for record in records("h200/bp5"):
+        seen = memory[variant_of(record)]
+        iteration_us = record["statistics"]["time_ms"]["median"] * 1e3 / record["facts"]["iterations"]
+        bandwidth = seen["bytes_per_iteration"] / iteration_us * 1e-3
+        copy = 2 * next(one["copy_GBps"] for one in record["ceilings"] if "copy" in one["name"])
+        rows.append(
+            f"| {' | '.join(variant_of(record))} | {record['statistics']['throughput_DOF_iter_per_s']['median']:.3g} "
+            f"| {iteration_us:.1f} | {seen['kernels_us_per_iteration']:.1f} "
+            f"| {fact(record, 'bytes_per_dof_iteration', '.1f')} "
+            f"| {seen['bytes_per_iteration'] / record['facts']['dof_per_rank']:.1f} | {bandwidth:.0f} | {copy:.0f} "
+            f"| {bandwidth / copy:.0%} |"
+        )
+    return rows
+
+
+def bp5_kernels() -> list[str]:
+    lines = (DOCS / "measured" / "h200" / "bp5-memory.jsonl").read_text().splitlines()
+    rows = [
+        "| storage | geometry | solver | kernel | launches an iteration | µs each | MB each | GB/s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in map(json.loads, lines):
+        title = " | ".join(one["options"][1::2])
+        for name, kernel in sorted(one["kernels"].items(), key=lambda item: -float(item[1]["us"])):
+            rows.append(
+                f"| {title} | {name} | {kernel['launches']} | {kernel['us']:.1f} | {kernel['bytes'] * 1e-6:.1f} "
+                f"| {kernel['bytes'] / kernel['us'] * 1e-3:.0f} |"
+            )
+            title = " | | "
+    return rows
+
+
+def bp5_ranks() -> list[str]:
+    rows = [
+        "| two H200s, 40x20x20 elements | transport | exchange | (DOF x iter)/s/rank | an iteration, µs |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for record in records("h200-x2/bp5"):
+        options = record["parameters"]
+        said = "default" if options["solver"] == "classical" else "`--solver fused`"
+        if not options["overlap"]:
+            said = "`--no-overlap`"
+        if options["exchange_dtype"] != "f64":
+            said = "`--exchange-dtype f32`"
+        iteration_us = record["statistics"]["time_ms"]["median"] * 1e3 / record["facts"]["iterations"]
+        rows.append(
+            f"| {said} | {record['transport']} | {record['facts']['exchange']} "
+            f"| {record['statistics']['throughput_DOF_iter_per_s']['median']:.3g} | {iteration_us:.1f} |"
+        )
+    return rows
+
+
 SIZES = ((1, "1 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB"))
 PAGES = ("fft.md", "gather-scatter.md", "gpu-transports.md", "measuring.md", "overlap.md")
 TABLES: dict[str, Callable[[], list[str]]] = {
@@ -329,6 +453,12 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "xtx_blocks": xtx_blocks,
     "xtx_types": xtx_types,
     "latency": lambda: point_to_point("latency", "latency_us", SIZES),
+    "bp5": bp5,
+    "bp5_kernels": bp5_kernels,
+    "bp5_ranks": bp5_ranks,
+    "gather_scatter": gather_scatter,
+    "gather_scatter_kinds": gather_scatter_kinds,
+    "gather_scatter_overlap": gather_scatter_overlap,
     "bandwidth": lambda: point_to_point("bandwidth", "bandwidth_GBps", (*SIZES, (1 << 28, "256 MiB"))),
 }
 

@@ -172,10 +172,19 @@ class Run::Meter {
     if (within) time_parts_within();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].within) continue;
-      const std::size_t repeat = measurement_.repetition.repeat;
-      const double seconds = communicator_.maximum(timed(measurement_.parts[i].operate, repeat));
-      parts_[i].samples_s.push_back(seconds / static_cast<double>(repeat));
+      parts_[i].samples_s.push_back(alone(measurement_.parts[i].operate));
     }
+  }
+
+  /// Seconds of a part, timed as the whole is: what lies between two synchronizations is the same for both.
+  double alone(const std::function<void()>& operate) {
+    const bool each = measurement_.repetition.timing == Timing::each;
+    const std::size_t repeat = measurement_.repetition.repeat;
+    double seconds = 0;
+    for (std::size_t i = 0; i < (each ? repeat : 1); ++i) {
+      seconds += communicator_.maximum(timed(operate, each ? 1 : repeat));
+    }
+    return seconds / static_cast<double>(repeat);
   }
 
   void trace() {

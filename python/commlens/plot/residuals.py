@@ -18,7 +18,7 @@ _MARKERS_A_LINE = 8
 
 @dataclass(frozen=True)
 class ResidualsPanel:
-    curves: Lines  # of each line the record of the largest problem alone
+    curves: Lines  # of each line one record alone: of the largest problem that all of them have solved
 
     @property
     def height(self) -> float:
@@ -58,10 +58,15 @@ class ResidualsPanel:
 def residuals_panels(records: Sequence[Record]) -> list[ResidualsPanel]:
     """One for each benchmark whose records have residuals."""
     with_values = [record for record in records if any(value for value in record.series.get(_SERIES, []))]
-    return [
-        ResidualsPanel({series: [max(own, key=_size)] for series, own in found.items()})
-        for found in by_benchmark(with_values)
-    ]
+    return [ResidualsPanel(_of_one_size(found)) for found in by_benchmark(with_values)]
+
+
+def _of_one_size(found: Lines) -> Lines:
+    """Residuals of different problems cannot be compared: those of the largest that is in every line, if any is."""
+    common = set.intersection(*({_size(record) for record in own} for own in found.values()))
+    return {
+        series: [max(own, key=lambda record: (_size(record) in common, _size(record)))] for series, own in found.items()
+    }
 
 
 def _size(record: Record) -> float:

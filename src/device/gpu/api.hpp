@@ -136,6 +136,8 @@
 #if defined(COMMLENS_CUDA)
 #define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
 #define gpuAtomicAdd atomicAdd
+/// Of a kernel: its blocks' threads, and the blocks that a processor's registers must suffice for (0: any).
+#define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, blocks)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
 #define gpuHostAlloc cudaMallocHost
@@ -186,6 +188,8 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
 /// Of the hardware, for memory of the GPU's own, rather than a loop.
 #define gpuAtomicAdd unsafeAtomicAdd
+/// HIP counts wavefronts of 64 threads on each of a processor's four SIMD units, where CUDA counts blocks.
+#define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, ((threads) + 63) / 64 * (blocks) / 4)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
 #define gpuHostAlloc hipHostMalloc

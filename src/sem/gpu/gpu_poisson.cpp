@@ -137,7 +137,7 @@ __device__ inline double multiply_column(const PoissonCall& call, const Basis<N>
 }
 
 template <int N, Geometry geometry, Storage storage>
-__global__ void __launch_bounds__(Layout<N>::threads, Layout<N>::at_once)
+__global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
     apply_kernel(const PoissonCall call, const Basis<N> basis) {
   using Of = Layout<N>;
   extern __shared__ double shared[];

@@ -263,6 +263,7 @@ class Bp5 {
   [[nodiscard]] known_poisson::InnerProducts inner_products(device::Stream& stream) {
     return {space_, scratch_.data(), stream, run_.communicator()};
   }
+  [[nodiscard]] double elements() const;  ///< a rank, on average: what nekRS's figures are made of
   [[nodiscard]] double dof() const;
   [[nodiscard]] double flops_of_solve(std::size_t iterations) const;  ///< as nekRS counts
   [[nodiscard]] gs::Surroundings surroundings();
@@ -369,7 +370,7 @@ void Bp5::choose_exchange() {
     if (!best) break;
   }
   if (!gather_scatter_) throw Unfit("--mode " + options_.mode + ": " + refused + "; --mode auto takes what there is");
-  if (best) run_.report("used config: " + gs::describe(*best, used_));
+  if (best) run_.report("used config over " + run_.transport_name() + ": " + gs::describe(*best, used_));
 }
 
 /// How often each unknown is stored: exactly known, and what the gather-scatter must find.
@@ -413,8 +414,8 @@ void Bp5::count_bytes() {
 /// nekRS's: 12 N^4 + 15 N^3 an element and application, N = order + 1; and the vector operations.
 double Bp5::flops_of_solve(std::size_t iterations) const {
   const double n = options_.current().shape.order + 1;
-  const double application = static_cast<double>(mesh_.elements()) * (12 * cube(n) * n + 15 * cube(n));
-  const auto nodes = static_cast<double>(mesh_.nodes());
+  const double application = elements() * (12 * cube(n) * n + 15 * cube(n));
+  const double nodes = elements() * cube(n);
   return static_cast<double>(iterations) * (application + 16 * nodes) + application + 9 * nodes;
 }
 
@@ -465,7 +466,12 @@ Verdict Bp5::verify(bool thoroughly) {
   return {.elements = space_.length, .error = wrong_set_up_.empty() ? error : wrong_set_up_};
 }
 
-double Bp5::dof() const { return static_cast<double>(mesh_.elements()) * cube(options_.current().shape.order); }
+double Bp5::elements() const {
+  const auto& [x, y, z] = options_.current().shape.elements;
+  return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z) / run_.ranks();
+}
+
+double Bp5::dof() const { return elements() * cube(options_.current().shape.order); }
 
 Work Bp5::work() const {
   const auto iterations = static_cast<double>(solution_.iterations);
@@ -508,7 +514,8 @@ std::vector<measure::Figure> figures(const Work& work) {
 
 /// Copies of as much memory as the vectors of an iteration take: what does not fit a cache here does not there.
 std::vector<CeilingRequest> ceilings(Run& run, const Work& work, double working_set) {
-  const double copied = std::max(1.0, working_set / 2);
+  constexpr double least = 1 << 20;  // smaller ones are mostly the time of a call
+  const double copied = std::max(least, run.communicator().maximum(working_set) / 2);
   return {
       CopyCeiling{.bytes = static_cast<std::size_t>(copied), .copies = work.bytes / (2 * copied), .peer = run.rank()},
       GemmCeiling{.flops = work.flops, .gemm = {.type = DataType::f64}}};

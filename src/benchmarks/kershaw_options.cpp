@@ -23,10 +23,11 @@ int order_from(const std::string& text) {
 double eps_from(const std::string& text) {
   double eps = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), eps);
-  const bool allowed = eps > 0 && eps <= 1;  // which NaN is not
+  constexpr double least = 1e-6;                  // below, elements have no volume to speak of
+  const bool allowed = eps >= least && eps <= 1;  // which NaN is not
   if (error != std::errc{} || end != text.data() + text.size() || !allowed) {
     throw UsageError("kershaw-eps", text.empty() ? "''" : text,
-                     "write a number above 0, such as 0.3, up to 1, which deforms nothing");
+                     "write a number from 1e-6, such as 0.3, to 1, which deforms nothing");
   }
   return eps;
 }

@@ -34,8 +34,8 @@ struct Choice {
 };
 
 /// As gslib's gs_setup chooses between pairwise, crystal router and all-reduce: 2 to warm up, the mean of 10, of one
-/// double a node, in the host's memory, which is given back. Collective. Over a transport that does not take the host's
-/// memory there is one timing, which says so.
+/// double a shared node, in ordinary memory of the host, which is given back; what is combined inside a rank is left
+/// out. Collective. Over a transport that does not take the host's memory there is one timing, which says so.
 Choice choose_on_host(const Sharing& sharing, const Surroundings& surroundings);
 
 /// As nekRS's oogs chooses: every method is done 10 times, each between a synchronization of the device and a barrier,

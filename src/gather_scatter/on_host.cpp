@@ -1,6 +1,4 @@
 // Combined on the GPU as far as its own nodes go, copied to the host, combined there between the ranks, copied back.
-#include <numeric>
-
 #include "gather_scatter/choice.hpp"
 #include "gather_scatter/methods.hpp"
 
@@ -8,23 +6,11 @@ namespace commlens::gather_scatter {
 
 namespace {
 
-/// The values of the shared groups as nodes of their own: one each.
-Sharing of_values(const Sharing& sharing) {
-  Sharing values = sharing;
-  values.nodes = sharing.shared.size();
-  values.local = {};
-  values.shared.nodes.resize(values.nodes);
-  values.shared.first.resize(values.nodes + 1);
-  std::iota(values.shared.nodes.begin(), values.shared.nodes.end(), 0U);
-  std::iota(values.shared.first.begin(), values.shared.first.end(), 0U);
-  return values;
-}
-
 class OnHost final : public OnLists {
  public:
   OnHost(SharedLists lists, const Kind& kind, const Surroundings& surroundings)
       : OnLists(std::move(lists), kind),
-        values_sharing_(of_values(sharing())),
+        values_sharing_(sharing().of_values()),
         stream_(surroundings.device.stream(device::Memory::host)),
         on_gpu_(surroundings.allocate(values_sharing_.nodes * wire_bytes())),
         on_host_(surroundings.allocate_staging(values_sharing_.nodes * wire_bytes())) {

@@ -195,6 +195,17 @@ void add_group(Groups& groups, Iterator first, Iterator last) {
 
 }  // namespace
 
+Sharing Sharing::of_values() const {
+  Sharing values = *this;
+  values.nodes = shared.size();
+  values.local = {};
+  values.shared.nodes.resize(values.nodes);
+  values.shared.first.resize(values.nodes + 1);
+  std::iota(values.shared.nodes.begin(), values.shared.nodes.end(), 0U);
+  std::iota(values.shared.first.begin(), values.shared.first.end(), 0U);
+  return values;
+}
+
 std::size_t Sharing::sent() const {
   std::size_t values = 0;
   for (const Peer& peer : peers) values += peer.groups.size();

@@ -37,6 +37,8 @@ struct Sharing {
 
   /// Values that go to other ranks in one gather-scatter, and as many come back.
   [[nodiscard]] std::size_t sent() const;
+  /// Between the ranks the same, of the shared groups' values alone: each is one node.
+  [[nodiscard]] Sharing of_values() const;
 };
 
 /// Collective. `ids` may be of any 64-bit value; 0 takes no part; any rank may have none. Throws Error for 2^32 ids or

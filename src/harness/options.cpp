@@ -156,6 +156,7 @@ OptionSet::Option& OptionSet::add(const std::string& name, DataType& variable, s
 
 OptionSet::Option& OptionSet::add_choice(const std::string& name, std::string& variable,
                                          const std::vector<std::string>& words, std::string help) {
+  help += fmt::format(" ({})", fmt::join(words, ", "));
   return options_.emplace_back(Option{name, std::move(help), false,
                                       [&variable, name, words](const std::string& text) {
                                         if (std::find(words.begin(), words.end(), text) == words.end())

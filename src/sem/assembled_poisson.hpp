@@ -9,8 +9,8 @@ namespace commlens::sem {
 
 class AssembledPoisson {
  public:
-  /// `gather_scatter` is of the vectors' places; with storage by element also of those inside the rank. Both must outlive
-  /// it.
+  /// `gather_scatter` is of the vectors' places; with storage by element also of those inside the rank. Both must
+  /// outlive it.
   AssembledPoisson(Poisson& poisson, gather_scatter::GatherScatter& gather_scatter, std::size_t boundary_elements,
                    std::size_t elements, bool overlap)
       : poisson_(poisson),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from commlens.plot.lines import Lines, by_benchmark, first_of
 from commlens.plot.style import PANEL_INCHES, Heading, line_style
@@ -48,8 +48,7 @@ class ResidualsPanel:
         axes.set_yscale("log")
         axes.set_xlim(1 - 0.02 * longest, 1.02 * longest)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.yaxis.set_major_locator(LogLocator(base=10, numticks=9))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        _mark_values(axes)
         axes.grid(True, which="major")
         axes.set_xlabel("iteration")
         axes.set_ylabel("relative residual")
@@ -67,6 +66,15 @@ def _of_one_size(found: Lines) -> Lines:
     return {
         series: [max(own, key=lambda record: (_size(record) in common, _size(record)))] for series, own in found.items()
     }
+
+
+def _mark_values(axes: Axes) -> None:
+    low, high = axes.get_ylim()
+    few_decades = high < 100 * low
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5) if few_decades else (1,), numticks=9))
+    if few_decades:
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _size(record: Record) -> float:

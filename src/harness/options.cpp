@@ -125,7 +125,7 @@ OptionSet::Option& OptionSet::add(const std::string& name, Sweep& variable, std:
                variable.current = variable.values.front();
              },
              [&variable]() -> std::optional<measure::Value> {
-               if (variable.values.empty()) return std::nullopt;
+               if (variable.none()) return std::nullopt;
                return static_cast<std::int64_t>(variable.current);
              },
              [&variable] { return variable.values.empty() ? "none" : join(variable.values); }});

@@ -22,6 +22,8 @@ struct Sweep {
   Sweep() = default;
   /// from, 2 from, 4 from ... up to `to`.
   Sweep(std::size_t from, std::size_t to, std::size_t factor = 2);
+  /// Neither asked for nor chosen by the benchmark: there is no such parameter.
+  [[nodiscard]] bool none() const { return values.empty() && current == 0; }
   operator std::size_t() const { return current; }  // NOLINT(google-explicit-constructor): reads as the size that it is
 };
 

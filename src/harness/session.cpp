@@ -28,7 +28,7 @@ std::string title_of(Benchmark& benchmark, const measure::Record& record) {
   const OptionSet& options = benchmark.options();
   std::string title = record.transport;
   if (!record.variant.empty()) title += ", " + options.variants()->current;
-  if (options.sweep() == nullptr || options.sweep()->values.empty()) return title;
+  if (options.sweep() == nullptr || options.sweep()->none()) return title;
   return fmt::format("{}, {} {}", title, options.sweep_name(), options.sweep()->current);
 }
 

@@ -69,7 +69,7 @@ COMMLENS_FUNCTION auto with_nodes(const GroupList& groups, std::size_t group, Fu
   const std::uint32_t first = groups.first[group];
   const std::uint32_t* const nodes = groups.nodes + first;
   const std::uint32_t size = groups.first[group + 1] - first;
-#if !COMMLENS_GPU_CODE
+#ifndef COMMLENS_GPU_CODE
   if (size == 1) return function(nodes, 1U);
   if (size == 2) return function(nodes, 2U);
   if (size == 4) return function(nodes, 4U);

@@ -14,11 +14,9 @@
 #define COMMLENS_FUNCTION
 #endif
 
-/// A COMMLENS_FUNCTION is compiled twice; this is the GPU's own of the two.
+/// A COMMLENS_FUNCTION is compiled twice; this is defined for the GPU's own of the two.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define COMMLENS_GPU_CODE 1
-#else
-#define COMMLENS_GPU_CODE 0
+#define COMMLENS_GPU_CODE
 #endif
 
 #include <memory>

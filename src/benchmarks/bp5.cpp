@@ -14,6 +14,7 @@
 
 #include "benchmarks/kershaw_options.hpp"
 #include "benchmarks/known_poisson.hpp"
+#include "benchmarks/surroundings.hpp"
 #include "device/launch.hpp"
 #include "gather_scatter/choice.hpp"
 #include "harness/benchmark.hpp"
@@ -29,9 +30,6 @@ using known_poisson::RightHandSide;
 using sem::Geometry;
 using sem::Solver;
 using sem::Storage;
-
-constexpr gs::Method all_methods[] = {gs::Method::pairwise, gs::Method::neighbor, gs::Method::crystal_router,
-                                      gs::Method::all_reduce, gs::Method::host};
 
 double cube(double x) { return x * x * x; }
 
@@ -266,7 +264,6 @@ class Bp5 {
   [[nodiscard]] double elements() const;  ///< a rank, on average: what nekRS's figures are made of
   [[nodiscard]] double dof() const;
   [[nodiscard]] double flops_of_solve(std::size_t iterations) const;  ///< as nekRS counts
-  [[nodiscard]] gs::Surroundings surroundings();
 
   Run& run_;
   const Bp5Options& options_;
@@ -339,23 +336,13 @@ void Bp5::number_unknowns() {
   space_ = {.length = ids.size()};
 }
 
-gs::Surroundings Bp5::surroundings() {
-  return {.communicator = run_.communicator(),
-          .transport = run_.transport(),
-          .device = run_.device(),
-          .memory = run_.memory(),
-          .stream = run_.stream(),
-          .allocate = [this](std::size_t bytes) { return run_.buffer(bytes); },
-          .allocate_staging = [this](std::size_t bytes) { return run_.staging_buffer(bytes); }};
-}
-
 /// As nekRS does: every way is timed, and the one whose slowest rank is fastest is used.
 void Bp5::choose_exchange() {
-  const auto around = surroundings();
+  const auto around = surroundings_of(run_);
   const auto lists = gs::make_lists(sharing_, around);
   std::optional<gs::Timing> best;
   std::string refused;
-  for (const gs::Method method : all_methods) {
+  for (const gs::Method method : gs::all_methods) {
     if (options_.mode != "auto" && options_.mode != gs::name(method)) continue;
     refused = gs::unfit(method, sharing_, options_.exchange(), around);
     if (!refused.empty()) continue;

@@ -13,6 +13,7 @@
 
 #include "benchmarks/kershaw_options.hpp"
 #include "benchmarks/known_labels.hpp"
+#include "benchmarks/surroundings.hpp"
 #include "device/launch.hpp"
 #include "gather_scatter/choice.hpp"
 #include "harness/benchmark.hpp"
@@ -161,9 +162,7 @@ Kind GatherScatterOptions::kind() const {
 }
 
 Method GatherScatterOptions::method() const {
-  constexpr Method methods[] = {Method::pairwise, Method::neighbor, Method::crystal_router, Method::all_reduce,
-                                Method::host};
-  return *std::find_if(std::begin(methods), std::end(methods),
+  return *std::find_if(std::begin(gather_scatter::all_methods), std::end(gather_scatter::all_methods),
                        [&](Method method) { return gather_scatter::name(method) == mode.current; });
 }
 
@@ -252,16 +251,6 @@ Footprint GatherScatterOptions::footprint(int rank, int ranks) const {
 }
 
 // ---- set-up ----
-
-gather_scatter::Surroundings surroundings_of(Run& run) {
-  return {.communicator = run.communicator(),
-          .transport = run.transport(),
-          .device = run.device(),
-          .memory = run.memory(),
-          .stream = run.stream(),
-          .allocate = [&run](std::size_t bytes) { return run.buffer(bytes); },
-          .allocate_staging = [&run](std::size_t bytes) { return run.staging_buffer(bytes); }};
-}
 
 std::unique_ptr<SetUp> set_up_of(Run& run, const GatherScatterOptions& options) {
   auto set_up = std::make_unique<SetUp>();

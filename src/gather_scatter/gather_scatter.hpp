@@ -32,6 +32,8 @@ enum class Combine { add, multiply, minimum, maximum };
 ///   all_reduce      one reduction of a vector of all shared ids
 ///   host            values are combined on the host, which sends them with the fastest of the above; for data on a GPU
 enum class Method { pairwise, neighbor, crystal_router, all_reduce, host };
+inline constexpr Method all_methods[] = {Method::pairwise, Method::neighbor, Method::crystal_router, Method::all_reduce,
+                                         Method::host};
 std::string_view name(Method method);  ///< "pairwise", "neighbor", "crystal-router", "all-reduce", "host"
 
 inline constexpr std::size_t longest_all_reduce = 100'000;  ///< shared ids, from which on it is not tried (gslib's)

@@ -1,3 +1,3 @@
-"""commlens: what communication costs on a machine, how far that is from what the machine can do, and what to change."""
+"""commlens: measures what communication costs, and shows what the hardware can give."""
 
 __version__ = "0.1.0"

@@ -1,13 +1,15 @@
-"""Exit statuses, and the one exception that ends the command with a sentence instead of a traceback."""
+"""Exit statuses, and what ends the command with a sentence instead of a traceback."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Exit statuses, those of the native program. A signal that ends the command gives 128 + its number."""
+    """Exit statuses, those of the native program. A signal that ends the command gives 128 + its
+    number."""
 
     OK = 0
     FAILED = 1  # a wrong result, a failing call, a rank that died
@@ -16,21 +18,56 @@ class Status(IntEnum):
     NOTHING_RAN = 4  # everything that was asked for was skipped
 
 
-_FROM_BEST_TO_WORST: list[int] = [Status.OK, Status.NOTHING_RAN, Status.USAGE, Status.STALLED, Status.FAILED]
+_FROM_BEST_TO_WORST: list[int] = [
+    Status.OK,
+    Status.NOTHING_RAN,
+    Status.USAGE,
+    Status.STALLED,
+    Status.FAILED,
+]
+
+
+_WORDS = {
+    Status.OK: "ok",
+    Status.FAILED: "failed",
+    Status.USAGE: "bad usage",
+    Status.STALLED: "stalled",
+    Status.NOTHING_RAN: "skipped",
+}
+
+
+def status_text(status: int) -> str:
+    """For tables: `ok`, `bad usage`; the number of an unknown one."""
+    return _WORDS[Status(status)] if status in list(Status) else str(status)
 
 
 def worst(statuses: Iterable[int]) -> int:
-    """The status with which several runs end together; an unknown one, such as that of a signal, is worse than all."""
+    """The status with which several jobs end together; an unknown one, such as that of a signal,
+    is worse than all."""
     return max(
         statuses,
-        key=lambda status: _FROM_BEST_TO_WORST.index(status) if status in _FROM_BEST_TO_WORST else 99,
+        key=lambda status: (
+            _FROM_BEST_TO_WORST.index(status) if status in _FROM_BEST_TO_WORST else 99
+        ),
         default=Status.OK,
     )
 
 
 class CommlensError(Exception):
-    """Something that the user can put right: its text is one line that names the thing, the value and the cure."""
+    """Something that the user can put right: its text is one line that names the thing, the value
+    and the cure."""
 
     def __init__(self, message: str, status: int = Status.USAGE) -> None:
         super().__init__(message)
         self.status = status
+
+
+def say(message: str) -> None:
+    """One line to the user; the standard output belongs to tables and to the native program."""
+    print(f"commlens: {message}", file=sys.stderr, flush=True)
+
+
+def reason(error: OSError) -> str:
+    """The operating system's reason, where it names a file in the way of a folder as such."""
+    in_the_way = isinstance(error, (FileExistsError, NotADirectoryError))
+    return "a file is in the way" if in_the_way else error.strerror or str(error)

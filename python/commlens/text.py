@@ -1,41 +1,15 @@
-"""Numbers, sizes and names as people read them. Plain functions: nothing here knows of records, tables or pictures."""
+"""Numbers, sizes and names as people read them: nothing here knows of records or pictures."""
 
 from __future__ import annotations
 
-import re
-
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
-
-# The unit is the end of a figure's name. Longest first, so that `_per_s` is not read as seconds.
-_FIGURE_UNITS = (
-    ("TFLOPs", "TFLOP/s"),
-    ("GFLOPs", "GFLOP/s"),
-    ("Mflops", "Mflop/s"),
-    ("DOF_iter_per_s", "DOF·iter/s"),
-    ("per_s", "1/s"),
-    ("GBps", "GB/s"),
-    ("MBps", "MB/s"),
-    ("us", "µs"),
-    ("ms", "ms"),
-    ("s", "s"),
-)
-
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
-
-# MPI_Get_library_version is free text: some libraries answer with a line, some with a page.
-_LIBRARIES = (
-    (re.compile(r"Open MPI v?([\w.]+)"), "Open MPI"),
-    (re.compile(r"CRAY MPICH version ([\w.]+)", re.IGNORECASE), "Cray MPICH"),
-    (re.compile(r"MVAPICH\S*\s+Version\s*:\s*([\w.]+)", re.IGNORECASE), "MVAPICH"),
-    (re.compile(r"MPICH\s+(?:Version\s*:)?\s*v?(\d[\w.]*)", re.IGNORECASE), "MPICH"),
-    (re.compile(r"Intel\(R\) MPI Library\s+([\w.]+)"), "Intel MPI"),
-    (re.compile(r"Spectrum MPI v?([\w.]+)"), "Spectrum MPI"),
-)
+_EXPONENT_FROM = 1e9
 
 
 def format_bytes(size: float) -> str:
-    """`size` bytes as people write them: 1 B, 64 MiB, 80 MB; `1.5 KiB` where it is whole in no unit."""
+    """`size` bytes as people write them: 1 B, 64 MiB, 80 MB; 1.5 KiB where no unit is whole."""
     for power, name in enumerate(_DECIMAL_UNITS, start=1):
         if size % 1000**power == 0 and 1 <= size / 1000**power < 1000:
             return f"{size / 1000**power:.0f} {name}"
@@ -48,9 +22,9 @@ def format_bytes(size: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Four significant digits, thousands separated: 0.01234, 12.34, 1,234,567; an exponent from 1e9 on: 2.828e9."""
+    """Four significant digits: 0.01234, 12.34, 1,234,567; an exponent from 1e9 on: 2.828e9."""
     magnitude = abs(value)
-    if magnitude >= 1e9:
+    if magnitude >= _EXPONENT_FROM:
         return _with_exponent(value)
     if magnitude >= 1000 or value == 0:
         return f"{value:,.0f}"
@@ -81,46 +55,53 @@ def format_percent(fraction: float) -> str:
     return f"{100 * fraction:.0f}%" if fraction >= 0.1 else f"{100 * fraction:.2g}%"
 
 
-def format_figure(name: str, value: float) -> str:
-    """A figure's number for a column that `figure_label` heads: a percentage for an efficiency, 2.828e9 of a solver."""
-    if name.endswith("DOF_iter_per_s") and value:
-        return _with_exponent(value)  # also a small one, so that a column can be compared
-    return format_percent(value) if name.endswith("_efficiency") else format_number(value)
+def format_value(value: float, unit: str, largest: float = 0) -> str:
+    """The number of a metric, without its unit: a percentage where it has none, as a ratio.
+
+    `largest` is the largest of a column: with an exponent there, all of it has one.
+    """
+    if not unit:
+        return format_percent(value)
+    if value and max(abs(value), largest) >= _EXPONENT_FROM:
+        return _with_exponent(value)
+    return format_number(value)
 
 
-def figure_unit(name: str) -> str:
-    """The unit of a figure: GB/s for `bandwidth_GBps`, empty for a name that ends in none."""
-    return next((unit for suffix, unit in _FIGURE_UNITS if f"_{name}".endswith("_" + suffix)), "")
+def format_fact(value: bool | int | float | str, unit: str = "") -> str:
+    """What was counted or found, with its unit: `236,041`, `263 MiB`, `1.5 us`, `yes`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if unit == "B":
+        return format_bytes(value)
+    is_count = isinstance(value, int) and abs(value) < _EXPONENT_FROM
+    text = format_count(int(value)) if is_count else format_number(value)
+    return f"{text} {unit}".strip()
 
 
-def readable_figure(name: str, largest: float) -> tuple[str, float]:
-    """A time under its name in the unit that suits the largest value, and the factor; other figures as they are."""
-    unit = next((unit for unit, _ in _TIMES if name.endswith("_" + unit) and not name.endswith("_per_" + unit)), None)
-    if unit is None or largest <= 0:
-        return name, 1.0
-    seconds = dict(_TIMES)[unit]
-    best, size = next((time for time in _TIMES if largest * seconds >= time[1] * (1 - 1e-9)), _TIMES[-1])
-    return name.removesuffix(unit) + best, seconds / size
+def labelled(label: str, unit: str) -> str:
+    """For a column or an axis: `bus bandwidth (GB/s)`."""
+    return f"{label} ({unit})" if label and unit else label or unit
 
 
-def figure_label(name: str) -> str:
-    """A figure's name for a column or an axis: `bus_bandwidth_GBps` is `bus bandwidth (GB/s)`."""
-    for suffix, unit in _FIGURE_UNITS:
-        if f"_{name}".endswith("_" + suffix):
-            quantity = f"_{name}".removesuffix("_" + suffix).replace("_", " ").strip()
-            if not quantity:
-                return unit
-            return f"{quantity} per second" if suffix == "per_s" else f"{quantity} ({unit})"
-    return name.replace("_", " ")
+def readable_time(unit: str, largest: float) -> tuple[str, float]:
+    """The unit in which times up to `largest` are read best, and by how much to multiply them.
+
+    What is in no unit of time stays as it is.
+    """
+    seconds = dict(_TIMES).get(unit)
+    if seconds is None or largest <= 0:
+        return unit, 1.0
+    reached = (time for time in _TIMES if largest * seconds >= time[1] * (1 - 1e-9))
+    best, size = next(reached, _TIMES[-1])
+    return best, seconds / size
 
 
-def library_name(version: str) -> str:
-    """The name and number in what an MPI library says of itself: `Open MPI 5.0.7`; its first words if it is unknown."""
-    for pattern, name in _LIBRARIES:
-        match = pattern.search(version)
-        if match:
-            return f"{name} {match[1]}"
-    return version.strip().splitlines()[0].split(",")[0][:40] if version.strip() else "an unknown MPI"
+def format_time(seconds: float) -> str:
+    """`12.3 ms`"""
+    unit, factor = readable_time("s", seconds)
+    return f"{format_number(factor * seconds)} {unit}"
 
 
 def memory_name(memory: str) -> str:

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/launch.hpp"
+#include "device/upload.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
 #include "harness/usage_error.hpp"
@@ -15,26 +16,43 @@
 namespace commlens {
 namespace {
 
+using measure::Better;
+using measure::Metric;
+using measure::time_us;
+namespace unit = measure::unit;
+
+constexpr Metric batch_s{"batch_s", unit::s, Better::lower,
+                         "time of harness.repeat calls: what the DFT-FE mini-app prints"};
+constexpr Metric algorithm_bandwidth_GBps{"algorithm_bandwidth_GBps", unit::GBps, Better::higher,
+                                          "bytes of the array over the time"};
+constexpr Metric bus_bandwidth_GBps{"bus_bandwidth_GBps", unit::GBps, Better::higher,
+                                    "the algorithm bandwidth times 2(n-1)/n for n ranks, as nccl-tests defines it"};
+
 struct AllreduceOptions {
-  std::size_t count = 10'000'000;
-  Sweep bytes;  ///< empty: `count` elements
+  static constexpr std::size_t default_count = 10'000'000;
+
+  std::size_t count = default_count;
+  Sizes bytes;  ///< empty: `count` elements
   DataType type = DataType::f64;
   bool in_place = true;
+  bool sized_by_count = true;  ///< set by resolve()
 
   void describe(OptionSet& options) {
     auto& counted = options.add("count", count, "elements of the array (where --bytes is not given)");
-    counted.value = [this] { return static_cast<std::int64_t>(elements()); };
-    counted.sizes = true;
-    auto& sized = options.add("bytes", bytes, "size or sizes of the array: 80M, 8:1G (times 2), 8:1G:x8");
-    sized.value = [this] { return static_cast<std::int64_t>(size()); };
+    counted.role(measure::Role::derived).recorded_as([this] { return static_cast<std::int64_t>(elements()); });
+    if (sized_by_count) counted.sets_the_size();
+    options.add("bytes", bytes, "size or sizes of the array: 80M, 8:1G (times 2), 8:1G:x8");
     options.add("dtype", type, "type of an element");
     options.add_flag("in-place", "out-of-place", in_place, "one buffer for input and output, or two");
   }
 
-  void settle(int /*ranks*/) const {
+  void resolve(int /*ranks*/) {
     if (count > (std::size_t{1} << 60) / size_of(type)) {
-      throw UsageError("count", std::to_string(count), "larger than any machine; the default is 10000000");
+      throw UsageError("count", std::to_string(count),
+                       "larger than any machine; the default is " + std::to_string(default_count));
     }
+    sized_by_count = bytes.empty();
+    if (sized_by_count) bytes.values = {count * size_of(type)};
     for (const std::size_t value : bytes.values) {
       if (value % size_of(type) == 0) continue;
       throw UsageError("bytes", std::to_string(value),
@@ -43,13 +61,7 @@ struct AllreduceOptions {
     }
   }
 
-  [[nodiscard]] std::size_t size() const { return bytes.values.empty() ? count * size_of(type) : bytes.current; }
-  [[nodiscard]] std::size_t elements() const { return size() / size_of(type); }
-  [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    const auto bytes_of_array = static_cast<double>(size());
-    return {.buffers = bytes_of_array * (in_place ? 1 : 2), .operation = bytes_of_array};
-  }
-  [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
+  [[nodiscard]] std::size_t elements() const { return bytes.largest() / size_of(type); }
 };
 
 constexpr int base_values = 32;
@@ -85,7 +97,7 @@ std::size_t exact_sums(int ranks) {
   return sums;
 }
 
-/// The array as real numbers: a complex one is twice as many.
+/// The array as real numbers: a complex array has twice as many.
 template <class T>
 struct Array {
   T* data;
@@ -100,7 +112,7 @@ void write(device::Stream& stream, Array<T> array, std::uint64_t round, int rank
 }
 
 template <class T>
-void spoil(device::Stream& stream, Array<T> array) {
+void poison(device::Stream& stream, Array<T> array) {
   T* data = array.data;
   device::launch(stream, array.count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<T>(-1); });
 }
@@ -115,9 +127,7 @@ Verdict expect_sum(device::Stream& stream, Array<T> array, std::uint64_t round, 
       });
   Verdict verdict{.elements = array.count, .error = ""};
   if (wrong < array.count) {
-    T found{};
-    stream.copy(&found, data + wrong, sizeof found);
-    stream.wait();
+    const T found = device::download(data + wrong, stream);
     verdict.error = "element " + std::to_string(wrong) + " of " + std::to_string(array.count) + " is " +
                     std::to_string(found) + ", must be " +
                     std::to_string(static_cast<T>(sum_of_contributions(wrong, round, ranks)) * factor);
@@ -125,42 +135,35 @@ Verdict expect_sum(device::Stream& stream, Array<T> array, std::uint64_t round, 
   return verdict;
 }
 
-std::vector<measure::Figure> figures(std::size_t bytes, int ranks, std::size_t repeat) {
-  using measure::Better;
-  const auto size = static_cast<double>(bytes);
-  // nccl-tests' definition: each rank must send and receive (n-1)/n of the bytes twice, once to reduce and once to
-  // spread.
-  const double bus = 2.0 * (ranks - 1) / ranks;
-  return {{"time_us", Better::lower, [](double seconds) { return seconds * 1e6; }},
-          {"batch_s", Better::lower, [=](double seconds) { return seconds * static_cast<double>(repeat); }},
-          {"algorithm_bandwidth_GBps", Better::higher, [=](double seconds) { return size / seconds * 1e-9; }},
-          {"bus_bandwidth_GBps", Better::higher, [=](double seconds) { return size * bus / seconds * 1e-9; }}};
-}
+/// nccl-tests' definition: each rank must send and receive (n-1)/n of the bytes twice, once to reduce and once to
+/// distribute.
+double bus_factor(int ranks) { return 2.0 * (ranks - 1) / ranks; }
 
 /// On one rank nothing travels; there is no ceiling then.
 std::vector<CeilingRequest> ceilings(std::size_t bytes, int rank, int ranks) {
   if (ranks == 1) return {};
-  return {CopyCeiling{.bytes = bytes, .copies = 2.0 * (ranks - 1) / ranks, .peer = (rank + 1) % ranks}};
+  return {CopyCeiling{.bytes = bytes, .copies = bus_factor(ranks), .peer = (rank + 1) % ranks}};
 }
 
 template <class T>
 void allreduce_of(Run& run, const AllreduceOptions& options) {
   auto& stream = run.stream();
-  const auto output = run.buffer(options.size());
-  const auto input = options.in_place ? device::Buffer() : run.buffer(options.size());
-  const void* source = options.in_place ? output.data() : input.data();
-  const Array<T> contributions{options.in_place ? output.template as<T>() : input.template as<T>(),
-                               options.size() / sizeof(T)};
-  const Array<T> sums{output.template as<T>(), options.size() / sizeof(T)};
+  const auto output = run.buffer(options.bytes);
+  const auto input = options.in_place ? device::Buffer() : run.buffer(options.bytes);
+  const device::Buffer& source = options.in_place ? output : input;
+  const Array<T> contributions{source.as<T>(), options.bytes / sizeof(T)};
+  const Array<T> sums{output.template as<T>(), options.bytes / sizeof(T)};
   const auto repetition = run.repetition({.repeat = 50, .warmup = 5, .batches = 10});
+  const auto bytes = static_cast<double>(options.bytes.value());
   run.measure(
       {.operation = "allreduce",
        .reset =
            [&](std::size_t round) {
-             if (!options.in_place) spoil(stream, sums);
+             if (!options.in_place) poison(stream, sums);
              write(stream, contributions, round, run.rank());
            },
-       .operate = [&] { run.transport().allreduce(source, output.data(), options.elements(), options.type, stream); },
+       .operate =
+           [&] { run.transport().allreduce(source.data(), output.data(), options.elements(), options.type, stream); },
        .verify =
            [&](std::size_t round, std::size_t operations) {
              const double growth = options.in_place ? std::pow(run.ranks(), static_cast<double>(operations) - 1) : 1.0;
@@ -168,8 +171,9 @@ void allreduce_of(Run& run, const AllreduceOptions& options) {
            },
        .operations_per_reset = options.in_place ? exact_sums<T>(run.ranks()) : static_cast<std::size_t>(-1),
        .repetition = repetition,
-       .figures = figures(options.size(), run.ranks(), repetition.repeat),
-       .ceilings = ceilings(options.size(), run.rank(), run.ranks())});
+       .metrics = {time_us(), batch_s(static_cast<double>(repetition.repeat)), algorithm_bandwidth_GBps(bytes),
+                   bus_bandwidth_GBps(bytes * bus_factor(run.ranks()))},
+       .ceilings = ceilings(options.bytes, run.rank(), run.ranks())});
 }
 
 void allreduce(Run& run, const AllreduceOptions& options) {
@@ -186,7 +190,8 @@ void allreduce(Run& run, const AllreduceOptions& options) {
   }
 }
 
-BENCHMARK("allreduce", "sum an array over all ranks (DFT-FE's device-direct Allreduce)", allreduce, AllreduceOptions);
+BENCHMARK("allreduce", "sum an array over all ranks (DFT-FE's device-direct Allreduce)", allreduce, AllreduceOptions,
+          .metrics = {time_us, batch_s, algorithm_bandwidth_GBps, bus_bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

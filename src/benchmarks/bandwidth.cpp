@@ -11,14 +11,15 @@ void bandwidth(Run& run, const WindowOptions& options) {
   run.measure({.operation = options.operation(),
                .reset = [&](std::size_t round) { pair.reset(round); },
                .operate = [&] { window.operate(); },
-               .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
-               .repetition = run.repetition(window_repetition(pair.bytes())),
-               .figures = {bandwidth_figure(messages * static_cast<double>(pair.bytes() * options.pairs))},
+               .verify = [&](std::size_t round) { return window.verify(round); },
+               .repetition = window_repetition(pair.bytes()),
+               .metrics = {bandwidth_GBps(messages * static_cast<double>(pair.bytes() * options.pairs))},
                .ceilings = {CopyCeiling{
                    .bytes = pair.bytes(), .copies = messages, .peer = pair.peer(), .takes_part = pair.first()}}});
 }
 
-BENCHMARK("bandwidth", "windows of messages from one rank to another (osu_bw)", bandwidth, WindowOptions);
+BENCHMARK("bandwidth", "windows of messages from one rank to another (osu_bw)", bandwidth, WindowOptions,
+          .metrics = {bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

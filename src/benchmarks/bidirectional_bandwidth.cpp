@@ -17,14 +17,14 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
                      exchange->start(run.stream());
                      exchange->finish(run.stream());
                    },
-               .verify = [&](std::size_t round, std::size_t) { return pair.verify(round); },
-               .repetition = run.repetition(window_repetition(pair.bytes())),
-               .figures = {bandwidth_figure(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},
+               .verify = [&](std::size_t round) { return pair.verify(round); },
+               .repetition = window_repetition(pair.bytes()),
+               .metrics = {bandwidth_GBps(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},
                .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer()}}});
 }
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",
-          bidirectional_bandwidth, WindowOptions);
+          bidirectional_bandwidth, WindowOptions, .metrics = {bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

@@ -4,6 +4,8 @@
 namespace commlens {
 namespace {
 
+constexpr measure::Metric latency_us{"latency_us", measure::unit::us, measure::Better::lower, "half the round trip"};
+
 void latency(Run& run, const PairOptions& options) {
   Pair pair(run, options);
   run.measure(
@@ -11,21 +13,18 @@ void latency(Run& run, const PairOptions& options) {
        .reset = [&](std::size_t round) { pair.reset(round); },
        .operate =
            [&] {
-             if (pair.first()) {
-               pair.send();
-               pair.receive();
-             } else {
-               pair.receive();
-               pair.send();
-             }
+             if (pair.first()) pair.send();
+             pair.receive();
+             if (!pair.first()) pair.send();
            },
-       .verify = [&](std::size_t round, std::size_t) { return pair.verify(round); },
-       .repetition = run.repetition(ping_pong_repetition(pair.bytes())),
-       .figures = {{"latency_us", measure::Better::lower, [](double seconds) { return seconds / 2 * 1e6; }}},
+       .verify = [&](std::size_t round) { return pair.verify(round); },
+       .repetition = ping_pong_repetition(pair.bytes()),
+       .metrics = {latency_us(0.5)},
        .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = 2, .peer = pair.peer(), .takes_part = pair.first()}}});
 }
 
-BENCHMARK("latency", "half the round trip of a ping-pong between two ranks (osu_latency)", latency, PairOptions);
+BENCHMARK("latency", "half the round trip of a ping-pong between two ranks (osu_latency)", latency, PairOptions,
+          .metrics = {latency_us});
 
 }  // namespace
 }  // namespace commlens

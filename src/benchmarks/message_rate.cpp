@@ -1,4 +1,4 @@
-// How many messages a second several pairs of ranks exchange at the same time: osu_mbw_mr in the OSU
+// Messages per second of several pairs of ranks at the same time: osu_mbw_mr in the OSU
 // micro-benchmarks 7.
 #include <algorithm>
 
@@ -7,13 +7,16 @@
 namespace commlens {
 namespace {
 
+constexpr measure::Metric message_rate_per_s{"message_rate_per_s", measure::unit::per_s, measure::Better::higher,
+                                             "messages of all pairs over the time"};
+
 /// All ranks in pairs, unless the user says otherwise.
 struct MessageRateOptions : WindowOptions {
   MessageRateOptions() { pairs = 0; }  // not to be typed: how the default is told from a choice
 
-  void settle(int ranks) {
+  void resolve(int ranks) {
     if (pairs == 0) pairs = std::max<std::size_t>(1, static_cast<std::size_t>(ranks) / 2);
-    WindowOptions::settle(ranks);
+    WindowOptions::resolve(ranks);
   }
 };
 
@@ -21,22 +24,20 @@ void message_rate(Run& run, const MessageRateOptions& options) {
   Pair pair(run, options);
   Window window(run, pair, options.window);
   const auto messages = static_cast<double>(options.window * options.pairs);
-  run.measure(
-      {.operation = options.operation() + " of every pair",
-       .reset = [&](std::size_t round) { pair.reset(round); },
-       .operate = [&] { window.operate(); },
-       .verify = [&](std::size_t round, std::size_t) { return window.verify(round); },
-       .repetition = run.repetition(window_repetition(pair.bytes())),
-       .figures = {{"message_rate_per_s", measure::Better::higher, [=](double seconds) { return messages / seconds; }},
-                   bandwidth_figure(messages * static_cast<double>(pair.bytes()))},
-       .ceilings = {CopyCeiling{.bytes = pair.bytes(),
-                                .copies = static_cast<double>(options.window),
-                                .peer = pair.peer(),
-                                .takes_part = pair.first()}}});
+  run.measure({.operation = options.operation() + " of every pair",
+               .reset = [&](std::size_t round) { pair.reset(round); },
+               .operate = [&] { window.operate(); },
+               .verify = [&](std::size_t round) { return window.verify(round); },
+               .repetition = window_repetition(pair.bytes()),
+               .metrics = {message_rate_per_s(messages), bandwidth_GBps(messages * static_cast<double>(pair.bytes()))},
+               .ceilings = {CopyCeiling{.bytes = pair.bytes(),
+                                        .copies = static_cast<double>(options.window),
+                                        .peer = pair.peer(),
+                                        .takes_part = pair.first()}}});
 }
 
-BENCHMARK("message-rate", "messages a second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,
-          MessageRateOptions);
+BENCHMARK("message-rate", "messages per second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,
+          MessageRateOptions, .metrics = {message_rate_per_s, bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

@@ -14,32 +14,27 @@
 namespace commlens {
 
 inline constexpr std::size_t small_message = 8192;  ///< bytes; OSU repeats messages up to this size more often
-inline constexpr std::size_t largest_message = std::size_t{4} << 20;
 
 struct PairOptions {
-  Sweep bytes{1, largest_message};
+  Sizes bytes{1, 4_MiB};
   std::optional<device::Memory> from;
   std::optional<device::Memory> to;
   std::size_t pairs = 1;
 
   void describe(OptionSet& options) {
     options.add("bytes", bytes, "size or sizes of a message: 4096, 8:1G (times 2), 8:1G:x8");
-    options.add("from", from, "memory of the first half of the ranks");
-    options.add("to", to, "memory of the second half");
+    // The record's memory says the same.
+    options.add("from", from, "memory kind of the first half of the ranks").role(measure::Role::derived);
+    options.add("to", to, "memory kind of the second half").role(measure::Role::derived);
     options.add("pairs", pairs, "pairs of ranks at the same time: rank i with rank i + pairs");
   }
 
-  void settle(int ranks) const {
+  void resolve(int ranks) const {
     if (static_cast<std::size_t>(ranks) == 2 * pairs) return;
     throw UsageError("ranks", std::to_string(ranks),
                      std::to_string(pairs) + (pairs == 1 ? " pair needs " : " pairs need ") +
                          std::to_string(2 * pairs) + " ranks; start with --ranks " + std::to_string(2 * pairs) +
                          (ranks > 1 && ranks % 2 == 0 ? " or with --pairs " + std::to_string(ranks / 2) : ""));
-  }
-
-  [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    const double both_ways = 2 * static_cast<double>(bytes.current);
-    return {.buffers = both_ways + acknowledgement, .operation = both_ways};
   }
 
   [[nodiscard]] device::Memory memory(int rank, int ranks, device::Memory chosen) const {
@@ -58,10 +53,10 @@ struct WindowOptions : PairOptions {
     options.add("window", window, "messages under way at the same time");
   }
 
-  void settle(int ranks) const {
+  void resolve(int ranks) const {
     constexpr std::size_t most = 1'000'000;  // each message is a request of the MPI library
     if (window > most) throw UsageError("window", std::to_string(window), "write at most " + std::to_string(most));
-    PairOptions::settle(ranks);
+    PairOptions::resolve(ranks);
   }
 
   [[nodiscard]] std::string operation() const { return "window of " + std::to_string(window) + " messages"; }
@@ -89,18 +84,18 @@ class Pair {
 
   /// A message that depends on its size, the round and the sender; where one will come, every byte is wrong beforehand.
   void reset(std::size_t round) {
-    pattern::write_bytes(run_.stream(), outgoing_.data(), bytes_, pattern::seed(bytes_, round, sender(run_.rank())));
-    pattern::spoil_bytes(run_.stream(), incoming_.data(), bytes_, pattern::seed(bytes_, round, sender(peer_)));
+    pattern::write_bytes(run_.stream(), outgoing_, message(round, run_.rank()));
+    pattern::poison_bytes(run_.stream(), incoming_, message(round, peer_));
   }
 
   [[nodiscard]] Verdict verify(std::size_t round) {
-    return {.elements = bytes_,
-            .error = pattern::wrong_byte(run_.stream(), incoming_.data(), bytes_,
-                                         pattern::seed(bytes_, round, sender(peer_)))};
+    return pattern::expect_bytes(run_.stream(), incoming_, message(round, peer_));
   }
 
  private:
-  static std::uint64_t sender(int rank) { return static_cast<std::uint64_t>(rank); }
+  [[nodiscard]] std::uint64_t message(std::size_t round, int sender) const {
+    return pattern::seed(bytes_, round, static_cast<std::uint64_t>(sender));
+  }
 
   Run& run_;
   std::size_t bytes_;
@@ -159,9 +154,7 @@ inline measure::Repetition window_repetition(std::size_t bytes) {
                                 : measure::Repetition{.repeat = 2, .warmup = 2, .batches = 10};
 }
 
-inline measure::Figure bandwidth_figure(double bytes_an_operation) {
-  return {"bandwidth_GBps", measure::Better::higher,
-          [bytes_an_operation](double seconds) { return bytes_an_operation / seconds * 1e-9; }};
-}
+inline constexpr measure::Metric bandwidth_GBps{"bandwidth_GBps", measure::unit::GBps, measure::Better::higher,
+                                                "bytes of all messages over the time"};
 
 }  // namespace commlens

@@ -12,7 +12,7 @@ namespace commlens::device {
 namespace {
 
 constexpr std::size_t largest = std::numeric_limits<int>::max();
-/// hipBLAS and most builds of CBLAS count in ints, so a longer sum is made of pieces.
+/// Sizes are ints in hipBLAS and in most builds of CBLAS, so longer sums are computed in pieces.
 constexpr std::size_t longest_sum = std::size_t{1} << 30;
 
 const void* advanced(const void* data, std::size_t elements, DataType type) {
@@ -27,11 +27,11 @@ void check(const Gemm& gemm) {
   const std::size_t a_rows = gemm.a_operation == Operation::none ? gemm.m : gemm.k;
   const std::size_t b_rows = gemm.b_operation == Operation::none ? gemm.k : gemm.n;
   if (gemm.lda < a_rows || gemm.ldb < b_rows || gemm.ldc < gemm.m) {
-    throw std::invalid_argument("a matrix product with a leading dimension shorter than a column");
+    throw std::invalid_argument("a matrix product with a leading dimension smaller than the number of rows");
   }
 }
 
-/// The sum over no terms.
+/// The product for k = 0.
 void clear(const Gemm& gemm, Stream& stream) {
   auto* column = static_cast<std::byte*>(gemm.c);
   for (std::size_t j = 0; j < gemm.n; ++j, column += gemm.ldc * size_of(gemm.type)) {

@@ -1,4 +1,4 @@
-// Matrix products: one function over cuBLAS, hipBLAS and CBLAS.
+// Matrix products: one interface to cuBLAS, hipBLAS and CBLAS.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace commlens::device {
 
-/// What is done to a matrix before it is multiplied; for real types `adjoint` is `transpose`.
+/// Applied to a matrix before it is multiplied. For real types `adjoint` is the same as `transpose`.
 enum class Operation { none, transpose, adjoint };
 
-/// C = op(A) op(B), or C += op(A) op(B), as in the BLAS: matrices are stored by columns, of which each begins `ld…`
-/// elements after the one before. op(A) is m x k, op(B) is k x n, C is m x n. They are the caller's, do not overlap,
-/// and stay as they are until the stream has been waited for.
+/// C = op(A) op(B), or C += op(A) op(B), as in the BLAS: matrices are stored column by column, with leading dimensions
+/// `ld…`. op(A) is m x k, op(B) is k x n, C is m x n. They must not overlap, and must not be changed before the stream
+/// has been waited for.
 struct Gemm {
   DataType type = DataType::f64;  ///< f32, f64, c64 or c128
   Operation a_operation = Operation::none;
@@ -29,8 +29,8 @@ struct Gemm {
   void* c = nullptr;
   std::size_t ldc = 0;
   bool add = false;
-  /// Let the library try all that it has for this shape the first time that it meets it, and keep the best: takes tens
-  /// of products. Nothing happens where the library cannot.
+  /// Let the library time its algorithms for this shape the first time, and use the best one from then on, which takes
+  /// as long as tens of products. Ignored where tunes() is false.
   bool tune = false;
 };
 
@@ -41,16 +41,16 @@ class Blas {
  public:
   virtual ~Blas() = default;
 
-  /// Queues the product on a stream of the memory that this was made for. Throws Error for a type that is none of the
-  /// four and for m, n or a leading dimension of 2^31 or more; std::invalid_argument for a leading dimension that is
-  /// shorter than a column.
+  /// Queues the product on a stream of the memory that this was made for. Throws Error for another type than these four
+  /// and for m, n or a leading dimension of 2^31 or more; std::invalid_argument for a leading dimension that is smaller
+  /// than the number of rows.
   void gemm(const Gemm& gemm, Stream& stream);
 
   /// "cuBLAS 13.1.0", "OpenBLAS 0.3.21 ..., 8 threads"
   [[nodiscard]] virtual std::string library() const = 0;
-  /// A sentence on how to make it faster, where it is plainly set up badly; else empty.
+  /// How the user can make it faster, if it is badly configured; else empty.
   [[nodiscard]] virtual std::string advice() const { return {}; }
-  /// Whether `tune` does something.
+  /// Whether Gemm::tune has an effect.
   [[nodiscard]] virtual bool tunes() const { return false; }
 
  protected:

@@ -2,17 +2,27 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string_view>
+
+#include "measure/enum_names.hpp"
 
 namespace commlens {
 
 enum class DataType { i32, f32, f64, c64, c128 };
-inline constexpr std::string_view data_type_names = "i32, f32, f64, c64, c128";
-std::string_view name(DataType type);
-std::optional<DataType> data_type_from(std::string_view wanted);
-std::size_t size_of(DataType type);  ///< bytes
+constexpr auto names_of(DataType /*type*/) {
+  return enum_names<DataType>({{DataType::i32, "i32"},
+                               {DataType::f32, "f32"},
+                               {DataType::f64, "f64"},
+                               {DataType::c64, "c64"},
+                               {DataType::c128, "c128"}});
+}
+
 /// Real numbers that make up an element: 2 for complex types.
 constexpr std::size_t components(DataType type) { return type == DataType::c64 || type == DataType::c128 ? 2 : 1; }
+
+/// Bytes of an element.
+constexpr std::size_t size_of(DataType type) {
+  const bool single = type == DataType::i32 || type == DataType::f32 || type == DataType::c64;
+  return (single ? 4 : 8) * components(type);
+}
 
 }  // namespace commlens

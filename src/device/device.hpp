@@ -1,35 +1,38 @@
-// Memory, streams, events, matrix products and Fourier transforms of the one device that a rank computes on: the host
+// Memory, streams, events, matrix products and Fourier transforms of the device that a rank computes on: the host
 // alone, or the host and one GPU.
 //
-// A stream is an ordered queue of work. Work handed to a stream has happened only once somebody has waited for it; that
-// is as true of the host's streams as of a GPU's. The host's are lazy: they run their queue in the thread that waits.
-// So a forgotten wait is a wrong answer on a laptop too, every time, and a host stream costs no thread. Only where work
-// must go on while the host does something else, a host stream has a thread of its own: a concurrent stream.
+// A stream is an ordered queue of work, which is complete only after a wait, on the host as on a GPU. Host streams are
+// lazy: they run their queue in the thread that waits. So a missing wait gives a wrong result on a laptop, too, every
+// time, and a host stream needs no thread. Where work must proceed while the host does something else, there are
+// concurrent streams, which on the host have a thread of their own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "measure/enum_names.hpp"
 
 namespace commlens::device {
 
-/// Where a buffer lies: host (pageable), pinned (page-locked host), device (the GPU's own), managed (migrates on
+/// Where a buffer lies: host (pageable), pinned (page-locked host memory), device (the GPU's own), managed (migrates on
 /// access).
 enum class Memory { host, pinned, device, managed };
 
-std::string_view name(Memory memory);
-std::optional<Memory> memory_from(std::string_view wanted);
-inline constexpr std::string_view memory_names = "host, pinned, device, managed";
+constexpr auto names_of(Memory /*type*/) {
+  return enum_names<Memory>(
+      {{Memory::host, "host"}, {Memory::pinned, "pinned"}, {Memory::device, "device"}, {Memory::managed, "managed"}});
+}
 
-/// True where kernels, not loops on the host, work on the memory.
+/// Whether kernels on a GPU, not loops on the host, work on the memory.
 constexpr bool on_gpu(Memory memory) { return memory == Memory::device || memory == Memory::managed; }
 
-/// Bytes in one of the memories; owns them. Page-aligned at least. Movable only; a default one is empty.
+/// Owns bytes in one of the memories, aligned to a page or more. Movable only; a default-constructed one is empty.
 class Buffer {
  public:
   using Free = void (*)(void*) noexcept;
@@ -51,14 +54,17 @@ class Buffer {
   Memory memory_ = Memory::host;
 };
 
-/// A point in a stream's queue. Record it again to move it.
+/// Allocates in a memory that its owner has chosen.
+using Allocate = std::function<Buffer(std::size_t bytes)>;
+
+/// A point in a stream's queue. Recording an event again moves it.
 class Event {
  public:
   virtual ~Event() = default;
-  /// Returns once all work before the point has happened. An event never recorded counts as past.
+  /// Returns once all work before the point is complete. An event that was never recorded counts as complete.
   virtual void wait() = 0;
-  /// Seconds from `earlier` to this one on the device's own clock; both must have been recorded on streams of one
-  /// device. Waits for both.
+  /// Seconds from `earlier` to this one on the device's own clock. Both must be recorded on streams of one device.
+  /// Waits for both.
   virtual double seconds_since(Event& earlier) = 0;
 };
 
@@ -66,19 +72,21 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// Returns once everything in the queue has happened. Costs next to nothing if nothing was added since the last wait.
+  /// Returns once everything in the queue is complete. Costs next to nothing if nothing was added since the last wait.
   virtual void wait() = 0;
-  /// Any memory to any memory of this device (or of another GPU that it reaches); the ranges must not overlap.
+  /// From any memory to any memory of this device, or of a GPU that it can reach. The ranges must not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Sets every byte to `value`.
   virtual void fill(void* data, unsigned char value, std::size_t bytes) = 0;
-  /// A function of the host, called in the queue's order. It must not throw and must not use a stream.
+  /// Calls `work` on the host, in the order of the queue. It must not throw and must not use a stream.
   virtual void enqueue(std::function<void()> work) = 0;
   virtual void record(Event& event) = 0;
   /// Later work of this stream waits for the event; the host does not.
   virtual void wait_for(Event& event) = 0;
-  /// The GPU's own stream (cudaStream_t or hipStream_t), for a caller who is about to add work to it: it counts as
-  /// added. nullptr: a stream of the host.
+  /// Whether a GPU does the work; otherwise the host does.
+  [[nodiscard]] virtual bool on_gpu() const = 0;
+  /// The GPU's stream (cudaStream_t or hipStream_t), for callers that are about to add work to it: the stream counts as
+  /// busy afterwards. nullptr for a stream of the host.
   virtual void* native() = 0;
 };
 
@@ -86,8 +94,11 @@ class Blas;
 class Fft;
 struct FftShape;
 
-/// Of the streams of a GPU: work of a higher one is begun first where both have some ready.
+/// Of a GPU's streams: where several have work that is ready, that of a higher priority starts first.
 enum class Priority { normal, high };
+constexpr auto names_of(Priority /*type*/) {
+  return enum_names<Priority>({{Priority::high, "high"}, {Priority::normal, "normal"}});
+}
 
 struct GpuProperties {
   int ordinal = 0;
@@ -97,50 +108,50 @@ struct GpuProperties {
   std::uint64_t memory_bytes = 0;
 };
 
-/// Makes memory, streams and events. All of them may outlive it. Throws Error (error.hpp) where the machine refuses.
+/// Makes buffers, streams and events. All of them may outlive it. Throws Error (error.hpp) if a call fails.
 class Device {
  public:
   virtual ~Device() = default;
 
   [[nodiscard]] virtual bool has(Memory memory) const = 0;
-  /// Bytes that can still be allocated, by all ranks that share the memory together.
+  /// Bytes that are free, for all ranks that share the memory.
   [[nodiscard]] virtual std::size_t available(Memory memory) const = 0;
-  /// Not initialised. 0 bytes are allowed.
+  /// Not initialized. 0 bytes are allowed.
   [[nodiscard]] virtual Buffer allocate(Memory memory, std::size_t bytes) = 0;
   /// A stream for work on buffers of `memory`: the host's for host and pinned, the GPU's for device and managed.
   [[nodiscard]] virtual std::unique_ptr<Stream> stream(Memory memory) = 0;
-  /// The same, for work that goes on while the host does something else. On a GPU every stream is of this kind; on the
-  /// host it has a thread of its own, which the priority does not matter to.
+  /// The same, for work that proceeds while the host does something else. All streams of a GPU do; on the host the
+  /// stream has a thread of its own, and the priority is ignored.
   [[nodiscard]] virtual std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority priority) = 0;
-  /// Matrix products on buffers and streams of `memory` (blas.hpp). Those of the host use `threads` threads, unless the
-  /// user has set their number in the environment (OMP_NUM_THREADS and the like). Takes a moment: it is set-up.
+  /// Matrix products on buffers and streams of `memory` (blas.hpp). On the host with `threads` threads, unless the user
+  /// has set their number in the environment (OMP_NUM_THREADS and the like). Slow: for set-up.
   [[nodiscard]] virtual std::unique_ptr<Blas> blas(Memory memory, int threads) = 0;
-  /// Fourier transforms of buffers and on streams of `memory` (fft.hpp). Planning takes its time, and its own memory
-  /// for a while: it is set-up, done and undone by one thread at a time. Those of the host run in one thread. Throws
-  /// std::invalid_argument for a type that is not complex and for no or more than two lengths; Error for a length of 0
-  /// or 2^31 or more, for more elements than memory can hold, and where the library or the memory refuses.
+  /// Fourier transforms on buffers and streams of `memory` (fft.hpp). Planning is slow and needs temporary memory: for
+  /// set-up. Plans are made and destroyed by one thread at a time. On the host transforms run in one thread. Throws
+  /// std::invalid_argument for a type that is not complex, and unless there are one or two lengths; Error for a length
+  /// of 0 or of 2^31 or more, for more elements than memory can hold, and if a call fails.
   [[nodiscard]] virtual std::unique_ptr<Fft> fft(Memory memory, const FftShape& shape) = 0;
   /// An event for streams of `memory`.
   [[nodiscard]] virtual std::unique_ptr<Event> event(Memory memory) = 0;
   [[nodiscard]] virtual const GpuProperties* gpu() const = 0;  ///< nullptr: the host alone
-  /// Where a message waits on the host between a copy and a send: pinned if there is a GPU.
+  /// For messages that are staged through the host: pinned if there is a GPU.
   [[nodiscard]] Memory staging_memory() const { return has(Memory::pinned) ? Memory::pinned : Memory::host; }
-  /// Makes its GPU the one that libraries find when they ask for the thread's current GPU: MPI and NCCL do. Every rank
-  /// calls it once for its own device; a device opened for a look at a peer's memory leaves it alone.
+  /// Makes its GPU the current one of the thread, which MPI and NCCL use. Every rank calls it once, for its own device,
+  /// not for devices that it opens to copy to a peer's memory.
   virtual void make_current() = 0;
-  /// Lets streams of this device copy straight to and from `peer`'s memory, if the hardware can. False: it cannot.
+  /// Lets streams of this device copy directly to and from the memory of `peer`. False if the hardware cannot.
   virtual bool reach(const Device& peer) = 0;
 };
 
-/// The host alone: what every build has.
+/// The host alone. Every build has it.
 std::unique_ptr<Device> open_host();
 
-/// Of the GPU backend that is compiled in: "cuda", "hip", or "host" where there is none.
+/// The GPU backend that is compiled in: "cuda" or "hip", or "host" if there is none.
 std::string_view backend();
-int gpu_count();  ///< GPUs that this process sees; 0 also where the driver is missing
+int gpu_count();  ///< GPUs that this process sees; 0 also without a driver
 std::vector<GpuProperties> gpus();
 std::unique_ptr<Device> open_gpu(int ordinal);
-/// Versions by name for the record, such as {"driver", "13.0"}; empty without a GPU backend.
+/// Versions by name for records, such as {"gpu_driver", "13.0"}; empty without a GPU backend.
 std::vector<std::pair<std::string, std::string>> gpu_versions();
 
 }  // namespace commlens::device

@@ -1,4 +1,4 @@
-// A call into a library that failed, or something that the machine lacks.
+// A failing call of a library, or something that the machine does not have.
 #pragma once
 
 #include <stdexcept>
@@ -6,8 +6,8 @@
 
 namespace commlens {
 
-/// The text names the call, what it was given, and the library's own message. It can strike one rank alone, so whoever
-/// catches it must end the whole job.
+/// The text names the call, its arguments where they matter, and the library's message. It may occur on one rank only,
+/// so whoever catches it must end the whole job.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

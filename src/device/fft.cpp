@@ -10,13 +10,14 @@ namespace commlens::device {
 
 std::size_t checked_size(const FftShape& shape) {
   if (components(shape.type) != 2) {
-    throw std::invalid_argument("a Fourier transform of " + std::string(name(shape.type)) + ": it takes c64 or c128");
+    throw std::invalid_argument("a Fourier transform of " + std::string(name(shape.type)) +
+                                ": c64 and c128 are supported");
   }
   if (shape.lengths.empty() || shape.lengths.size() > 2) {
     throw std::invalid_argument("a Fourier transform of " + std::to_string(shape.lengths.size()) +
-                                " dimensions: it takes one or two");
+                                " dimensions: one and two are supported");
   }
-  // So that offsets in bytes fit what the libraries count in.
+  // Offsets in bytes must fit the libraries' integers.
   std::size_t room = std::numeric_limits<std::ptrdiff_t>::max() / size_of(shape.type);
   if (shape.count > room) throw Error("Fourier transforms of more arrays than memory can hold");
   if (shape.count > 0) room /= shape.count;

@@ -1,8 +1,8 @@
-// One lambda, run for every index on the host or on the GPU, whichever the stream belongs to.
+// Runs a lambda for every index, on the GPU or on the host, depending on the stream.
 //
 //   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = value; });
 //
-// Or for every place of a box, where two axes change roles between what is read and what is written:
+// Or for every index of a box, for transposes, in which two axes are exchanged between input and output:
 //
 //   launch(stream, {n, rows, columns}, COMMLENS_LAMBDA(std::size_t i, std::size_t j, std::size_t k) {
 //     to[i][k][j] = from[i][j][k];
@@ -17,7 +17,7 @@
 #include <cstddef>
 
 #include "device/device.hpp"
-#include "device/gpu/api.hpp"
+#include "device/function.hpp"
 
 #if COMMLENS_GPU_COMPILER
 #include "device/gpu/launch.hpp"
@@ -25,8 +25,8 @@
 
 namespace commlens::device {
 
-/// A function object may have prepare(): what is the same for all indices is done there, once by each thread of a GPU,
-/// on a copy of its own, before the first index.
+/// A function object may have prepare(), for what is the same for all indices. On a GPU each thread calls it once, on
+/// its own copy, before its first index.
 template <class Function>
 void prepare_on_host(Function& function) {
   if constexpr (requires { function.prepare(); }) function.prepare();
@@ -37,7 +37,7 @@ template <class Function>
 void launch(Stream& stream, std::size_t n, Function function) {
   if (n == 0) return;
 #if COMMLENS_GPU_COMPILER
-  if (void* native = stream.native()) return gpu::launch(native, n, function);
+  if (stream.on_gpu()) return gpu::launch(stream.native(), n, function);
 #endif
   stream.enqueue([n, function]() mutable {
     prepare_on_host(function);
@@ -45,17 +45,17 @@ void launch(Stream& stream, std::size_t n, Function function) {
   });
 }
 
-/// Places (i, j, k) with i < box[0], j < box[1], k < box[2].
+/// Indices (i, j, k) with i < box[0], j < box[1], k < box[2].
 using Box = std::array<std::size_t, 3>;
 
-/// Adds `function(i, j, k)` for all places of the box, in any order, to the stream. Neighbours in j and in k are done
-/// close to each other: elements of 16 bytes that lie one after the other along j in one array and along k in the other
-/// are read and written in whole sectors of a GPU's memory, and in whole lines of a host's.
+/// Adds `function(i, j, k)` for all indices of the box, in any order, to the stream. It is tiled in j and k: where one
+/// array is contiguous in j and the other one in k, elements of 16 bytes are accessed in whole memory sectors of a GPU,
+/// and in whole cache lines on the host.
 template <class Function>
 void launch(Stream& stream, const Box& box, Function function) {
   if (box[0] * box[1] * box[2] == 0) return;
 #if COMMLENS_GPU_COMPILER
-  if (void* native = stream.native()) return gpu::launch(native, box, function);
+  if (stream.on_gpu()) return gpu::launch(stream.native(), box, function);
 #endif
   stream.enqueue([box, function] {
     constexpr std::size_t tile = 8;
@@ -73,16 +73,16 @@ void launch(Stream& stream, const Box& box, Function function) {
   });
 }
 
-/// What launch_sum() works in: owned by the caller, in the stream's memory, for one sum at a time. Filled with zeros
-/// before the first.
+/// Size of the scratch memory of launch_sum(), which the caller provides in the stream's memory, for one sum at a time.
+/// It must be filled with zeros before the first sum.
 inline constexpr std::size_t sum_scratch_bytes = std::size_t{64} * 1024;
 
-/// Adds to the stream: *result = the sum of `function(i)`, a double, for i = 0 … n-1, which may do something besides.
-/// The same numbers add up to the same bits every time. `result` lies in the stream's memory.
+/// Adds to the stream: *result = sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
+/// The sum is bitwise reproducible. `result` is in the stream's memory.
 template <class Function>
 void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
 #if COMMLENS_GPU_COMPILER
-  if (void* native = stream.native()) return gpu::launch_sum(native, n, scratch, result, function);
+  if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function);
 #endif
   (void)scratch;
   stream.enqueue([n, result, function]() mutable {
@@ -97,8 +97,8 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
 template <class Predicate>
 std::size_t find_first(Stream& stream, std::size_t n, Predicate predicate) {
 #if COMMLENS_GPU_COMPILER
-  if (void* native = stream.native()) {
-    const std::size_t found = gpu::find_first(native, n, predicate);
+  if (stream.on_gpu()) {
+    const std::size_t found = gpu::find_first(stream.native(), n, predicate);
     stream.wait();
     return found;
   }

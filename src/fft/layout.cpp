@@ -77,7 +77,7 @@ void Layout::choose_rays(int rank) {
   const auto [nx, ny, nz] = distribution.grid;
   const bool slabs = distribution.slabs();
   std::vector<Ray> rays = rays_of_sphere(distribution.grid, distribution.ranks());
-  // As they lie in memory before the redistribution; of pencils along y, all with one z are together on a rank.
+  // In the order of memory before the redistribution; of pencils along y, a rank has all with the same z.
   std::stable_sort(rays.begin(), rays.end(), [slabs](const Ray& a, const Ray& b) {
     return slabs ? std::tie(a.owner, a.y, a.z) < std::tie(b.owner, b.y, b.z)
                  : std::tie(a.owner, a.z, a.y) < std::tie(b.owner, b.z, b.y);

@@ -1,11 +1,12 @@
-// Where the points and the coefficients of a grid lie on a process grid of p x q, and the redistributions between.
+// The distribution of the points and coefficients of a grid over a process grid of p x q, and the redistributions
+// between them.
 //
-//   points         (x of i, y of j, z)        every rank (i, j): pencils along z; with q = 1 slabs of whole y and z
-//   in between     (x of i, z of j, y)        pencils along y; none with slabs
-//   coefficients   (z of j, y of i, x)        pencils along x; of the cutoff sphere rays, spread over all ranks
+//   points         (x of i, y of j, z)   on rank (i, j): pencils along z; with q = 1 slabs with all y and z
+//   y pencils      (x of i, z of j, y)   not with slabs
+//   coefficients   (z of j, y of i, x)   pencils along x; for a cutoff sphere rays, which any rank may have
 //
 // The last index is the fastest. The first redistribution is within a row of the process grid, the second within a
-// column; rays travel between all ranks.
+// column, or, for rays, between all ranks.
 #pragma once
 
 #include <optional>
@@ -14,10 +15,12 @@
 #include "fft/rays.hpp"
 #include "fft/redistribution.hpp"
 #include "fft/split.hpp"
+#include "measure/enum_names.hpp"
 
 namespace commlens::fft {
 
 enum class Span { full, sphere };
+constexpr auto names_of(Span /*type*/) { return enum_names<Span>({{Span::full, "full"}, {Span::sphere, "sphere"}}); }
 
 struct Distribution {
   Extents grid{};  ///< points in x, y and z
@@ -29,24 +32,24 @@ struct Distribution {
   [[nodiscard]] bool slabs() const { return q == 1; }
 };
 
-/// All of it on one rank.
+/// What one rank has.
 struct Layout {
   Layout(const Distribution& of, int rank);
 
   Distribution distribution;
   Range x;                              ///< of the points
   Range y;                              ///< of the points
-  Range z;                              ///< in between
-  std::optional<Redistribution> first;  ///< within the row; slabs have none
-  Redistribution second;                ///< within the column; of rays, between all ranks
-  std::vector<Ray> rows;                ///< of coefficients: one for each row after the second redistribution
+  Range z;                              ///< of the y pencils
+  std::optional<Redistribution> first;  ///< within the row; none with slabs
+  Redistribution second;                ///< within the column; for rays between all ranks
+  std::vector<Ray> rows;                ///< of coefficients: one per row after the second redistribution
 
   [[nodiscard]] std::size_t points() const { return x.count * y.count * distribution.grid[2]; }
-  [[nodiscard]] std::size_t between() const { return first ? first->after() : 0; }
+  [[nodiscard]] std::size_t y_pencils() const { return first ? first->after() : 0; }
   [[nodiscard]] std::size_t coefficients() const;
-  /// Elements of blocks on each side, of the larger of both redistributions.
+  /// Elements of the blocks on either side, in the larger of both redistributions.
   [[nodiscard]] std::size_t blocks() const;
-  /// Elements that leave the rank in one direction.
+  /// Elements that the rank sends in one direction of the transform.
   [[nodiscard]] std::size_t sent() const;
 
  private:
@@ -55,7 +58,8 @@ struct Layout {
   void choose_rays(int rank);
 };
 
-/// CP2K's: slabs if there are as many points in x as ranks, otherwise the most square p x q, p not the smaller.
+/// CP2K's choice: slabs if there are at least as many points in x as ranks, otherwise the most square p x q with p >=
+/// q.
 Distribution default_distribution(const Extents& grid, int ranks);
 
 }  // namespace commlens::fft

@@ -15,9 +15,9 @@ constexpr int axes = 2;
 transport::Communicator cartesian(const transport::Communicator& parent, int p, int q) {
   const std::array<int, axes> extents{p, q};
   const std::array<int, axes> periodic{0, 0};
-  constexpr int keep_the_order = 0;
+  constexpr int do_not_reorder = 0;
   MPI_Comm handle = MPI_COMM_NULL;
-  check_mpi(MPI_Cart_create(parent.handle(), axes, extents.data(), periodic.data(), keep_the_order, &handle),
+  check_mpi(MPI_Cart_create(parent.handle(), axes, extents.data(), periodic.data(), do_not_reorder, &handle),
             "MPI_Cart_create");
   return transport::Communicator::owning(handle, parent.rank(), parent.size());
 }

@@ -1,4 +1,4 @@
-// The ranks as a grid of p x q, of which the lines transpose among themselves.
+// The ranks as a grid of p x q. Transposes are within its lines.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,22 @@
 
 namespace commlens::fft {
 
-/// Ranks that differ in one coordinate of the process grid alone.
+/// The ranks that differ in one coordinate of the process grid only.
 struct Line {
-  transport::Communicator communicator;  ///< of them alone, by that coordinate
-  std::vector<int> members;              ///< their ranks in the process grid, by that coordinate: asked for as CP2K did
+  transport::Communicator communicator;  ///< of these ranks, in the order of that coordinate
+  std::vector<int> members;              ///< their ranks in the process grid, in that order
   int position = 0;                      ///< this rank's coordinate
 };
 
-/// A Cartesian communicator of `parent`'s ranks in their order: rank i q + j has the coordinates (i, j).
+/// A Cartesian communicator of the ranks of `parent`, in the same order: rank i q + j has coordinates (i, j).
 class ProcessGrid {
  public:
   /// Collective. p q must be the number of ranks.
   ProcessGrid(const transport::Communicator& parent, int p, int q);
 
-  /// The line of this rank along an axis (0 or 1), asked of MPI from scratch: Cart_get, Comm_size, Cart_rank, Cart_sub,
-  /// and one Cart_rank for each member. It is what CP2K did at every transpose before 2008. Collective over all ranks.
+  /// The line of this rank along an axis (0 or 1), made with the calls that CP2K made in every transpose before 2008:
+  /// MPI_Cart_get, MPI_Comm_size, MPI_Cart_rank, MPI_Cart_sub, and one MPI_Cart_rank per member. Collective over all
+  /// ranks.
   [[nodiscard]] Line line(int axis) const;
 
  private:

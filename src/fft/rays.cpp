@@ -12,13 +12,13 @@ namespace commlens::fft {
 
 namespace {
 
-/// (2 g/n)^2: how far a coefficient is from the centre, in units of the largest.
+/// (2 g/n)^2: the squared distance from the center, in units of the largest frequency.
 double squared(std::ptrdiff_t frequency, std::size_t points) {
   const double ratio = 2 * static_cast<double>(frequency) / static_cast<double>(points);
   return ratio * ratio;
 }
 
-/// The largest frequency in x inside the sphere, for a ray at this distance from its axis; nothing outside.
+/// The largest frequency in x inside the sphere, of a ray at this squared distance from its axis; nothing outside.
 std::optional<std::size_t> limit_of(double distance, std::size_t points) {
   if (distance >= 1) return std::nullopt;
   const auto inside = [&](std::size_t limit) {

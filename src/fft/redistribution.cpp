@@ -1,6 +1,7 @@
 #include "fft/redistribution.hpp"
 
 #include "device/launch.hpp"
+#include "device/upload.hpp"
 #include "fft/complex.hpp"
 
 namespace commlens::fft {
@@ -9,7 +10,7 @@ using device::Direction;
 
 namespace {
 
-/// Where an element of a block lies: at `start` + its spectator or row * `step`.
+/// The index of an element in its block: `start` + (its spectator or row) * `step`.
 struct Place {
   std::size_t start;
   std::size_t step;
@@ -31,7 +32,7 @@ std::vector<Column> columns_of(const Redistribution& plan) {
   return columns;
 }
 
-/// Blocks lie one after the other by the parts of b that they hold; those of one part by their rows.
+/// Blocks are adjacent, in the order of the parts of b that they have; each is stored row by row.
 std::vector<Place> held_of(const Redistribution& plan) {
   std::vector<Place> held(plan.whole);
   for (const auto& peer : plan.peers) {
@@ -42,15 +43,7 @@ std::vector<Place> held_of(const Redistribution& plan) {
   return held;
 }
 
-template <class T>
-device::Buffer on_device(const std::vector<T>& table, const Packer::Allocate& allocate, device::Stream& stream) {
-  device::Buffer buffer = allocate(table.size() * sizeof(T));
-  stream.copy(buffer.data(), table.data(), buffer.bytes());
-  stream.wait();
-  return buffer;
-}
-
-/// An element of the layout before, and where it is or goes: in a block, or in the layout after if it stays.
+/// An element of the layout before, and its counterpart: in a block, or in the layout after if it stays on the rank.
 template <class Real>
 struct BeforeSide {
   Complex<Real>* before;
@@ -81,7 +74,7 @@ void move_before(Direction direction, const Redistribution& plan, BeforeSide<Rea
   const bool forward = direction == Direction::forward;
   const bool adjacent = plan.spectators_adjacent;
   const std::size_t first = columns.begin;
-  // Last what is adjacent in the layout before; b, adjacent in the other, second.
+  // The last index is adjacent in the layout before, the second, b, in the other one.
   const device::Box box = adjacent ? device::Box{columns.count, plan.held, plan.spectators}
                                    : device::Box{plan.spectators, plan.held, columns.count};
   device::launch(
@@ -111,7 +104,8 @@ void move_after(Direction direction, const Redistribution& plan, const Arrays& a
       stream, device::Box{1, rows.count, held.count}, COMMLENS_LAMBDA(std::size_t, std::size_t j, std::size_t k) {
         const std::size_t row = rows.begin + j;
         const std::size_t b = held.begin + k;
-        if (row - own.rows.begin < own.rows.count && b - own.held.begin < own.held.count) return;  // in no block
+        if (row - own.rows.begin < own.rows.count && b - own.held.begin < own.held.count)
+          return;  // stays, and is in no block
         Complex<Real>& element = after[row * whole + b];
         Complex<Real>& in_block = blocks[places[b].start + row * places[b].step];
         if (forward) {
@@ -144,15 +138,12 @@ std::vector<transport::Piece> Redistribution::blocks_after(std::size_t size) con
   return pieces;
 }
 
-Packer::Packer(const Redistribution& redistribution, DataType type, const Allocate& allocate, device::Stream& stream)
+Packer::Packer(const Redistribution& redistribution, DataType type, const device::Allocate& allocate,
+               device::Stream& stream)
     : redistribution_(redistribution),
       type_(type),
-      columns_(on_device(columns_of(redistribution), allocate, stream)),
-      held_(on_device(held_of(redistribution), allocate, stream)) {}
-
-std::size_t Packer::table_bytes(const Redistribution& redistribution) {
-  return redistribution.places.size() * sizeof(Column) + redistribution.whole * sizeof(Place);
-}
+      columns_(device::upload(columns_of(redistribution), allocate, stream)),
+      held_(device::upload(held_of(redistribution), allocate, stream)) {}
 
 void Packer::at_before(Direction direction, const Arrays& arrays, Range columns, double scale,
                        device::Stream& stream) const {

@@ -1,18 +1,17 @@
-// One step of a distributed transform: from where one axis is whole on every rank to where another one is.
+// One redistribution of a distributed transform: before it one axis is complete on every rank, after it another one.
 //
-// Before it, a rank has all of an axis c, and its part of an axis b; after it, all of b, and its part of c. Elements
-// that differ in c go to different peers:
+// Before, a rank has all of axis c and its part of axis b; after, all of b and its part of c. Elements that differ in c
+// go to different peers:
 //
-//   before, on rank r   (a, c, b of r)     at place[c] + a * spectator_stride + b * held_stride
-//   blocks, r to peer d (a, c of d, b of r)   b fastest, one after the other by peer
-//   after, on rank d    (a, c of d, b)     by rows of all b; a row an (a, c)
+//   before, on rank r     (a, c, b of r)        at places[c] + a * spectator_stride + b * held_stride
+//   blocks, r to peer d   (a, c of d, b of r)   b fastest; block after block, by peer
+//   after, on rank d      (a, c of d, b)        rows of all b, one for each (a, c)
 //
-// a are the spectators: what both layouts hold alike. What stays on the rank goes straight from one layout to the other
-// and is in no block. The same steps backward lead back.
+// a are the spectators, which do not change ranks. Elements that stay on the rank are copied directly from one layout
+// to the other, and are in no block. Backward the same steps are done in reverse.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "device/data_type.hpp"
@@ -23,11 +22,11 @@
 
 namespace commlens::fft {
 
-/// What one rank has to do with a redistribution; all counts are elements.
+/// One rank's part in a redistribution. All counts are in elements.
 struct Redistribution {
   struct Peer {
-    Range columns;  ///< of c: what this rank sends to the peer
-    Range rows;     ///< of the layout after: those of which the peer holds a part
+    Range columns;  ///< of c: this rank sends them to the peer
+    Range rows;     ///< of the layout after: the peer sends a part of them
     Range held;     ///< of b: that part
   };
 
@@ -35,8 +34,8 @@ struct Redistribution {
   std::size_t spectator_stride = 0;
   std::size_t held = 0;  ///< of b, on this rank, in the layout before
   std::size_t held_stride = 0;
-  bool spectators_adjacent = false;  ///< they, not the columns, lie next to each other in the layout before
-  std::vector<std::size_t> places;   ///< of c, sorted by the peer to which they go
+  bool spectators_adjacent = false;  ///< in the layout before spectators are adjacent, not columns
+  std::vector<std::size_t> places;   ///< of c, sorted by the peer that they are sent to
   std::size_t rows = 0;              ///< of the layout after
   std::size_t whole = 0;             ///< of b
   std::vector<Peer> peers;           ///< this rank among them
@@ -45,14 +44,14 @@ struct Redistribution {
   [[nodiscard]] const Peer& own() const { return peers.at(static_cast<std::size_t>(me)); }
   [[nodiscard]] std::size_t before() const { return spectators * places.size() * held; }
   [[nodiscard]] std::size_t after() const { return rows * whole; }
-  /// That stay on the rank.
+  /// Elements that stay on the rank.
   [[nodiscard]] std::size_t kept() const { return own().rows.count * own().held.count; }
-  /// Pieces of the blocks next to each layout, by peer, in elements of `size` bytes; what stays is empty.
+  /// The blocks on each side, by peer, with elements of `size` bytes; this rank's own is empty.
   [[nodiscard]] std::vector<transport::Piece> blocks_before(std::size_t size) const;
   [[nodiscard]] std::vector<transport::Piece> blocks_after(std::size_t size) const;
 };
 
-/// The arrays of a redistribution, on the device: both layouts, and the blocks next to each.
+/// The arrays of a redistribution, on the device: both layouts, and the blocks on each side.
 struct Arrays {
   void* before = nullptr;
   void* after = nullptr;
@@ -63,17 +62,14 @@ struct Arrays {
 /// Packs and unpacks: one kernel on each side.
 class Packer {
  public:
-  using Allocate = std::function<device::Buffer(std::size_t bytes)>;
+  /// `redistribution` must outlive it. Uploads tables on the stream, and waits for it.
+  Packer(const Redistribution& redistribution, DataType type, const device::Allocate& allocate, device::Stream& stream);
 
-  /// `redistribution` must outlive it. Fills its tables by way of the stream, and waits for it.
-  Packer(const Redistribution& redistribution, DataType type, const Allocate& allocate, device::Stream& stream);
-  /// That it asks of `allocate`, in two pieces.
-  [[nodiscard]] static std::size_t table_bytes(const Redistribution& redistribution);
-
-  /// Forward: packs columns into blocks, times `scale`, what stays into the layout after. Backward: unpacks them.
+  /// Forward: packs columns, multiplied by `scale`, into blocks, and those that stay into the layout after. Backward:
+  /// unpacks them.
   void at_before(device::Direction direction, const Arrays& arrays, Range columns, double scale,
                  device::Stream& stream) const;
-  /// Forward: unpacks what comes from a peer. Backward: packs what goes to it.
+  /// Forward: unpacks what a peer has sent. Backward: packs what is sent to it.
   void at_after(device::Direction direction, const Arrays& arrays, const Redistribution::Peer& peer,
                 device::Stream& stream) const;
   /// The same for all peers at once.
@@ -83,8 +79,8 @@ class Packer {
  private:
   const Redistribution& redistribution_;
   DataType type_;
-  device::Buffer columns_;  ///< a Column (redistribution.cpp) for each c
-  device::Buffer held_;     ///< a Place for each b
+  device::Buffer columns_;  ///< a Column (redistribution.cpp) per c
+  device::Buffer held_;     ///< a Place per b
 };
 
 }  // namespace commlens::fft

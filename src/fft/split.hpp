@@ -13,8 +13,8 @@ struct Range {
   [[nodiscard]] std::size_t end() const { return begin + count; }
 };
 
-/// As even as can be, as CP2K splits: rank r of n owns round(r m / n) … round((r + 1) m / n) - 1, counted from 0. With
-/// more ranks than points some have none.
+/// As evenly as possible, as in CP2K: rank r of n has points round(r m / n) … round((r + 1) m / n) - 1 of m. With more
+/// ranks than points some have none.
 inline Range even_split(std::size_t points, int rank, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto bound = [&](std::size_t r) { return (2 * r * points + n) / (2 * n); };  // halves are rounded up

@@ -6,9 +6,9 @@ namespace commlens::fft {
 
 using device::Direction;
 
-/// A transport between the ranks, and what is to be sent over it.
+/// A transport between the members, and the messages of both directions.
 struct Transposition::Connection {
-  /// Of one direction.
+  /// The messages of one direction.
   struct Way {
     const void* from = nullptr;
     void* to = nullptr;
@@ -27,7 +27,7 @@ struct Transposition::Connection {
 
 namespace {
 
-/// Of `peers` in a ring, the one at a distance after this rank.
+/// With the peers in a ring, the one at this distance after this rank.
 std::size_t peer_after(const Redistribution& plan, std::size_t distance) {
   return (static_cast<std::size_t>(plan.me) + distance) % plan.peers.size();
 }
@@ -37,7 +37,7 @@ std::size_t peer_before(const Redistribution& plan, std::size_t distance) {
 
 transport::Message message(std::size_t peer, const void* blocks, const std::vector<transport::Piece>& pieces) {
   const transport::Piece& piece = pieces.at(peer);
-  // A message to be sent is only read.
+  // A message that is sent is only read.
   auto* data = const_cast<std::byte*>(static_cast<const std::byte*>(blocks)) + piece.offset;
   return {.peer = static_cast<int>(peer), .data = data, .bytes = piece.bytes};
 }
@@ -45,29 +45,29 @@ transport::Message message(std::size_t peer, const void* blocks, const std::vect
 }  // namespace
 
 Transposition::Transposition(const Redistribution& redistribution, DataType type, const Arrays& blocks,
-                             const Between& between, Exchange exchange, const Packer::Allocate& allocate,
+                             const Members& members, Exchange exchange, const device::Allocate& allocate,
                              device::Stream& stream)
     : redistribution_(redistribution),
       size_(size_of(type)),
       blocks_(blocks),
-      between_(between),
+      members_(members),
       exchange_(exchange),
       packer_(redistribution, type, allocate, stream) {
-  if (between_.grid == nullptr) between_.cached = true;
-  if (between_.cached) cached_ = connect();
+  if (members_.grid == nullptr) members_.cached = true;
+  if (members_.cached) cached_ = connect();
 }
 
 Transposition::~Transposition() = default;
 
 std::unique_ptr<Transposition::Connection> Transposition::connect() const {
   auto connection = std::make_unique<Connection>();
-  connection->transport = &between_.all;
-  if (between_.grid != nullptr) {
-    Line line = between_.grid->line(between_.axis);
+  connection->transport = &members_.all;
+  if (members_.grid != nullptr) {
+    Line line = members_.grid->line(members_.axis);
     if (line.position != redistribution_.me || line.members.size() != redistribution_.peers.size()) {
       throw Error("the process grid is not the one that the layout was made for");
     }
-    connection->own = between_.all.among(std::move(line.communicator));
+    connection->own = members_.all.split(std::move(line.communicator));
     connection->transport = connection->own.get();
   }
   const auto before = redistribution_.blocks_before(size_);
@@ -85,14 +85,15 @@ std::unique_ptr<Transposition::Connection> Transposition::connect() const {
   return connection;
 }
 
-void Transposition::forward(const void* before, void* after, double scale, Observer* observer, device::Stream& stream) {
+void Transposition::forward(const void* before, void* after, double scale, StepObserver* observer,
+                            device::Stream& stream) {
   Arrays arrays = blocks_;
   arrays.before = const_cast<void*>(before);  // only read in this direction
   arrays.after = after;
   run({Direction::forward, arrays, scale, observer, stream});
 }
 
-void Transposition::backward(const void* after, void* before, Observer* observer, device::Stream& stream) {
+void Transposition::backward(const void* after, void* before, StepObserver* observer, device::Stream& stream) {
   Arrays arrays = blocks_;
   arrays.before = before;
   arrays.after = const_cast<void*>(after);  // only read in this direction
@@ -103,8 +104,8 @@ void Transposition::run(const Move& move) {
   std::unique_ptr<Connection> made;
   if (!cached_) {
     observed(move.observer, part::communicators, move.stream, [&] {
-      // A host's stream does nothing until somebody waits: what came before would else be done, and timed, afterwards.
-      if (move.stream.native() == nullptr) move.stream.wait();
+      // A host stream works only while somebody waits for it: earlier work would be timed as part of a later step.
+      if (!move.stream.on_gpu()) move.stream.wait();
       made = connect();
     });
   }
@@ -116,7 +117,7 @@ void Transposition::run(const Move& move) {
   }
   if (cached_) return;
   observed(move.observer, part::communicators, move.stream, [&] {
-    move.stream.wait();  // nobody may be using what goes
+    move.stream.wait();  // the connection is in use until then
     made.reset();
   });
 }
@@ -136,7 +137,7 @@ void Transposition::at_once(Connection& connection, const Move& move) {
   observed(move.observer, part::packing, move.stream, [&] { unpack(move); });
 }
 
-/// What stays on the rank is moved while the last messages are on their way.
+/// What stays on this rank is moved while the last messages are in flight.
 void Transposition::pipelined(Connection& connection, const Move& move) {
   const bool forward = move.direction == Direction::forward;
   Connection::Way& way = connection.way(move.direction);
@@ -179,7 +180,7 @@ void Transposition::unpack(const Move& move) const {
 }
 
 void Transposition::exchange_blocks(Direction direction, device::Stream& stream) {
-  if (!cached_) throw Error("a transposition that makes its communicators anew has no exchange of its own");
+  if (!cached_) throw Error("a transposition without a cached sub-communicator has no exchange of its own");
   const Connection::Way& way = cached_->way(direction);
   cached_->transport->alltoallv(way.from, way.sends, way.to, way.receives, stream);
 }

@@ -1,30 +1,28 @@
-// A redistribution carried out: packed, exchanged and unpacked, over a sub-communicator that is kept, or made anew
-// every time.
+// Carries out a redistribution: packs, exchanges and unpacks, over a sub-communicator that is cached or made every
+// time.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/steps.hpp"
 #include "fft/process_grid.hpp"
 #include "fft/redistribution.hpp"
+#include "measure/enum_names.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::fft {
 
-/// How blocks travel: in one alltoallv; in one message to and from each peer in turn; or so that packing, messages and
-/// unpacking of different peers overlap.
+/// How blocks are exchanged: in one alltoallv; with one peer after the other; or pipelined, so that packing, messages
+/// and unpacking for different peers overlap.
 enum class Exchange { alltoallv, pairwise, pipelined };
+constexpr auto names_of(Exchange /*type*/) {
+  return enum_names<Exchange>(
+      {{Exchange::alltoallv, "alltoallv"}, {Exchange::pairwise, "pairwise"}, {Exchange::pipelined, "pipelined"}});
+}
 
-/// Told of the steps of a transform as they are added to its stream.
-class Observer {
- public:
-  virtual ~Observer() = default;
-  virtual void begin(const char* part, device::Stream& stream) = 0;
-  virtual void end(device::Stream& stream) = 0;
-};
-
-/// What the steps are parts of.
+/// The parts that the steps of a transform belong to.
 namespace part {
 inline constexpr const char* local_fft = "local FFT";
 inline constexpr const char* packing = "pack and unpack";
@@ -32,48 +30,40 @@ inline constexpr const char* communication = "communication";
 inline constexpr const char* communicators = "communicators";
 }  // namespace part
 
-/// Does `work`, which adds to `stream`; whoever observes is told.
-template <class Work>
-void observed(Observer* observer, const char* part, device::Stream& stream, Work work) {
-  if (observer != nullptr) observer->begin(part, stream);
-  work();
-  if (observer != nullptr) observer->end(stream);
-}
-
-/// The ranks between which a redistribution takes place: a line of the process grid, or all.
-struct Between {
-  transport::Transport& all;
-  const ProcessGrid* grid = nullptr;  ///< nullptr: all ranks, and no sub-communicator
+/// The ranks that take part in a redistribution: a line of the process grid, or all.
+struct Members {
+  transport::Transport& all;          ///< of all ranks
+  const ProcessGrid* grid = nullptr;  ///< nullptr: all ranks, without a sub-communicator
   int axis = 0;                       ///< of the line
-  bool cached = true;                 ///< its sub-communicator, counts and messages are made once
+  bool cached = true;                 ///< the sub-communicator, counts and messages are made once
 };
 
 class Transposition {
  public:
-  /// All that is passed must outlive it. Of `blocks` both layouts are left open. Collective where something is cached.
-  Transposition(const Redistribution& redistribution, DataType type, const Arrays& blocks, const Between& between,
-                Exchange exchange, const Packer::Allocate& allocate, device::Stream& stream);
+  /// `redistribution`, and what `blocks` and `members` refer to, must outlive it. Only the blocks of `blocks` are used.
+  /// Collective if `members` are cached.
+  Transposition(const Redistribution& redistribution, DataType type, const Arrays& blocks, const Members& members,
+                Exchange exchange, const device::Allocate& allocate, device::Stream& stream);
   Transposition(const Transposition&) = delete;
   Transposition& operator=(const Transposition&) = delete;
   ~Transposition();
 
-  /// Forward: from the layout before to the one after, times `scale`. Collective.
-  void forward(const void* before, void* after, double scale, Observer* observer, device::Stream& stream);
-  /// From the layout after to the one before. Collective.
-  void backward(const void* after, void* before, Observer* observer, device::Stream& stream);
-  /// The exchange alone, in one alltoallv, of whatever lies in the blocks: what the transport needs for it. Only where
-  /// it is cached.
+  /// From the layout before to the layout after, multiplied by `scale`. Collective.
+  void forward(const void* before, void* after, double scale, StepObserver* observer, device::Stream& stream);
+  /// From the layout after to the layout before. Collective.
+  void backward(const void* after, void* before, StepObserver* observer, device::Stream& stream);
+  /// The exchange alone, in one alltoallv, with whatever the blocks contain. Only if it is cached. Collective.
   void exchange_blocks(device::Direction direction, device::Stream& stream);
 
  private:
   struct Connection;
 
-  /// One run: where it leads, and between which arrays.
+  /// One run: its direction and its arrays.
   struct Move {
     device::Direction direction;
     Arrays arrays;
     double scale;
-    Observer* observer;
+    StepObserver* observer;
     device::Stream& stream;
   };
 
@@ -81,14 +71,14 @@ class Transposition {
   void run(const Move& move);
   void at_once(Connection& connection, const Move& move);
   void pipelined(Connection& connection, const Move& move);
-  /// Out of the layout that it starts from, or into the one that it leads to.
+  /// From the layout that it starts from, and into the other one.
   void pack(const Move& move) const;
   void unpack(const Move& move) const;
 
   const Redistribution& redistribution_;
   std::size_t size_;  ///< bytes of an element
   Arrays blocks_;
-  Between between_;
+  Members members_;
   Exchange exchange_;
   Packer packer_;
   std::unique_ptr<Connection> cached_;

@@ -1,4 +1,5 @@
-// One reduction of a dense vector of all shared ids, in which a rank has nothing to say about most.
+// One reduction of a vector with an element for each shared id of all ranks. Most of it is the neutral element: a rank
+// contributes to few of the ids.
 #include <limits>
 
 #include "device/launch.hpp"
@@ -25,7 +26,7 @@ Reduction reduction_of(Combine combine) {
   throw Error("all-reduce: a combination without a reduction");
 }
 
-/// What changes nothing that it is combined with.
+/// Combined with any value it gives that value.
 double neutral(Combine combine) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (combine) {
@@ -48,13 +49,13 @@ void fill(W* values, std::size_t count, W value, device::Stream& stream) {
 
 class AllReduce final : public OnLists {
  public:
-  AllReduce(SharedLists lists, const Kind& kind, const Surroundings& surroundings)
+  AllReduce(SharedLists lists, const ValueKind& kind, const Context& context)
       : OnLists(std::move(lists), kind),
-        transport_(surroundings.transport),
-        vector_(surroundings.allocate(sharing().labels_shared * wire_bytes())) {}
+        transport_(context.transport),
+        vector_(context.allocate(sharing().shared_ids * exchange_bytes())) {}
 
   void start(void* data, device::Stream& stream) override {
-    step(part::pack, stream, [&] { fill_in(data, stream); });
+    step(part::pack, stream, [&] { pack(data, stream); });
     step(part::exchange, stream, [&] { exchange(stream); });
   }
 
@@ -63,14 +64,15 @@ class AllReduce final : public OnLists {
   }
 
   void exchange(device::Stream& stream) override {
-    transport_.allreduce(vector_.data(), vector_.data(), count(), kind().wire, stream, reduction_of(kind().combine));
+    transport_.allreduce(vector_.data(), vector_.data(), count(), kind().exchange_type, stream,
+                         reduction_of(kind().combine));
   }
 
   [[nodiscard]] std::size_t buffer_bytes() const override { return vector_.bytes(); }
 
  private:
-  void fill_in(const void* data, device::Stream& stream) {
-    if (kind().wire == DataType::f32) {
+  void pack(const void* data, device::Stream& stream) {
+    if (kind().exchange_type == DataType::f32) {
       fill(vector_.as<float>(), count(), static_cast<float>(neutral(kind().combine)), stream);
     } else {
       fill(vector_.as<double>(), count(), neutral(kind().combine), stream);
@@ -78,17 +80,17 @@ class AllReduce final : public OnLists {
     gather(kind(), lists(), data, values(), stream);
   }
 
-  [[nodiscard]] std::size_t count() const { return sharing().labels_shared * kind().fields; }
-  [[nodiscard]] Values values() const { return {vector_.data(), lists().labels(), sharing().labels_shared}; }
+  [[nodiscard]] std::size_t count() const { return sharing().shared_ids * kind().fields; }
+  [[nodiscard]] Values values() const { return {vector_.data(), lists().global_indices(), sharing().shared_ids}; }
 
   transport::Transport& transport_;
-  device::Buffer vector_;  ///< by fields, and in a field by labels
+  device::Buffer vector_;  ///< field by field, each by global index
 };
 
 }  // namespace
 
-std::unique_ptr<GatherScatter> make_all_reduce(SharedLists lists, const Kind& kind, const Surroundings& surroundings) {
-  return std::make_unique<AllReduce>(std::move(lists), kind, surroundings);
+std::unique_ptr<GatherScatter> make_all_reduce(SharedLists lists, const ValueKind& kind, const Context& context) {
+  return std::make_unique<AllReduce>(std::move(lists), kind, context);
 }
 
 }  // namespace commlens::gather_scatter

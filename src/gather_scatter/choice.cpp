@@ -3,105 +3,96 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "gather_scatter/methods.hpp"
+#include "measure/stopwatch.hpp"
 
 namespace commlens::gather_scatter {
 
 using transport::Communicator;
 
-Spread spread(double mine, const Communicator& communicator) {
-  return {.average = communicator.sum_of_reals(mine) / communicator.size(),
-          .least = -communicator.maximum(-mine),
-          .largest = communicator.maximum(mine)};
-}
-
 namespace {
 
 constexpr int tests = 10;
 
-/// Seconds from when all ranks begin to when this one has done it.
+/// Seconds from a barrier until this rank has finished.
 template <class Function>
-double seconds_of(Function function, device::Stream& stream, const Communicator& communicator) {
-  using Clock = std::chrono::steady_clock;
-  stream.wait();
-  communicator.barrier();
-  const auto begin = Clock::now();
+double seconds_of(Function function, const Context& context) {
+  context.stream.wait();
+  context.communicator.barrier();
+  const Stopwatch stopwatch;
   function();
-  stream.wait();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  context.stream.wait();
+  return stopwatch.seconds();
 }
 
 template <class Function>
-double least_seconds_of(Function function, const Surroundings& surroundings) {
+double least_seconds_of(Function function, const Context& context) {
   double least = std::numeric_limits<double>::max();
-  for (int test = 0; test < tests; ++test) {
-    least = std::min(least, seconds_of(function, surroundings.stream, surroundings.communicator));
-  }
+  for (int test = 0; test < tests; ++test) least = std::min(least, seconds_of(function, context));
   return least;
 }
 
-/// Several in a row, as gslib times them.
-double mean_seconds_of(GatherScatter& operation, void* data, const Surroundings& surroundings) {
+/// Back to back, as gslib times them.
+double mean_seconds_of(GatherScatter& operation, void* data, const Context& context) {
   const auto apply = [&](int times) {
-    for (int i = 0; i < times; ++i) operation.apply(data, surroundings.stream);
+    for (int i = 0; i < times; ++i) operation.apply(data, context.stream);
   };
   apply(2);
-  return seconds_of([&] { apply(tests); }, surroundings.stream, surroundings.communicator) / tests;
+  return seconds_of([&] { apply(tests); }, context) / tests;
 }
 
-/// What is combined inside a rank is the same for all of them, and left out: gslib's dry runs do nothing there.
-Choice choose(const Sharing& of_rank, const Surroundings& host) {
-  const Sharing sharing = of_rank.of_values();
+/// Combining nodes of one rank alone takes the same time with all methods; gslib's dry runs leave it out, too.
+Choice choose(const Sharing& of_nodes, const Context& host) {
+  const Sharing sharing = of_nodes.of_values();
   const auto lists = make_lists(sharing, host);
   const device::Buffer data = host.allocate(sharing.nodes * sizeof(double));
   host.stream.fill(data.data(), 0, data.bytes());
   Choice choice;
   for (const Method method : {Method::pairwise, Method::crystal_router, Method::all_reduce}) {
-    Timing timing{.method = method, .unfit = unfit(method, sharing, {}, host)};
-    if (timing.unfit.empty()) {
+    Timing timing{.method = method, .unsupported = unsupported(method, sharing, {}, host)};
+    if (timing.unsupported.empty()) {
       const auto operation = make(method, lists, {}, host);
-      timing.seconds = spread(mean_seconds_of(*operation, data.data(), host), host.communicator);
+      timing.seconds = transport::spread(mean_seconds_of(*operation, data.data(), host), host.communicator);
     }
     choice.timings.push_back(timing);
   }
   for (std::size_t i = 1; i < choice.timings.size(); ++i) {
     const Timing& timing = choice.timings[i];
-    if (timing.unfit.empty() && timing.seconds.largest < choice.timings[choice.used].seconds.largest) choice.used = i;
+    const Timing& best = choice.timings[choice.used];
+    if (timing.unsupported.empty() && timing.seconds.maximum < best.seconds.maximum) choice.used = i;
   }
   return choice;
 }
 
 }  // namespace
 
-Choice choose_on_host(const Sharing& sharing, const Surroundings& surroundings) {
-  if (!surroundings.transport.takes_host_memory()) {
-    return {.timings = {{.method = Method::pairwise, .unfit = "the transport does not take the host's memory"}}};
+Choice choose_on_host(const Sharing& sharing, const Context& context) {
+  if (!context.transport.takes_host_memory()) {
+    return {.timings = {{.method = Method::pairwise, .unsupported = "the transport does not take the host's memory"}}};
   }
-  const auto stream = surroundings.device.stream(device::Memory::host);
-  const auto allocate = [&](std::size_t bytes) { return surroundings.device.allocate(device::Memory::host, bytes); };
-  return choose(sharing, {.communicator = surroundings.communicator,
-                          .transport = surroundings.transport,
-                          .device = surroundings.device,
+  const auto stream = context.device.stream(device::Memory::host);
+  const auto allocate = [&](std::size_t bytes) { return context.device.allocate(device::Memory::host, bytes); };
+  return choose(sharing, {.communicator = context.communicator,
+                          .transport = context.transport,
+                          .device = context.device,
                           .memory = device::Memory::host,
                           .stream = *stream,
                           .allocate = allocate,
                           .allocate_staging = allocate});
 }
 
-Timing time_of(GatherScatter& operation, Method method, void* data, const Sharing& sharing, const Kind& kind,
-               const Surroundings& surroundings) {
-  const Communicator& communicator = surroundings.communicator;
-  device::Stream& stream = surroundings.stream;
-  const double whole = least_seconds_of([&] { operation.apply(data, stream); }, surroundings);
-  const double messages = least_seconds_of([&] { operation.exchange(stream); }, surroundings);
-  const double bytes = 2 * static_cast<double>(sharing.sent() * kind.fields * size_of(kind.wire));
+Timing time_of(GatherScatter& operation, Method method, void* data, const Sharing& sharing, const ValueKind& kind,
+               const Context& context) {
+  const Communicator& communicator = context.communicator;
+  const double whole = least_seconds_of([&] { operation.apply(data, context.stream); }, context);
+  const double messages = least_seconds_of([&] { operation.exchange(context.stream); }, context);
+  const double bytes = 2 * static_cast<double>(sharing.sent() * kind.fields * size_of(kind.exchange_type));
   return {.method = method,
-          .unfit = {},
-          .seconds = spread(whole, communicator),
-          .exchange = spread(messages, communicator),
+          .unsupported = {},
+          .seconds = transport::spread(whole, communicator),
+          .exchange = transport::spread(messages, communicator),
           .bidirectional_GBps = communicator.sum_of_reals(bytes) / communicator.sum_of_reals(messages) / 1e9};
 }
 
@@ -116,12 +107,12 @@ std::string configuration(Method method, std::string_view transport, device::Mem
 std::string describe(const Timing& timing, const std::string& configuration) {
   const Spread& seconds = timing.exchange;
   return fmt::format("{} (MPI min/max/avg: {:.2e}s {:.2e}s {:.2e}s / avg bi-bw: {:.1f}GB/s/rank)", configuration,
-                     seconds.least, seconds.largest, seconds.average, timing.bidirectional_GBps);
+                     seconds.minimum, seconds.maximum, seconds.average, timing.bidirectional_GBps);
 }
 
 namespace {
 
-std::string label(Method method) {
+std::string gslib_name(Method method) {
   switch (method) {
     case Method::pairwise:
       return "pairwise";
@@ -135,19 +126,20 @@ std::string label(Method method) {
 }
 
 std::string times_line(const Timing& timing) {
-  const std::string what = timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : label(timing.method);
+  const std::string what =
+      timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : gslib_name(timing.method);
   const Spread& seconds = timing.seconds;
-  return fmt::format("   {:<30}: {:g} {:g} {:g}", what, seconds.average, seconds.least, seconds.largest);
+  return fmt::format("   {:<30}: {:g} {:g} {:g}", what, seconds.average, seconds.minimum, seconds.maximum);
 }
 
 std::string bytes_line(std::string_view what, std::size_t mine, const Communicator& communicator) {
-  const Spread bytes = spread(static_cast<double>(mine), communicator);
-  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", what, bytes.average, bytes.least,
-                     bytes.largest);
+  const Spread bytes = transport::spread(static_cast<double>(mine), communicator);
+  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", what, bytes.average, bytes.minimum,
+                     bytes.maximum);
 }
 
 std::string counts_line(std::string_view what, const Spread& counts) {
-  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", what, counts.largest, counts.least, counts.average);
+  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", what, counts.maximum, counts.minimum, counts.average);
 }
 
 }  // namespace
@@ -155,12 +147,12 @@ std::string counts_line(std::string_view what, const Spread& counts) {
 std::vector<std::string> setup_lines(const Sharing& sharing, const Choice& on_host, double setup_seconds,
                                      std::size_t list_bytes, std::size_t buffer_bytes,
                                      const Communicator& communicator) {
-  std::vector<std::string> lines{fmt::format("gs_setup: {} unique labels shared", sharing.labels_shared)};
+  std::vector<std::string> lines{fmt::format("gs_setup: {} unique labels shared", sharing.shared_ids)};
   for (const Timing& timing : on_host.timings) {
-    if (timing.unfit.empty()) lines.push_back(times_line(timing));
+    if (timing.unsupported.empty()) lines.push_back(times_line(timing));
   }
   const Timing& used = on_host.timings.at(on_host.used);
-  if (used.unfit.empty()) lines.push_back("   used all_to_all method: " + label(used.method));
+  if (used.unsupported.empty()) lines.push_back("   used all_to_all method: " + gslib_name(used.method));
   lines.push_back(bytes_line("handle", list_bytes, communicator));
   lines.push_back(bytes_line("buffer", buffer_bytes, communicator));
   lines.push_back(fmt::format("   setupds time {:.4E} seconds", communicator.maximum(setup_seconds)));
@@ -178,13 +170,14 @@ MessageCounts message_counts(const Sharing& sharing, const Communicator& communi
     least = std::min(least, static_cast<double>(peer.groups.size()));
     largest = std::max(largest, static_cast<double>(peer.groups.size()));
   }
-  const auto sent = static_cast<double>(sharing.sent());
   const auto messages = static_cast<double>(sharing.peers.size());
-  MessageCounts counts{.messages = spread(messages, communicator), .size = {}, .size_sum = spread(sent, communicator)};
-  if (counts.messages.largest == 0) return counts;
-  counts.size = {.average = counts.size_sum.average / counts.messages.average,
-                 .least = -communicator.maximum(-least),
-                 .largest = communicator.maximum(largest)};
+  MessageCounts counts{.messages = transport::spread(messages, communicator),
+                       .size = {},
+                       .size_sum = transport::spread(static_cast<double>(sharing.sent()), communicator)};
+  if (counts.messages.maximum == 0) return counts;
+  counts.size = {.minimum = -communicator.maximum(-least),
+                 .maximum = communicator.maximum(largest),
+                 .average = counts.size_sum.average / counts.messages.average};
   return counts;
 }
 

@@ -1,14 +1,14 @@
-// The range of ranks is halved until one is left. At each stage a rank sends what it holds for the other half, and
-// keeps what it holds for its own; so all that an id's ranks contribute is in both halves, and is combined as soon as
-// it meets.
+// The range of ranks is halved in stages until one rank is left. At each stage a rank sends the values that ranks of
+// the other half need to its partner there, and keeps those that its own half needs. So after a stage both halves hold
+// all contributions to their ids, and contributions that meet on a rank are combined at once.
 //
-// A rank needs one value an id, whoever contributed to it: whatever goes to the other half goes to all of an id's ranks
-// there. Of a range of odd size the upper half is one rank larger; its last rank has a partner only to send to.
+// A value is held with the list of the ranks that need it. In a range of odd size the upper half has one rank more; its
+// last rank has a partner to send to, but none to receive from.
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 
 #include "device/launch.hpp"
+#include "device/upload.hpp"
 #include "gather_scatter/fold.hpp"
 #include "gather_scatter/methods.hpp"
 #include "transport/mpi_calls.hpp"
@@ -25,12 +25,12 @@ struct Half {
   int end;
 };
 
-/// Of one rank at one stage.
+/// With whom a rank communicates at one stage.
 struct Partners {
   Half mine;
   Half other;
   int to;
-  std::vector<int> from;  ///< ascending; two for the last rank of a lower half that is smaller, none for the odd one
+  std::vector<int> from;  ///< ascending; two for the last rank of a smaller lower half, none for the odd rank
 };
 
 Partners partners_of(int rank, Half range) {
@@ -46,15 +46,15 @@ Partners partners_of(int rank, Half range) {
   return partners;
 }
 
-/// A rank's values have places: first those of its shared groups, then those that only pass through.
+/// A rank's values have places in its buffer: first those of its shared groups, then those that it passes on.
 struct Stage {
   struct Source {
     int from;
     std::vector<std::uint32_t> places;
-    std::uint32_t known;  ///< places below hold a value to combine with; others are filled
+    std::uint32_t known;  ///< places below this one hold a value to combine with; others are written
   };
 
-  bool lower;  ///< in the lower half: own values come first
+  bool lower;  ///< this rank is in the lower half, whose values come first
   int to;
   std::vector<std::uint32_t> sends;
   std::vector<Source> sources;
@@ -84,8 +84,8 @@ struct Plan {
 
 using Words = std::vector<std::int64_t>;
 
-/// To one rank, from some.
-std::vector<Words> passed_on(Words& words, const Partners& partners, const Communicator& communicator) {
+/// Sends `words` to a stage's partner, and receives those of the ranks that send to this one.
+std::vector<Words> exchanged(Words& words, const Partners& partners, const Communicator& communicator) {
   const auto exchange = [&](Message send, const std::vector<Message>& receives) {
     transport::mpi_calls::Messages messages(communicator, {send}, receives);
     messages.start();
@@ -96,46 +96,39 @@ std::vector<Words> passed_on(Words& words, const Partners& partners, const Commu
   std::vector<Message> receives;
   for (std::size_t i = 0; i < lengths.size(); ++i) receives.push_back({partners.from[i], &lengths[i], sizeof(length)});
   exchange({partners.to, &length, sizeof length}, receives);
-  std::vector<Words> come;
-  for (const std::size_t count : lengths) come.emplace_back(count);
-  for (std::size_t i = 0; i < come.size(); ++i) {
-    receives[i] = {partners.from[i], come[i].data(), come[i].size() * sizeof(std::int64_t)};
+  std::vector<Words> received;
+  for (const std::size_t count : lengths) received.emplace_back(count);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    receives[i] = {partners.from[i], received[i].data(), received[i].size() * sizeof(std::int64_t)};
   }
   exchange({partners.to, words.data(), words.size() * sizeof(std::int64_t)}, receives);
-  return come;
+  return received;
 }
 
-/// Makes the plan by doing with ids and the ranks that have them what is later done with values.
+/// Makes the plan by routing, instead of values, their global indices with the ranks that need them.
 class Planner {
  public:
   Planner(const Sharing& sharing, int rank) {
-    for (const std::uint64_t label : sharing.labels) place_of(label);
-    bool own_done = false;
-    const auto own = [&] {
-      for (auto& ranks : ranks_) ranks.push_back(rank);
-      own_done = true;
-    };
-    for (const Sharing::Peer& peer : sharing.peers) {
-      if (!own_done && peer.rank > rank) own();
-      for (const std::uint32_t group : peer.groups) ranks_[group].push_back(peer.rank);
-    }
-    if (!own_done) own();
+    for (const std::uint64_t index : sharing.global_indices) place_of(index);
+    for_each_contribution(sharing, rank, [&](std::size_t group, int of) { ranks_[group].push_back(of); });
   }
 
   Stage stage(const Partners& partners, const Communicator& communicator) {
     Stage stage{.lower = partners.mine.begin < partners.other.begin, .to = partners.to, .sends = {}, .sources = {}};
-    Words words;  // label, number of ranks, the ranks: of each value that goes
+    Words words;  // of each value that is sent: global index, number of ranks, the ranks
     for (std::uint32_t place = 0; place < ranks_.size(); ++place) {
       const std::vector<int> others = within(partners.other, ranks_[place]);
       ranks_[place] = within(partners.mine, ranks_[place]);
       if (others.empty()) continue;
       stage.sends.push_back(place);
-      words.push_back(static_cast<std::int64_t>(labels_[place]));
+      words.push_back(static_cast<std::int64_t>(global_indices_[place]));
       words.push_back(static_cast<std::int64_t>(others.size()));
       words.insert(words.end(), others.begin(), others.end());
     }
-    const std::vector<Words> come = passed_on(words, partners, communicator);
-    for (std::size_t i = 0; i < come.size(); ++i) stage.sources.push_back(taken(partners.from[i], come[i]));
+    const std::vector<Words> received = exchanged(words, partners, communicator);
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      stage.sources.push_back(source_of(partners.from[i], received[i]));
+    }
     return stage;
   }
 
@@ -147,17 +140,17 @@ class Planner {
             std::lower_bound(ranks.begin(), ranks.end(), half.end)};
   }
 
-  std::uint32_t place_of(std::uint64_t label) {
-    const auto [found, is_new] = places_.try_emplace(label, static_cast<std::uint32_t>(labels_.size()));
+  std::uint32_t place_of(std::uint64_t global_index) {
+    const auto [found, is_new] = places_.try_emplace(global_index, static_cast<std::uint32_t>(global_indices_.size()));
     if (is_new) {
-      labels_.push_back(label);
+      global_indices_.push_back(global_index);
       ranks_.emplace_back();
     }
     return found->second;
   }
 
-  Stage::Source taken(int from, const Words& words) {
-    Stage::Source source{.from = from, .places = {}, .known = static_cast<std::uint32_t>(labels_.size())};
+  Stage::Source source_of(int from, const Words& words) {
+    Stage::Source source{.from = from, .places = {}, .known = static_cast<std::uint32_t>(global_indices_.size())};
     for (std::size_t at = 0; at < words.size();) {
       const std::uint32_t place = place_of(static_cast<std::uint64_t>(words[at]));
       const std::int64_t* const ranks = words.data() + at + 2;
@@ -168,10 +161,9 @@ class Planner {
     return source;
   }
 
-  std::unordered_map<std::uint64_t, std::uint32_t> places_;
-  std::vector<std::uint64_t> labels_;
-  std::vector<std::vector<int>>
-      ranks_;  ///< that a place's value is still to reach, ascending; in the range of the stage
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< by global index
+  std::vector<std::uint64_t> global_indices_;                ///< by place
+  std::vector<std::vector<int>> ranks_;  ///< by place: those in the stage's range that need the value, ascending
 };
 
 Plan plan_for(const Sharing& sharing, const Communicator& communicator) {
@@ -186,7 +178,7 @@ Plan plan_for(const Sharing& sharing, const Communicator& communicator) {
   return plan;
 }
 
-/// Values lie by fields, in messages the fields of a value lie together.
+/// The buffer holds values field by field; in a message the fields of a value are adjacent.
 template <class W>
 struct Side {
   W* values;
@@ -207,7 +199,7 @@ void pack(Side<W> side, device::Stream& stream) {
       });
 }
 
-/// The lower half's value comes first on both sides, so that partners get the same bits.
+/// The lower half's value is the first operand on both sides, so that partners get the same bits.
 template <class Operation, class W>
 void unpack(Operation operation, Side<W> side, std::uint32_t known, bool lower, device::Stream& stream) {
   device::launch(
@@ -227,26 +219,26 @@ void unpack(Operation operation, Side<W> side, std::uint32_t known, bool lower, 
 
 class CrystalRouter final : public OnLists {
  public:
-  CrystalRouter(SharedLists lists, const Kind& kind, const Surroundings& surroundings)
+  CrystalRouter(SharedLists lists, const ValueKind& kind, const Context& context)
       : OnLists(std::move(lists), kind),
-        plan_(plan_for(sharing(), surroundings.communicator)),
-        table_(uploaded(table_of(plan_), surroundings)),
-        buffer_(surroundings.allocate((plan_.places + plan_.most_sent() + plan_.most_received()) * wire_bytes())) {
+        plan_(plan_for(sharing(), context.communicator)),
+        table_(device::upload(table_of(plan_), context.allocate, context.stream)),
+        buffer_(context.allocate((plan_.places + plan_.most_sent() + plan_.most_received()) * exchange_bytes())) {
     const auto* places = table_.as<std::uint32_t>();
     for (const Stage& stage : plan_.stages) {
       OnDevice on_device{.sends = places, .sources = {}, .exchange = nullptr};
       std::vector<Message> sends;
       std::vector<Message> receives;
-      if (!stage.sends.empty()) sends.push_back({stage.to, outgoing(), stage.sends.size() * wire_bytes()});
+      if (!stage.sends.empty()) sends.push_back({stage.to, outgoing(), stage.sends.size() * exchange_bytes()});
       places += stage.sends.size();
-      auto* place = incoming();
+      auto* next = incoming();
       for (const Stage::Source& source : stage.sources) {
-        on_device.sources.push_back({places, place});
-        if (!source.places.empty()) receives.push_back({source.from, place, source.places.size() * wire_bytes()});
+        on_device.sources.push_back({places, next});
+        if (!source.places.empty()) receives.push_back({source.from, next, source.places.size() * exchange_bytes()});
         places += source.places.size();
-        place += source.places.size() * wire_bytes();
+        next += source.places.size() * exchange_bytes();
       }
-      on_device.exchange = surroundings.transport.exchange(sends, receives);
+      on_device.exchange = context.transport.exchange(sends, receives);
       stages_.push_back(std::move(on_device));
     }
   }
@@ -271,11 +263,11 @@ class CrystalRouter final : public OnLists {
     }
   }
 
-  [[nodiscard]] std::size_t buffer_bytes() const override { return buffer_.bytes() - plan_.places * wire_bytes(); }
+  [[nodiscard]] std::size_t buffer_bytes() const override { return buffer_.bytes() - plan_.places * exchange_bytes(); }
   [[nodiscard]] std::size_t list_bytes() const override { return OnLists::list_bytes() + table_.bytes(); }
 
  private:
-  /// A stage, on the device.
+  /// A stage with its lists on the device.
   struct OnDevice {
     struct Source {
       const std::uint32_t* places;
@@ -299,8 +291,8 @@ class CrystalRouter final : public OnLists {
   void start_stage(std::size_t number, device::Stream& stream) {
     const OnDevice& stage = stages_[number];
     step(part::pack, stream, [&] {
-      in_kind(kind(), [&](auto types, auto /*operation*/) {
-        using W = typename decltype(types)::Wire;
+      dispatch(kind(), [&](auto types, auto /*operation*/) {
+        using W = typename decltype(types)::Exchanged;
         pack(side<W>(outgoing(), stage.sends, plan_.stages[number].sends.size()), stream);
       });
     });
@@ -314,8 +306,8 @@ class CrystalRouter final : public OnLists {
   }
 
   void unpack_all(const OnDevice& on_device, const Stage& stage, device::Stream& stream) const {
-    in_kind(kind(), [&](auto types, auto operation) {
-      using W = typename decltype(types)::Wire;
+    dispatch(kind(), [&](auto types, auto operation) {
+      using W = typename decltype(types)::Exchanged;
       for (std::size_t i = 0; i < stage.sources.size(); ++i) {
         const auto& [places, message] = on_device.sources[i];
         const auto& source = stage.sources[i];
@@ -329,40 +321,20 @@ class CrystalRouter final : public OnLists {
     return {buffer_.as<W>(), plan_.places, kind().fields, reinterpret_cast<W*>(message), places, count};
   }
 
-  [[nodiscard]] Values values() const { return {.data = buffer_.data(), .places = nullptr, .stride = plan_.places}; }
-  [[nodiscard]] std::byte* outgoing() const { return buffer_.as<std::byte>() + plan_.places * wire_bytes(); }
-  [[nodiscard]] std::byte* incoming() const { return outgoing() + plan_.most_sent() * wire_bytes(); }
+  [[nodiscard]] Values values() const { return {.data = buffer_.data(), .indices = nullptr, .stride = plan_.places}; }
+  [[nodiscard]] std::byte* outgoing() const { return buffer_.as<std::byte>() + plan_.places * exchange_bytes(); }
+  [[nodiscard]] std::byte* incoming() const { return outgoing() + plan_.most_sent() * exchange_bytes(); }
 
   Plan plan_;
-  device::Buffer table_;   ///< all places of the plan, in its order
+  device::Buffer table_;   ///< the places of all stages, in their order
   device::Buffer buffer_;  ///< values, and the messages of one stage at a time
   std::vector<OnDevice> stages_;
 };
 
 }  // namespace
 
-std::unique_ptr<GatherScatter> make_crystal_router(SharedLists lists, const Kind& kind,
-                                                   const Surroundings& surroundings) {
-  return std::make_unique<CrystalRouter>(std::move(lists), kind, surroundings);
-}
-
-/// A rank holds values of at most as many ids as the ranks of its range have together, and no more than it had and got.
-double crystal_router_bytes(std::size_t groups, int ranks, const Kind& kind) {
-  const double partners = std::has_single_bit(static_cast<unsigned>(ranks)) ? 1 : 2;
-  double held = 1;  // these are in units of a rank's groups
-  double places = 1;
-  double listed = 0;
-  double largest = 0;
-  for (int half = (ranks + 1) / 2; ranks > 1; ranks = half, half = (ranks + 1) / 2) {
-    const double sent = std::min<double>(held, half);
-    const double received = partners * sent;
-    held = std::min<double>(held + received, half);
-    places += std::min<double>(received, half);
-    listed += sent + received;
-    largest = std::max(largest, sent + received);
-  }
-  const auto wire = static_cast<double>(kind.fields * size_of(kind.wire));
-  return static_cast<double>(groups) * (listed * sizeof(std::uint32_t) + (places + largest * 2) * wire);
+std::unique_ptr<GatherScatter> make_crystal_router(SharedLists lists, const ValueKind& kind, const Context& context) {
+  return std::make_unique<CrystalRouter>(std::move(lists), kind, context);
 }
 
 }  // namespace commlens::gather_scatter

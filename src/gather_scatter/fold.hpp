@@ -1,10 +1,10 @@
-// What kernels are made of: operations, and a group's nodes read and written.
+// Building blocks of kernels: operations, and reading and writing the nodes of a group.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "device/gpu/api.hpp"
+#include "device/function.hpp"
 #include "gather_scatter/lists.hpp"
 
 namespace commlens::gather_scatter {
@@ -34,19 +34,19 @@ struct Maximum {
   }
 };
 
-/// Of the data, and of what travels.
+/// The type of the data, and that of values in messages.
 template <class T, class W>
 struct Types {
   using Value = T;
-  using Wire = W;
+  using Exchanged = W;
 };
 
 /// Calls `function(Types<…>{}, operation)`.
 template <class Function>
-void in_kind(const Kind& kind, Function function) {
+void dispatch(const ValueKind& kind, Function function) {
   const auto with = [&](auto operation) {
     if (kind.type == DataType::f32) return function(Types<float, float>{}, operation);
-    if (kind.wire == DataType::f32) return function(Types<double, float>{}, operation);
+    if (kind.exchange_type == DataType::f32) return function(Types<double, float>{}, operation);
     function(Types<double, double>{}, operation);
   };
   switch (kind.combine) {
@@ -61,9 +61,9 @@ void in_kind(const Kind& kind, Function function) {
   }
 }
 
-/// Calls `function(nodes, size)` for a group's nodes. On meshes of hexahedra nearly all groups have 1, 2, 4 or 8: their
-/// size is then a constant, so that no processor has to guess where a loop of so few turns ends. A GPU's threads go
-/// through one loop together, but through one branch after the other, which takes a tenth longer.
+/// Calls `function(nodes, size)` for a group's nodes. On meshes of hexahedra nearly all groups have 1, 2, 4 or 8 nodes.
+/// A CPU gets these sizes as constants: it mispredicts the end of such short loops. On a GPU the branches would
+/// diverge, which is 10% slower than one loop.
 template <class Function>
 COMMLENS_FUNCTION auto with_nodes(const GroupList& groups, std::size_t group, Function function) {
   const std::uint32_t first = groups.first[group];
@@ -79,7 +79,7 @@ COMMLENS_FUNCTION auto with_nodes(const GroupList& groups, std::size_t group, Fu
 }
 
 template <class Operation, class T>
-struct Combined {
+struct CombineNodes {
   Operation operation;
   const T* data;
 
@@ -91,7 +91,7 @@ struct Combined {
 };
 
 template <class T>
-struct Given {
+struct SetNodes {
   T value;
   T* data;
 
@@ -100,15 +100,15 @@ struct Given {
   }
 };
 
-/// A group's nodes, combined in their order. `data` is one field.
+/// Combines a group's nodes in their order. `data` is one field.
 template <class Operation, class T>
-COMMLENS_FUNCTION T combined(Operation operation, const GroupList& groups, std::size_t group, const T* data) {
-  return with_nodes(groups, group, Combined<Operation, T>{operation, data});
+COMMLENS_FUNCTION T combine_nodes(Operation operation, const GroupList& groups, std::size_t group, const T* data) {
+  return with_nodes(groups, group, CombineNodes<Operation, T>{operation, data});
 }
 
 template <class T>
-COMMLENS_FUNCTION void give(T value, const GroupList& groups, std::size_t group, T* data) {
-  with_nodes(groups, group, Given<T>{value, data});
+COMMLENS_FUNCTION void set_nodes(T value, const GroupList& groups, std::size_t group, T* data) {
+  with_nodes(groups, group, SetNodes<T>{value, data});
 }
 
 }  // namespace commlens::gather_scatter

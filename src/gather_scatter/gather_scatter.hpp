@@ -1,73 +1,65 @@
-// The gather-scatter of spectral elements: nodes with one id are combined, over elements and over ranks, and every copy
-// is given the result.
+// The gather-scatter of spectral elements (gslib's gs): the values of all nodes with one global id are combined, within
+// a rank and between ranks, and each of these nodes is set to the result.
 //
-// Every copy of an id gets the same bits, on all ranks: what a rank contributes is combined in the order of its nodes,
-// what the ranks contribute in an order that is the same for all. Two methods do not promise it for sums and products
-// that are rounded: the crystal router, unless the number of ranks is a power of two, and all-reduce, where MPI's
-// standard recommends it only.
+// All nodes of an id get the same bits, on all ranks: a rank combines its own values in the order of its nodes, and the
+// contributions of the ranks are combined in an order that is the same on all of them. Two methods do not guarantee it
+// for sums and products that round: the crystal router, unless the number of ranks is a power of two, and all-reduce,
+// for which the MPI standard recommends it only.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "device/data_type.hpp"
 #include "device/device.hpp"
+#include "device/steps.hpp"
 #include "gather_scatter/sharing.hpp"
-#include "transport/communicator.hpp"
-#include "transport/transport.hpp"
+#include "measure/enum_names.hpp"
+#include "transport/context.hpp"
 
 namespace commlens::gather_scatter {
 
 enum class Combine { add, multiply, minimum, maximum };
+constexpr auto names_of(Combine /*type*/) {
+  return enum_names<Combine>({{Combine::add, "add"},
+                              {Combine::multiply, "multiply"},
+                              {Combine::minimum, "minimum"},
+                              {Combine::maximum, "maximum"}});
+}
 
-/// How values travel between ranks.
-///   pairwise        a message to each rank that shares nodes, packed and unpacked where the data lies
+/// How values are exchanged between ranks.
+///   pairwise        one message to each rank that shares nodes, packed and unpacked where the data lies
 ///   neighbor        the same messages in one call on a graph communicator (MPI_Neighbor_alltoallv)
-///   crystal_router  ceil(log2 P) stages that halve the range of ranks, combined on the way (Fox et al., Solving
+///   crystal_router  ceil(log2 P) stages that halve the range of ranks and combine on the way (Fox et al., Solving
 ///                   Problems on Concurrent Processors, 1988)
 ///   all_reduce      one reduction of a vector of all shared ids
-///   host            values are combined on the host, which sends them with the fastest of the above; for data on a GPU
+///   host            values are copied to the host and exchanged there, by the fastest of the above; for data on a GPU
 enum class Method { pairwise, neighbor, crystal_router, all_reduce, host };
-inline constexpr Method all_methods[] = {Method::pairwise, Method::neighbor, Method::crystal_router, Method::all_reduce,
-                                         Method::host};
-std::string_view name(Method method);  ///< "pairwise", "neighbor", "crystal-router", "all-reduce", "host"
+constexpr auto names_of(Method /*type*/) {
+  return enum_names<Method>({{Method::pairwise, "pairwise"},
+                             {Method::neighbor, "neighbor"},
+                             {Method::crystal_router, "crystal-router"},
+                             {Method::all_reduce, "all-reduce"},
+                             {Method::host, "host"}});
+}
 
-inline constexpr std::size_t longest_all_reduce = 100'000;  ///< shared ids, from which on it is not tried (gslib's)
+/// all_reduce is supported for fewer shared ids than this (gslib's limit).
+inline constexpr std::size_t longest_all_reduce = 100'000;
 
-struct Kind {
-  DataType type = DataType::f64;  ///< of the data: f64 or f32
-  DataType wire = DataType::f64;  ///< of what travels: `type`, or f32 for data of f64, rounded on all ranks alike
-  std::size_t fields = 1;         ///< field f begins f * nodes elements behind the first
+/// What the values are, and how they are combined.
+struct ValueKind {
+  DataType type = DataType::f64;           ///< of the data: f64 or f32
+  DataType exchange_type = DataType::f64;  ///< in messages: `type`, or f32 for data of f64, rounded on all ranks alike
+  std::size_t fields = 1;                  ///< values per node; field f begins f * nodes elements after the first
   Combine combine = Combine::add;
 };
 
-/// What it is made of and from.
-struct Surroundings {
-  const transport::Communicator& communicator;
-  transport::Transport& transport;
-  device::Device& device;
-  device::Memory memory = device::Memory::host;
-  device::Stream& stream;                                             ///< for the set-up
-  std::function<device::Buffer(std::size_t bytes)> allocate;          ///< in `memory`
-  std::function<device::Buffer(std::size_t bytes)> allocate_staging;  ///< in the host's staging memory
-};
-
-/// Lists of nodes, in the memory in which the data lies: one for all methods. `sharing` must outlive it.
+/// Lists of nodes, in the memory of the data. All methods use the same ones. `sharing` must outlive them.
 class Lists;
-std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Surroundings& surroundings);
+std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context);
 
-/// Is told of the steps of a gather-scatter, of which all but `local` may come several times.
-class Observer {
- public:
-  virtual ~Observer() = default;
-  virtual void begin(const char* part, device::Stream& stream) = 0;
-  virtual void end(device::Stream& stream) = 0;
-};
-
+/// The parts that the steps of a gather-scatter belong to. All but `local` may have several steps.
 namespace part {
 inline constexpr const char* pack = "pack";
 inline constexpr const char* exchange = "exchange";
@@ -79,62 +71,62 @@ class GatherScatter {
  public:
   virtual ~GatherScatter() = default;
 
-  /// From now on; nullptr: nobody is told.
-  void watch(Observer* observer) { observer_ = observer; }
+  /// From now on `observer` is told of all steps; nullptr: nobody is.
+  void observe(StepObserver* observer) { observer_ = observer; }
 
-  /// Combines `data` (fields * nodes elements) and gives every copy the result.
+  /// Combines the values in `data` (fields * nodes elements), in place.
   void apply(void* data, device::Stream& stream) {
     start(data, stream);
     local(data, stream);
     finish(data, stream);
   }
 
-  /// In three steps, so that other work can be added to the stream in between: packs the shared nodes and sends them;
-  /// combines nodes that are shared inside the rank only; and unpacks what has come. Between start() and finish()
-  /// shared nodes are not to be touched.
+  /// The same in three steps, so that other work can be added to the stream in between. start() packs the shared nodes
+  /// and sends them, local() combines nodes that only this rank has, and finish() receives and unpacks. Between start()
+  /// and finish() shared nodes must not be accessed.
   virtual void start(void* data, device::Stream& stream) = 0;
   virtual void local(void* data, device::Stream& stream) = 0;
   virtual void finish(void* data, device::Stream& stream) = 0;
 
-  /// The messages alone, of whatever lies in the buffers: nothing is packed and nothing unpacked.
+  /// The messages alone, with whatever the buffers contain: nothing is packed or unpacked.
   virtual void exchange(device::Stream& stream) = 0;
 
-  [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;  ///< of messages, both directions
-  [[nodiscard]] virtual std::size_t list_bytes() const = 0;    ///< of lists of nodes: what gslib calls the handle
+  [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;  ///< of message buffers, both directions
+  [[nodiscard]] virtual std::size_t list_bytes() const = 0;    ///< of lists of nodes: gslib's "handle bytes"
 
  protected:
   /// Does `work`, which adds to `stream`, as a step.
   template <class Work>
   void step(const char* part, device::Stream& stream, Work work) {
-    if (observer_ != nullptr) observer_->begin(part, stream);
-    work();
-    if (observer_ != nullptr) observer_->end(stream);
+    observed(observer_, part, stream, work);
   }
 
  private:
-  Observer* observer_ = nullptr;
+  StepObserver* observer_ = nullptr;
 };
 
-/// Why the method cannot be had here, in words; empty if it can. The same on all ranks.
-std::string unfit(Method method, const Sharing& sharing, const Kind& kind, const Surroundings& surroundings);
+/// Why the method is unsupported here, for the user; empty if it is supported. The same on all ranks.
+std::string unsupported(Method method, const Sharing& sharing, const ValueKind& kind, const Context& context);
 
-/// Collective, also to destroy. The transport, the device and the sharing must outlive it, and it the work that it has
-/// added to a stream.
-std::unique_ptr<GatherScatter> make(Method method, std::shared_ptr<const Lists> lists, const Kind& kind,
-                                    const Surroundings& surroundings);
+/// Collective, also to destroy. It must outlive the work that it has added to a stream, and what `context` and `lists`
+/// refer to must outlive it.
+std::unique_ptr<GatherScatter> make(Method method, std::shared_ptr<const Lists> lists, const ValueKind& kind,
+                                    const Context& context);
 
-/// The most that lists and one of each method together ask of allocate() and of allocate_staging(), from the largest
-/// counts of a Sharing over the ranks, or bounds of them.
-struct Counts {
-  std::size_t grouped_nodes = 0;  ///< in groups, local and shared
-  std::size_t shared_nodes = 0;   ///< in shared groups
-  std::size_t sent = 0;           ///< as Sharing::sent()
+/// The size of a gather-scatter, for an estimate: the largest over the ranks, or more.
+struct Load {
+  double nodes = 0;  ///< per rank
+  double sent = 0;   ///< values that a rank sends to others: Sharing::sent()
   int ranks = 1;
 };
-struct Bytes {
-  double buffers = 0;
-  double staging = 0;
+
+/// Bytes per rank.
+struct Footprint {
+  double buffers = 0;  ///< by way of Context::allocate
+  double staging = 0;  ///< by way of Context::allocate_staging; nothing where the data lies on the host
 };
-Bytes bytes(const Counts& counts, const Kind& kind, bool on_gpu);
+
+/// An upper estimate of what the lists and one operation of each method allocate together.
+Footprint upper_bytes(const Load& load, const ValueKind& kind);
 
 }  // namespace commlens::gather_scatter

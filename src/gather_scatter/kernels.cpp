@@ -7,15 +7,15 @@ namespace commlens::gather_scatter {
 
 namespace {
 
-/// Of a rank's data: field f begins f * nodes behind the first.
+/// Of a rank's data: field f begins f * nodes elements after the first.
 struct Shape {
   std::size_t fields;
   std::size_t nodes;
 };
 
-/// A group's nodes, combined and given the result: while their places are at hand.
+/// Combines a group's nodes and sets them to the result, in one pass over the list of nodes.
 template <class Operation, class T>
-struct CombinedAndGiven {
+struct CombineAndSet {
   Operation operation;
   Shape shape;
   T* data;
@@ -26,14 +26,14 @@ struct CombinedAndGiven {
   }
 
   COMMLENS_FUNCTION void one_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
-    const T value = Combined<Operation, T>{operation, values}(nodes, size);
-    Given<T>{value, values}(nodes, size);
+    const T value = CombineNodes<Operation, T>{operation, values}(nodes, size);
+    SetNodes<T>{value, values}(nodes, size);
   }
 };
 
 template <class Operation, class T>
 void combine(Operation operation, GroupList groups, Shape shape, T* data, device::Stream& stream) {
-  const CombinedAndGiven<Operation, T> all{operation, shape, data};
+  const CombineAndSet<Operation, T> all{operation, shape, data};
   device::launch(stream, groups.size, COMMLENS_LAMBDA(std::size_t group) { with_nodes(groups, group, all); });
 }
 
@@ -42,10 +42,10 @@ void gather(Operation operation, GroupList groups, Shape shape, const T* data, V
   W* const values = static_cast<W*>(to.data);
   device::launch(
       stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
-        const std::size_t place = to.places != nullptr ? to.places[group] : group;
+        const std::size_t index = to.indices != nullptr ? to.indices[group] : group;
         for (std::size_t field = 0; field < shape.fields; ++field) {
-          const T value = combined(operation, groups, group, data + field * shape.nodes);
-          values[place + field * to.stride] = static_cast<W>(value);
+          const T value = combine_nodes(operation, groups, group, data + field * shape.nodes);
+          values[index + field * to.stride] = static_cast<W>(value);
         }
       });
 }
@@ -55,35 +55,35 @@ void scatter(GroupList groups, Shape shape, Values from, T* data, device::Stream
   const W* const values = static_cast<const W*>(from.data);
   device::launch(
       stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
-        const std::size_t place = from.places != nullptr ? from.places[group] : group;
+        const std::size_t index = from.indices != nullptr ? from.indices[group] : group;
         for (std::size_t field = 0; field < shape.fields; ++field) {
-          give(static_cast<T>(values[place + field * from.stride]), groups, group, data + field * shape.nodes);
+          set_nodes(static_cast<T>(values[index + field * from.stride]), groups, group, data + field * shape.nodes);
         }
       });
 }
 
 }  // namespace
 
-void combine_local(const Kind& kind, const Lists& lists, void* data, device::Stream& stream) {
-  in_kind(kind, [&](auto types, auto operation) {
+void combine_local(const ValueKind& kind, const Lists& lists, void* data, device::Stream& stream) {
+  dispatch(kind, [&](auto types, auto operation) {
     using T = typename decltype(types)::Value;
     combine(operation, lists.local(), {kind.fields, lists.sharing().nodes}, static_cast<T*>(data), stream);
   });
 }
 
-void gather(const Kind& kind, const Lists& lists, const void* data, const Values& values, device::Stream& stream) {
-  in_kind(kind, [&](auto types, auto operation) {
+void gather(const ValueKind& kind, const Lists& lists, const void* data, const Values& values, device::Stream& stream) {
+  dispatch(kind, [&](auto types, auto operation) {
     using T = typename decltype(types)::Value;
-    using W = typename decltype(types)::Wire;
+    using W = typename decltype(types)::Exchanged;
     gather<W>(operation, lists.shared(), {kind.fields, lists.sharing().nodes}, static_cast<const T*>(data), values,
               stream);
   });
 }
 
-void scatter(const Kind& kind, const Lists& lists, const Values& values, void* data, device::Stream& stream) {
-  in_kind(kind, [&](auto types, auto /*operation*/) {
+void scatter(const ValueKind& kind, const Lists& lists, const Values& values, void* data, device::Stream& stream) {
+  dispatch(kind, [&](auto types, auto /*operation*/) {
     using T = typename decltype(types)::Value;
-    using W = typename decltype(types)::Wire;
+    using W = typename decltype(types)::Exchanged;
     scatter<W>(lists.shared(), {kind.fields, lists.sharing().nodes}, values, static_cast<T*>(data), stream);
   });
 }

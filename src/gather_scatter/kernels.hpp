@@ -9,19 +9,20 @@
 
 namespace commlens::gather_scatter {
 
-/// Combines the nodes that are shared inside the rank only.
-void combine_local(const Kind& kind, const Lists& lists, void* data, device::Stream& stream);
+/// Combines the nodes of local groups.
+void combine_local(const ValueKind& kind, const Lists& lists, void* data, device::Stream& stream);
 
-/// One value of the wire's type a shared group and field. That of group g and field f is element
-/// places[g] + f * stride, or g + f * stride without places.
+/// One value of the exchange type per shared group and field. Group g and field f have element
+/// indices[g] + f * stride, or g + f * stride without indices.
 struct Values {
   void* data = nullptr;
-  const std::uint32_t* places = nullptr;
+  const std::uint32_t* indices = nullptr;
   std::size_t stride = 0;
 };
 
-/// Each shared group's nodes combined, into the values; and the values, given to each shared group's nodes.
-void gather(const Kind& kind, const Lists& lists, const void* data, const Values& values, device::Stream& stream);
-void scatter(const Kind& kind, const Lists& lists, const Values& values, void* data, device::Stream& stream);
+/// Combines the nodes of each shared group into its value.
+void gather(const ValueKind& kind, const Lists& lists, const void* data, const Values& values, device::Stream& stream);
+/// Sets the nodes of each shared group to its value.
+void scatter(const ValueKind& kind, const Lists& lists, const Values& values, void* data, device::Stream& stream);
 
 }  // namespace commlens::gather_scatter

@@ -2,60 +2,42 @@
 
 #include <numeric>
 
+#include "device/upload.hpp"
+
 namespace commlens::gather_scatter {
 
 namespace {
 
-/// Appends, and says where.
+/// Appends the list and returns its offset.
 std::size_t append(std::vector<std::uint32_t>& table, const std::vector<std::uint32_t>& list) {
-  const std::size_t place = table.size();
+  const std::size_t offset = table.size();
   table.insert(table.end(), list.begin(), list.end());
-  return place;
+  return offset;
 }
 
-/// Calls `function(group, slot)` for all contributions, those of a group by rank.
-template <class Function>
-void for_each_contribution(const Sharing& sharing, int me, Function function) {
-  std::uint32_t slot = 0;
-  bool own_done = false;
-  const auto own = [&] {
-    for (std::size_t group = 0; group < sharing.shared.size(); ++group) function(group, Contributions::own);
-    own_done = true;
-  };
-  for (const Sharing::Peer& peer : sharing.peers) {
-    if (!own_done && peer.rank > me) own();
-    for (const std::uint32_t group : peer.groups) function(group, slot++);
-  }
-  if (!own_done) own();
-}
-
-struct Contributed {
+struct ContributionLists {
   std::vector<std::uint32_t> first;
   std::vector<std::uint32_t> slots;
 };
 
-Contributed contributed(const Sharing& sharing, int me) {
-  Contributed all;
-  all.first.resize(sharing.shared.size() + 1);
-  for_each_contribution(sharing, me, [&](std::size_t group, std::uint32_t) { ++all.first[group + 1]; });
-  std::partial_sum(all.first.begin(), all.first.end(), all.first.begin());
-  all.slots.resize(all.first.back());
-  std::vector<std::uint32_t> next = all.first;
-  for_each_contribution(sharing, me, [&](std::size_t group, std::uint32_t slot) { all.slots[next[group]++] = slot; });
-  return all;
+ContributionLists contributions_of(const Sharing& sharing, int me) {
+  ContributionLists lists;
+  lists.first.resize(sharing.shared.size() + 1);
+  for_each_contribution(sharing, me, [&](std::size_t group, int) { ++lists.first[group + 1]; });
+  std::partial_sum(lists.first.begin(), lists.first.end(), lists.first.begin());
+  lists.slots.resize(lists.first.back());
+  std::vector<std::uint32_t> next = lists.first;
+  std::uint32_t slot = 0;  // messages are adjacent in memory, in the order of their ranks
+  for_each_contribution(sharing, me, [&](std::size_t group, int rank) {
+    lists.slots[next[group]++] = rank == me ? Contributions::own : slot++;
+  });
+  return lists;
 }
 
 }  // namespace
 
-device::Buffer uploaded(const std::vector<std::uint32_t>& table, const Surroundings& surroundings) {
-  device::Buffer buffer = surroundings.allocate(table.size() * sizeof(std::uint32_t));
-  surroundings.stream.copy(buffer.data(), table.data(), buffer.bytes());
-  surroundings.stream.wait();
-  return buffer;
-}
-
-Lists::Lists(const Sharing& sharing, const Surroundings& surroundings) : sharing_(sharing) {
-  const Contributed contributions = contributed(sharing, surroundings.communicator.rank());
+Lists::Lists(const Sharing& sharing, const Context& context) : sharing_(sharing) {
+  const ContributionLists contributions = contributions_of(sharing, context.communicator.rank());
   std::vector<std::uint32_t> table;
   local_first_ = append(table, sharing.local.first);
   local_nodes_ = append(table, sharing.local.nodes);
@@ -63,14 +45,15 @@ Lists::Lists(const Sharing& sharing, const Surroundings& surroundings) : sharing
   shared_nodes_ = append(table, sharing.shared.nodes);
   contributions_first_ = append(table, contributions.first);
   slots_ = append(table, contributions.slots);
-  labels_ = table.size();
-  if (sharing.labels_shared < longest_all_reduce)
-    table.insert(table.end(), sharing.labels.begin(), sharing.labels.end());
-  table_ = uploaded(table, surroundings);
+  global_indices_ = table.size();
+  if (sharing.shared_ids < longest_all_reduce) {
+    table.insert(table.end(), sharing.global_indices.begin(), sharing.global_indices.end());
+  }
+  table_ = device::upload(table, context.allocate, context.stream);
 }
 
-std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Surroundings& surroundings) {
-  return std::make_shared<const Lists>(sharing, surroundings);
+std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context) {
+  return std::make_shared<const Lists>(sharing, context);
 }
 
 }  // namespace commlens::gather_scatter

@@ -12,10 +12,10 @@ namespace commlens::gather_scatter {
 
 using SharedLists = std::shared_ptr<const Lists>;
 
-/// All methods combine in the same way what is shared inside the rank.
+/// All methods combine the nodes that only this rank has in the same way.
 class OnLists : public GatherScatter {
  public:
-  OnLists(SharedLists lists, const Kind& kind) : lists_(std::move(lists)), kind_(kind) {}
+  OnLists(SharedLists lists, const ValueKind& kind) : lists_(std::move(lists)), kind_(kind) {}
 
   void local(void* data, device::Stream& stream) override {
     step(part::local, stream, [&] { combine_local(kind_, *lists_, data, stream); });
@@ -25,24 +25,20 @@ class OnLists : public GatherScatter {
  protected:
   [[nodiscard]] const Lists& lists() const { return *lists_; }
   [[nodiscard]] const Sharing& sharing() const { return lists_->sharing(); }
-  [[nodiscard]] const Kind& kind() const { return kind_; }
-  /// Of one node, all fields, as it travels.
-  [[nodiscard]] std::size_t wire_bytes() const { return kind_.fields * size_of(kind_.wire); }
+  [[nodiscard]] const ValueKind& kind() const { return kind_; }
+  /// Of all fields of one node, in a message.
+  [[nodiscard]] std::size_t exchange_bytes() const { return kind_.fields * size_of(kind_.exchange_type); }
 
  private:
   SharedLists lists_;
-  Kind kind_;
+  ValueKind kind_;
 };
 
 /// `method` is pairwise or neighbor.
-std::unique_ptr<GatherScatter> make_pairwise(Method method, SharedLists lists, const Kind& kind,
-                                             const Surroundings& surroundings);
-std::unique_ptr<GatherScatter> make_crystal_router(SharedLists lists, const Kind& kind,
-                                                   const Surroundings& surroundings);
-std::unique_ptr<GatherScatter> make_all_reduce(SharedLists lists, const Kind& kind, const Surroundings& surroundings);
-std::unique_ptr<GatherScatter> make_on_host(SharedLists lists, const Kind& kind, const Surroundings& surroundings);
-
-/// Most that the crystal router asks of allocate(), where no rank has more than `groups` shared groups.
-double crystal_router_bytes(std::size_t groups, int ranks, const Kind& kind);
+std::unique_ptr<GatherScatter> make_pairwise(Method method, SharedLists lists, const ValueKind& kind,
+                                             const Context& context);
+std::unique_ptr<GatherScatter> make_crystal_router(SharedLists lists, const ValueKind& kind, const Context& context);
+std::unique_ptr<GatherScatter> make_all_reduce(SharedLists lists, const ValueKind& kind, const Context& context);
+std::unique_ptr<GatherScatter> make_on_host(SharedLists lists, const ValueKind& kind, const Context& context);
 
 }  // namespace commlens::gather_scatter

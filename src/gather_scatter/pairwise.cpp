@@ -1,7 +1,7 @@
-// A message to each rank that shares nodes: one kernel packs, one unpacks.
+// One message to each rank that shares nodes. One kernel packs all messages, one unpacks them.
 //
-// The value that goes to several ranks is combined once. All ranks fold the same contributions in the same order, so
-// all get the same bits; a contribution that others get rounded is rounded here too.
+// A value that is sent to several ranks is combined once. All ranks combine the same contributions in the same order,
+// so that all get the same bits; a contribution that is rounded for the others is rounded on its own rank, too.
 #include "device/launch.hpp"
 #include "gather_scatter/fold.hpp"
 #include "gather_scatter/methods.hpp"
@@ -10,7 +10,7 @@ namespace commlens::gather_scatter {
 
 namespace {
 
-/// A rank's data and one direction of its messages; in a message the fields of a value lie together.
+/// A rank's data and its messages of one direction. In a message the fields of a node are adjacent.
 template <class T, class W>
 struct Arrays {
   T* data;
@@ -25,7 +25,7 @@ void pack(Operation operation, GroupList groups, Contributions contributions, Ar
   device::launch(
       stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
         for (std::size_t field = 0; field < arrays.fields; ++field) {
-          const W value = static_cast<W>(combined(operation, groups, group, arrays.data + field * arrays.nodes));
+          const W value = static_cast<W>(combine_nodes(operation, groups, group, arrays.data + field * arrays.nodes));
           for (std::uint32_t i = contributions.first[group]; i < contributions.first[group + 1]; ++i) {
             const std::uint32_t slot = contributions.slots[i];
             if (slot != Contributions::own) arrays.messages[slot * arrays.fields + field] = value;
@@ -41,7 +41,7 @@ void unpack(Operation operation, GroupList groups, Contributions contributions, 
       stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
         for (std::size_t field = 0; field < arrays.fields; ++field) {
           T* const data = arrays.data + field * arrays.nodes;
-          const W own = static_cast<W>(combined(operation, groups, group, data));
+          const W own = static_cast<W>(combine_nodes(operation, groups, group, data));
           std::uint32_t i = contributions.first[group];
           T value{};
           for (const std::uint32_t first = i; i < contributions.first[group + 1]; ++i) {
@@ -50,25 +50,25 @@ void unpack(Operation operation, GroupList groups, Contributions contributions, 
                 static_cast<T>(slot == Contributions::own ? own : arrays.messages[slot * arrays.fields + field]);
             value = i == first ? next : operation(value, next);
           }
-          give(value, groups, group, data);
+          set_nodes(value, groups, group, data);
         }
       });
 }
 
 class Pairwise final : public OnLists {
  public:
-  Pairwise(Method method, SharedLists lists, const Kind& kind, const Surroundings& surroundings)
-      : OnLists(std::move(lists), kind), messages_(surroundings.allocate(2 * sharing().sent() * wire_bytes())) {
+  Pairwise(Method method, SharedLists lists, const ValueKind& kind, const Context& context)
+      : OnLists(std::move(lists), kind), messages_(context.allocate(2 * sharing().sent() * exchange_bytes())) {
     const auto sends = messages_from(outgoing());
     const auto receives = messages_from(incoming());
-    exchange_ = method == Method::neighbor ? surroundings.transport.neighbor_exchange(sends, receives)
-                                           : surroundings.transport.exchange(sends, receives);
+    exchange_ = method == Method::neighbor ? context.transport.neighbor_exchange(sends, receives)
+                                           : context.transport.exchange(sends, receives);
   }
 
   void start(void* data, device::Stream& stream) override {
-    in_kind(kind(), [&](auto types, auto operation) {
+    dispatch(kind(), [&](auto types, auto operation) {
       using T = typename decltype(types)::Value;
-      using W = typename decltype(types)::Wire;
+      using W = typename decltype(types)::Exchanged;
       const Arrays<const T, W> arrays{static_cast<const T*>(data), sharing().nodes, kind().fields,
                                       static_cast<W*>(outgoing())};
       step(part::pack, stream, [&] { pack(operation, lists().shared(), lists().contributions(), arrays, stream); });
@@ -78,9 +78,9 @@ class Pairwise final : public OnLists {
 
   void finish(void* data, device::Stream& stream) override {
     step(part::exchange, stream, [&] { exchange_->finish(stream); });
-    in_kind(kind(), [&](auto types, auto operation) {
+    dispatch(kind(), [&](auto types, auto operation) {
       using T = typename decltype(types)::Value;
-      using W = typename decltype(types)::Wire;
+      using W = typename decltype(types)::Exchanged;
       const Arrays<T, const W> arrays{static_cast<T*>(data), sharing().nodes, kind().fields,
                                       static_cast<const W*>(incoming())};
       step(part::unpack, stream, [&] { unpack(operation, lists().shared(), lists().contributions(), arrays, stream); });
@@ -98,26 +98,26 @@ class Pairwise final : public OnLists {
   [[nodiscard]] void* outgoing() const { return messages_.data(); }
   [[nodiscard]] void* incoming() const { return messages_.as<std::byte>() + messages_.bytes() / 2; }
 
-  /// One for each peer, one behind the other.
+  /// One per peer, adjacent in memory.
   [[nodiscard]] std::vector<transport::Message> messages_from(void* begin) const {
     std::vector<transport::Message> messages;
-    auto* place = static_cast<std::byte*>(begin);
+    auto* next = static_cast<std::byte*>(begin);
     for (const Sharing::Peer& peer : sharing().peers) {
-      messages.push_back({peer.rank, place, peer.groups.size() * wire_bytes()});
-      place += messages.back().bytes;
+      messages.push_back({peer.rank, next, peer.groups.size() * exchange_bytes()});
+      next += messages.back().bytes;
     }
     return messages;
   }
 
-  device::Buffer messages_;  ///< that go, and behind them those that come
+  device::Buffer messages_;  ///< outgoing, followed by incoming
   std::unique_ptr<transport::Exchange> exchange_;
 };
 
 }  // namespace
 
-std::unique_ptr<GatherScatter> make_pairwise(Method method, SharedLists lists, const Kind& kind,
-                                             const Surroundings& surroundings) {
-  return std::make_unique<Pairwise>(method, std::move(lists), kind, surroundings);
+std::unique_ptr<GatherScatter> make_pairwise(Method method, SharedLists lists, const ValueKind& kind,
+                                             const Context& context) {
+  return std::make_unique<Pairwise>(method, std::move(lists), kind, context);
 }
 
 }  // namespace commlens::gather_scatter

@@ -1,7 +1,8 @@
-// Who shares which nodes, found from their global ids alone: no rank knows the mesh.
+// Which ranks share which nodes, found from the global ids of the nodes alone: no rank knows the whole mesh.
 //
-// Every distinct id goes to rank id mod P, is sorted there, and those that came from more than one rank go back with
-// the others that have them (as gslib's gs_setup does; Fischer, Lottes, Kerkemeier, Nek5000).
+// Each distinct id is sent to a directory rank, id mod P. Directory ranks sort the ids they receive, and return those
+// that came from more than one rank, with the list of these ranks (as gslib's gs_setup does; Fischer, Lottes,
+// Kerkemeier, Nek5000).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace commlens::gather_scatter {
 
-/// Sets of a rank's nodes, each of one id. Group g consists of nodes[first[g]] … nodes[first[g + 1] - 1].
+/// Groups of a rank's nodes, each with one global id. Group g has nodes[first[g]] … nodes[first[g + 1] - 1].
 struct Groups {
   std::vector<std::int64_t> ids;  ///< ascending
   std::vector<std::uint32_t> first{0};
@@ -25,24 +26,40 @@ struct Groups {
 struct Sharing {
   struct Peer {
     int rank = 0;
-    std::vector<std::uint32_t> groups;  ///< of `shared`, ascending: on both sides in the order of ids
+    std::vector<std::uint32_t> groups;  ///< of `shared`, ascending: in the order of ids on both sides
   };
 
-  std::size_t nodes = 0;              ///< that ids were given for
-  Groups local;                       ///< more than one node here, none elsewhere
-  Groups shared;                      ///< one node or more here, and some elsewhere
-  std::vector<Peer> peers;            ///< ascending by rank
-  std::vector<std::uint64_t> labels;  ///< of each shared group: its number among all shared ids of all ranks
-  std::uint64_t labels_shared = 0;    ///< ids that are on more than one rank
+  std::size_t nodes = 0;                      ///< of this rank, those without an id among them
+  Groups local;                               ///< ids of several nodes on this rank, and of none elsewhere
+  Groups shared;                              ///< ids that other ranks have, too
+  std::vector<Peer> peers;                    ///< ascending by rank
+  std::uint64_t shared_ids = 0;               ///< ids on more than one rank, of all ranks
+  std::vector<std::uint64_t> global_indices;  ///< of each shared group: which of all shared ids it has, from 0
 
-  /// Values that go to other ranks in one gather-scatter, and as many come back.
+  /// Values that this rank sends in one gather-scatter; it receives as many.
   [[nodiscard]] std::size_t sent() const;
-  /// Between the ranks the same, of the shared groups' values alone: each is one node.
+  /// The sharing of the shared groups' values: one node per group, and the same between the ranks.
   [[nodiscard]] Sharing of_values() const;
 };
 
-/// Collective. `ids` may be of any 64-bit value; 0 takes no part; any rank may have none. Throws Error for 2^32 ids or
-/// more on one rank.
+/// Calls `function(group, rank)` for each rank that has the id of a shared group, those of one group in ascending
+/// order. `me` is this rank.
+template <class Function>
+void for_each_contribution(const Sharing& sharing, int me, Function function) {
+  bool own_done = false;
+  const auto own = [&] {
+    for (std::size_t group = 0; group < sharing.shared.size(); ++group) function(group, me);
+    own_done = true;
+  };
+  for (const Sharing::Peer& peer : sharing.peers) {
+    if (!own_done && peer.rank > me) own();
+    for (const std::uint32_t group : peer.groups) function(group, peer.rank);
+  }
+  if (!own_done) own();
+}
+
+/// Collective. `ids` are any 64-bit values; nodes with id 0 take no part; a rank may have none. Throws Error for 2^32
+/// nodes or more on one rank.
 Sharing discover(std::span<const std::int64_t> ids, const transport::Communicator& communicator);
 
 }  // namespace commlens::gather_scatter

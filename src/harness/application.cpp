@@ -52,7 +52,7 @@ int refuse(const UsageError& error) {
 int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
   Session session(line.settings, std::move(device), std::move(command));
   try {
-    return static_cast<int>(session.execute(*line.benchmark, line.name));
+    return static_cast<int>(session.execute(*line.benchmark));
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& error) {

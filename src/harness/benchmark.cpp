@@ -1,9 +1,6 @@
 #include "harness/benchmark.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 
 namespace commlens {
 
@@ -20,16 +17,6 @@ BenchmarkRegistration::BenchmarkRegistration(BenchmarkDescription description) {
   const auto place =
       std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.name > description.name; });
   all.insert(place, std::move(description));
-}
-
-std::string binary_bytes(double bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", bytes, units.at(unit));
 }
 
 const std::vector<BenchmarkDescription>& benchmarks() { return registered(); }

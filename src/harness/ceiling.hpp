@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "harness/run.hpp"
+#include "harness/measurement.hpp"
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 
@@ -18,16 +18,19 @@ namespace commlens {
 
 class Ceilings {
  public:
-  /// Collective: learns every rank's GPU and node.
-  Ceilings(const transport::Communicator& communicator, device::Device& device, const std::string& host);
+  /// `placement` is of all ranks.
+  Ceilings(const transport::Communicator& communicator, device::Device& device,
+           const std::vector<measure::Placement>& placement);
 
   /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
   /// there is no such copy: ranks on different nodes, a GPU that this process does not see. Measured once for each set
   /// of arguments.
   std::optional<measure::Ceiling> measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
-  /// Collective, with the same shape on all ranks. `blas` multiplies in `memory`, where the product's matrices lie.
+  /// Collective, with the same shape on all ranks. `blas` multiplies in `memory`, where the product's matrices are.
   /// Nothing where a rank has no room for a square product. Measured once for each shape.
   std::optional<measure::Ceiling> measure(const GemmCeiling& ceiling, device::Blas& blas, device::Memory memory);
+  /// Collective: each of the calls by itself, on the stream.
+  [[nodiscard]] measure::Ceiling measure(const CallCeiling& ceiling, device::Stream& stream) const;
 
  private:
   struct Copy {

@@ -5,14 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "device/device.hpp"
-#include "harness/environment.hpp"
+#include "harness/listing.hpp"
+#include "harness/parse.hpp"
 #include "harness/usage_error.hpp"
 #include "measure/reporter.hpp"
-#include "transport/gpu_aware.hpp"
-#include "transport/transport.hpp"
 
 namespace commlens {
 
@@ -22,7 +20,7 @@ constexpr const char* usage = R"(commlens-bench measures the communication patte
 
 Usage: mpirun -n RANKS commlens-bench BENCHMARK [options]
        commlens-bench BENCHMARK --help
-       commlens-bench --list [--format json] | --about | --version
+       commlens-bench --list [--format json] | --metrics [--format json] | --about | --version
 
 Example: mpirun -n 2 commlens-bench latency --bytes 8:1M --transport mpi,staged --record latency.jsonl
 
@@ -35,40 +33,6 @@ std::vector<std::string> reporter_names() {
   return names;
 }
 
-std::vector<std::string> transport_names() {
-  std::vector<std::string> names;
-  for (const auto& kind : transport::kinds()) names.push_back(kind.name);
-  return names;
-}
-
-std::string list_text() {
-  std::string text;
-  for (const auto& benchmark : benchmarks()) text += fmt::format("  {:<26}{}\n", benchmark.name, benchmark.help);
-  return text;
-}
-
-/// For programs: every benchmark with its options and their defaults.
-std::string list_json() {
-  auto all = nlohmann::ordered_json::array();
-  for (const auto& description : benchmarks()) {
-    auto options = nlohmann::ordered_json::array();
-    const auto benchmark = description.make();
-    for (const auto& option : benchmark->options().options()) {
-      options.push_back({{"name", option.name}, {"default", option.text()}, {"help", option.help}});
-    }
-    all.push_back({{"name", description.name}, {"description", description.help}, {"options", options}});
-  }
-  return all.dump(1) + "\n";
-}
-
-/// For programs: what this build has and what this machine has for it. Asked before MPI is initialised.
-std::string about_json() {
-  const nlohmann::ordered_json about{{"version", COMMLENS_VERSION}, {"backend", device::backend()},
-                                     {"gpus", device::gpu_count()}, {"transports", transport_names()},
-                                     {"formats", reporter_names()}, {"mpi", transport::mpi_library()}};
-  return about.dump() + "\n";
-}
-
 BenchmarkDescription find_benchmark(const std::string& name) {
   const auto& all = benchmarks();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
@@ -78,45 +42,27 @@ BenchmarkDescription find_benchmark(const std::string& name) {
   throw UsageError(fmt::format("no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-double number(const std::string& option, const std::string& text, double least) {
-  std::string digits = text;
-  if (!digits.empty() && digits.back() == '%') digits.pop_back();
-  std::size_t used = 0;
-  double value = -1;
-  try {
-    value = std::stod(digits, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used == 0 || used != digits.size() || !(value >= least) || value > 1e9) {
-    throw UsageError(option, text.empty() ? "''" : text, fmt::format("write a number of at least {:g}", least));
-  }
-  return value;
-}
-
-using Parse = std::function<void(const std::string&)>;
-
 void add_option(CLI::App& app, const std::string& name, const std::string& help, const std::string& standard,
-                const Parse& parse) {
+                const Option::Parse& parse) {
   auto* option = app.add_option_function<std::string>("--" + name, parse, help);
   option->option_text(standard.empty() ? "VALUE" : fmt::format("VALUE [{}]", standard));
 }
 
 void add_settings(CLI::App& app, Settings& settings) {
   const auto add = [&](const std::string& name, const std::string& help, const std::string& standard,
-                       const Parse& parse) { add_option(app, name, help, standard, parse); };
-  add("transport", "who carries the bytes: names separated by commas, or all (what does not fit is skipped)",
+                       const Option::Parse& parse) { add_option(app, name, help, standard, parse); };
+  add("transport", "communication paths: names separated by commas, or all (what cannot run here is skipped)",
       settings.transports, [&](const std::string& text) { settings.transports = text; });
-  add("memory", "where the buffers lie: " + std::string(device::memory_names), "device if there is a GPU, else host",
-      [&](const std::string& text) {
-        settings.memory = device::memory_from(text);
-        if (!settings.memory)
-          throw UsageError("memory", text, fmt::format("no such memory; there are {}", device::memory_names));
+  const std::string memories = fmt::format("{}", fmt::join(all_names<device::Memory>(), ", "));
+  add("memory", "memory kind of the buffers: " + memories, "device if there is a GPU, else host",
+      [&, memories](const std::string& text) {
+        settings.memory = from_name<device::Memory>(text);
+        if (!settings.memory) throw UsageError("memory", text, "no such memory; there are " + memories);
       });
   add("timing", "batch: operations back to back between two synchronizations; each: one", "by benchmark",
       [&](const std::string& text) {
-        if (text != "batch" && text != "each") throw UsageError("timing", text, "write batch or each");
-        settings.timing = text == "each" ? measure::Timing::each : measure::Timing::batch;
+        settings.timing = from_name<measure::Timing>(text);
+        if (!settings.timing) throw UsageError("timing", text, "write batch or each");
       });
   add("repeat", "operations in a batch; with --timing each: samples", "by benchmark and size",
       [&](const std::string& text) { settings.repeat = parse_size("repeat", text); });
@@ -125,14 +71,14 @@ void add_settings(CLI::App& app, Settings& settings) {
   add("batches", "batches, each a sample", "10",
       [&](const std::string& text) { settings.batches = parse_size("batches", text); });
   add("min-time", "add batches until so many seconds have been measured", "0",
-      [&](const std::string& text) { settings.min_time_s = number("min-time", text, 0); });
+      [&](const std::string& text) { settings.min_time_s = parse_number("min-time", text, {}); });
   add("until-ci", "add batches until the median's 95% interval is within so many percent, such as 2%", "off",
-      [&](const std::string& text) { settings.until_ci_percent = number("until-ci", text, 0); });
+      [&](const std::string& text) { settings.until_ci_percent = parse_percent("until-ci", text, {}); });
   add("max-time", "seconds after which --min-time and --until-ci add no more", fmt::format("{:g}", settings.max_time_s),
-      [&](const std::string& text) { settings.max_time_s = number("max-time", text, 0); });
+      [&](const std::string& text) { settings.max_time_s = parse_number("max-time", text, {}); });
   add("timeout", "end a run in which no rank has made progress for so many seconds; 0: never",
       fmt::format("{:g}", settings.timeout_s),
-      [&](const std::string& text) { settings.timeout_s = number("timeout", text, 0); });
+      [&](const std::string& text) { settings.timeout_s = parse_number("timeout", text, {}); });
   add("format", fmt::format("of the output: {}", fmt::join(reporter_names(), ", ")), settings.format,
       [&](const std::string& text) {
         const auto names = reporter_names();
@@ -141,11 +87,11 @@ void add_settings(CLI::App& app, Settings& settings) {
         }
         settings.format = text;
       });
-  add("record", "append a line of JSON for each result to this file", "none", [&](const std::string& text) {
+  add("record", "append a line of JSON per result to this file", "none", [&](const std::string& text) {
     if (text.empty()) throw UsageError("record", "''", "name a file");
     settings.record = text;
   });
-  add("gpu-aware-mpi-off", "do not hand GPU memory to MPI, for the reason given", "none",
+  add("gpu-aware-mpi-off", "do not pass GPU memory to MPI, for the reason given", "none",
       [&](const std::string& text) { settings.gpu_aware_mpi_off = text; });
   app.add_flag_callback("--no-ceilings", [&] { settings.ceilings = false; }, "do not measure what the hardware gives");
   app.add_flag_callback("--no-parts", [&] { settings.parts = false; }, "do not measure parts of an operation");
@@ -154,15 +100,14 @@ void add_settings(CLI::App& app, Settings& settings) {
 }
 
 void add_own_options(CLI::App& app, const OptionSet& set) {
-  for (const auto& option : set.options()) {
-    if (!option.flag) {
-      add_option(app, option.name, option.help, option.text(), option.parse);
+  for (const Option& option : set.options()) {
+    if (option.opposite().empty()) {
+      add_option(app, option.name(), option.help(), option.text(), option.parse);
       continue;
     }
-    const auto comma = option.name.find(',');
-    for (const std::string& flag : {option.name.substr(0, comma), option.name.substr(comma + 1)}) {
+    for (const std::string& flag : {option.name(), option.opposite()}) {
       const std::string standard = option.text() == flag ? " [default]" : "";
-      app.add_flag_callback("--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help + standard);
+      app.add_flag_callback("--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help() + standard);
     }
   }
 }
@@ -170,10 +115,10 @@ void add_own_options(CLI::App& app, const OptionSet& set) {
 CommandLine parse_benchmark(int argc, char** argv) {
   CommandLine line;
   const auto description = find_benchmark(argv[1]);
-  line.name = description.name;
   line.benchmark = description.make();
-  CLI::App app(description.help + "\nExample: mpirun -n 2 commlens-bench " + line.name + " --record results.jsonl",
-               "commlens-bench " + line.name);
+  CLI::App app(
+      description.help + "\nExample: mpirun -n 2 commlens-bench " + description.name + " --record results.jsonl",
+      "commlens-bench " + description.name);
   app.option_defaults()->always_capture_default(false);
   app.allow_extras();
   add_own_options(app, line.benchmark->options());
@@ -184,10 +129,11 @@ CommandLine parse_benchmark(int argc, char** argv) {
     line.text = app.help();
     line.benchmark.reset();
   } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}; see commlens-bench {} --help", error.what(), line.name));
+    throw UsageError(fmt::format("{}; see commlens-bench {} --help", error.what(), description.name));
   }
   if (!app.remaining().empty()) {
-    throw UsageError(fmt::format("no option '{}'; see commlens-bench {} --help", app.remaining().front(), line.name));
+    throw UsageError(
+        fmt::format("no option '{}'; see commlens-bench {} --help", app.remaining().front(), description.name));
   }
   return line;
 }
@@ -199,13 +145,15 @@ CommandLine parse(int argc, char** argv) {
   const std::string rest = argc > 3 ? std::string(argv[2]) + " " + argv[3] : "";
   CommandLine line;
   if (first == "--help" || first == "-h") {
-    line.text = usage + list_text();
+    line.text = usage + listing::benchmarks_text();
   } else if (first == "--version") {
     line.text = fmt::format("commlens-bench {}\n", COMMLENS_VERSION);
   } else if (first == "--list") {
-    line.text = rest == "--format json" ? list_json() : list_text();
+    line.text = rest == "--format json" ? listing::benchmarks_json() : listing::benchmarks_text();
+  } else if (first == "--metrics") {
+    line.text = rest == "--format json" ? listing::metrics_json() : listing::metrics_markdown();
   } else if (first == "--about") {
-    line.text = about_json();
+    line.text = listing::about_json();
   } else if (first.starts_with("-")) {
     throw UsageError(fmt::format("no option '{}' before the benchmark; see commlens-bench --help", first));
   } else {

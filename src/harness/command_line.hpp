@@ -10,7 +10,6 @@
 namespace commlens {
 
 struct CommandLine {
-  std::string name;                      ///< of the benchmark
   std::unique_ptr<Benchmark> benchmark;  ///< with its options set; nullptr: only `text` is wanted
   Settings settings;
   std::string text;  ///< help, a list, a version: what to print instead of measuring

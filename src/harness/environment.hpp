@@ -1,19 +1,22 @@
-// What a record says of the program's surroundings: versions, the environment that communication depends on, the time.
+// What a start says of the software around it: versions, the environment that communication depends on, the time.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace commlens {
 
 /// Variables whose names begin with a prefix of a communication library or a launcher's binding (UCX_, OMPI_MCA_, NCCL_
-/// …), and no others: an environment can hold secrets.
+/// ...), and no others: an environment can hold secrets.
 std::map<std::string, std::string> communication_environment();
+/// The names in it that change how bytes travel; the others describe the job.
+std::vector<std::string> transport_settings(const std::map<std::string, std::string>& environment);
 
 /// Of commlens, the MPI library and standard, UCX, the ccl library, the GPU's driver and runtime, the compiler.
 std::map<std::string, std::string> versions();
 
-std::string utc_now();         ///< "2026-11-21T20:00:00Z"
-std::string run_identifier();  ///< unique to this start of the program: time, host, process
+std::string utc_now();           ///< "2026-11-21T20:00:00Z"
+std::string start_identifier();  ///< unique to this start of the program: time, host, process
 
 }  // namespace commlens

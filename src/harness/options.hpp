@@ -1,100 +1,233 @@
-// A benchmark's options: declared once, they make the command line, its help, its errors and the record's parameters.
+// A benchmark's options: declared once, they make the command line, its help, its errors, and the parameters of records
+// with their roles.
+//
+// Options are values. A start has one object of them; each case has a copy in which a sweep and a choice have one
+// value.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "device/device.hpp"
+#include "harness/parse.hpp"
+#include "harness/usage_error.hpp"
+#include "measure/enum_names.hpp"
 #include "measure/record.hpp"
-#include "transport/transport.hpp"
 
 namespace commlens {
 
-/// An option that takes one value a case: the harness runs the benchmark once for each, and `current` is the one at
-/// hand. Without values there is one case, of which the record does not show the option.
+inline namespace literals {
+constexpr std::size_t operator""_KiB(unsigned long long value) { return value << 10; }
+constexpr std::size_t operator""_MiB(unsigned long long value) { return value << 20; }
+}  // namespace literals
+
+/// An option over whose values the harness sweeps: each is a case. Without values there is one case, and its record
+/// does not show the option.
 struct Sweep {
   std::vector<std::size_t> values;
-  std::size_t current = 0;
 
   Sweep() = default;
   /// from, 2 from, 4 from ... up to `to`.
   Sweep(std::size_t from, std::size_t to, std::size_t factor = 2);
-  /// Neither asked for nor chosen by the benchmark: there is no such parameter.
-  [[nodiscard]] bool none() const { return values.empty() && current == 0; }
-  operator std::size_t() const { return current; }  // NOLINT(google-explicit-constructor): reads as the size that it is
+
+  [[nodiscard]] bool empty() const { return values.empty(); }
+  [[nodiscard]] std::size_t largest() const;  ///< 0 without values
+  /// Of a case, which has one value; throws std::logic_error otherwise.
+  [[nodiscard]] std::size_t value() const;
+  operator std::size_t() const { return value(); }  // NOLINT(google-explicit-constructor): reads as the size that it is
 };
 
-/// An option that takes one word a case: they belong together, and the harness runs the benchmark for each in turn.
-struct Variants {
-  std::vector<std::string> all;     ///< that there are
-  std::vector<std::string> chosen;  ///< of them
-  std::string current;              ///< the one at hand
+/// A sweep over sizes in bytes.
+struct Sizes : Sweep {
+  using Sweep::Sweep;
 };
 
-/// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1. Throws UsageError naming `option`.
-std::size_t parse_size(const std::string& option, const std::string& text);
-/// The same, and 0.
-std::size_t parse_count(const std::string& option, const std::string& text);
-/// "8", "8:1G" (times 2), "8:1G:x8" (times 8) or a list "8,1000,1M" of these. Throws UsageError naming `option`.
-std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text);
+/// An option that may have several values of an enumeration, which belong together: each is a case, and they are
+/// compared.
+template <NamedEnum Enum>
+struct Choices {
+  std::vector<Enum> values = all_values<Enum>();
+
+  /// Of a case, which has one value; throws std::logic_error otherwise.
+  [[nodiscard]] Enum value() const {
+    if (values.size() != 1) throw std::logic_error("several choices where a case has one");
+    return values.front();
+  }
+  operator Enum() const { return value(); }  // NOLINT(google-explicit-constructor)
+};
+
+class Option {
+ public:
+  using Parse = std::function<void(const std::string& text)>;
+  using Text = std::function<std::string()>;
+  using Value = std::function<std::optional<measure::Value>()>;
+
+  Option(std::string name, std::string help, Parse parser, Text shown, Value recorded)
+      : parse(std::move(parser)),
+        text(std::move(shown)),
+        value(std::move(recorded)),
+        name_(std::move(name)),
+        help_(std::move(help)) {}
+
+  Option& role(measure::Role role) {
+    role_ = role;
+    return *this;
+  }
+  /// How help and errors show it, such as a default that depends on the machine.
+  Option& shown_as(Text shown) {
+    text = std::move(shown);
+    return *this;
+  }
+  /// What the record shows; nothing: the record does not show it.
+  Option& recorded_as(Value recorded) {
+    value = std::move(recorded);
+    return *this;
+  }
+  /// It says how large a case is: the one to name when a case does not fit.
+  Option& sets_the_size() {
+    sets_size_ = true;
+    return *this;
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }          ///< without the dashes
+  [[nodiscard]] const std::string& opposite() const { return opposite_; }  ///< of a flag; empty: it takes a value
+  [[nodiscard]] const std::string& help() const { return help_; }
+  [[nodiscard]] measure::Role role() const { return role_; }
+  [[nodiscard]] const std::string& unit() const { return unit_; }
+  [[nodiscard]] bool is_size() const { return sets_size_; }
+  /// As a record names it: with underscores for hyphens.
+  [[nodiscard]] std::string parameter() const;
+
+  Parse parse;  ///< throws UsageError
+  Text text;
+  Value value;
+
+ private:
+  friend class OptionSet;
+
+  std::string name_;
+  std::string help_;
+  std::string opposite_;
+  std::string unit_;
+  measure::Role role_ = measure::Role::setting;
+  bool sets_size_ = false;
+};
 
 class OptionSet {
  public:
-  struct Option {
-    std::string name;
-    std::string help;
-    bool flag = false;
-    std::function<void(const std::string& text)> parse;    ///< throws UsageError
-    std::function<std::optional<measure::Value>()> value;  ///< as the record shows it; nothing: left to others
-    std::function<std::string()> text;                     ///< as help and errors show it
-    bool sizes = false;  ///< it says how large a case is where there is no sweep: the one to name when it does not fit
-  };
-
   /// The variables belong to the caller and must outlive the set; what they hold now is the default.
   /// The option that is returned may be adjusted until the next one is added.
   Option& add(const std::string& name, std::size_t& variable, std::string help);
+  Option& add(const std::string& name, double& variable, const Range& range, std::string help);
+  /// At most one in a set, Sizes among them.
   Option& add(const std::string& name, Sweep& variable, std::string help);
-  Option& add(const std::string& name, std::optional<device::Memory>& variable, std::string help);
-  Option& add(const std::string& name, DataType& variable, std::string help);
-  /// One of a few words.
-  Option& add_choice(const std::string& name, std::string& variable, const std::vector<std::string>& words,
-                     std::string help);
-  /// One of a few words, or `every`, which stands for all of them.
-  Option& add_variants(const std::string& name, Variants& variable, const std::string& every, std::string help);
-  /// Anything that `parse` takes and `text` shows.
-  Option& add_text(const std::string& name, std::function<void(const std::string&)> parse,
-                   const std::function<std::string()>& text, std::string help);
-  /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter of the
-  /// record.
-  Option& add_trace(std::string& variable);
+  Option& add(const std::string& name, Sizes& variable, std::string help);
   /// Two flags, `--name` and `--opposite`.
   Option& add_flag(const std::string& name, const std::string& opposite, bool& variable, std::string help);
+  /// Anything that `parse` takes and `text` shows.
+  Option& add_text(const std::string& name, Option::Parse parse, const Option::Text& text, std::string help);
+  /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter.
+  Option& add_trace(std::string& variable);
+
+  template <NamedEnum Enum>
+  Option& add(const std::string& name, Enum& variable, const std::string& help);
+  /// Without a value the record does not show it.
+  template <NamedEnum Enum>
+  Option& add(const std::string& name, std::optional<Enum>& variable, const std::string& help);
+  /// One of the enumeration's words, or `every`, which stands for all of them. At most one in a set.
+  template <NamedEnum Enum>
+  Option& add(const std::string& name, Choices<Enum>& variable, const std::string& every, const std::string& help);
 
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
-  [[nodiscard]] Sweep* sweep() const { return sweep_; }  ///< at most one; nullptr: a single case
-  /// Its option's name; there must be one.
-  [[nodiscard]] const std::string& sweep_name() const { return options_.at(sweep_index_).name; }
-  [[nodiscard]] Variants* variants() const { return variants_; }  ///< at most one option; nullptr: none
-  /// Its option's name, as in parameters(); there must be one.
-  [[nodiscard]] std::string variants_name() const;
-  /// The one that says how large a case is: the sweep if it has values, else the first that is marked and in the
-  /// record; nullptr if none is.
+  /// The one that says how large a case is: the first that is so marked and in the record, else the sweep if it has
+  /// values; nullptr if there is neither.
   [[nodiscard]] const Option* size() const;
-  /// The file that add_trace()'s option names; empty: none.
+  /// The file that --trace names; empty: none.
   [[nodiscard]] std::string trace() const { return trace_ == nullptr ? "" : *trace_; }
-  /// By name, with underscores for hyphens.
+  [[nodiscard]] Sweep* sweep() const { return sweep_; }       ///< nullptr: none
+  [[nodiscard]] bool sweeps_bytes() const { return sizes_; }  ///< the sweep is over sizes in bytes
+  /// Choices that a start compares: 1 where there is nothing to compare.
+  [[nodiscard]] std::size_t choices() const { return choices_ ? choices_() : 1; }
+  /// Leaves one of them.
+  void choose(std::size_t index) const {
+    if (choose_) choose_(index);
+  }
+  /// What records have of the options, with the roles.
   [[nodiscard]] measure::Parameters parameters() const;
+  [[nodiscard]] std::vector<measure::ParameterDeclaration> declarations() const;
 
  private:
+  template <NamedEnum Enum>
+  static Enum parse_word(const std::string& option, const std::string& text);
+  /// "pairwise or neighbor or host". This header is not to include {fmt}: nvcc does not compile version 9 of it.
+  static std::string joined(const std::vector<std::string>& words, const std::string& separator);
+  [[nodiscard]] measure::Role role_of(const Option& option) const;
+
   std::vector<Option> options_;
   Sweep* sweep_ = nullptr;
-  std::size_t sweep_index_ = 0;  ///< of its option
-  Variants* variants_ = nullptr;
-  std::size_t variants_index_ = 0;  ///< of its option
+  bool sizes_ = false;
+  std::size_t sweep_index_ = 0;    ///< of its option
+  std::size_t choices_index_ = 0;  ///< likewise
+  std::function<std::size_t()> choices_;
+  std::function<void(std::size_t)> choose_;
   const std::string* trace_ = nullptr;
 };
+
+// ---- enumerations ----
+
+template <NamedEnum Enum>
+Enum OptionSet::parse_word(const std::string& option, const std::string& text) {
+  if (const auto value = from_name<Enum>(text)) return *value;
+  throw UsageError(option, text.empty() ? "''" : text, "write " + joined(all_names<Enum>(), " or "));
+}
+
+template <NamedEnum Enum>
+Option& OptionSet::add(const std::string& name, Enum& variable, const std::string& help) {
+  const auto text = [&variable] { return std::string(commlens::name(variable)); };
+  return options_.emplace_back(
+      name, help + " (" + joined(all_names<Enum>(), ", ") + ")",
+      [&variable, name](const std::string& word) { variable = parse_word<Enum>(name, word); }, text,
+      [text]() -> std::optional<measure::Value> { return text(); });
+}
+
+template <NamedEnum Enum>
+Option& OptionSet::add(const std::string& name, std::optional<Enum>& variable, const std::string& help) {
+  return options_.emplace_back(
+      name, help + " (" + joined(all_names<Enum>(), ", ") + ")",
+      [&variable, name](const std::string& word) { variable = parse_word<Enum>(name, word); },
+      [&variable] { return variable ? std::string(commlens::name(*variable)) : ""; },
+      [&variable]() -> std::optional<measure::Value> {
+        if (!variable) return std::nullopt;
+        return std::string(commlens::name(*variable));
+      });
+}
+
+template <NamedEnum Enum>
+Option& OptionSet::add(const std::string& name, Choices<Enum>& variable, const std::string& every,
+                       const std::string& help) {
+  if (choices_) throw std::logic_error("a benchmark has at most one option with several choices");
+  choices_index_ = options_.size();
+  choices_ = [&variable] { return variable.values.size(); };
+  choose_ = [&variable](std::size_t index) { variable.values = {variable.values.at(index)}; };
+  return options_.emplace_back(
+      name, help + " (" + joined(all_names<Enum>(), ", ") + ", or " + every + ")",
+      [&variable, name, every](const std::string& word) {
+        if (word == every) {
+          variable.values = all_values<Enum>();
+        } else if (const auto value = from_name<Enum>(word)) {
+          variable.values = {*value};
+        } else {
+          throw UsageError(name, word.empty() ? "''" : word,
+                           "write " + joined(all_names<Enum>(), " or ") + " or " + every);
+        }
+      },
+      [&variable, every] {
+        return variable.values.size() > 1 ? every : std::string(commlens::name(variable.values.front()));
+      },
+      [&variable]() -> std::optional<measure::Value> { return std::string(commlens::name(variable.values.front())); });
+}
 
 }  // namespace commlens

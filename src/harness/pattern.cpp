@@ -1,6 +1,7 @@
 #include "harness/pattern.hpp"
 
 #include "device/launch.hpp"
+#include "device/upload.hpp"
 
 namespace commlens::pattern {
 
@@ -18,27 +19,28 @@ void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataTy
   write(stream, static_cast<double*>(data), reals, seed);
 }
 
-void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
-  auto* target = static_cast<unsigned char*>(data);
-  device::launch(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
+void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  auto* target = buffer.as<unsigned char>();
+  device::launch(stream, buffer.bytes(), COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
 }
 
-void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
-  auto* target = static_cast<unsigned char*>(data);
+void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  auto* target = buffer.as<unsigned char>();
   device::launch(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(i, seed)); });
+      stream, buffer.bytes(),
+      COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(i, seed)); });
 }
 
-std::string wrong_byte(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed) {
-  const auto* found = static_cast<const unsigned char*>(data);
+Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  const std::size_t bytes = buffer.bytes();
+  const auto* found = buffer.as<unsigned char>();
   const std::size_t first =
       device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
-  if (first == bytes) return {};
-  unsigned char value = 0;
-  stream.copy(&value, found + first, 1);
-  stream.wait();
-  return "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " + std::to_string(value) +
-         ", must be " + std::to_string(byte_at(first, seed));
+  if (first == bytes) return {.elements = bytes};
+  return {.elements = bytes,
+          .error = "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " +
+                   std::to_string(device::download(found + first, stream)) + ", must be " +
+                   std::to_string(byte_at(first, seed))};
 }
 
 }  // namespace commlens::pattern

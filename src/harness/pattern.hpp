@@ -7,7 +7,8 @@
 
 #include "device/data_type.hpp"
 #include "device/device.hpp"
-#include "device/gpu/api.hpp"
+#include "device/function.hpp"
+#include "harness/measurement.hpp"
 
 namespace commlens::pattern {
 
@@ -38,14 +39,14 @@ COMMLENS_FUNCTION inline double number_at(std::size_t index, std::uint64_t seed)
 /// Queues: data[i] = number_at(i, seed), for `reals` real numbers: those that elements of `type` consist of.
 void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataType type, std::uint64_t seed);
 
-/// Queues: data[i] = byte_at(i, seed).
-void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);
+/// Queues: byte i of the buffer becomes byte_at(i, seed).
+void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
 
 /// Queues: every byte is made to differ from what write_bytes(seed) would write, so that what was there cannot pass for
 /// it.
-void spoil_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);
+void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
 
-/// The first wrong byte in words, empty if there is none. Waits for the stream. `stream` reads the memory.
-std::string wrong_byte(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed);
+/// Whether the buffer holds what write_bytes(seed) writes; names the first wrong byte. Waits for the stream.
+Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
 
 }  // namespace commlens::pattern

@@ -15,6 +15,7 @@
 #include "transport/communicator.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens {
 
@@ -131,7 +132,8 @@ class Probe {
 
 device::Memory memory_from_arguments(int argc, char** argv) {
   if (argc == 2) return device::Memory::device;
-  const auto memory = argc == 4 && std::string(argv[2]) == "--memory" ? device::memory_from(argv[3]) : std::nullopt;
+  const auto memory =
+      argc == 4 && std::string(argv[2]) == "--memory" ? from_name<device::Memory>(argv[3]) : std::nullopt;
   if (!memory) throw UsageError("probe: write commlens-bench probe --memory host, pinned, device or managed");
   return *memory;
 }

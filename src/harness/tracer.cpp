@@ -4,8 +4,12 @@
 
 namespace commlens {
 
-Tracer::Tracer(device::Device& device, device::Stream& stream)
-    : device_(device), on_gpu_(stream.native() != nullptr), origin_(recorded_on(stream)) {
+Tracer::Tracer(device::Device& device, device::Stream& stream, Streams streams, std::string default_stream)
+    : device_(device),
+      on_gpu_(stream.on_gpu()),
+      streams_(std::move(streams)),
+      default_stream_(std::move(default_stream)),
+      origin_(recorded_on(stream)) {
   stream.wait();
 }
 
@@ -15,21 +19,26 @@ std::unique_ptr<device::Event> Tracer::recorded_on(device::Stream& stream) {
   return event;
 }
 
-void Tracer::begin(const Step& step, device::Stream& stream) { steps_.push_back({step, recorded_on(stream), nullptr}); }
+void Tracer::begin(std::string_view part, device::Stream& stream, std::optional<std::size_t> index) {
+  const auto known = streams_.find(part);
+  const std::string& name = known != streams_.end() ? known->second : default_stream_;
+  const std::size_t number = index ? *index : counts_[name]++;
+  steps_.push_back({name, std::string(part), number, recorded_on(stream), nullptr});
+}
 
 void Tracer::end(device::Stream& stream) { steps_.back().end = recorded_on(stream); }
 
 std::map<std::string, double> Tracer::seconds() const {
   std::map<std::string, double> seconds;
-  for (const Recorded& recorded : steps_) seconds[recorded.step.part] += recorded.end->seconds_since(*recorded.start);
+  for (const Step& step : steps_) seconds[step.part] += step.end->seconds_since(*step.start);
   return seconds;
 }
 
 std::vector<measure::Span> Tracer::spans(const transport::Communicator& communicator) {
   auto mine = nlohmann::json::array();
-  for (Recorded& recorded : steps_) {
-    mine.push_back({recorded.step.stream, recorded.step.part, recorded.step.number,
-                    recorded.start->seconds_since(*origin_), recorded.end->seconds_since(*origin_)});
+  for (const Step& step : steps_) {
+    mine.push_back(
+        {step.stream, step.part, step.number, step.start->seconds_since(*origin_), step.end->seconds_since(*origin_)});
   }
   std::vector<measure::Span> spans;
   int rank = 0;

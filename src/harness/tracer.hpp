@@ -1,40 +1,42 @@
-// Reads the device's own clock around the steps of an operation that overlaps: what a timeline is drawn from.
+// Reads the device's own clock around the steps of an operation: what a timeline is drawn from.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/steps.hpp"
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 
 namespace commlens {
 
-/// A step of a part, on the stream of that name.
-struct Step {
-  const char* stream;
-  const char* part;
-  std::size_t number;
-};
-
-class Tracer {
+class Tracer final : public StepObserver {
  public:
-  /// Steps are counted from now, on the clock of `stream`, which has nothing to do.
-  Tracer(device::Device& device, device::Stream& stream);
+  using Streams = std::map<std::string, std::string, std::less<>>;  ///< names of streams by part
 
-  void begin(const Step& step, device::Stream& stream);
-  void end(device::Stream& stream);  ///< of the step that began last
+  /// Time counts from now, on the clock of `stream`, which has nothing to do. A step of a part that is not in `streams`
+  /// belongs to the stream `default_stream`. Steps without an index are numbered by stream, from 0.
+  Tracer(device::Device& device, device::Stream& stream, Streams streams, std::string default_stream);
+
+  void begin(std::string_view part, device::Stream& stream, std::optional<std::size_t> index) override;
+  void end(device::Stream& stream) override;
   /// What this rank's steps took, by part. Waits for them.
   [[nodiscard]] std::map<std::string, double> seconds() const;
   /// Every rank's steps, by rank. Collective; waits for them.
   [[nodiscard]] std::vector<measure::Span> spans(const transport::Communicator& communicator);
 
  private:
-  struct Recorded {
-    Step step;
+  struct Step {
+    std::string stream;
+    std::string part;
+    std::size_t number;
     std::unique_ptr<device::Event> start;
     std::unique_ptr<device::Event> end;
   };
@@ -43,16 +45,11 @@ class Tracer {
 
   device::Device& device_;
   bool on_gpu_;
+  Streams streams_;
+  std::string default_stream_;
+  std::map<std::string, std::size_t> counts_;  ///< steps without an index, by stream
   std::unique_ptr<device::Event> origin_;
-  std::vector<Recorded> steps_;
+  std::vector<Step> steps_;
 };
-
-/// Does `work`, which adds to `stream`, as a step; without a tracer it is only done.
-template <class Work>
-void traced(Tracer* tracer, device::Stream& stream, const Step& step, Work work) {
-  if (tracer != nullptr) tracer->begin(step, stream);
-  work();
-  if (tracer != nullptr) tracer->end(stream);
-}
 
 }  // namespace commlens

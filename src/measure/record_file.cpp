@@ -1,14 +1,15 @@
+#include "measure/record_file.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
-
-#include "measure/record.hpp"
 
 namespace commlens::measure {
 namespace {

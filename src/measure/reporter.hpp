@@ -1,4 +1,4 @@
-// Reporters turn records into text on a stream: one class a format, apart from measuring.
+// Reporters turn records into text on a stream: one class per format, apart from measuring.
 #pragma once
 
 #include <functional>
@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "measure/record.hpp"
+#include "measure/result.hpp"
 
 namespace commlens::measure {
 
-/// A reporter is given the run first, then the records in groups (the transports of one case, in the order asked for),
-/// then the end. It writes each group as it comes and flushes.
+/// A reporter is given the start first, then the results in groups (the transports and variants of one size, in the
+/// order asked for), then the end. It writes each group as it comes and flushes.
 class Reporter {
  public:
   virtual ~Reporter() = default;
-  virtual void begin(const RunInformation& run) = 0;
-  virtual void add(const RunInformation& run, std::span<const Record> group) = 0;
+  virtual void begin(const Start& start) = 0;
+  virtual void add(const Start& start, std::span<const Result> group) = 0;
   virtual void end() {}
 };
 

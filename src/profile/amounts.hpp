@@ -1,5 +1,5 @@
-// How many bytes a call sends: what functions.txt names one, each, sum, sums and own. C hands over values and arrays of
-// handles, Fortran pointers to integers, which become the same by value(), datatype_of() and communicator_of().
+// How many bytes a call sends: the values of bytes= in functions/. Arguments are values and arrays
+// of handles in C, and addresses of integers in Fortran; the overloads here read both.
 #pragma once
 
 #include "profile.hpp"
@@ -10,7 +10,7 @@ inline MPI_Datatype datatype_of(MPI_Datatype datatype) { return datatype; }
 inline MPI_Comm communicator_of(MPI_Comm communicator) { return communicator; }
 inline MPI_Win window_of(MPI_Win window) { return window; }
 
-/// A Fortran integer, or an array of them, that stands for handles.
+/// The address of one or more Fortran integers that are handles.
 struct FortranHandles {
   const void* address;
 };
@@ -19,25 +19,26 @@ inline MPI_Fint first_of(FortranHandles handles) { return *static_cast<const MPI
 inline MPI_Datatype datatype_of(MPI_Fint handle) { return profile.library.datatype_from_fortran(handle); }
 inline MPI_Comm communicator_of(MPI_Fint handle) { return profile.library.communicator_from_fortran(handle); }
 inline MPI_Win window_of(MPI_Fint handle) { return profile.library.window_from_fortran(handle); }
-#endif  // elsewhere handles are integers in C, too
+#endif  // in other MPIs handles are integers in C too
 inline MPI_Datatype datatype_of(FortranHandles handle) { return datatype_of(first_of(handle)); }
 inline MPI_Comm communicator_of(FortranHandles handle) { return communicator_of(first_of(handle)); }
 inline MPI_Win window_of(FortranHandles handle) { return window_of(first_of(handle)); }
 
 inline std::uintptr_t request_at(const MPI_Request* requests, int index) { return key_of(requests[index]); }
-/// Not the key that the same request has in C: who starts it is expected to have made it.
+/// Not the key that the same request has in C: a request is started in the language that created
+/// it.
 inline std::uintptr_t request_at(FortranHandles handles, int index) {
   return key_of(static_cast<const MPI_Fint*>(handles.address)[index]);
 }
 
-/// What the start of persistent requests sends.
+/// Counts what started persistent requests send.
 template <class Handles>
-void note_starts(Call& call, Handles requests, int count) {
+void count_starts(Call& call, Handles requests, int count) {
   for (int index = 0; index < count; ++index) {
     Message message{};
     if (!profile.requests.find(request_at(requests, index), message)) continue;
-    call.note_bytes(message.bytes);
-    Call::note_peer(message.peer, message.bytes);
+    call.count_bytes(message.bytes);
+    Call::count_peer(message.peer, message.bytes);
   }
 }
 
@@ -68,7 +69,7 @@ inline int peers(MPI_Comm communicator) {
   return count;
 }
 
-/// To how many ranks a neighbourhood collective sends (MPI 3.1, section 7.6).
+/// The number of ranks to which a neighborhood collective sends (MPI 3.1, section 7.6).
 int out_degree(MPI_Comm communicator);
 
 template <class Number, class Type>
@@ -108,13 +109,13 @@ std::uint64_t own(const Number* counts, Type datatype, MPI_Comm communicator) {
 
 }  // namespace amount
 
-/// Of an all-to-all: what goes to each rank that gets any.
+/// Counts what an all-to-all sends to each rank.
 template <class Share>
-void note_each_peer(MPI_Comm communicator, Share share_of) {
+void count_each_peer(MPI_Comm communicator, Share share_of) {
   const int count = amount::peers(communicator);
   for (int index = 0; index < count; ++index) {
     const std::uint64_t bytes = share_of(index);
-    if (bytes != 0) Call::note_peer(profile.peers.of(communicator, index), bytes);
+    if (bytes != 0) Call::count_peer(profile.peers.of(communicator, index), bytes);
   }
 }
 
@@ -124,7 +125,7 @@ inline bool is_in_place(const void* buffer) {
 }
 
 inline bool succeeded(int result) { return result == MPI_SUCCESS; }
-/// Of a Fortran function, whose ierror may be absent in mpi_f08.
+/// In Fortran; ierror may be absent in mpi_f08.
 inline bool succeeded(const void* error) {
   return error == nullptr || *static_cast<const MPI_Fint*>(error) == MPI_SUCCESS;
 }

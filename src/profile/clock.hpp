@@ -1,4 +1,4 @@
-// Time in ticks of the processor's counter, which costs less than half of what clock_gettime does.
+// Time in ticks of the processor's counter, which takes less than half the time of clock_gettime.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ inline std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// A pair of readings of both clocks tells how long a tick is.
+/// Two readings of both clocks give the length of a tick.
 class Clock {
  public:
   void start() {
-    counts_ = counter_is_steady();
+    uses_counter_ = counter_is_invariant();
     started_ns_ = nanoseconds();
     started_ticks_ = ticks();
   }
-  [[nodiscard]] std::uint64_t ticks() const { return counts_ ? counter() : nanoseconds(); }
+  [[nodiscard]] std::uint64_t ticks() const { return uses_counter_ ? counter() : nanoseconds(); }
   [[nodiscard]] std::uint64_t started_ticks() const { return started_ticks_; }
-  [[nodiscard]] double nanoseconds_a_tick() const {
+  [[nodiscard]] double nanoseconds_per_tick() const {
     const std::uint64_t passed = ticks() - started_ticks_;
     return passed == 0 ? 1.0 : static_cast<double>(nanoseconds() - started_ns_) / static_cast<double>(passed);
   }
@@ -35,8 +35,8 @@ class Clock {
  private:
 #if defined(__x86_64__)
   static std::uint64_t counter() { return __rdtsc(); }
-  /// Whether it runs at one speed in every power state: bit 8 of CPUID 8000_0007h, "invariant TSC".
-  static bool counter_is_steady() {
+  /// Invariant TSC: the rate is the same in every power state (bit 8 of CPUID 8000_0007h).
+  static bool counter_is_invariant() {
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;
@@ -49,13 +49,13 @@ class Clock {
     asm volatile("mrs %0, cntvct_el0" : "=r"(value));
     return value;
   }
-  static bool counter_is_steady() { return true; }  // the architecture asks for it
+  static bool counter_is_invariant() { return true; }  // required by the architecture
 #else
   static std::uint64_t counter() { return nanoseconds(); }
-  static bool counter_is_steady() { return false; }
+  static bool counter_is_invariant() { return false; }
 #endif
 
-  bool counts_ = false;
+  bool uses_counter_ = false;
   std::uint64_t started_ns_ = 0;
   std::uint64_t started_ticks_ = 0;
 };

@@ -1,5 +1,4 @@
-// What is counted. All of it lies in static memory of fixed size, or is mapped when MPI starts: a call allocates
-// nothing.
+// Counters, in static memory of fixed size or mapped when MPI starts: a call allocates nothing.
 #pragma once
 
 #include <atomic>
@@ -7,7 +6,7 @@
 
 namespace commlens::profile {
 
-/// A row of functions.txt; generated.
+/// A profiled function; the list is generated from functions/.
 struct Function {
   const char* name;
   const char* group;
@@ -17,43 +16,44 @@ extern constinit const int function_count;
 
 using Count = std::atomic<std::uint64_t>;
 
-enum class Memory : std::uint8_t { host, pinned, device, managed };
-constexpr int memory_kinds = 4;
-constexpr int size_bins = 49;  // bin 0: no bytes; bin b: 2^(b-1) to 2^b - 1 bytes; the last one: all beyond
+enum class MemoryKind : std::uint8_t { host, pinned, device, managed };
+constexpr int memory_kind_count = 4;
+constexpr const char* memory_kind_names[memory_kind_count] = {"host", "pinned", "device", "managed"};
+constexpr int size_bins = 49;  // bin 0: no bytes; bin b: 2^(b-1) to 2^b - 1; the last: all larger
 
 struct Counters {
   Count calls;
   Count ticks;
-  Count most_ticks;
+  Count max_ticks;
   Count waiting_ticks;
   Count bytes;
-  Count communicators;  // calls of which the size of the communicator is known
+  Count communicators;  // calls with a known communicator
   Count communicator_sizes;
   Count smallest_communicator;
   Count largest_communicator;
-  Count memory[memory_kinds];
+  Count memory[memory_kind_count];
   Count bins[size_bins];
 };
 
-/// A place in the program from which a function is called.
+/// A place in the program that calls an MPI function.
 struct CallSite {
-  std::atomic<std::uintptr_t> address;  // 0: free
-  std::atomic<int> function;            // -1 until the rest is known
-  const char* module;                   // the file that holds the code
-  std::uintptr_t base;                  // where the file was loaded
+  std::atomic<std::uintptr_t> address;  // 0: free slot
+  std::atomic<int> function;            // -1 until module and base are set
+  const char* module;                   // file of the code
+  std::uintptr_t base;                  // address at which the file is loaded
   Count calls;
   Count ticks;
   Count bytes;
 };
-constexpr int most_call_sites = 2048;
-constexpr int most_functions = 640;  // room for all of functions.txt; the generated code checks it
+constexpr int max_call_sites = 2048;
+constexpr int max_functions = 640;  // the generated code checks it
 
-/// Adds without a locked instruction while one thread only may call MPI.
+/// Adds without a locked instruction where only one thread can call MPI.
 class Adder {
  public:
-  explicit Adder(bool threads) : threads_(threads) {}
+  explicit Adder(bool multithreaded) : multithreaded_(multithreaded) {}
   void add(Count& count, std::uint64_t amount) const {
-    if (threads_) {
+    if (multithreaded_) {
       count.fetch_add(amount, std::memory_order_relaxed);
     } else {
       count.store(count.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -64,7 +64,7 @@ class Adder {
     while (before < value && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
     }
   }
-  /// 0 stands for nothing noted yet.
+  /// 0: no value yet.
   static void lower(Count& count, std::uint64_t value) {
     std::uint64_t before = count.load(std::memory_order_relaxed);
     while ((before == 0 || before > value) && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
@@ -72,7 +72,7 @@ class Adder {
   }
 
  private:
-  bool threads_;
+  bool multithreaded_;
 };
 
 }  // namespace commlens::profile

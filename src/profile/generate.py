@@ -1,6 +1,8 @@
-"""Makes the wrappers from functions.txt, for the functions that the mpi.h at hand declares. Python 3.8 is enough.
+"""Generates the wrappers of the MPI functions in functions/ that the mpi.h at hand declares.
 
-generate.py FUNCTIONS OUTPUT COMPILER [COMPILER'S OPTIONS]...
+generate.py OUTPUT COMPILER [COMPILER_OPTION]...
+
+Needs Python 3.9 and nothing else.
 """
 
 from __future__ import annotations
@@ -8,303 +10,224 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-_LINE = re.compile(r"(?:(?P<result>\w+) )?(?P<name>MPI_\w+)\((?P<parameters>.*?)\)(?: \| (?P<roles>.*))?$")
-_PARAMETER = re.compile(r"(?P<type>.*?)(?P<name>\w+)(?P<array>(?:\[\d*\])*)$")
-_AMOUNT = re.compile(r"(?P<kind>\w+)\((?P<count>\w+),(?P<type>\w+)(?:,(?P<extent>\w+))?\)$")
+from function_table import Function, read_tables
+from operands import Binding, FortranBinding, count_bytes, count_peers, peer
 
 # MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.
 _NOT_IN_FORTRAN = {"MPI_Init": ("argc", "argv"), "MPI_Init_thread": ("argc", "argv")}
-# Before functions of this group a rank may wait for the others, where that is asked for.
-_WAITS = "collective"
+# Before functions of this group a rank waits for the others, where --waiting asks for it.
+_GROUP_THAT_WAITS = "collective"
+_EXPORT = '__attribute__((visibility("default")))'
 
 
 @dataclass(frozen=True)
-class Parameter:
-    type: str  # as in C, without the name; an array as a pointer
+class Argument:
+    type: str
     name: str
 
     @property
-    def is_text(self) -> bool:
-        return self.type.replace("const ", "").startswith("char")
+    def declaration(self) -> str:
+        if "(*)" in self.type:
+            return self.type.replace("(*)", f"(*{self.name})")
+        return f"{self.type} {self.name}"
 
 
 @dataclass(frozen=True)
-class Function:
-    number: int
-    name: str
-    group: str
+class Wrapper:
+    """A function that the library defines in place of MPI's."""
+
+    number: int  # of the function
+    function: Function
+    binding: Binding
+    name: str  # in C++
+    symbols: list[str]  # which the program calls
+    next: list[str]  # symbols of the function in the MPI library, the first that exists is called
     result: str
-    parameters: tuple[Parameter, ...]
-    roles: dict[str, str] = field(default_factory=dict)
+    arguments: list[Argument]
+    error: str  # expression that tells whether the call succeeded
 
-    def type_of(self, name: str) -> str:
-        return next(parameter.type for parameter in self.parameters if parameter.name == name)
-
-
-def read_table(text: str) -> list[Function]:
-    functions: list[Function] = []
-    group = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("["):
-            group = line.strip("[]")
-        elif line and not line.startswith("#"):
-            match = _LINE.match(line)
-            if match is None:
-                raise SystemExit(f"functions.txt:{number}: not a function: {line}")
-            parameters = tuple(_parameter(part) for part in match["parameters"].split(",") if part)
-            roles = dict(role.split("=", 1) for role in (match["roles"] or "").split())
-            functions.append(
-                Function(len(functions), match["name"], group, match["result"] or "int", parameters, roles)
+    def definition(self) -> str:
+        """The symbol is not the C++ name: so small differences between headers do not matter."""
+        declared = ", ".join(argument.declaration for argument in self.arguments)
+        first, *others = self.symbols
+        head = f"{self.result} {self.name}({declared})"
+        body = "\n".join(f"  {line}" for line in self._body())
+        text = f'{_EXPORT} {head} __asm__("{first}");\n{head} {{\n{body}\n}}\n'
+        for number, symbol in enumerate(others):
+            text += (
+                f"{_EXPORT} {self.result} {self.name}_{number}({declared}) "
+                f'__asm__("{symbol}") __attribute__((alias("{first}")));\n'
             )
-    return functions
+        return text
+
+    def _body(self) -> list[str]:
+        types = ", ".join(argument.type for argument in self.arguments)
+        values = ", ".join(argument.name for argument in self.arguments)
+        names = ", ".join(f'"{name}"' for name in self.next)
+        returns = self.result != "void"
+        return [
+            f"using Next = {self.result} (*)({types});",
+            "static std::atomic<void*> cached = nullptr;",
+            "void* found = cached.load(std::memory_order_relaxed);",
+            "if (found == nullptr) {",
+            f"  constexpr const char* names[] = {{{names}, nullptr}};",
+            "  cached.store(found = find_or_exit(names), std::memory_order_relaxed);",
+            "}",
+            "const auto next = reinterpret_cast<Next>(found);",
+            f"Call call({self.number}, __builtin_return_address(0));",
+            f"if (!call.is_counted()) return next({values});",
+            *self._before(),
+            "call.begin();",
+            f"{'const auto return_value = ' if returns else ''}next({values});",
+            "call.end();",
+            *self._after(),
+            f"return{' return_value' if returns else ''};",
+        ]
+
+    def _before(self) -> list[str]:
+        roles, binding = self.function.roles, self.binding
+        lines = []
+        if "before" in roles:
+            lines.append(f"hook::{roles['before']}();")
+        if "frees" in roles:
+            request = f"request_at({binding.handle(roles['frees'])}, 0)"
+            lines.append(f"profile.requests.forget({request});")
+        if self.function.group == _GROUP_THAT_WAITS:
+            communicator = f"communicator_of({binding.handle(roles['comm'])})"
+            lines.append(f"if (Call::measures_waiting()) call.wait_for_ranks_of({communicator});")
+        return lines
+
+    def _after(self) -> list[str]:
+        lines = []
+        counting = count(self.function.roles, self.binding)
+        if counting:
+            lines.append(f"if (Call::can_query_mpi() && succeeded({self.error})) {{")
+            lines += [f"  {line}" for line in counting]
+            lines.append("}")
+        if "after" in self.function.roles:
+            lines.append(f"hook::{self.function.roles['after']}();")
+        return lines
 
 
-def _parameter(text: str) -> Parameter:
-    match = _PARAMETER.match(text.strip())
-    assert match is not None, text
-    kind = match["type"].strip()
-    dimensions = re.findall(r"\[\d*\]", match["array"])
-    if len(dimensions) == 2:
-        return Parameter(f"{kind} (*){dimensions[1]}", match["name"])
-    return Parameter(f"{kind} *" if dimensions else kind, match["name"])
-
-
-def declared_in_header(compiler: list[str]) -> set[str]:
-    command = [*compiler, "-E", "-x", "c", "-"]
-    header = subprocess.run(command, input="#include <mpi.h>\n", capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"\b(MPI_\w+)\s*\(", header))
-
-
-# ---- what a wrapper notes ----
-
-
-class Binding:
-    """How a wrapper names its parameters' values; in C they are what they are."""
-
-    def value(self, name: str) -> str:
-        return name
-
-    def counts(self, name: str) -> str:
-        return name
-
-    def handle(self, name: str) -> str:
-        return name
-
-
-class FortranBinding(Binding):
-    """All is passed by address."""
-
-    def value(self, name: str) -> str:
-        return f"*static_cast<const MPI_Fint*>({name})"
-
-    def counts(self, name: str) -> str:
-        return f"static_cast<const MPI_Fint*>({name})"
-
-    def handle(self, name: str) -> str:
-        return f"FortranHandles{{{name}}}"
-
-
-def amount(text: str, binding: Binding) -> str:
-    if text == "nothing":
-        return "0"
-    match = _AMOUNT.match(text)
-    assert match is not None, text
-    kind = match["kind"]
-    count = match["count"]
-    if kind in ("sum", "sums", "own"):
-        count = binding.counts(count)
-    elif not count.isdigit():
-        count = binding.value(count)
-    arguments = [count, binding.handle(match["type"])]
-    if kind == "own":
-        arguments.append("communicator")
-    if match["extent"]:
-        arguments.append(f"amount::{match['extent']}(communicator)")
-    return f"amount::{kind}({', '.join(arguments)})"
-
-
-def share_of(text: str, binding: Binding) -> str:
-    """Of each(), sum() or sums(): what goes to the rank `index`."""
-    match = _AMOUNT.match(text)
-    assert match is not None, text
-    kind, count, datatype = match["kind"], match["count"], binding.handle(match["type"])
-    if kind == "sums":
-        datatype = f"datatype_at({datatype}, index)"
-    return f"amount::one({binding.value(count) if kind == 'each' else f'{binding.counts(count)}[index]'}, {datatype})"
-
-
-def notes(function: Function, binding: Binding) -> list[str]:
-    """The statements that note what a call that succeeded did."""
-    roles = function.roles
+def count(roles: dict[str, str], binding: Binding) -> list[str]:
+    """The statements that count what a successful call did."""
     lines = []
     if "comm" in roles:
-        lines.append(f"const MPI_Comm communicator = communicator_of({binding.handle(roles['comm'])});")
-        lines.append("call.note_communicator(communicator);")
+        communicator = f"communicator_of({binding.handle(roles['comm'])})"
+        lines.append(f"const MPI_Comm communicator = {communicator};")
+        lines.append("call.count_communicator(communicator);")
     if "bytes" in roles:
-        lines.append(f"const std::uint64_t bytes = {bytes_of(roles, binding)};")
+        lines.append(f"const std::uint64_t bytes = {count_bytes(roles, binding)};")
     if "buffer" in roles:
         buffer = roles["buffer"]
-        if "instead" in roles:
-            buffer = f"is_in_place({buffer}) ? {roles['instead']} : {buffer}"
-        lines.append(f"call.note_buffer({buffer});")
+        if "in_place_buffer" in roles:
+            buffer = f"is_in_place({buffer}) ? {roles['in_place_buffer']} : {buffer}"
+        lines.append(f"call.count_buffer({buffer});")
     if "persistent" in roles:
         request = f"request_at({binding.handle(roles['persistent'])}, 0)"
         lines.append(f"profile.requests.remember({request}, {{bytes, {peer(roles, binding)}}});")
     elif "bytes" in roles:
-        lines.append("call.note_bytes(bytes);")
-        if "peer" in roles:
-            lines.append(f"Call::note_peer({peer(roles, binding)}, bytes);")
-        elif "peers" in roles["bytes"]:
-            share = share_of(roles["bytes"], binding)
-            if "in_place" in roles:
-                share = f"is_in_place({roles['buffer']}) ? {share_of(roles['in_place'], binding)} : {share}"
-            lines.append(f"note_each_peer(communicator, [&]([[maybe_unused]] int index) {{ return {share}; }});")
+        lines.append("call.count_bytes(bytes);")
+        lines += count_peers(roles, binding)
     if "starts" in roles:
         number = binding.value(roles["number"]) if "number" in roles else "1"
-        lines.append(f"note_starts(call, {binding.handle(roles['starts'])}, {number});")
+        lines.append(f"count_starts(call, {binding.handle(roles['starts'])}, {number});")
     return lines
 
 
-def bytes_of(roles: dict[str, str], binding: Binding) -> str:
-    text = amount(roles["bytes"], binding)
-    if "in_place" in roles:
-        text = f"is_in_place({roles['buffer']}) ? {amount(roles['in_place'], binding)} : {text}"
-    if "root" in roles:
-        text = f"{binding.value(roles['root'])} < 0 ? 0 : {text}"
-    for role in ("sender", "peer"):
-        if role in roles:
-            text = f"{binding.value(roles[role])} == MPI_PROC_NULL ? 0 : {text}"
-    return text
-
-
-def peer(roles: dict[str, str], binding: Binding) -> str:
-    if "peer" not in roles:
-        return "Peers::nobody"
-    rank = binding.value(roles["peer"])
-    if "window" in roles:
-        return f"profile.peers.of_window(window_of({binding.handle(roles['window'])}), {rank})"
-    return f"profile.peers.of(communicator, {rank})"
-
-
-def body(function: Function, binding: Binding, real: list[str], arguments: list[tuple[str, str]], error: str) -> str:
-    """`real` are the names of the function below: those of PMPI, and the function's own for a library that lacks these.
-    `error` is what tells whether the call succeeded: the C function's result, or Fortran's ierror."""
-    types = ", ".join(kind for kind, _ in arguments)
-    values = ", ".join(name for _, name in arguments)
-    result = "" if function.result == "void" else "const auto answer = "
-    returned = "" if function.result == "void" else " answer"
-    roles = function.roles
-    names = ", ".join(f'"{name}"' for name in real)
-    lines = [
-        f"using Real = {function.result} (*)({types});",
-        "static std::atomic<void*> below = nullptr;",
-        "void* found = below.load(std::memory_order_relaxed);",
-        "if (found == nullptr) {",
-        f"  constexpr const char* names[] = {{{names}, nullptr}};",
-        "  below.store(found = find_or_abort(names), std::memory_order_relaxed);",
-        "}",
-        "const auto real = reinterpret_cast<Real>(found);",
-        f"Call call({function.number}, __builtin_return_address(0));",
-        f"if (!call.is_counted()) return real({values});",
-    ]
-    if "before" in roles:
-        lines.append(f"hook::{roles['before']}();")
-    if "forgets" in roles:
-        lines.append(f"profile.requests.forget(request_at({binding.handle(roles['forgets'])}, 0));")
-    if function.group == _WAITS:
-        waiting = f"call.wait_for_others(communicator_of({binding.handle(roles['comm'])}));"
-        lines.append(f"if (Call::waits()) {waiting}")
-    lines += ["call.begin();", f"{result}real({values});", "call.end();"]
-    noted = notes(function, binding)
-    if noted:
-        lines.append(f"if (Call::is_open() && succeeded({error})) {{")
-        lines += [f"  {line}" for line in noted]
-        lines.append("}")
-    if "after" in roles:
-        lines.append(f"hook::{roles['after']}();")
-    lines.append(f"return{returned};")
-    return "\n".join(f"  {line}" for line in lines)
-
-
-# ---- the wrappers ----
-
-_EXPORT = '__attribute__((visibility("default")))'
-
-
-def c_wrapper(function: Function) -> str:
-    """The symbol is given apart from the C++ name, so that small differences between headers cannot matter."""
-    declared = ", ".join(_declaration(parameter) for parameter in function.parameters)
-    head = f"{function.result} c_{function.name}({declared})"
-    arguments = [(parameter.type, parameter.name) for parameter in function.parameters]
-    content = body(function, Binding(), [f"P{function.name}", function.name], arguments, "answer")
-    return f'{_EXPORT} {head} __asm__("{function.name}");\n{head} {{\n{content}\n}}\n'
-
-
-def _declaration(parameter: Parameter) -> str:
-    if "(*)" in parameter.type:
-        return parameter.type.replace("(*)", f"(*{parameter.name})")
-    return f"{parameter.type} {parameter.name}"
-
-
-def fortran_wrapper(function: Function, symbols: list[str], real: list[str], kind: str) -> str:
-    """All arguments are addresses, whatever they are of; the lengths of texts come last, by value."""
-    is_subroutine = function.result == "int"
-    left_out = _NOT_IN_FORTRAN.get(function.name, ())
-    parameters = [parameter for parameter in function.parameters if parameter.name not in left_out]
-    arguments = [("void*", parameter.name) for parameter in parameters]
-    if is_subroutine:
-        arguments.append(("void*", "error"))
-    arguments += [("std::size_t", f"length_of_{parameter.name}") for parameter in parameters if parameter.is_text]
-    result = "void" if is_subroutine else function.result
-    returning = Function(function.number, function.name, function.group, result, function.parameters, function.roles)
-    declared = ", ".join(f"{type_} {name}" for type_, name in arguments)
-    content = body(returning, FortranBinding(), [*real, *symbols], arguments, "error")
-    first, *others = symbols
-    own = f"{kind}_{function.name}"
-    text = f'{_EXPORT} {result} {own}({declared}) __asm__("{first}");\n{result} {own}({declared}) {{\n{content}\n}}\n'
-    for number, symbol in enumerate(others):
-        text += (
-            f'{_EXPORT} {result} {own}_{number}({declared}) __asm__("{symbol}") __attribute__((alias("{first}")));\n'
-        )
-    return text
-
-
-def mpif_wrapper(function: Function) -> str:
-    lower, upper = function.name.lower(), function.name.upper()
-    symbols = [f"{lower}_", f"{lower}__", lower, upper]
-    return fortran_wrapper(function, symbols, [f"p{lower}_", f"p{lower}__", f"p{lower}", f"P{upper}"], "mpif")
-
-
-def mpi_f08_wrapper(function: Function) -> str:
-    lower = function.name.lower()
-    return fortran_wrapper(
-        function, [f"{lower}_f08_"], [f"p{lower}_f08_", lower.replace("mpi_", "pmpir_", 1) + "_f08_"], "mpi_f08"
+def c_wrapper(number: int, function: Function) -> Wrapper:
+    name = function.name
+    return Wrapper(
+        number,
+        function,
+        Binding(),
+        name=f"c_{name}",
+        symbols=[name],
+        next=[f"P{name}", name],
+        result=function.result,
+        arguments=[Argument(own.type, own.name) for own in function.parameters],
+        error="return_value",
     )
 
 
+def mpif_wrapper(number: int, function: Function) -> Wrapper:
+    """Of mpif.h and the module mpi, with each way in which compilers mangle names."""
+    lower, upper = function.name.lower(), function.name.upper()
+    symbols = [f"{lower}_", f"{lower}__", lower, upper]
+    return _fortran_wrapper(
+        number, function, "mpif", symbols, [f"p{lower}_", f"p{lower}__", f"p{lower}", f"P{upper}"]
+    )
+
+
+def mpi_f08_wrapper(number: int, function: Function) -> Wrapper:
+    lower = function.name.lower()
+    pmpir = lower.replace("mpi_", "pmpir_", 1)  # MPICH's
+    return _fortran_wrapper(
+        number, function, "mpi_f08", [f"{lower}_f08_"], [f"p{lower}_f08_", f"{pmpir}_f08_"]
+    )
+
+
+def _fortran_wrapper(
+    number: int, function: Function, kind: str, symbols: list[str], next_symbols: list[str]
+) -> Wrapper:
+    """All arguments are addresses. The lengths of strings come last, by value."""
+    is_subroutine = function.result == "int"
+    omitted = _NOT_IN_FORTRAN.get(function.name, ())
+    parameters = [own for own in function.parameters if own.name not in omitted]
+    names = [own.name for own in parameters] + ["error"] * is_subroutine
+    lengths = [f"length_of_{own.name}" for own in parameters if own.is_string]
+    return Wrapper(
+        number,
+        function,
+        FortranBinding(),
+        name=f"{kind}_{function.name}",
+        symbols=symbols,
+        next=[*next_symbols, *symbols],  # a library without PMPI has the function itself
+        result="void" if is_subroutine else function.result,
+        arguments=[
+            *(Argument("void*", name) for name in names),
+            *(Argument("std::size_t", length) for length in lengths),
+        ],
+        error="error",
+    )
+
+
+def declared_in_header(compiler: list[str]) -> set[str]:
+    header = subprocess.run(
+        [*compiler, "-E", "-x", "c", "-"],
+        input="#include <mpi.h>\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return set(re.findall(r"\b(MPI_\w+)\s*\(", header))
+
+
 def generate(functions: list[Function], declared: set[str]) -> str:
-    there = [function for function in functions if function.name in declared]
-    # Large counts are overloads in mpi_f08, with names of their own.
-    in_fortran = [function for function in there if not function.name.endswith("_c")]
-    rows = "\n".join(f'    {{"{function.name}", "{function.group}"}},' for function in functions)
+    present = [
+        (number, function) for number, function in enumerate(functions) if function.name in declared
+    ]
+    # Large counts are overloads in mpi_f08, with symbols of their own.
+    in_fortran = [own for own in present if not own[1].name.endswith("_c")]
+    rows = "\n".join(f'    {{"{own.name}", "{own.group}"}},' for own in functions)
     parts = [
-        "// Made by generate.py from functions.txt.",
+        "// Generated by generate.py from functions/.",
         '#include "amounts.hpp"\n',
         "namespace commlens::profile {",
         f"constinit const Function functions[] = {{\n{rows}\n}};",
         f"constinit const int function_count = {len(functions)};",
-        f"static_assert({len(functions)} <= most_functions);",
+        f"static_assert({len(functions)} <= max_functions);",
         'extern "C" {\n',
-        *map(c_wrapper, there),
-        "// Open MPI's Fortran library calls the PMPI functions, which the wrappers for C do not see. MPICH's calls",
-        "// the MPI functions, but for those of mpi_f08 that have no buffers.",
+        *(c_wrapper(*own).definition() for own in present),
+        "// Open MPI's Fortran library calls PMPI functions, which the wrappers for C do not see.",
+        "// MPICH's calls MPI functions, except those of mpi_f08 that have no buffers.",
         "#if defined(OPEN_MPI)",
-        *map(mpif_wrapper, in_fortran),
+        *(mpif_wrapper(*own).definition() for own in in_fortran),
         "#endif",
-        *map(mpi_f08_wrapper, in_fortran),
+        *(mpi_f08_wrapper(*own).definition() for own in in_fortran),
         '}  // extern "C"',
         "}  // namespace commlens::profile",
     ]
@@ -312,8 +235,8 @@ def generate(functions: list[Function], declared: set[str]) -> str:
 
 
 def main() -> None:
-    table, output, *compiler = sys.argv[1:]
-    functions = read_table(Path(table).read_text(encoding="utf-8"))
+    output, *compiler = sys.argv[1:]
+    functions = read_tables(Path(__file__).resolve().parent / "functions")
     Path(output).write_text(generate(functions, declared_in_header(compiler)), encoding="utf-8")
 
 

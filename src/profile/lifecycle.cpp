@@ -1,4 +1,4 @@
-// When the profiler begins, and each of the ways in which a program may end.
+// The start of the profiler, and each way in which a program can end.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -17,17 +17,17 @@ constinit Profile profile;
 
 namespace {
 
-Counters all_counters[most_functions];
-CallSite all_call_sites[most_call_sites];
+Counters all_counters[max_functions];
+CallSite all_call_sites[max_call_sites];
 
-// `commlens profile` looks for this text in the file, to see for which MPI it was built.
+// `commlens profile` searches the file for this text.
 [[gnu::used]] const char built_for_mark[] = "commlens-profile is built for: " COMMLENS_PROFILE_MPI;
 
 constexpr int signals[] = {SIGTERM, SIGINT, SIGABRT};
 constexpr int signal_count = sizeof signals / sizeof *signals;
-struct sigaction actions_before[signal_count] = {};
+struct sigaction previous_actions[signal_count] = {};
 
-// Set once the file says how the program ended: what the process does after that does not change it.
+// Set when the file says how the program ended. Later events do not change that.
 std::atomic_flag has_ended = ATOMIC_FLAG_INIT;
 
 void end(Ending ending) {
@@ -35,14 +35,14 @@ void end(Ending ending) {
   write_rank_file(ending);
 }
 
-/// Writes, then lets happen what would have happened without us.
+/// Writes the file, then lets the previous action handle the signal.
 void handle(int number) {
   const int error = errno;
   end(Ending::signalled);
   for (int index = 0; index < signal_count; ++index) {
-    if (signals[index] == number) sigaction(number, &actions_before[index], nullptr);
+    if (signals[index] == number) sigaction(number, &previous_actions[index], nullptr);
   }
-  raise(number);  // comes when this handler returns
+  raise(number);  // delivered when this handler returns
   errno = error;
 }
 
@@ -53,34 +53,34 @@ void handle_signals() {
     const bool is_ours = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == handle;
     const bool is_ignored = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
     if (is_ours || is_ignored) continue;
-    actions_before[index] = before;
+    previous_actions[index] = before;
     struct sigaction own{};
     own.sa_handler = handle;
-    own.sa_flags = before.sa_flags & (SA_ONSTACK | SA_RESTART);  // as the program has it
+    own.sa_flags = before.sa_flags & (SA_ONSTACK | SA_RESTART);  // as the program set them
     sigemptyset(&own.sa_mask);
     sigaction(signals[index], &own, nullptr);
   }
 }
 
-void stop_in_child() { profile.active = false; }
+void deactivate_in_child() { profile.active = false; }
 
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
 }
 
-/// What the rank starts later is not the program that was asked for.
-void take_out_of_preloads() {
+/// Processes that the rank starts are not profiled.
+void remove_from_ld_preload() {
   Dl_info own{};
-  const char* preloads = std::getenv("LD_PRELOAD");
-  if (preloads == nullptr || dladdr(&profile, &own) == 0) return;
+  const char* preloaded = std::getenv("LD_PRELOAD");
+  if (preloaded == nullptr || dladdr(&profile, &own) == 0) return;
   const std::size_t length = std::strlen(own.dli_fname);
-  if (std::strncmp(preloads, own.dli_fname, length) != 0) return;
-  if (preloads[length] == '\0') {
+  if (std::strncmp(preloaded, own.dli_fname, length) != 0) return;
+  if (preloaded[length] == '\0') {
     unsetenv("LD_PRELOAD");
-  } else if (preloads[length] == ':') {
+  } else if (preloaded[length] == ':') {
     char others[4096];
-    std::snprintf(others, sizeof others, "%s", preloads + length + 1);
+    std::snprintf(others, sizeof others, "%s", preloaded + length + 1);
     setenv("LD_PRELOAD", others, 1);
   }
 }
@@ -92,8 +92,8 @@ int number_from_environment(const char* const* names, int otherwise) {
   return otherwise;
 }
 
-/// What the launcher says: for a program of sessions alone, which has no MPI_COMM_WORLD, there is nobody else to ask.
-void identify_by_launcher() {
+/// For a program that uses only sessions and so has no MPI_COMM_WORLD.
+void identify_from_launcher() {
   constexpr const char* ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", nullptr};
   constexpr const char* sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", nullptr};
   profile.rank = number_from_environment(ranks, 0);
@@ -113,10 +113,10 @@ const char* name_of_level(int level) {
   }
 }
 
-/// Ends a program of an MPI with another binary interface than this library was compiled for: handles have another size
-/// there, and the wrappers cannot even hand them on. `commlens profile` looks before it starts, but not into scripts.
+/// Ends a program of an MPI with another ABI: its handles have another size, so the wrappers cannot
+/// even pass them on. `commlens profile` checks before it starts, but cannot look into scripts.
 void refuse_other_mpi() {
-  char version[8192] = {};  // what MPICH fills; Open MPI has 256
+  char version[8192] = {};  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI has 256
   int length = 0;
   profile.library.get_library_version(version, &length);
   std::snprintf(profile.mpi, sizeof profile.mpi, "%.200s", version);
@@ -125,7 +125,8 @@ void refuse_other_mpi() {
   if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return;
   if (profile.rank == 0) {
     std::fprintf(stderr,
-                 "commlens profile: the library was built for %s, but the program runs %s: build it for that MPI "
+                 "commlens profile: the library was built for %s, but the program runs %s: build "
+                 "it for that MPI "
                  "(docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY\n",
                  built_for, profile.mpi);
   }
@@ -137,30 +138,31 @@ void identify(bool has_world) {
     const MPI_Comm world = world_communicator();
     profile.library.comm_rank(world, &profile.rank);
     profile.library.comm_size(world, &profile.size);
-    if (!profile.peers.is_open()) profile.peers.start(world, profile.size);
+    if (!profile.peers.is_enabled()) profile.peers.start(world, profile.size);
   }
   gethostname(profile.host, sizeof profile.host - 1);
   const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
   if (length < 0) profile.program[0] = '\0';
   std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
                 profile.host, static_cast<int>(getpid()));
-  std::snprintf(profile.draft, sizeof profile.draft, "%s.part", profile.file);
+  std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
 }
 
 void start() {
   if (!profile.active) return;
   profile.library.find();
-  identify_by_launcher();
+  identify_from_launcher();
   refuse_other_mpi();
   int has_world = 0;
   profile.library.initialized(&has_world);
   identify(has_world != 0);
-  int level = MPI_THREAD_MULTIPLE;  // sessions may have it, each its own
+  int level = MPI_THREAD_MULTIPLE;  // a session can have it
   if (has_world != 0) profile.library.query_thread(&level);
-  profile.threads = profile.threads || level == MPI_THREAD_MULTIPLE;
+  profile.multithreaded = profile.multithreaded || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  take_out_of_preloads();
+  if (profile.rank == 0) write_environment_file();
+  remove_from_ld_preload();
   handle_signals();
   profile.started = true;
 }
@@ -168,17 +170,17 @@ void start() {
 [[gnu::constructor]] void load() {
   profile.folder = std::getenv("COMMLENS_PROFILE_OUT");
   profile.active = profile.folder != nullptr;
-  profile.wants_call_sites = is_set("COMMLENS_PROFILE_CALLSITES");
-  profile.wants_waiting = is_set("COMMLENS_PROFILE_WAITING");
+  profile.records_call_sites = is_set("COMMLENS_PROFILE_CALLSITES");
+  profile.measures_waiting = is_set("COMMLENS_PROFILE_WAITING");
   profile.counters = all_counters;
   profile.call_sites = all_call_sites;
   for (CallSite& site : all_call_sites) {
-    if (!profile.wants_call_sites) break;  // leaves the pages untouched
+    if (!profile.records_call_sites) break;  // the pages stay unmapped
     site.function.store(-1, std::memory_order_relaxed);
   }
-  if (profile.active && profile.wants_call_sites) prepare_call_sites();
+  if (profile.active && profile.records_call_sites) prepare_call_sites();
   profile.clock.start();
-  if (profile.active) pthread_atfork(nullptr, nullptr, stop_in_child);
+  if (profile.active) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
 [[gnu::destructor]] void unload() { end(Ending::exited); }

@@ -1,4 +1,4 @@
-// In which memory a buffer lies: asked of CUDA's driver or of HIP's run-time library, where the program has loaded one.
+// The memory kind of a buffer, from CUDA's driver or HIP's runtime, if the program has loaded one.
 #include <dlfcn.h>
 
 #include <bit>
@@ -8,8 +8,8 @@
 namespace commlens::profile {
 namespace {
 
-// From cuda.h and hip_runtime_api.h, which are not there on most machines: CUpointer_attribute and CUmemorytype. HIP
-// has the same numbers since ROCm 6; before, its types of memory had others.
+// CUpointer_attribute and CUmemorytype from cuda.h, which most build machines lack. HIP has the
+// same numbers since ROCm 6.
 constexpr int attribute_memory_type = 2;
 constexpr int attribute_is_managed = 8;
 constexpr unsigned type_host = 1;
@@ -25,7 +25,7 @@ constexpr Driver drivers[] = {{"libcuda.so.1", "cuPointerGetAttributes"},
                               {"libamdhip64.so.6", "hipDrvPointerGetAttributes"},
                               {"libamdhip64.so.7", "hipDrvPointerGetAttributes"}};
 
-GetAttributes find_loaded() {
+GetAttributes find_driver_function() {
   for (const Driver& driver : drivers) {
     void* library = dlopen(driver.file, RTLD_LAZY | RTLD_NOLOAD);
     if (library != nullptr) return reinterpret_cast<GetAttributes>(dlsym(library, driver.function));
@@ -33,30 +33,30 @@ GetAttributes find_loaded() {
   return nullptr;
 }
 
-/// The driver's function, or null as long as none is loaded. A program may load one at any time, so that is asked again
-/// whenever the number of calls has doubled.
-GetAttributes get_attributes() {
+/// The driver's function, or null while none is loaded. A program can load one at any time, so this
+/// looks again whenever the number of calls has doubled.
+GetAttributes attributes_function() {
   static std::atomic<GetAttributes> function = nullptr;
   static std::atomic<std::uint64_t> calls = 0;
   if (const GetAttributes known = function.load(std::memory_order_relaxed)) return known;
   const std::uint64_t call = calls.load(std::memory_order_relaxed) + 1;
   calls.store(call, std::memory_order_relaxed);
-  if (std::has_single_bit(call)) function.store(find_loaded(), std::memory_order_relaxed);
+  if (std::has_single_bit(call)) function.store(find_driver_function(), std::memory_order_relaxed);
   return function.load(std::memory_order_relaxed);
 }
 
 }  // namespace
 
-Memory memory_of(const void* buffer) {
-  const GetAttributes ask = get_attributes();
-  if (ask == nullptr) return Memory::host;
-  unsigned type = 0;  // stays so for memory that the driver does not know
+MemoryKind memory_kind_of(const void* buffer) {
+  const GetAttributes get_attributes = attributes_function();
+  if (get_attributes == nullptr) return MemoryKind::host;
+  unsigned type = 0;  // remains 0 for memory unknown to the driver
   unsigned is_managed = 0;
   int attributes[] = {attribute_memory_type, attribute_is_managed};
   void* values[] = {&type, &is_managed};
-  if (ask(2, attributes, values, reinterpret_cast<unsigned long long>(buffer)) != 0) return Memory::host;
-  if (is_managed != 0) return Memory::managed;
-  return type == type_device ? Memory::device : type == type_host ? Memory::pinned : Memory::host;
+  if (get_attributes(2, attributes, values, reinterpret_cast<unsigned long long>(buffer)) != 0) return MemoryKind::host;
+  if (is_managed != 0) return MemoryKind::managed;
+  return type == type_device ? MemoryKind::device : type == type_host ? MemoryKind::pinned : MemoryKind::host;
 }
 
 }  // namespace commlens::profile

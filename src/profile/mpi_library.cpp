@@ -10,27 +10,28 @@
 namespace commlens::profile {
 namespace {
 
-/// Files of MPI's libraries that are loaded.
+/// The loaded files of MPI's libraries.
 struct MpiFiles {
-  static constexpr int most = 16;
-  const char* names[most];
+  static constexpr int max_count = 16;
+  const char* names[max_count];
   int count;
 };
 
-int note_mpi_file(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+int add_mpi_file(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   auto& files = *static_cast<MpiFiles*>(data);
   const char* slash = std::strrchr(info->dlpi_name, '/');
   const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(file, "libmpi", 6) == 0 && files.count < MpiFiles::most) {
+  if (std::strncmp(file, "libmpi", 6) == 0 && files.count < MpiFiles::max_count) {
     files.names[files.count++] = info->dlpi_name;
   }
   return 0;
 }
 
-/// Asks libraries that were loaded for one module only, as Python loads MPI: such a one is not below this library.
+/// Searches libraries that are loaded with RTLD_LOCAL, as Python loads MPI: RTLD_NEXT does not find
+/// their symbols.
 void* find_in_modules(const char* name) {
   MpiFiles files{};
-  dl_iterate_phdr(note_mpi_file, &files);
+  dl_iterate_phdr(add_mpi_file, &files);
   for (int index = 0; index < files.count; ++index) {
     void* module = dlopen(files.names[index], RTLD_LAZY | RTLD_NOLOAD);
     if (module == nullptr) continue;
@@ -43,33 +44,34 @@ void* find_in_modules(const char* name) {
 
 template <class Result>
 void find_into(Result& function, const char* name) {
-  function = reinterpret_cast<Result>(find_below(name));
+  function = reinterpret_cast<Result>(find_next(name));
 }
 
 [[maybe_unused]] void* variable(const char* name) {
   void* address = dlsym(RTLD_DEFAULT, name);
-  return address != nullptr ? address : find_below(name);
+  return address != nullptr ? address : find_next(name);
 }
 
 }  // namespace
 
-void* find_below(const char* name) {
+void* find_next(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   return found != nullptr ? found : find_in_modules(name);
 }
 
-void* find_below(const char* const* names) {
+void* find_next(const char* const* names) {
   for (; *names != nullptr; ++names) {
-    if (void* found = find_below(*names)) return found;
+    if (void* found = find_next(*names)) return found;
   }
   return nullptr;
 }
 
-void* find_or_abort(const char* const* names) {
-  if (void* found = find_below(names)) return found;
-  const auto say = [](const char* text) { return write(STDERR_FILENO, text, std::strlen(text)); };
-  const bool said = say("commlens profile: the MPI library has no ") > 0 && say(*names) > 0 && say("\n") > 0;
-  std::_Exit(said ? 127 : 126);
+void* find_or_exit(const char* const* names) {
+  if (void* found = find_next(names)) return found;
+  const auto print = [](const char* text) { return write(STDERR_FILENO, text, std::strlen(text)); };
+  const bool is_printed =
+      print("commlens profile: the MPI library has no ") > 0 && print(*names) > 0 && print("\n") > 0;
+  std::_Exit(is_printed ? 127 : 126);
 }
 
 void MpiLibrary::find() {
@@ -97,7 +99,7 @@ void MpiLibrary::find() {
   find_into(datatype_from_fortran, "PMPI_Type_f2c");
   find_into(window_from_fortran, "PMPI_Win_f2c");
 #endif
-  fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");  // Open MPI; MPICH turns it into the one of C
+  fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");  // Open MPI; MPICH passes C's
 }
 
 MPI_Comm world_communicator() {

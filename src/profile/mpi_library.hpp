@@ -1,5 +1,5 @@
-// The functions of the MPI library below the wrappers, found when they are first wanted: the preloaded library is
-// linked to no MPI, as it is loaded into every program that a rank starts.
+// Functions of the MPI library, found at run time: the preloaded library is not linked to MPI
+// because it is loaded into every program that a rank starts.
 #pragma once
 
 #include <mpi.h>
@@ -14,15 +14,15 @@ constexpr const char* built_for = "Open MPI";
 #elif defined(MPICH_VERSION) || defined(MPICH) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
 constexpr const char* built_for = "MPICH";
 #else
-#error "commlens profile knows Open MPI and the MPIs with MPICH's binary interface"
+#error "commlens profile supports Open MPI and the MPIs with MPICH's ABI"
 #endif
 
-/// The first of the names (a list that ends with a null pointer) that is defined below this library; null if none is.
-void* find_below(const char* const* names);
-void* find_below(const char* name);
+/// The first of the names (a null-terminated list) that a library after this one defines, or null.
+void* find_next(const char* const* names);
+void* find_next(const char* name);
 
-/// A function of the MPI library. The program calls it, so it is there; a process without it cannot go on, and ends.
-void* find_or_abort(const char* const* names);
+/// The same for a function that the program has called; the process exits if it does not exist.
+void* find_or_exit(const char* const* names);
 
 template <class Handle>
 std::uintptr_t key_of(Handle handle) {
@@ -36,13 +36,13 @@ std::uintptr_t key_of(Handle handle) {
 template <class Handle>
 Handle handle_of(std::uintptr_t key) {
   if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(key);  // NOLINT(performance-no-int-to-ptr): it came from key_of
+    return reinterpret_cast<Handle>(key);  // NOLINT(performance-no-int-to-ptr): from key_of
   } else {
     return static_cast<Handle>(key);
   }
 }
 
-/// What the wrappers themselves ask of MPI.
+/// The functions that the profiler itself calls.
 struct MpiLibrary {
   int (*type_size)(MPI_Datatype, MPI_Count*);
   int (*comm_size)(MPI_Comm, int*);
@@ -68,12 +68,12 @@ struct MpiLibrary {
   MPI_Datatype (*datatype_from_fortran)(MPI_Fint);
   MPI_Win (*window_from_fortran)(MPI_Fint);
 #endif
-  const void* fortran_in_place;  // null without Fortran
+  const void* fortran_in_place;  // null: no Fortran
 
   void find();
 };
 
-/// MPI_COMM_WORLD; in Open MPI that is the address of a variable of the library.
+/// MPI_COMM_WORLD, in Open MPI the address of a variable of the library.
 MPI_Comm world_communicator();
 
 }  // namespace commlens::profile

@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "locked.hpp"
 #include "profile.hpp"
+#include "scoped_lock.hpp"
 
 namespace commlens::profile {
 namespace {
@@ -16,7 +16,7 @@ Item* map(std::size_t count) {
   return memory == MAP_FAILED ? nullptr : static_cast<Item*>(memory);
 }
 
-/// The ranks that a sender names.
+/// The group of the ranks that a sender names.
 MPI_Group group_of_communicator(MPI_Comm communicator) {
   MPI_Group group{};
   int is_inter = 0;
@@ -30,14 +30,14 @@ MPI_Group group_of_communicator(MPI_Comm communicator) {
 void Peers::start(MPI_Comm world, int size) {
   world_ = world;
   size_ = size;
-  if (size > most_ranks || profile.library.comm_group(world, &world_group_) != MPI_SUCCESS) return;
-  ranks_ = map<int>(room);
+  if (size > max_ranks || profile.library.comm_group(world, &world_group_) != MPI_SUCCESS) return;
+  ranks_ = map<int>(capacity);
   messages_ = map<Count>(static_cast<std::size_t>(size));
   bytes_ = ranks_ != nullptr && messages_ != nullptr ? map<Count>(static_cast<std::size_t>(size)) : nullptr;
 }
 
 int Peers::of(MPI_Comm communicator, int rank) {
-  if (communicator == world_) return rank < 0 ? nobody : rank;
+  if (communicator == world_) return rank < 0 ? none : rank;
   return translated(key_of(communicator), false, rank,
                     [](std::uintptr_t key) { return group_of_communicator(handle_of<MPI_Comm>(key)); });
 }
@@ -51,21 +51,21 @@ int Peers::of_window(MPI_Win window, int rank) {
 }
 
 void Peers::forget_groups() {
-  const Locked locked(lock_);
+  const ScopedLock lock(lock_);
   used_ = 0;
   translations_used_ = 0;
 }
 
 int Peers::translated(std::uintptr_t handle, bool is_window, int rank, GroupOf group_of) {
-  if (!is_open() || rank < 0) return nobody;
-  const Locked locked(lock_);
+  if (!is_enabled() || rank < 0) return none;
+  const ScopedLock lock(lock_);
   const Translation* translation = find(handle, is_window);
   if (translation == nullptr) translation = translate(group_of(handle), handle, is_window);
-  return translation == nullptr || rank >= translation->count ? nobody : ranks_[translation->first + rank];
+  return translation == nullptr || rank >= translation->count ? none : ranks_[translation->first + rank];
 }
 
 const Peers::Translation* Peers::find(std::uintptr_t handle, bool is_window) const {
-  for (int index = translations_used_ - 1; index >= 0; --index) {  // the newest is the likeliest
+  for (int index = translations_used_ - 1; index >= 0; --index) {  // the newest is the most likely
     const Translation& translation = translations_[index];
     if (translation.handle == handle && translation.is_window == is_window) return &translation;
   }
@@ -75,13 +75,13 @@ const Peers::Translation* Peers::find(std::uintptr_t handle, bool is_window) con
 const Peers::Translation* Peers::translate(MPI_Group group, std::uintptr_t handle, bool is_window) {
   int count = 0;
   profile.library.group_size(group, &count);
-  if (count > room / 2) return nullptr;
-  if (used_ + 2 * count > room || translations_used_ == most_translations) {
-    used_ = 0;  // begin anew: a program that makes so many does not use the oldest ones any more
+  if (count > capacity / 2) return nullptr;
+  if (used_ + 2 * count > capacity || translations_used_ == max_translations) {
+    used_ = 0;  // start again: a program that creates so many no longer uses the oldest
     translations_used_ = 0;
   }
   int* own = ranks_ + used_;
-  int* numbers = own + count;  // free until the next translation
+  int* numbers = own + count;  // scratch space until the next translation
   std::iota(numbers, numbers + count, 0);
   profile.library.group_translate_ranks(group, count, numbers, world_group_, own);
   profile.library.group_free(&group);

@@ -1,101 +1,24 @@
-// The file of a rank: one JSON object. It may be written in a signal handler, so nothing here allocates or uses stdio.
+// The files that ranks write, each one JSON object. A rank's counters can be written in a signal
+// handler: no allocation, no stdio.
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>  // rename
+#include <cstdio>
 
+#include "json_writer.hpp"
+#include "measure/environment_variables.hpp"
 #include "profile.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires it
 
 namespace commlens::profile {
 namespace {
-
-/// JSON in pieces into a file descriptor, by way of a buffer of its own.
-class Writer {
- public:
-  explicit Writer(int file) : file_(file) {}
-
-  void key(const char* name) {
-    separate();
-    quote(name);
-    put(':');
-    is_first_ = true;  // no comma before the value
-  }
-  void open(char bracket) {
-    separate();
-    put(bracket);
-    is_first_ = true;
-  }
-  void close(char bracket) {
-    put(bracket);
-    is_first_ = false;
-  }
-  void number(std::uint64_t value) {
-    separate();
-    char digits[20];
-    int count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    while (count > 0) put(digits[--count]);
-  }
-  void text(const char* value) {
-    separate();
-    quote(value);
-  }
-  void field(const char* name, std::uint64_t value) {
-    key(name);
-    number(value);
-  }
-  void field(const char* name, const char* value) {
-    key(name);
-    text(value);
-  }
-  [[nodiscard]] bool finish() {
-    flush();
-    return is_good_;
-  }
-
- private:
-  void separate() {
-    if (!is_first_) put(',');
-    is_first_ = false;
-  }
-  void quote(const char* text) {
-    put('"');
-    for (; *text != '\0'; ++text) {
-      const auto letter = static_cast<unsigned char>(*text);
-      if (letter == '"' || letter == '\\') put('\\');
-      put(letter < 0x20 ? ' ' : *text);
-    }
-    put('"');
-  }
-  void put(char letter) {
-    if (used_ == sizeof(buffer_)) flush();
-    buffer_[used_++] = letter;
-  }
-  void flush() {
-    std::size_t done = 0;
-    while (is_good_ && done < used_) {
-      const ssize_t count = ::write(file_, buffer_ + done, used_ - done);
-      is_good_ = count > 0;
-      done += is_good_ ? static_cast<std::size_t>(count) : 0;
-    }
-    used_ = 0;
-  }
-
-  int file_;
-  bool is_first_ = true;
-  bool is_good_ = true;
-  std::size_t used_ = 0;
-  char buffer_[4096];
-};
 
 std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
 
 class Scale {
  public:
-  Scale() : nanoseconds_(profile.clock.nanoseconds_a_tick()) {}
+  Scale() : nanoseconds_(profile.clock.nanoseconds_per_tick()) {}
   [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const {
     return static_cast<std::uint64_t>(static_cast<double>(ticks) * nanoseconds_);
   }
@@ -121,7 +44,7 @@ const char* name_of(Ending ending) {
   return "";
 }
 
-void write_sizes(Writer& writer, const Counters& counters) {
+void write_sizes(JsonWriter& writer, const Counters& counters) {
   writer.key("bins");
   writer.open('[');
   for (int bin = 0; bin < size_bins; ++bin) {
@@ -133,12 +56,15 @@ void write_sizes(Writer& writer, const Counters& counters) {
   }
   writer.close(']');
   writer.key("memory");
-  writer.open('[');
-  for (const Count& kind : counters.memory) writer.number(value_of(kind));
-  writer.close(']');
+  writer.open('{');
+  for (int kind = 0; kind < memory_kind_count; ++kind) {
+    const std::uint64_t calls = value_of(counters.memory[kind]);
+    if (calls != 0) writer.field(memory_kind_names[kind], calls);
+  }
+  writer.close('}');
 }
 
-void write_function(Writer& writer, const Scale& scale, int index) {
+void write_function(JsonWriter& writer, const Scale& scale, int index) {
   const Counters& counters = profile.counters[index];
   const bool is_inside = profile.inside.load(std::memory_order_relaxed) == index;
   const std::uint64_t open_ticks = is_inside ? profile.clock.ticks() - value_of(profile.inside_since) : 0;
@@ -147,8 +73,8 @@ void write_function(Writer& writer, const Scale& scale, int index) {
   writer.field("group", functions[index].group);
   writer.field("calls", value_of(counters.calls) + (is_inside ? 1 : 0));
   writer.field("time_ns", scale.nanoseconds(value_of(counters.ticks) + open_ticks));
-  const std::uint64_t most = value_of(counters.most_ticks);
-  writer.field("max_ns", scale.nanoseconds(most > open_ticks ? most : open_ticks));
+  const std::uint64_t max = value_of(counters.max_ticks);
+  writer.field("max_ns", scale.nanoseconds(max > open_ticks ? max : open_ticks));
   writer.field("waiting_ns", scale.nanoseconds(counters.waiting_ticks));
   writer.field("bytes", value_of(counters.bytes));
   writer.key("communicators");
@@ -162,7 +88,7 @@ void write_function(Writer& writer, const Scale& scale, int index) {
   writer.close('}');
 }
 
-void write_functions(Writer& writer, const Scale& scale) {
+void write_functions(JsonWriter& writer, const Scale& scale) {
   const int inside = profile.inside.load(std::memory_order_relaxed);
   writer.field("inside", inside >= 0 ? functions[inside].name : "");
   writer.key("functions");
@@ -173,12 +99,12 @@ void write_functions(Writer& writer, const Scale& scale) {
   writer.close(']');
 }
 
-void write_peers(Writer& writer) {
+void write_peers(JsonWriter& writer) {
   writer.field("dropped_requests", profile.requests.dropped());
-  writer.field("has_peers", profile.peers.is_open() ? 1 : 0);
+  writer.field("has_peers", profile.peers.is_enabled() ? 1 : 0);
   writer.key("peers");
   writer.open('[');
-  for (int peer = 0; profile.peers.is_open() && peer < profile.peers.size(); ++peer) {
+  for (int peer = 0; profile.peers.is_enabled() && peer < profile.peers.size(); ++peer) {
     if (profile.peers.messages(peer) == 0) continue;
     writer.open('[');
     writer.number(static_cast<std::uint64_t>(peer));
@@ -189,11 +115,11 @@ void write_peers(Writer& writer) {
   writer.close(']');
 }
 
-void write_call_sites(Writer& writer, const Scale& scale) {
+void write_call_sites(JsonWriter& writer, const Scale& scale) {
   writer.field("dropped_call_sites", value_of(profile.dropped_call_sites));
   writer.key("call_sites");
   writer.open('[');
-  for (int slot = 0; profile.wants_call_sites && slot < most_call_sites; ++slot) {
+  for (int slot = 0; profile.records_call_sites && slot < max_call_sites; ++slot) {
     const CallSite& site = profile.call_sites[slot];
     const int function = site.function.load(std::memory_order_acquire);
     if (site.address.load(std::memory_order_relaxed) == 0 || function < 0) continue;
@@ -210,8 +136,7 @@ void write_call_sites(Writer& writer, const Scale& scale) {
   writer.close(']');
 }
 
-bool write_all(int file, Ending ending) {
-  Writer writer(file);
+void write_profile(JsonWriter& writer, Ending ending) {
   const Scale scale;
   writer.open('{');
   writer.field("rank_profile", 1);
@@ -228,7 +153,31 @@ bool write_all(int file, Ending ending) {
   write_peers(writer);
   write_call_sites(writer, scale);
   writer.close('}');
-  return writer.finish();
+}
+
+void write_environment(JsonWriter& writer) {
+  writer.open('{');
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name(text.data(), equals);
+    const std::string_view value(text.data() + equals + 1, text.size() - equals - 1);
+    if (environment::is_recorded(name, value)) writer.field(name, value);
+  }
+  writer.close('}');
+}
+
+/// The file appears under its name when it is complete.
+template <class Write>
+void write_file(const char* temporary_file, const char* file, Write write) {
+  const int descriptor = open(temporary_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return;
+  JsonWriter writer(descriptor);
+  write(writer);
+  const bool is_written = writer.finish();
+  const bool is_closed = close(descriptor) == 0;
+  if (!is_written || !is_closed || rename(temporary_file, file) != 0) unlink(temporary_file);
 }
 
 }  // namespace
@@ -236,13 +185,16 @@ bool write_all(int file, Ending ending) {
 void write_rank_file(Ending ending) {
   static std::atomic_flag is_writing = ATOMIC_FLAG_INIT;
   if (is_writing.test_and_set()) return;
-  const int file = open(profile.draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file >= 0) {
-    const bool is_written = write_all(file, ending);
-    const bool is_closed = close(file) == 0;
-    if (!is_written || !is_closed || rename(profile.draft, profile.file) != 0) unlink(profile.draft);
-  }
+  write_file(profile.temporary_file, profile.file, [ending](JsonWriter& writer) { write_profile(writer, ending); });
   is_writing.clear();
+}
+
+void write_environment_file() {
+  char file[sizeof profile.file];
+  char temporary_file[sizeof profile.temporary_file];
+  std::snprintf(file, sizeof file, "%s/environment.json", profile.folder);
+  std::snprintf(temporary_file, sizeof temporary_file, "%s.part", file);
+  write_file(temporary_file, file, write_environment);
 }
 
 }  // namespace commlens::profile

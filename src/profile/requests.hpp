@@ -1,4 +1,4 @@
-// Persistent requests: what each start of one sends.
+// Persistent requests, and what each start of one sends.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@ namespace commlens::profile {
 
 struct Message {
   std::uint64_t bytes;
-  int peer;  // a rank of MPI_COMM_WORLD, or Peers::nobody
+  int peer;  // a rank of MPI_COMM_WORLD, or Peers::none
 };
 
-/// A hash table of fixed size, in which a request stands in one of a few neighbouring slots.
+/// A hash table of fixed size. A request uses one of a few adjacent slots.
 class Requests {
  public:
   void remember(std::uintptr_t request, Message message);
   void forget(std::uintptr_t request);
-  /// Whether the request is known; then `message` is what it sends.
+  /// Whether the request is known; then sets `message`.
   bool find(std::uintptr_t request, Message& message);
-  /// How many there was no room for.
+  /// The number of requests for which there was no slot.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// The operator with everything combined, over elements and over ranks. The elements that touch other ranks' come first;
-// while their nodes travel, the others are done.
+// The operator with its output combined over elements and over ranks. Elements that touch those of other ranks come
+// first; the others are computed while the messages of their nodes are in flight.
 #pragma once
 
 #include "gather_scatter/gather_scatter.hpp"
@@ -9,8 +9,8 @@ namespace commlens::sem {
 
 class AssembledPoisson {
  public:
-  /// `gather_scatter` is of the vectors' places; with storage by element also of those inside the rank. Both must
-  /// outlive it.
+  /// `gather_scatter` is that of the vectors: with storage by element also of nodes inside the rank. Both operators
+  /// must outlive this one.
   AssembledPoisson(Poisson& poisson, gather_scatter::GatherScatter& gather_scatter, std::size_t boundary_elements,
                    std::size_t elements, bool overlap)
       : poisson_(poisson),
@@ -18,13 +18,13 @@ class AssembledPoisson {
         boundary_elements_(overlap ? boundary_elements : elements),
         elements_(elements) {}
 
-  /// As sem::Apply wants it.
+  /// As sem::Apply.
   void apply(const double* input, double* output, double* energy, device::Stream& stream) {
     poisson_.apply({0, boundary_elements_}, input, output, energy, false, stream);
     gather_scatter_.start(output, stream);
     if (boundary_elements_ < elements_) {
       poisson_.apply({boundary_elements_, elements_}, input, output, energy, true, stream);
-      if (stream.native() == nullptr) stream.wait();  // the host works only while somebody waits
+      if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
     }
     gather_scatter_.local(output, stream);
     gather_scatter_.finish(output, stream);

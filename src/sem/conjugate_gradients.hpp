@@ -1,8 +1,9 @@
-// Conjugate gradients without a preconditioner, written for the memory's bandwidth: what can be done in one pass over
-// the vectors is, and no number comes to the host before it is needed there.
+// Conjugate gradients without a preconditioner, with as few passes over the vectors as possible, because memory
+// bandwidth limits it. Scalars stay on the device; the host reads them only now and then.
 //
-// `classical` is Hestenes and Stiefel's (J. Res. NBS 49, 1952): three kernels and two reductions an iteration. `fused`
-// is Chronopoulos and Gear's (J. Comput. Appl. Math. 25, 1989): two kernels and one reduction, and two vectors more.
+// `classical` is the algorithm of Hestenes and Stiefel (J. Res. NBS 49, 1952): three kernels and two reductions per
+// iteration. `fused` is that of Chronopoulos and Gear (J. Comput. Appl. Math. 25, 1989): two kernels and one reduction,
+// with more vector operations.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +11,32 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "transport/transport.hpp"
+#include "measure/enum_names.hpp"
+#include "transport/context.hpp"
 
 namespace commlens::sem {
 
 enum class Solver { classical, fused };
+constexpr auto names_of(Solver /*type*/) {
+  return enum_names<Solver>({{Solver::classical, "classical"}, {Solver::fused, "fused"}});
+}
 
-/// How vectors lie and what an inner product is: each unknown counts once in all ranks together.
+/// The layout of vectors and their inner product, in which each unknown counts once over all ranks.
 struct VectorSpace {
   std::size_t length = 0;           ///< on this rank
-  std::size_t counted = 0;          ///< without weights: the first so many
-  const double* weights = nullptr;  ///< 1 over how often the unknown is stored, 0 for what is no unknown and stays 0;
-                                    ///< in the vectors' memory
+  std::size_t counted = 0;          ///< without weights: only elements 0 … counted - 1 count
+  const double* weights = nullptr;  ///< in the vectors' memory: 1 / (how often the unknown is stored); 0 for elements
+                                    ///< that are not unknowns and stay 0
 };
 
-/// Queues output = A input, with everything combined, and *energy = input . A input of this rank. `output` holds zeros
-/// if there are no weights.
+/// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. Without weights
+/// `output` holds zeros before.
 using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream)>;
 
 struct Solution {
-  std::size_t iterations = 0;              ///< at least 1, also of a right-hand side that is 0
-  std::vector<double> relative_residuals;  ///< |r| / |b| after each of them; 0 if b is
-  bool converged = false;                  ///< the last one is no larger than the tolerance
+  std::size_t iterations = 0;              ///< at least 1, even if the right-hand side is 0
+  std::vector<double> relative_residuals;  ///< |r| / |b| after each iteration; 0 if b is 0
+  bool converged = false;                  ///< the last of them is at most the tolerance
 };
 
 class ConjugateGradients {
@@ -41,19 +46,17 @@ class ConjugateGradients {
     double tolerance = 1e-15;      ///< of the relative residual
   };
 
-  /// `allocate` gives bytes() in the vectors' memory. `transport` sums inner products, unless there is one rank only.
+  /// For vectors in the context's memory. With several ranks its transport sums inner products.
   ConjugateGradients(Solver solver, const VectorSpace& space, const Limits& limits, Apply apply,
-                     transport::Transport& transport, int ranks,
-                     const std::function<device::Buffer(std::size_t)>& allocate, device::Stream& stream);
+                     const Context& context);
 
-  /// A x = b, from x = 0. Collective. `alive` is called now and then.
-  Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& alive = [] {});
+  /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called in every iteration.
+  Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
-  /// Of the last solve: b - A x as the iteration has it.
+  /// Of the last solve: b - A x as updated by the iteration.
   [[nodiscard]] const double* residual() const { return r_; }
 
-  static double bytes(Solver solver, std::size_t length, const Limits& limits);
-  /// Bytes that an iteration's updates must read and write, without what apply() does.
+  /// Bytes that the vector updates of an iteration read and write at least, apply() not included.
   static double traffic(Solver solver, std::size_t length);
 
  private:
@@ -61,8 +64,8 @@ class ConjugateGradients {
   void iterate_classical(std::size_t iteration, double* x, device::Stream& stream);
   void iterate_fused(std::size_t iteration, double* x, device::Stream& stream);
   void sum_over_ranks(double* values, std::size_t count, device::Stream& stream);
-  /// At what `iterations` have given. Waits.
-  [[nodiscard]] Solution look(std::size_t iterations, device::Stream& stream) const;
+  /// After so many iterations. Waits for the stream.
+  [[nodiscard]] Solution solution_after(std::size_t iterations, device::Stream& stream) const;
 
   Solver solver_;
   VectorSpace space_;
@@ -72,7 +75,7 @@ class ConjugateGradients {
   int ranks_;
   device::Buffer vectors_;
   device::Buffer scratch_;
-  device::Buffer scalars_;  ///< by iteration: r . r, and the energy; then every step length
+  device::Buffer scalars_;  ///< of all iterations: r . r and the energy; then all alphas
   double* r_ = nullptr;
   double* p_ = nullptr;
   double* q_ = nullptr;  ///< A p; fused: A r

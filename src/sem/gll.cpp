@@ -23,10 +23,10 @@ struct Legendre {
   }
 };
 
-/// A root of (1 - x^2) P_n'(x) by Newton's method, from the extremum of a Chebyshev polynomial next to it.
+/// A root of (1 - x^2) P_n'(x) by Newton's method, from the nearest extremum of a Chebyshev polynomial.
 double root(int n, int i) {
   double x = -std::cos(std::numbers::pi * i / n);
-  constexpr int enough = 20;  // of quadratic convergence from three digits
+  constexpr int enough = 20;  // convergence is quadratic, from three correct digits
   for (int step = 0; step < enough; ++step) {
     const Legendre legendre(n, x);
     x -= (x * legendre.value - legendre.previous) / ((n + 1) * legendre.value);
@@ -34,7 +34,7 @@ double root(int n, int i) {
   return x;
 }
 
-/// The ends and the middle are exact, and the points of both halves the same but for their sign.
+/// The ends and the middle are exact, and the points are exactly symmetric.
 std::vector<double> points_of(int n) {
   std::vector<double> points(static_cast<std::size_t>(n) + 1, 0.0);
   for (int i = 0; 2 * i < n; ++i) {
@@ -49,7 +49,8 @@ std::vector<double> points_of(int n) {
 
 Gll gll(int order) {
   if (order < 1 || order > highest_order) {
-    throw std::invalid_argument("an order of 1 to " + std::to_string(highest_order) + ", not " + std::to_string(order));
+    throw std::invalid_argument("an order from 1 to " + std::to_string(highest_order) + ", not " +
+                                std::to_string(order));
   }
   Gll gll{.points = points_of(order), .weights = {}, .derivative = {}};
   const std::size_t count = gll.points.size();
@@ -67,7 +68,7 @@ Gll gll(int order) {
       gll.derivative[i * count + j] = entry;
       sum += entry;
     }
-    gll.derivative[i * count + i] = -sum;  // a constant has no derivative, to the last bit
+    gll.derivative[i * count + i] = -sum;  // so that the derivative of a constant is exactly 0
   }
   return gll;
 }

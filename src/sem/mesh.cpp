@@ -10,7 +10,7 @@ namespace commlens::sem {
 
 namespace {
 
-// ---- the deformation, with the names of MS36 ----
+// ---- the deformation, with the names that MS36 uses ----
 
 double right(double eps, double t) { return t <= 0.5 ? (2 - eps) * t : 1 + eps * (t - 1); }
 double left(double eps, double t) { return 1 - right(eps, 1 - t); }
@@ -40,7 +40,7 @@ Point operator-(const Point& a, const Point& b) { return {a[0] - b[0], a[1] - b[
 
 double length(const Point& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
 
-/// Between a (at -1) and b (at 1); at the ends to the last bit.
+/// Interpolates between a (at -1) and b (at 1); exactly a and b at the ends.
 Point between(const Point& a, const Point& b, double r) {
   const double of_a = (1 - r) / 2;
   const double of_b = (1 + r) / 2;
@@ -51,7 +51,7 @@ double determinant(const Point& a, const Point& b, const Point& c) {
   return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
 }
 
-/// Corners of an element are numbered with a bit an axis.
+/// The index of an element's corner has one bit per axis.
 constexpr std::size_t corners = 8;
 constexpr std::size_t bit(std::size_t axis) { return std::size_t{1} << axis; }
 
@@ -70,37 +70,40 @@ double aspect_ratio(const Vertices& vertices) {
   return longest / shortest;
 }
 
-// ---- figures over the ranks ----
+// ---- properties ----
 
-struct Gathering {
-  Range range{.least = std::numeric_limits<double>::max(), .largest = std::numeric_limits<double>::lowest()};
+/// The spread of values of which a rank may have any number.
+struct Accumulator {
+  double minimum = std::numeric_limits<double>::max();
+  double maximum = std::numeric_limits<double>::lowest();
   double sum = 0;
 
   void add(double value) {
-    range.least = std::min(range.least, value);
-    range.largest = std::max(range.largest, value);
+    minimum = std::min(minimum, value);
+    maximum = std::max(maximum, value);
     sum += value;
   }
-  [[nodiscard]] Range over(const transport::Communicator& communicator, double count) const {
-    std::vector<double> extremes{-range.least, range.largest};
+  /// `count` values on all ranks together.
+  [[nodiscard]] transport::Spread over(const transport::Communicator& communicator, double count) const {
+    std::vector<double> extremes{-minimum, maximum};
     communicator.maximum(extremes);
-    return {.least = -extremes[0], .largest = extremes[1], .average = communicator.sum_of_reals(sum) / count};
+    return {.minimum = -extremes[0], .maximum = extremes[1], .average = communicator.sum_of_reals(sum) / count};
   }
 };
 
-/// What is found by looking at every node of every element.
-struct Geometry {
-  Gathering scaled_jacobian;
-  Gathering aspect_ratio;
-  Gathering spacing;
+/// Of this rank's elements.
+struct Quality {
+  Accumulator scaled_jacobian;
+  Accumulator aspect_ratio;
+  Accumulator spacing;
 
   void add(const Vertices& vertices, const std::vector<double>& gll_points);
 };
 
-void Geometry::add(const Vertices& vertices, const std::vector<double>& gll_points) {
+void Quality::add(const Vertices& vertices, const std::vector<double>& gll_points) {
   const std::size_t count = gll_points.size();
   std::vector<Point> points;
-  Gathering jacobians;
+  Accumulator jacobians;
   for (const double t : gll_points) {
     for (const double s : gll_points) {
       for (const double r : gll_points) {
@@ -115,11 +118,11 @@ void Geometry::add(const Vertices& vertices, const std::vector<double>& gll_poin
       if (node / stride % count + 1 < count) spacing.add(length(points[node + stride] - points[node]));
     }
   }
-  scaled_jacobian.add(jacobians.range.least / jacobians.range.largest);
+  scaled_jacobian.add(jacobians.minimum / jacobians.maximum);
   aspect_ratio.add(sem::aspect_ratio(vertices));
 }
 
-/// Of the box of all elements, without the outermost `layers`.
+/// Of the box of all elements, without its outermost `layers` of nodes.
 std::int64_t distinct_nodes(const Shape& shape, std::int64_t layers) {
   std::int64_t product = 1;
   for (const std::size_t elements : shape.elements) {
@@ -165,7 +168,7 @@ Mesh::Mesh(const Shape& shape, const Partition& partition, int rank) : shape_(sh
 
 std::size_t Mesh::nodes_per_element() const { return gll_.points.size() * gll_.points.size() * gll_.points.size(); }
 
-/// The same bits for a vertex from whichever element it is seen.
+/// A vertex has the same bits in all elements that have it.
 Vertices Mesh::vertices(std::size_t element) const {
   const auto coordinate = [&](std::size_t axis, std::size_t corner) {
     const std::size_t place = elements_.at(element).at(axis) + (corner >> axis & 1);
@@ -178,7 +181,7 @@ Vertices Mesh::vertices(std::size_t element) const {
   return vertices;
 }
 
-/// visit(node, place) with the node's place in the box of all nodes.
+/// Calls visit(node, place), where `place` are the global coordinates of the node in the lattice of all nodes.
 template <class Visit>
 void Mesh::for_each_node(Visit visit) const {
   const auto order = static_cast<std::size_t>(shape_.order);
@@ -233,36 +236,35 @@ std::vector<Point> Mesh::points() const {
 std::int64_t Mesh::unique_nodes() const { return distinct_nodes(shape_, 0); }
 std::int64_t Mesh::degrees_of_freedom() const { return distinct_nodes(shape_, 1); }
 
-Metrics metrics(const Mesh& mesh, const transport::Communicator& communicator) {
-  Geometry geometry;
+MeshProperties properties_of(const Mesh& mesh, const transport::Communicator& communicator) {
+  Quality quality;
   for (std::size_t element = 0; element < mesh.elements(); ++element) {
-    geometry.add(mesh.vertices(element), mesh.gll().points);
+    quality.add(mesh.vertices(element), mesh.gll().points);
   }
-  Gathering elements;
-  elements.add(static_cast<double>(mesh.elements()));
   const auto all = static_cast<double>(communicator.sum(static_cast<std::int64_t>(mesh.elements())));
-  return {.elements = elements.over(communicator, communicator.size()),
+  return {.elements = transport::spread(static_cast<double>(mesh.elements()), communicator),
           .total_nodes = communicator.sum(static_cast<std::int64_t>(mesh.nodes())),
           .unique_nodes = mesh.unique_nodes(),
           .degrees_of_freedom = mesh.degrees_of_freedom(),
-          .scaled_jacobian = geometry.scaled_jacobian.over(communicator, all),
-          .aspect_ratio = geometry.aspect_ratio.over(communicator, all),
-          .spacing = geometry.spacing.over(communicator, all)};
+          .scaled_jacobian = quality.scaled_jacobian.over(communicator, all),
+          .aspect_ratio = quality.aspect_ratio.over(communicator, all),
+          .spacing = quality.spacing.over(communicator, all)};
 }
 
-std::vector<std::string> lines(const Metrics& metrics) {
-  const auto range = [](const Range& of) {
-    return fmt::format("{:.3e} {:.3e} {:.3e}", of.least, of.largest, of.average);
+std::vector<std::string> lines(const MeshProperties& properties) {
+  const auto range = [](const transport::Spread& of) {
+    return fmt::format("{:.3e} {:.3e} {:.3e}", of.minimum, of.maximum, of.average);
   };
-  const auto& elements = metrics.elements;
+  const auto& elements = properties.elements;
   return {
-      fmt::format(" nElements   max/min/bal: {} {} {:.2f}", elements.largest, elements.least,
-                  elements.largest / elements.average),
-      fmt::format("grid points      unique/total: {} {}", metrics.unique_nodes, metrics.total_nodes),
-      fmt::format("degrees of freedom           : {}", metrics.degrees_of_freedom),
-      fmt::format("scaled Jacobian  min/max/avg: {}", range(metrics.scaled_jacobian)),
-      fmt::format("aspect ratio     min/max/avg: {}", range(metrics.aspect_ratio)),
-      fmt::format("GLL grid spacing min/max    : {:.3e} {:.3e}", metrics.spacing.least, metrics.spacing.largest),
+      fmt::format(" nElements   max/min/bal: {} {} {:.2f}", elements.maximum, elements.minimum,
+                  elements.maximum / elements.average),
+      fmt::format("grid points      unique/total: {} {}", properties.unique_nodes, properties.total_nodes),
+      fmt::format("degrees of freedom           : {}", properties.degrees_of_freedom),
+      fmt::format("scaled Jacobian  min/max/avg: {}", range(properties.scaled_jacobian)),
+      fmt::format("aspect ratio     min/max/avg: {}", range(properties.aspect_ratio)),
+      fmt::format("GLL grid spacing min/max    : {:.3e} {:.3e}", properties.spacing.minimum,
+                  properties.spacing.maximum),
   };
 }
 

@@ -1,5 +1,5 @@
-// The Kershaw mesh of the CEED bake-off: a box of trilinear hexahedra whose layers in x are deformed (Kolev et al.,
-// CEED milestone report MS36; Kershaw, J. Comput. Phys. 39, 1981). Nothing is read: it is computed.
+// The Kershaw mesh of the CEED bake-off: a box of trilinear hexahedra, in layers along x that are deformed differently
+// (Kolev et al., CEED milestone report MS36; Kershaw, J. Comput. Phys. 39, 1981). It is computed, not read from a file.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include "sem/gll.hpp"
 #include "sem/partition.hpp"
 #include "transport/communicator.hpp"
+#include "transport/spread.hpp"
 
 namespace commlens::sem {
 
@@ -19,21 +20,20 @@ using Point = std::array<double, 3>;
 struct Shape {
   Extents elements{20, 20, 20};
   int order = 7;
-  double eps = 0.3;  ///< 1: not deformed; towards 0: ever more
+  double eps = 0.3;  ///< 1: no deformation; the closer to 0, the stronger it is
 };
 
-/// Where the point of the unit cube goes: into [-1/2, 1/2]^3.
+/// Maps a point of the unit cube into [-1/2, 1/2]^3.
 Point kershaw(const Point& point, double eps);
 
-/// Of an element, vertex i + 2 j + 4 k.
+/// Vertex (i, j, k) of an element has index i + 2 j + 4 k.
 using Vertices = std::array<Point, 8>;
 
-/// The place of the reference element's point, which lies in [-1, 1]^3, and how much larger a volume is there than in
-/// the reference element.
+/// The trilinear map of the element, at a point of the reference element [-1, 1]^3.
 Point interpolate(const Vertices& vertices, const Point& point);
-double jacobian(const Vertices& vertices, const Point& point);
+double jacobian(const Vertices& vertices, const Point& point);  ///< its determinant
 
-/// One rank's elements. Those that touch another rank's come first. Node (i, j, k) of an element is its node
+/// One rank's elements. Those that touch another rank's elements come first. Node (i, j, k) of an element has index
 /// i + (order + 1) (j + (order + 1) k).
 class Mesh {
  public:
@@ -46,14 +46,14 @@ class Mesh {
   [[nodiscard]] std::size_t nodes_per_element() const;
   [[nodiscard]] std::size_t nodes() const { return elements() * nodes_per_element(); }
 
-  /// Where the element is in the box of all elements.
+  /// Its global coordinates in the box of all elements.
   [[nodiscard]] const Extents& place(std::size_t element) const { return elements_.at(element); }
   [[nodiscard]] Vertices vertices(std::size_t element) const;
-  /// Of every node, from 1, the same on all ranks; in the order of elements.
+  /// The global id of every node, from 1; element by element.
   [[nodiscard]] std::vector<std::int64_t> ids() const;
-  /// Of every node: 1 where it lies on the boundary of the domain.
+  /// For every node: 1 if it lies on the boundary of the domain, else 0.
   [[nodiscard]] std::vector<unsigned char> on_boundary() const;
-  /// Of every node: interpolated between the vertices of its element. Nodes with one id have the same bits.
+  /// Coordinates of every node. They have the same bits for all nodes with one id.
   [[nodiscard]] std::vector<Point> points() const;
 
   [[nodiscard]] std::int64_t unique_nodes() const;        ///< of all ranks
@@ -69,24 +69,18 @@ class Mesh {
   std::size_t boundary_elements_ = 0;
 };
 
-struct Range {
-  double least = 0;
-  double largest = 0;
-  double average = 0;
-};
-
-/// What nekRS prints of a mesh, of all ranks.
-struct Metrics {
-  Range elements;  ///< a rank
+/// What nekRS prints about a mesh, over all ranks.
+struct MeshProperties {
+  transport::Spread elements;  ///< per rank
   std::int64_t total_nodes = 0;
   std::int64_t unique_nodes = 0;
   std::int64_t degrees_of_freedom = 0;
-  Range scaled_jacobian;  ///< of an element: the least of its GLL points over the largest
-  Range aspect_ratio;     ///< of an element: its longest edge over its shortest
-  Range spacing;          ///< between neighbouring GLL points; no average
+  transport::Spread scaled_jacobian;  ///< per element: the minimum over its GLL points divided by the maximum
+  transport::Spread aspect_ratio;     ///< per element: the longest edge divided by the shortest
+  transport::Spread spacing;          ///< between adjacent GLL points; without an average
 };
 
-Metrics metrics(const Mesh& mesh, const transport::Communicator& communicator);  ///< collective
-std::vector<std::string> lines(const Metrics& metrics);                          ///< as a user reads them
+MeshProperties properties_of(const Mesh& mesh, const transport::Communicator& communicator);  ///< collective
+std::vector<std::string> lines(const MeshProperties& properties);                             ///< in nekRS's format
 
 }  // namespace commlens::sem

@@ -9,10 +9,10 @@ namespace commlens::sem {
 
 namespace {
 
-/// Of the nodes with one id, the first stands for all of them.
+/// The first of the nodes with one id represents them.
 struct Firsts {
   std::vector<std::uint32_t> of_node;  ///< the first node with the same id, or Numbering::fixed
-  std::vector<std::uint32_t> copies;   ///< by node: how many nodes have its id, at the first of them
+  std::vector<std::uint32_t> copies;   ///< of each first node: how many nodes have its id
 };
 
 Firsts find_firsts(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed) {
@@ -39,8 +39,8 @@ Firsts find_firsts(std::span<const std::int64_t> ids, std::span<const unsigned c
   return firsts;
 }
 
-/// Of each unknown whether a rank below this one has it too.
-std::vector<bool> elsewhere_below(const gather_scatter::Sharing& sharing, std::size_t unknowns, int rank) {
+/// For each unknown: whether a lower rank has it, too.
+std::vector<bool> on_lower_ranks(const gather_scatter::Sharing& sharing, std::size_t unknowns, int rank) {
   std::vector<bool> below(unknowns, false);
   for (const auto& peer : sharing.peers) {
     if (peer.rank > rank) continue;
@@ -60,20 +60,20 @@ Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned cha
   Firsts firsts = find_firsts(ids, fixed);
 
   std::vector<std::int64_t> unknown_ids;
-  std::vector<std::uint32_t> as_they_come(ids.size());  // of first nodes
+  std::vector<std::uint32_t> in_order(ids.size());  // of each first node: its unknown in the order of nodes
   for (std::size_t node = 0; node < ids.size(); ++node) {
     if (firsts.of_node[node] != node) continue;
-    as_they_come[node] = static_cast<std::uint32_t>(unknown_ids.size());
+    in_order[node] = static_cast<std::uint32_t>(unknown_ids.size());
     unknown_ids.push_back(ids[node]);
   }
 
   Numbering numbering;
   numbering.unknowns = unknown_ids.size();
   numbering.sharing = gather_scatter::discover(unknown_ids, communicator);
-  const auto below = elsewhere_below(numbering.sharing, numbering.unknowns, communicator.rank());
+  const auto below = on_lower_ranks(numbering.sharing, numbering.unknowns, communicator.rank());
   numbering.owned = static_cast<std::size_t>(std::count(below.begin(), below.end(), false));
 
-  // Owned ones first, so that an inner product is one over the first of them.
+  // Owned unknowns come first, so that inner products are over a contiguous range.
   std::vector<std::uint32_t> place(numbering.unknowns);
   std::uint32_t next_owned = 0;
   auto next_other = static_cast<std::uint32_t>(numbering.owned);
@@ -83,9 +83,9 @@ Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned cha
   numbering.of_node.resize(ids.size());
   for (std::size_t node = 0; node < ids.size(); ++node) {
     const std::uint32_t first = firsts.of_node[node];
-    numbering.of_node[node] = first == Numbering::fixed ? Numbering::fixed
-                                                        : place[as_they_come[first]] |
-                                                              (firsts.copies[first] > 1 ? Numbering::by_several : 0U);
+    numbering.of_node[node] = first == Numbering::fixed
+                                  ? Numbering::fixed
+                                  : place[in_order[first]] | (firsts.copies[first] > 1 ? Numbering::by_several : 0U);
   }
   return numbering;
 }

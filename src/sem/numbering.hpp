@@ -1,4 +1,4 @@
-// A number for each unknown of a rank, from the global ids of its nodes: vectors then hold every unknown once.
+// A number for each unknown of a rank, from the global ids of its nodes, for vectors that hold every unknown once.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 namespace commlens::sem {
 
 struct Numbering {
-  static constexpr std::uint32_t fixed = 0xFFFFFFFF;       ///< a node of no unknown
-  static constexpr std::uint32_t by_several = 0x80000000;  ///< set where several elements, or nodes, have the unknown
+  static constexpr std::uint32_t fixed = 0xFFFFFFFF;       ///< a node on the boundary, which has no unknown
+  static constexpr std::uint32_t by_several = 0x80000000;  ///< a flag: several nodes of the rank have the unknown
   static constexpr std::uint32_t most_unknowns = 0x7FFFFFFF;
 
-  std::vector<std::uint32_t> of_node;  ///< by node: its unknown, perhaps with by_several, or `fixed`
-  std::size_t unknowns = 0;            ///< of this rank, with those that others have too
-  std::size_t owned = 0;  ///< the first so many count here: each unknown is one rank's, the lowest that has it
+  std::vector<std::uint32_t> of_node;  ///< of each node: its unknown, perhaps with by_several; or `fixed`
+  std::size_t unknowns = 0;            ///< of this rank, including those that other ranks have, too
+  std::size_t owned = 0;  ///< unknowns 0 … owned - 1 belong to this rank: each belongs to the lowest rank that has it
   gather_scatter::Sharing sharing;  ///< of unknowns, not of nodes
 };
 
-/// Collective. Unknowns are numbered as the nodes come, so that those of one element lie together. `fixed` says of each
-/// node whether it is none. Throws Error beyond most_unknowns.
+/// Collective. Unknowns are numbered in the order of the nodes, so that those of one element are adjacent. `fixed` is
+/// not 0 for nodes without an unknown. Throws Error for more than most_unknowns nodes.
 Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed,
                  const transport::Communicator& communicator);
 

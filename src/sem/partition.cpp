@@ -11,7 +11,7 @@ namespace commlens::sem {
 
 namespace {
 
-/// Of the factors that `allowed` takes, those whose blocks have the least surface; zeros where it takes none.
+/// Of the factorizations that `allowed` accepts, the one whose blocks have the least surface; zeros if there is none.
 Extents best_factors(std::size_t number, const Extents& extents, const std::function<bool(const Extents&)>& allowed) {
   Extents best{};
   double least = std::numeric_limits<double>::infinity();
@@ -25,7 +25,7 @@ Extents best_factors(std::size_t number, const Extents& extents, const std::func
         return static_cast<double>(extents.at(axis)) / static_cast<double>(factors.at(axis));
       };
       const double surface = length(0) * length(1) + length(1) * length(2) + length(2) * length(0);
-      // Equals but for rounding are equals.
+      // Equal but for rounding counts as equal.
       if (surface > least * (1 - 1e-12)) continue;
       least = surface;
       best = factors;
@@ -53,8 +53,8 @@ std::vector<Block> equal_blocks(const Extents& elements, const Extents& factors)
   return blocks;
 }
 
-/// Where the block is cut along `axis` for `lower` of `ranks` ranks: as near to their share as leaves each side as many
-/// elements as ranks; 0 where that cannot be.
+/// Where to cut the block along `axis`, so that the lower side has the share of `lower` of `ranks` ranks, or as near to
+/// it as leaves both sides at least an element per rank; 0 where there is no such cut.
 std::size_t cut(const Block& block, std::size_t axis, std::size_t lower, std::size_t ranks) {
   const std::size_t layers = length(block, axis);
   const std::size_t layer = volume(block) / layers;
@@ -73,8 +73,8 @@ void bisect(const Block& block, std::size_t ranks, std::vector<Block>& blocks) {
   std::array<std::size_t, 3> axes{0, 1, 2};
   std::stable_sort(axes.begin(), axes.end(),
                    [&](std::size_t a, std::size_t b) { return length(block, a) > length(block, b); });
-  // The longest direction, cut in the middle of the ranks, unless that leaves one side with fewer elements than ranks;
-  // one rank less on the one side and one more on the other, until a cut does not.
+  // The longest direction and half of the ranks are tried first. Where that leaves a side with fewer elements than
+  // ranks, other directions are tried, and then one rank less on the lower side.
   for (std::size_t lower = ranks / 2; lower > 0; --lower) {
     for (const std::size_t axis : axes) {
       const std::size_t place = cut(block, axis, lower, ranks);
@@ -87,31 +87,7 @@ void bisect(const Block& block, std::size_t ranks, std::vector<Block>& blocks) {
       return;
     }
   }
-  throw std::logic_error("a box of elements that cannot be cut");
-}
-
-/// A direction of a block: its elements, and on how many sides it goes on.
-struct Direction {
-  std::size_t elements;
-  std::size_t neighbors;
-
-  Direction(const Partition& partition, int rank, std::size_t axis)
-      : elements(length(partition.block(rank), axis)),
-        neighbors((partition.block(rank).at(axis)[0] > 0 ? 1 : 0) +
-                  (partition.block(rank).at(axis)[1] < partition.elements().at(axis) ? 1 : 0)) {}
-};
-
-/// Nodes of the block less those that `alone` of a direction takes in all three.
-template <class Alone>
-std::size_t nodes_but_for(const Partition& partition, int rank, int order, Alone alone) {
-  std::size_t all = 1;
-  std::size_t others = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const Direction direction(partition, rank, axis);
-    all *= direction.elements * (static_cast<std::size_t>(order) + 1);
-    others *= alone(direction);
-  }
-  return all - others;
+  throw std::logic_error("a block of elements that cannot be cut");
 }
 
 }  // namespace
@@ -130,8 +106,7 @@ Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
   const auto factors = best_factors(count, elements, [&](const Extents& of) {
     return elements[0] % of[0] == 0 && elements[1] % of[1] == 0 && elements[2] % of[2] == 0;
   });
-  equal_ = factors[0] > 0;
-  if (equal_) {
+  if (factors[0] > 0) {
     blocks_ = equal_blocks(elements, factors);
   } else {
     bisect(whole, count, blocks_);
@@ -140,15 +115,6 @@ Partition::Partition(const Extents& elements, int ranks) : elements_(elements) {
 
 std::size_t Partition::count(int rank) const { return volume(block(rank)); }
 
-std::size_t Partition::interior_count(int rank) const {
-  std::size_t product = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const Direction direction(*this, rank, axis);
-    product *= direction.elements - std::min(direction.elements, direction.neighbors);
-  }
-  return product;
-}
-
 bool Partition::touches_others(int rank, const Extents& element) const {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto [begin, end] = block(rank).at(axis);
@@ -156,53 +122,6 @@ bool Partition::touches_others(int rank, const Extents& element) const {
     if (element.at(axis) + 1 == end && end < elements_.at(axis)) return true;
   }
   return false;
-}
-
-namespace {
-
-/// The nodes of the box in which two blocks meet.
-std::size_t common_nodes(const Block& one, const Block& other, std::size_t order) {
-  std::size_t nodes = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::size_t begin = std::max(one.at(axis)[0], other.at(axis)[0]);
-    const std::size_t end = std::min(one.at(axis)[1], other.at(axis)[1]);
-    if (begin > end) return 0;
-    nodes *= (end - begin) * order + 1;
-  }
-  return nodes;
-}
-
-}  // namespace
-
-/// Equal blocks meet the next ones in one layer of nodes of each direction, at edges and corners of both; others are
-/// asked for one by one.
-std::size_t Partition::sent(int rank, int order) const {
-  const auto intervals = static_cast<std::size_t>(order);
-  if (equal_) {
-    std::size_t own = 1;
-    std::size_t with_others = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const Direction direction(*this, rank, axis);
-      own *= direction.elements * intervals + 1;
-      with_others *= direction.elements * intervals + 1 + direction.neighbors;
-    }
-    return with_others - own;
-  }
-  std::size_t sum = 0;
-  for (const Block& other : blocks_) sum += common_nodes(block(rank), other, intervals);
-  return sum - common_nodes(block(rank), block(rank), intervals);
-}
-
-std::size_t Partition::grouped_nodes(int rank, int order) const {
-  return nodes_but_for(*this, rank, order, [order](const Direction& direction) {
-    return direction.elements * (static_cast<std::size_t>(order) - 1) + 2 - direction.neighbors;
-  });
-}
-
-std::size_t Partition::shared_nodes(int rank, int order) const {
-  return nodes_but_for(*this, rank, order, [order](const Direction& direction) {
-    return direction.elements * (static_cast<std::size_t>(order) + 1) - direction.neighbors;
-  });
 }
 
 }  // namespace commlens::sem

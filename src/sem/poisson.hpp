@@ -1,26 +1,36 @@
-// The operator of CEED's bake-off problem 5: A u of -laplace u = f on a rank's elements, before anything is combined
-// with other ranks (Fischer et al., Scalability of high-performance PDE solvers, IJHPCA 34, 2020).
+// The operator of CEED's bake-off problem 5: A u of -laplace u = f on the elements of a rank, before values are
+// combined with other ranks (Fischer et al., Scalability of high-performance PDE solvers, IJHPCA 34, 2020).
 //
 //   A = sum over elements of D^T G D,  G_ab = w J (grad r_a . grad r_b), collocated on the GLL points
 //
-// Vectors are stored in one of two ways: by element, where every node of every element has a place, so that what comes
-// out is still to be combined between elements; or once an unknown, where elements gather what they need and add what
-// they have. And G is read, or computed from the eight vertices of the element.
+// Vectors are stored in one of two ways: by element, with a place for every node of every element, so that the output
+// remains to be combined between elements; or by unknown, each once, where elements gather their input and add their
+// output. The geometric factors G are either stored, or computed from the eight vertices of the element.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "device/device.hpp"
+#include "measure/enum_names.hpp"
 #include "sem/mesh.hpp"
 #include "sem/numbering.hpp"
+#include "transport/context.hpp"
 
 namespace commlens::sem {
 
+/// Where the geometric factors come from.
 enum class Geometry { stored, trilinear };
+constexpr auto names_of(Geometry /*type*/) {
+  return enum_names<Geometry>({{Geometry::stored, "stored"}, {Geometry::trilinear, "trilinear"}});
+}
+
+/// Of vectors.
 enum class Storage { element, unique };
+constexpr auto names_of(Storage /*type*/) {
+  return enum_names<Storage>({{Storage::element, "element"}, {Storage::unique, "unique"}});
+}
 
 /// A rank's elements [first, last).
 struct ElementRange {
@@ -32,23 +42,17 @@ class Poisson {
  public:
   virtual ~Poisson() = default;
 
-  /// Queues: output = A input for the elements of the range, and *energy = input . A input of them, or that is added to
-  /// it. With unique storage `output` holds zeros before the first range: an unknown of several elements is added to,
-  /// one of a single element may be written instead. With storage by element it is written to the elements' places.
-  /// Nodes of no unknown are 0 with unique storage; with storage by element their input must be 0 and their output is
-  /// not.
+  /// Queues: output = A input for the elements of the range, and *energy = input . A input of these elements, or, with
+  /// `add_energy`, *energy += that. With storage by element the output of the range is written. With unique storage the
+  /// output must be 0 before the first range: elements add to the unknowns that they share, and may write the others.
+  /// Nodes on the boundary count as 0 with unique storage; with storage by element their input must be 0, and their
+  /// output is not 0.
   virtual void apply(ElementRange elements, const double* input, double* output, double* energy, bool add_energy,
                      device::Stream& stream) = 0;
 };
 
-using Allocate = std::function<device::Buffer(std::size_t bytes)>;
-
-/// In `memory`, where vectors lie, on whose streams it works. `numbering` is asked for unique storage only, and need
-/// not outlive it. Fills its lists on `stream`.
+/// For vectors in the context's memory. `numbering` is used with unique storage only, and need not outlive it.
 std::unique_ptr<Poisson> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage,
-                                      device::Memory memory, const Allocate& allocate, device::Stream& stream);
-
-/// What make_poisson() allocates, in bytes.
-double poisson_bytes(std::size_t elements, int order, Geometry geometry, Storage storage);
+                                      const Context& context);
 
 }  // namespace commlens::sem

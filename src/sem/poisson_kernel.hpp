@@ -1,4 +1,4 @@
-// What a kernel of the operator is given: the same on the host and on a GPU.
+// Arguments of the operator's kernels, on the host and on GPUs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace commlens::sem {
 
-/// The interpolation on `Nodes` points in a direction; passed by value, so that a GPU has it among its constants.
+/// The GLL basis with `Nodes` points per direction. Kernels take it by value, so that a GPU has it in constant memory.
 template <int Nodes>
 struct Basis {
   double derivative[Nodes][Nodes];
@@ -27,24 +27,24 @@ struct Basis {
   }
 };
 
-/// One call of apply(). Pointers are into the memory of vectors.
+/// One call of apply(). Pointers are to the memory in which vectors lie.
 struct PoissonCall {
   ElementRange elements;
   const double* input = nullptr;
   double* output = nullptr;
   double* energy = nullptr;
   bool add_energy = false;
-  void* scratch = nullptr;                  ///< as launch_sum's
+  void* scratch = nullptr;                  ///< of launch_sum()
   const std::uint32_t* unknowns = nullptr;  ///< by node; nullptr: storage by element
   const Trilinear* maps = nullptr;          ///< by element
-  const double* metric = nullptr;           ///< [element][term][node]; nullptr: from the maps
+  const double* factors = nullptr;          ///< [element][term][node]; nullptr: computed from the maps
 };
 
 void apply_on_host(const Gll& gll, const PoissonCall& call, device::Stream& stream);
-/// Of a GPU build.
+/// In a build with a GPU backend.
 void apply_on_gpu(const Gll& gll, const PoissonCall& call, device::Stream& stream);
 
-/// function(std::integral_constant<int, n>) for the number of nodes in a direction, 2 … highest_order + 1.
+/// Calls function(std::integral_constant<int, n>) for n nodes per direction, from 2 to highest_order + 1.
 template <int Nodes = 2, class Function>
 void with_nodes(int nodes, Function function) {
   if constexpr (Nodes <= highest_order + 1) {

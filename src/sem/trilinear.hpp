@@ -1,9 +1,7 @@
-// The trilinear map of an element, x(r, s, t) with r, s, t from -1 to 1, and its metric terms: for kernels.
+// The trilinear map of an element, x(r, s, t) with r, s, t from -1 to 1, and its geometric factors: for kernels.
 #pragma once
 
-#include <array>
-
-#include "device/gpu/api.hpp"
+#include "device/function.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens::sem {
@@ -13,8 +11,8 @@ struct Trilinear {
   double c[8][3];
 };
 
-/// Of vertices i + 2 j + 4 k.
-Trilinear trilinear(const std::array<Point, 8>& vertices);
+/// From the vertices of an element.
+Trilinear trilinear(const Vertices& vertices);
 
 COMMLENS_FUNCTION inline double position(const Trilinear& map, int axis, double r, double s, double t) {
   const auto c = [&](int term) { return map.c[term][axis]; };
@@ -43,7 +41,7 @@ COMMLENS_FUNCTION inline Cofactors cofactors_of(const double* xr, const double* 
   return result;
 }
 
-/// Along a line of constant r and s, dx/dr and dx/ds change with t as a + b t, and dx/dt does not.
+/// The map on a column of constant r and s, where dx/dr and dx/ds are linear in t, a + b t, and dx/dt is constant.
 struct ColumnOfMap {
   double dr[2][3];
   double ds[2][3];
@@ -70,8 +68,8 @@ struct ColumnOfMap {
   }
 };
 
-/// G (ur, us, ut) from G itself: rr, rs, rt, ss, st, tt.
-COMMLENS_FUNCTION inline void multiply_by_metric(const double* g, double& ur, double& us, double& ut) {
+/// Multiplies (ur, us, ut) by the geometric factors g: rr, rs, rt, ss, st, tt.
+COMMLENS_FUNCTION inline void multiply_by_factors(const double* g, double& ur, double& us, double& ut) {
   const double qr = g[0] * ur + g[1] * us + g[2] * ut;
   const double qs = g[1] * ur + g[3] * us + g[4] * ut;
   const double qt = g[2] * ur + g[4] * us + g[5] * ut;
@@ -80,9 +78,9 @@ COMMLENS_FUNCTION inline void multiply_by_metric(const double* g, double& ur, do
   ut = qt;
 }
 
-/// The same from the cofactors: G is never formed. `weight` is that of the quadrature.
-COMMLENS_FUNCTION inline void multiply_by_metric(const Cofactors& cofactors, double weight, double& ur, double& us,
-                                                 double& ut) {
+/// The same from the cofactors, without computing the geometric factors. `weight` is that of the quadrature.
+COMMLENS_FUNCTION inline void multiply_by_factors(const Cofactors& cofactors, double weight, double& ur, double& us,
+                                                  double& ut) {
   const auto& row = cofactors.row;
   const double scale = weight / cofactors.jacobian;
   double gradient[3];

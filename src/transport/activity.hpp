@@ -1,13 +1,15 @@
-// What this process is doing right now, kept where a watchdog and a signal handler can read it.
+// The status of this process, for a watchdog and for signal handlers.
 //
-// The one piece of process-wide state in commlens: a signal handler can reach nothing else. It costs two stores an
-// operation: one for the watchdog, one that counts.
+// The only process-wide mutable state in commlens, because signal handlers can access nothing else. It costs two stores
+// per operation: one for the watchdog, and one that counts calls.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "measure/enum_names.hpp"
 
 namespace commlens {
 
@@ -35,52 +37,52 @@ enum class Call : std::uint8_t {
   agreeing,
 };
 
-constexpr const char* name(Call call) {
-  constexpr std::array names{"",
-                             "MPI_Send",
-                             "MPI_Recv",
-                             "MPI_Isend",
-                             "MPI_Irecv",
-                             "MPI_Waitall",
-                             "MPI_Allreduce",
-                             "MPI_Alltoallv",
-                             "MPI_Neighbor_alltoallv",
-                             "MPI_Bcast",
-                             "MPI_Barrier",
-                             "MPI_Cart_get",
-                             "MPI_Cart_rank",
-                             "MPI_Cart_sub",
-                             "MPI_Comm_size",
-                             "MPI_Comm_free",
-                             "waiting for a stream",
-                             "a call of the ccl library",
-                             "filling the buffers",
-                             "comparing the results",
-                             "waiting for the other ranks"};
-  return names[static_cast<std::size_t>(call)];
+/// As they read after "in" in a message of the watchdog.
+constexpr auto names_of(Call /*type*/) {
+  return enum_names<Call>({{Call::none, ""},
+                           {Call::send, "MPI_Send"},
+                           {Call::receive, "MPI_Recv"},
+                           {Call::isend, "MPI_Isend"},
+                           {Call::irecv, "MPI_Irecv"},
+                           {Call::waitall, "MPI_Waitall"},
+                           {Call::allreduce, "MPI_Allreduce"},
+                           {Call::alltoallv, "MPI_Alltoallv"},
+                           {Call::neighbor_alltoallv, "MPI_Neighbor_alltoallv"},
+                           {Call::broadcast, "MPI_Bcast"},
+                           {Call::barrier, "MPI_Barrier"},
+                           {Call::cart_get, "MPI_Cart_get"},
+                           {Call::cart_rank, "MPI_Cart_rank"},
+                           {Call::cart_sub, "MPI_Cart_sub"},
+                           {Call::comm_size, "MPI_Comm_size"},
+                           {Call::comm_free, "MPI_Comm_free"},
+                           {Call::stream_wait, "waiting for a stream"},
+                           {Call::ccl_enqueue, "a call of the ccl library"},
+                           {Call::filling, "filling the buffers"},
+                           {Call::comparing, "comparing the results"},
+                           {Call::agreeing, "waiting for the other ranks"}});
 }
 
-/// Lives in memory that the ranks of a node share. Only its rank writes it; whoever reads may see a sentence half
-/// changed, which a message for people can bear.
+/// In memory that the ranks of a node share. Only its own rank writes it. A reader may see a partly updated text, which
+/// is acceptable in a message.
 struct alignas(64) Activity {
-  std::atomic<std::uint64_t> operations{0};  ///< grows with every operation: the sign of life
+  std::atomic<std::uint64_t> operations{0};  ///< incremented by every operation: the heartbeat
   std::atomic<Call> call{Call::none};
-  std::array<char, 240> doing{};  ///< "timing latency over mpi, 4 B, device to device"
+  std::array<char, 240> status{};  ///< "timing latency over mpi, 4 B, device to device"
 };
 
-/// This process's; a private one until set_activity().
+/// Of this process; in private memory until set_activity().
 Activity& activity();
 /// `shared` must outlive the process's last operation.
 void set_activity(Activity& shared);
 
-/// How often this process has made each call; only the thread that communicates writes it.
+/// How many times this process has made each call. Only the thread that communicates writes it.
 using CallCounts = std::array<std::uint64_t, static_cast<std::size_t>(Call::agreeing) + 1>;
 inline CallCounts& call_counts() {
   static CallCounts counts{};
   return counts;
 }
 
-/// Marks a call into a communication library, or several in a row, for as long as it lasts.
+/// Marks a call of a communication library, or `times` in a row, while it exists.
 class InCall {
  public:
   explicit InCall(Call call, std::size_t times = 1) {

@@ -1,8 +1,10 @@
-// The transport `ccl`: NCCL, or RCCL, which has the same interface. It needs a GPU of its own on every rank.
+// The transport `ccl`: NCCL, or RCCL, which has the same interface. Every rank needs a GPU of its own.
 //
-// Operations are queued on the caller's stream, where order comes by itself, and return at once. An exchange runs on a
-// stream of its own between start() and finish(), tied to the caller's by events, so that other work can overlap with
+// Operations are enqueued on the caller's stream, which orders them, and return immediately. An exchange is on its own
+// stream between start() and finish(), synchronized with the caller's by events, so that other work can overlap with
 // it.
+#include "device/gpu/ccl.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -10,7 +12,7 @@
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
-#include "transport/kinds.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 
@@ -34,7 +36,7 @@ struct Elements {
   std::size_t count;
 };
 
-/// The library has no complex types; a sum of complex numbers is a sum of twice as many reals.
+/// The library has no complex types; a sum of complex numbers is a sum of twice as many real ones.
 Elements native(DataType type, std::size_t count) {
   switch (type) {
     case DataType::i32:
@@ -66,7 +68,7 @@ ncclRedOp_t native(Reduction reduction, DataType type) {
 
 gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(stream.native()); }
 
-/// All calls between its making and finish() become one operation of the library.
+/// All calls between its construction and finish() are one operation of the library.
 class Group {
  public:
   Group() { CCL_CALL(ncclGroupStart); }
@@ -184,14 +186,14 @@ class CclTransport final : public Transport {
     CCL_CALL(ncclBroadcast, data, data, bytes, ncclInt8, root, communicator_, native(stream));
   }
 
-  /// The library has no barrier; nobody can have a sum before everybody has come.
+  /// The library has no barrier, but no rank can have a sum before all ranks have arrived.
   void barrier(device::Stream& stream) override {
     CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
   }
 
   [[nodiscard]] bool takes_host_memory() const override { return false; }
-  [[nodiscard]] bool divides() const override { return true; }
-  std::unique_ptr<Transport> among(Communicator ranks) override {
+  [[nodiscard]] bool can_split() const override { return true; }
+  std::unique_ptr<Transport> split(Communicator ranks) override {
     return std::make_unique<CclTransport>(ranks, device_);
   }
 
@@ -201,27 +203,27 @@ class CclTransport final : public Transport {
   ncclComm_t communicator_ = nullptr;
 };
 
-/// NCCL refuses two ranks on one GPU, and would say so only when all are on their way in.
-std::string shared_gpu(const Surroundings& surroundings) {
-  const auto* gpu = surroundings.device.gpu();
-  const auto uuids = surroundings.communicator.gather(gpu != nullptr ? gpu->uuid : std::string());
+/// NCCL does not support two ranks on one GPU, and would report it only during collective initialization.
+std::string shared_gpu(const Setup& setup) {
+  const auto* gpu = setup.device.gpu();
+  const auto uuids = setup.communicator.gather(gpu != nullptr ? gpu->uuid : std::string());
   for (std::size_t rank = 0; rank < uuids.size(); ++rank) {
     if (uuids[rank].empty()) return "rank " + std::to_string(rank) + " has no GPU";
     for (std::size_t other = 0; other < rank; ++other) {
       if (uuids[other] == uuids[rank]) {
         return "ranks " + std::to_string(other) + " and " + std::to_string(rank) + " share a GPU (" + uuids[rank] +
-               "); " COMMLENS_CCL_NAME " wants one GPU a rank: start at most as many ranks as GPUs";
+               "); " COMMLENS_CCL_NAME " needs one GPU per rank: start at most as many ranks as GPUs";
       }
     }
   }
   return {};
 }
 
-std::string unfit(const Surroundings& surroundings) {
-  std::string reason = shared_gpu(surroundings);  // collective: every rank asks
-  if (!device::on_gpu(surroundings.memory)) {
+std::string unsupported(const Setup& setup) {
+  std::string reason = shared_gpu(setup);  // collective: every rank asks
+  if (!device::on_gpu(setup.memory)) {
     reason = std::string(COMMLENS_CCL_NAME " works on device or managed memory, not on ") +
-             std::string(name(surroundings.memory)) + " memory";
+             std::string(name(setup.memory)) + " memory";
   }
   return reason;
 }
@@ -235,10 +237,9 @@ std::vector<std::pair<std::string, std::string>> versions() {
 
 const Registration registration(3, {.name = "ccl",
                                     .description = COMMLENS_CCL_NAME " on a stream of the GPU",
-                                    .unfit = unfit,
-                                    .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<CclTransport>(surroundings.communicator,
-                                                                            surroundings.device);
+                                    .unsupported = unsupported,
+                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                      return std::make_unique<CclTransport>(setup.communicator, setup.device);
                                     },
                                     .versions = versions});
 

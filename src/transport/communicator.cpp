@@ -1,5 +1,7 @@
 #include "transport/communicator.hpp"
 
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "transport/activity.hpp"
@@ -90,10 +92,29 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-  std::vector<std::string> all;
-  all.reserve(static_cast<std::size_t>(size_));
-  for (int root = 0; root < size_; ++root) all.push_back(broadcast(text, root));
-  return all;
+  const InCall call(Call::agreeing);
+  const auto ranks = static_cast<std::size_t>(size_);
+  std::vector<std::size_t> lengths(ranks);
+  const std::size_t mine = text.size();
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, lengths.data(), sizeof mine, MPI_BYTE, handle_),
+            "MPI_Allgather");
+  const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+  if (total > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw Error("MPI_Allgatherv: " + std::to_string(total) + " bytes of text over all ranks do not fit its int counts");
+  }
+  const std::vector<int> counts(lengths.begin(), lengths.end());
+  std::vector<int> offsets(ranks);
+  std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), 0);
+  std::string joined(total, '\0');
+  check_mpi(MPI_Allgatherv(text.data(), static_cast<int>(mine), MPI_CHAR, joined.data(), counts.data(), offsets.data(),
+                           MPI_CHAR, handle_),
+            "MPI_Allgatherv");
+  std::vector<std::string> texts;
+  texts.reserve(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    texts.push_back(joined.substr(static_cast<std::size_t>(offsets[rank]), lengths[rank]));
+  }
+  return texts;
 }
 
 std::string Communicator::first(const std::string& text) const {

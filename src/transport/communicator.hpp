@@ -1,4 +1,4 @@
-// An MPI communicator that is owned, and the few collectives that the harness itself needs.
+// An MPI communicator with an owner, and the collectives that the harness itself needs.
 #pragma once
 
 #include <mpi.h>
@@ -11,16 +11,16 @@
 
 namespace commlens::transport {
 
-/// Throws Error with the call and MPI's own message.
+/// Throws Error with the call and MPI's message.
 [[noreturn]] void fail_mpi(int status, const char* call);
 
-/// Throws like fail_mpi, unless `status` is MPI_SUCCESS. Inline: it comes with every message of a window.
+/// Throws like fail_mpi() unless `status` is MPI_SUCCESS. Inline, because it is called for every message of a window.
 inline void check_mpi(int status, const char* call) {
   if (status != MPI_SUCCESS) fail_mpi(status, call);
 }
 
-/// A duplicate of its parent, so that its messages meet nobody else's; errors come back as Error. Collective to make
-/// and to destroy. Movable.
+/// A duplicate of its parent, so that its messages cannot match those of others. Errors are thrown as Error. Collective
+/// to make and to destroy. Movable.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm parent);
@@ -30,11 +30,11 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  /// The ranks of this communicator that share memory with this one: those of its node.
+  /// The ranks of this communicator that share memory with this rank: those of its node.
   [[nodiscard]] Communicator node() const;
 
-  /// Owns `handle` from now on, which nobody else uses and which was made from another one of ours, whose way to tell
-  /// of errors it has inherited: no call is made.
+  /// Takes ownership of `handle`, which was made from another Communicator and so has its error handler. Makes no MPI
+  /// call.
   [[nodiscard]] static Communicator owning(MPI_Comm handle, int rank, int size);
 
   [[nodiscard]] MPI_Comm handle() const { return handle_; }
@@ -42,15 +42,15 @@ class Communicator {
   [[nodiscard]] int size() const { return size_; }
 
   void barrier() const;
-  /// Element by element, the largest over the ranks, on every rank. All ranks give the same number of values.
+  /// Elementwise maximum over all ranks, on every rank. All ranks have the same number of values.
   void maximum(std::vector<double>& values) const;
   [[nodiscard]] double maximum(double value) const;
   [[nodiscard]] std::int64_t sum(std::int64_t value) const;
   [[nodiscard]] double sum_of_reals(double value) const;
   [[nodiscard]] std::string broadcast(const std::string& text, int root = 0) const;
-  /// Every rank's text, by rank, on every rank.
+  /// The texts of all ranks, by rank, on every rank: one collective for the lengths and one for the texts.
   [[nodiscard]] std::vector<std::string> gather(const std::string& text) const;
-  /// The text of the lowest rank whose text is not empty, on every rank; empty if all are.
+  /// The text of the lowest rank whose text is not empty, on every rank; empty if there is none.
   [[nodiscard]] std::string first(const std::string& text) const;
 
  private:

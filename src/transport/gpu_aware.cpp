@@ -35,24 +35,9 @@ GpuAwareness mpi_gpu_awareness(const std::string& backend) {
   return {std::nullopt, "MPIX_Query_cuda_support, MPIX_GPU_query_support (the library has neither)"};
 }
 
-std::string mpi_library() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string version(text);
-  // Open MPI: "Open MPI v4.1.4, package: ...". MPICH: "MPICH Version:      4.0.2\nMPICH Release date: ...".
-  version = version.substr(0, version.find_first_of(",\n"));
-  const std::string mpich = "MPICH Version:";
-  if (version.starts_with(mpich)) {
-    const auto number = version.find_first_not_of(" \t", mpich.size());
-    if (number != std::string::npos) version = "MPICH " + version.substr(number);
-  }
-  return version;
-}
-
 std::optional<std::string> ucx_version() {
   if (auto* query = symbol<const char*()>("ucp_get_version_string")) return query();
-  // Open MPI loads its UCX component privately, so the symbol is not in the global scope.
+  // Open MPI loads its UCX component with local symbols.
   void* library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return std::nullopt;
   auto* query = reinterpret_cast<const char* (*)()>(dlsym(library, "ucp_get_version_string"));

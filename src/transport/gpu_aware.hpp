@@ -1,4 +1,5 @@
-// Does the MPI library take GPU memory? What it says of itself, asked at run time, so that one binary serves every MPI.
+// Whether the MPI library accepts GPU memory, as it reports at run time, so that one binary works with every MPI
+// library.
 #pragma once
 
 #include <optional>
@@ -7,14 +8,13 @@
 namespace commlens::transport {
 
 struct GpuAwareness {
-  std::optional<bool> says;  ///< nothing: the library has no way to tell
+  std::optional<bool> says;  ///< nothing: the library cannot tell
   std::string how;           ///< what was asked: "MPIX_Query_cuda_support"
 };
 
-/// `backend` is device::backend(). What the library says is not always true: the probe sends something to find out.
+/// `backend` is device::backend(). The library's answer is not always true: the probe tests it with messages.
 GpuAwareness mpi_gpu_awareness(const std::string& backend);
 
-std::string mpi_library();                 ///< "Open MPI v5.0.7", without the build's details
-std::optional<std::string> ucx_version();  ///< of the UCX that MPI has loaded, if it has
+std::optional<std::string> ucx_version();  ///< of the UCX that MPI has loaded, if any
 
 }  // namespace commlens::transport

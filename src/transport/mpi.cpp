@@ -1,24 +1,25 @@
-// The transport `mpi`: the buffer's own address is handed to MPI.
+// The transport `mpi`: the address of the buffer is passed to MPI, also in GPU memory (GPU-aware MPI).
 //
-// MPI knows nothing of streams. So every operation first waits for the stream, and has finished when it returns; what
-// is added to the stream afterwards sees the result without further ado.
+// MPI does not know streams. So every operation first waits for the stream, and has finished when it returns: work that
+// is added to the stream afterwards sees the result.
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/gpu_aware.hpp"
-#include "transport/kinds.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_library.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 
 namespace {
 
-/// The one place where this transport keeps the promise of stream order.
+/// All that this transport does for stream order.
 void wait_for_earlier_work(device::Stream& stream) {
   const InCall call(Call::stream_wait);
   stream.wait();
 }
 
-/// Of messages as mpi_calls has them: each by itself, or all in one call.
+/// `Messages` are those of mpi_calls: one call per message, or one for all.
 template <class Messages>
 class MpiExchange final : public Exchange {
  public:
@@ -58,7 +59,7 @@ class MpiTransport final : public Transport {
                                               const std::vector<Message>& receives) override {
     return std::make_unique<MpiExchange<mpi_calls::NeighborMessages>>(communicator_, sends, receives);
   }
-  [[nodiscard]] bool knows_neighbors() const override { return true; }
+  [[nodiscard]] bool has_neighbor_exchange() const override { return true; }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
@@ -82,8 +83,8 @@ class MpiTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
-  [[nodiscard]] bool divides() const override { return true; }
-  std::unique_ptr<Transport> among(Communicator ranks) override {
+  [[nodiscard]] bool can_split() const override { return true; }
+  std::unique_ptr<Transport> split(Communicator ranks) override {
     return std::make_unique<MpiTransport>(std::move(ranks));
   }
 
@@ -91,23 +92,22 @@ class MpiTransport final : public Transport {
   Communicator communicator_;
 };
 
-std::string unfit(const Surroundings& surroundings) {
-  if (!device::on_gpu(surroundings.memory)) return {};
-  if (!surroundings.gpu_aware_mpi_off.empty()) return surroundings.gpu_aware_mpi_off;
+std::string unsupported(const Setup& setup) {
+  if (!device::on_gpu(setup.memory)) return {};
+  if (!setup.gpu_aware_mpi_off.empty()) return setup.gpu_aware_mpi_off;
   const GpuAwareness awareness = mpi_gpu_awareness(std::string(device::backend()));
   if (awareness.says == false) {
-    return mpi_library() + " does not take " + std::string(name(surroundings.memory)) + " memory (" + awareness.how +
+    return mpi_library() + " does not take " + std::string(name(setup.memory)) + " memory (" + awareness.how +
            " says no); use the transport staged, or an MPI built for this GPU";
   }
   return {};
 }
 
 const Registration registration(1, {.name = "mpi",
-                                    .description = "the buffer's own address is handed to MPI",
-                                    .unfit = unfit,
-                                    .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<MpiTransport>(
-                                          Communicator(surroundings.communicator.handle()));
+                                    .description = "the buffer's address is passed to MPI",
+                                    .unsupported = unsupported,
+                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                      return std::make_unique<MpiTransport>(Communicator(setup.communicator.handle()));
                                     }});
 
 }  // namespace

@@ -17,7 +17,8 @@ constexpr int tag = 0;
 std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) + offset; }
 const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
 
-/// Calls `piece(offset, count)` for pieces of at most `longest` that make up `total`; once, with 0, for nothing.
+/// Calls `piece(offset, count)` for pieces of at most `longest` that add up to `total`; once, with count 0, if that is
+/// 0.
 template <class Function>
 void in_pieces(std::size_t total, std::size_t longest, Function piece) {
   std::size_t offset = 0;
@@ -67,16 +68,15 @@ std::vector<Message> cut(const std::vector<Message>& messages) {
   return pieces;
 }
 
-/// The end of the last piece: how far displacements reach.
+/// The end of the last piece.
 std::size_t extent(std::span<const Piece> pieces) {
   std::size_t end = 0;
   for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
   return end;
 }
 
-/// Counts and displacements as MPI wants them: ints, in units of a type. The unit is a byte, unless the pieces reach
-/// beyond 2^31 bytes; then it is the largest that divides them all. A peer's unit may differ: only the bytes must
-/// match.
+/// Counts and displacements for MPI: ints, in units of a type. The unit is a byte, unless the pieces extend beyond 2^31
+/// bytes; then it is the largest that divides all of them. The peer may use another unit: only the bytes must match.
 class Layout {
  public:
   Layout(std::span<const Piece> pieces, const char* call) {
@@ -222,7 +222,7 @@ std::vector<int> peers_of(const std::vector<Message>& messages) {
   return peers;
 }
 
-/// Keeps the order of ranks: another one would want the data elsewhere.
+/// Without reordering of ranks, which would need the data on other ranks.
 Communicator graph_of(const Communicator& communicator, const std::vector<Message>& sends,
                       const std::vector<Message>& receives) {
   const std::vector<int> from = peers_of(receives);

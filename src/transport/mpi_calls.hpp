@@ -1,7 +1,7 @@
-// MPI's calls with 64-bit counts, on memory that MPI can read: shared by the transports `mpi` and `staged`.
+// MPI calls with 64-bit counts, for the transports `mpi` and `staged`.
 //
-// MPI-3 counts are ints, and Open MPI 5 has no MPI-4 large-count functions, so a long message travels as several of at
-// most `longest_message` bytes, cut alike on both sides. An empty message is one message.
+// MPI-3 counts are ints, and Open MPI 5 has no large-count functions of MPI-4, so a long message is sent as several of
+// at most `longest_message` bytes, split in the same way on both sides. An empty message is one message.
 #pragma once
 
 #include <mpi.h>
@@ -27,7 +27,7 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
 void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
 void barrier(const Communicator& communicator);
 
-/// A set of non-blocking messages: all receives, then all sends are posted; finish() waits for all of them.
+/// A set of non-blocking messages: start() posts all receives and then all sends, finish() waits for all of them.
 class Messages {
  public:
   Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives);
@@ -40,13 +40,13 @@ class Messages {
 
  private:
   const Communicator& communicator_;
-  std::vector<Message> sends_;  ///< cut into pieces of at most longest_message
+  std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes
   std::vector<Message> receives_;
   std::vector<MPI_Request> requests_;
 };
 
-/// The same as one MPI_Neighbor_alltoallv, on a graph communicator; all of it in finish(). Collective to make and to
-/// destroy. Throws Error for messages that lie further apart than MPI's int displacements reach.
+/// The same in one MPI_Neighbor_alltoallv on a graph communicator, all of it in finish(). Collective to make and to
+/// destroy. Throws Error for messages that are further apart than MPI's int displacements can express.
 class NeighborMessages {
  public:
   NeighborMessages(const Communicator& communicator, const std::vector<Message>& sends,
@@ -59,7 +59,7 @@ class NeighborMessages {
   void finish();
 
  private:
-  struct Side;  ///< the messages of a direction, as MPI wants them
+  struct Side;  ///< the arguments for the messages of one direction
 
   std::unique_ptr<Side> sends_;
   std::unique_ptr<Side> receives_;

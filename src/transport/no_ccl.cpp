@@ -1,6 +1,6 @@
 // Stands in for ccl.cpp in a build without NCCL or RCCL, so that asking for the transport says what is missing.
 #include "device/error.hpp"
-#include "transport/kinds.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 
@@ -8,11 +8,11 @@ namespace {
 
 const Registration registration(3, {.name = "ccl",
                                     .description = "NCCL or RCCL (not in this build)",
-                                    .unfit = [](const Surroundings&) -> std::string {
+                                    .unsupported = [](const Setup&) -> std::string {
                                       return "this build has no NCCL or RCCL; install one and configure again "
                                              "with the preset cuda or hip";
                                     },
-                                    .make = [](const Surroundings&) -> std::unique_ptr<Transport> {
+                                    .make = [](const Setup&) -> std::unique_ptr<Transport> {
                                       throw Error("this build has no ccl transport");
                                     }});
 

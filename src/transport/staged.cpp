@@ -1,34 +1,33 @@
-// The transport `staged`: copied to pinned host memory, sent by MPI, copied back. What an application does whose MPI
-// does not take GPU memory, and the yardstick for one that does. In a build without a GPU the stage is ordinary host
-// memory.
+// The transport `staged`: copied to pinned host memory, sent by MPI, copied back. Applications do this if their MPI is
+// not GPU-aware, and it is the reference for one that is. In a build without a GPU the stage is pageable host memory.
 //
-// Every operation has finished when it returns, its last copy included: the stage is used again by the next one.
+// Every operation has finished when it returns, including its last copy: the next one reuses the stage.
 #include <algorithm>
 #include <map>
 
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
-#include "transport/kinds.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 
 namespace {
 
-/// The one place where this transport waits: for what came before and for the copies that it has just added.
+/// All waits of this transport: for earlier work, and for the copies that it has just added.
 void wait_for_copies(device::Stream& stream) {
   const InCall call(Call::stream_wait);
   stream.wait();
 }
 
-/// Host memory that grows to the largest size asked for.
+/// Host memory that grows to the largest size requested.
 class Stage {
  public:
   explicit Stage(device::Device& device) : device_(device) {}
 
   std::byte* of(std::size_t bytes) {
     if (bytes > buffer_.bytes() || buffer_.data() == nullptr) {
-      buffer_ = {};  // given back first: old and new need not fit together
+      buffer_ = {};  // freed first, so that both need not fit at the same time
       buffer_ = device_.allocate(device_.staging_memory(), bytes);
     }
     return buffer_.as<std::byte>();
@@ -39,7 +38,7 @@ class Stage {
   device::Buffer buffer_;
 };
 
-/// Both directions of an operation. Used by one operation at a time, whichever ranks it is between.
+/// Of both directions. Used by one operation at a time, of this transport or of those split from it.
 struct Stages {
   explicit Stages(device::Device& device) : outgoing(device), incoming(device) {}
 
@@ -47,8 +46,8 @@ struct Stages {
   Stage incoming;
 };
 
-/// Where on a stage the messages of an exchange lie. Messages of one address share one place, as they share it in the
-/// caller's memory: a window of 64 messages needs the room of one.
+/// Positions on a stage of the messages of an exchange. Messages with one address have one position, as in the caller's
+/// memory: a window of 64 messages needs the memory of one.
 class Places {
  public:
   explicit Places(const std::vector<Message>& messages) {
@@ -62,7 +61,7 @@ class Places {
 
   [[nodiscard]] std::size_t total() const { return total_; }
 
-  /// The same messages, to and from the stage.
+  /// The same messages, at the stage.
   [[nodiscard]] std::vector<Message> on_stage(const std::vector<Message>& messages, std::byte* stage) const {
     std::vector<Message> staged;
     for (const Message& message : messages) {
@@ -83,8 +82,8 @@ struct Copy {
   std::size_t bytes;
 };
 
-/// Messages that lie one behind the other, there and here, are copied by one copy: to begin one costs a GPU as much as
-/// to copy some 100 kB.
+/// Messages that are adjacent in both memories are copied at once: to start a copy costs a GPU as much time as to copy
+/// about 100 kB.
 std::vector<Copy> copies(const std::vector<Message>& messages, const std::vector<Message>& staged) {
   std::vector<Copy> copies;
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -101,7 +100,7 @@ std::vector<Copy> copies(const std::vector<Message>& messages, const std::vector
   return copies;
 }
 
-/// Of messages as mpi_calls has them: each by itself, or all in one call.
+/// `Messages` are those of mpi_calls: one call per message, or one for all.
 template <class Messages>
 class StagedExchange final : public Exchange {
  public:
@@ -162,7 +161,7 @@ class StagedTransport final : public Transport {
                                               const std::vector<Message>& receives) override {
     return std::make_unique<StagedExchange<mpi_calls::NeighborMessages>>(device_, communicator_, sends, receives);
   }
-  [[nodiscard]] bool knows_neighbors() const override { return true; }
+  [[nodiscard]] bool has_neighbor_exchange() const override { return true; }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
@@ -177,7 +176,7 @@ class StagedTransport final : public Transport {
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
-    // Piece by piece: what lies between the pieces is not ours to read or to write.
+    // Piece by piece: memory between the pieces must not be accessed.
     std::byte* out = stages_->outgoing.of(end_of(sends));
     std::byte* in = stages_->incoming.of(end_of(receives));
     for (const Piece& piece : sends) {
@@ -205,8 +204,8 @@ class StagedTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
-  [[nodiscard]] bool divides() const override { return true; }
-  std::unique_ptr<Transport> among(Communicator ranks) override {
+  [[nodiscard]] bool can_split() const override { return true; }
+  std::unique_ptr<Transport> split(Communicator ranks) override {
     return std::make_unique<StagedTransport>(std::move(ranks), device_, stages_);
   }
 
@@ -224,11 +223,11 @@ class StagedTransport final : public Transport {
 
 const Registration registration(2, {.name = "staged",
                                     .description = "copied to pinned host memory, sent by MPI, copied back",
-                                    .unfit = [](const Surroundings&) { return std::string(); },
-                                    .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
+                                    .unsupported = [](const Setup&) { return std::string(); },
+                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
                                       return std::make_unique<StagedTransport>(
-                                          Communicator(surroundings.communicator.handle()), surroundings.device,
-                                          std::make_shared<Stages>(surroundings.device));
+                                          Communicator(setup.communicator.handle()), setup.device,
+                                          std::make_shared<Stages>(setup.device));
                                     },
                                     .staging = [](double bytes) { return bytes; }});
 

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "transport/communicator.hpp"
-#include "transport/kinds.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 namespace {
@@ -52,8 +52,8 @@ class WrongTransport : public Transport {
     stream.wait();
     mpi_calls::alltoallv(communicator_, input, sends, output, receives);
   }
-  [[nodiscard]] bool divides() const override { return true; }
-  std::unique_ptr<Transport> among(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
+  [[nodiscard]] bool can_split() const override { return true; }
+  std::unique_ptr<Transport> split(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
 
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
 
@@ -143,20 +143,20 @@ class Sleepy final : public WrongTransport<Sleepy> {
 };
 
 template <class Wrong>
-Kind kind(const std::string& name, const std::string& description) {
+Description wrong(const std::string& name, const std::string& description) {
   return {.name = name,
           .description = description,
-          .unfit = [](const Surroundings&) { return std::string(); },
-          .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-            return std::make_unique<Wrong>(Communicator(surroundings.communicator.handle()));
+          .unsupported = [](const Setup&) { return std::string(); },
+          .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+            return std::make_unique<Wrong>(Communicator(setup.communicator.handle()));
           }};
 }
 
-const Registration off_by_one(20, kind<OffByOne>("off-by-one", "an element is off by one"));
-const Registration forgetful(21, kind<Forgetful>("forgetful", "nothing comes from anybody"));
-const Registration sleepy(23, kind<Sleepy>("sleepy", "every sum takes a tenth of a second"));
-const Registration biased(24, kind<Biased>("biased", "one too many in every sum"));
-const Registration hasty(22, kind<Hasty>("hasty", "no wait for the stream"));
+const Registration off_by_one(20, wrong<OffByOne>("off-by-one", "an element is off by one"));
+const Registration forgetful(21, wrong<Forgetful>("forgetful", "nothing comes from anybody"));
+const Registration sleepy(23, wrong<Sleepy>("sleepy", "every sum takes a tenth of a second"));
+const Registration biased(24, wrong<Biased>("biased", "one too many in every sum"));
+const Registration hasty(22, wrong<Hasty>("hasty", "no wait for the stream"));
 
 }  // namespace
 }  // namespace commlens::transport

@@ -1,4 +1,4 @@
-// Matrix products on every memory, against sums written out.
+// Matrix products in every memory, compared with explicit sums.
 #include "device/blas.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Element as(Complex value) {
     return static_cast<Element>(value.real());
 }
 
-/// op(M)[row][column] of a matrix stored by columns of `ld` elements.
+/// op(M)[row][column] of a matrix with the leading dimension `ld`.
 template <class Element>
 Complex element(const std::vector<Element>& matrix, std::size_t ld, Operation operation, std::size_t row,
                 std::size_t column) {
@@ -61,7 +61,7 @@ class BlasOnEveryMemory : public testing::TestWithParam<Memory> {
     return buffer;
   }
 
-  /// Leading dimensions are longer than the columns, and what lies between them must stay.
+  /// Leading dimensions exceed the number of rows, and the elements between columns must not change.
   template <class Element>
   void check(Gemm gemm, DataType type) {
     constexpr std::size_t gap = 3;
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Memories, BlasOnEveryMemory,
                          testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed),
                          [](const auto& place) { return std::string(name(place.param)); });
 
-/// A library that counts its calls: sums of 2^30 terms and more, without the memory for them.
+/// A library that only counts its calls, so that sums of 2^30 terms and more need no memory.
 class CountingBlas final : public Blas {
  public:
   [[nodiscard]] std::string library() const override { return "counting"; }

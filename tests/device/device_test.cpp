@@ -3,15 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <latch>
 #include <numeric>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.hpp"
 #include "device/launch.hpp"
+#include "device/steps.hpp"
+#include "device/upload.hpp"
 
 namespace commlens::device {
 namespace {
@@ -49,11 +55,10 @@ class EveryMemory : public testing::TestWithParam<Memory> {
   }
 
   std::vector<int> read(const Buffer& buffer) {
-    std::vector<int> values(buffer.bytes() / sizeof(int));
-    stream->copy(values.data(), buffer.data(), buffer.bytes());
-    stream->wait();
-    return values;
+    return download(buffer.as<int>(), buffer.bytes() / sizeof(int), *stream);
   }
+
+  Buffer allocate(std::size_t bytes) { return device->allocate(GetParam(), bytes); }
 
   std::unique_ptr<Device> device;
   std::unique_ptr<Stream> stream;
@@ -95,14 +100,9 @@ class Summing {
   }
 
   double operator()(std::size_t n, const double* term, int* visits) {
-    const double spoiled = -1;
-    stream_.copy(result_.data(), &spoiled, sizeof spoiled);
-    stream_.wait();
+    upload(std::vector<double>{-1}, result_.data(), stream_);  // poisoned
     launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{term, visits});
-    double sum = 0;
-    stream_.copy(&sum, result_.data(), sizeof sum);
-    stream_.wait();
-    return sum;
+    return download(result_.as<double>(), stream_);
   }
 
  private:
@@ -120,7 +120,7 @@ TEST_P(EveryMemory, SumsAreExactForIntegersAndAskForEveryTermOnce) {
     for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i % 1000) - 300;
     const auto terms = device->allocate(GetParam(), n * sizeof(double));
     const auto visits = device->allocate(GetParam(), n * sizeof(int));
-    stream->copy(terms.data(), values.data(), terms.bytes());
+    upload(values, terms.data(), *stream);
     stream->fill(visits.data(), 0, visits.bytes());
     EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), 2 * std::accumulate(values.begin(), values.end(), 0.0))
         << n;
@@ -135,7 +135,7 @@ TEST_P(EveryMemory, SumsOfTheSameNumbersHaveTheSameBits) {
   for (std::size_t i = 0; i < n; ++i) values[i] = 1.0 / static_cast<double>(i + 1);
   const auto terms = device->allocate(GetParam(), n * sizeof(double));
   const auto visits = device->allocate(GetParam(), n * sizeof(int));
-  stream->copy(terms.data(), values.data(), terms.bytes());
+  upload(values, terms.data(), *stream);
   stream->fill(visits.data(), 0, visits.bytes());
   const double first = sum(n, terms.as<double>(), visits.as<int>());
   EXPECT_NEAR(first, 2 * std::accumulate(values.begin(), values.end(), 0.0), 1e-10);
@@ -153,6 +153,48 @@ TEST_P(EveryMemory, FillAndCopyKeepTheOrderOfTheQueue) {
   stream->fill(first.data(), 2, 12);
   EXPECT_EQ(read(second), std::vector<int>(3, 0x01010101));
   EXPECT_EQ(read(first), std::vector<int>(3, 0x02020202));
+}
+
+TEST_P(EveryMemory, ArraysAreUploadedAndDownloaded) {
+  const auto allocator = [this](std::size_t bytes) { return allocate(bytes); };
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1003}}) {
+    std::vector<int> values(count);
+    std::iota(values.begin(), values.end(), 7);
+    const Buffer buffer = upload(values, allocator, *stream);
+    EXPECT_EQ(buffer.bytes(), count * sizeof(int));
+    EXPECT_EQ(buffer.memory(), GetParam());
+    EXPECT_EQ(download(buffer.as<int>(), count, *stream), values);
+  }
+  const std::array<std::int16_t, 3> few{1, 2, 3};
+  const Buffer buffer = allocate(sizeof few);
+  upload(std::span(few).first(2), buffer.data(), *stream);
+  upload(std::span(few).last(1), buffer.as<std::int16_t>() + 2, *stream);
+  EXPECT_EQ(download(buffer.as<std::int16_t>() + 1, *stream), 2);
+  EXPECT_EQ(download(buffer.as<std::int16_t>() + 2, *stream), 3);
+}
+
+TEST_P(EveryMemory, StepsAreObservedAsTheyAreAdded) {
+  /// Writes down what it is told, while the work is not done yet on a lazy stream.
+  class Recorder final : public StepObserver {
+   public:
+    void begin(std::string_view part, Stream& /*stream*/, std::optional<std::size_t> index) override {
+      told += std::string(part) + (index ? std::to_string(*index) : "") + "(";
+    }
+    void end(Stream& /*stream*/) override { told += ")"; }
+    std::string told;
+  };
+  Recorder recorder;
+  int added = 0;
+  observed(&recorder, "a", *stream, [&] { ++added; });
+  observed(&recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
+  observed(nullptr, "c", *stream, [&] { ++added; });
+  EXPECT_EQ(recorder.told, "a()b3(x)");
+  EXPECT_EQ(added, 2);
+}
+
+TEST_P(EveryMemory, StreamsKnowWhetherTheyAreOfAGpu) {
+  EXPECT_EQ(stream->on_gpu(), on_gpu(GetParam()) && backend() != "host");
+  EXPECT_EQ(stream->native() != nullptr, stream->on_gpu());
 }
 
 TEST_P(EveryMemory, EnqueuedFunctionsRunInOrderAndOnlyAfterAWait) {
@@ -310,9 +352,9 @@ TEST(Host, HasNoGpuMemory) {
 
 TEST(Names, OfMemoriesGoBothWays) {
   for (const Memory memory : {Memory::host, Memory::pinned, Memory::device, Memory::managed}) {
-    EXPECT_EQ(memory_from(name(memory)), memory);
+    EXPECT_EQ(from_name<Memory>(name(memory)), memory);
   }
-  EXPECT_FALSE(memory_from("gpu"));
+  EXPECT_FALSE(from_name<Memory>("gpu"));
 }
 
 TEST(Gpu, IsKnownByAUniqueNameAndAnAddress) {

@@ -1,4 +1,4 @@
-// Fourier transforms on every memory, against sums written out.
+// Fourier transforms in every memory, compared with explicit sums.
 #include "device/fft.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::size_t product(const Lengths& lengths) {
   return size;
 }
 
-/// Without a pattern that a wrong stride or a wrong order would leave as it is.
+/// Without a pattern that would hide a wrong stride or a wrong order.
 template <class Real>
 std::vector<std::complex<Real>> numbers_of(std::size_t count) {
   std::vector<std::complex<Real>> numbers(count);
@@ -40,7 +40,7 @@ std::vector<std::complex<Real>> numbers_of(std::size_t count) {
   return numbers;
 }
 
-/// Of one dimension, of `length` numbers that lie `stride` apart.
+/// In one dimension, of `length` numbers with a distance of `stride`.
 void transform(Wide* data, std::size_t length, std::size_t stride, int sign) {
   std::vector<Wide> roots(length);
   for (std::size_t k = 0; k < length; ++k) {
@@ -50,7 +50,7 @@ void transform(Wide* data, std::size_t length, std::size_t stride, int sign) {
   }
   std::vector<Wide> result(length);
   for (std::size_t k = 0; k < length; ++k) {
-    long double real = 0;  // by hand: the product of std::complex looks for infinities, which takes its time
+    long double real = 0;  // explicitly: the product of std::complex checks for infinities, which is slow
     long double imaginary = 0;
     for (std::size_t j = 0, turn = 0; j < length; ++j, turn += turn + k < length ? k : k - length) {
       const Wide& number = data[j * stride];
@@ -80,7 +80,7 @@ std::vector<Wide> transformed(const std::vector<std::complex<Real>>& input, cons
   return data;
 }
 
-/// The largest difference, in roundings of the largest number.
+/// The largest difference, in units of the rounding error of the largest number.
 template <class Real>
 double error_of(const std::vector<std::complex<Real>>& found, const std::vector<Wide>& expected) {
   long double difference = 0;
@@ -103,7 +103,7 @@ class FftOnEveryMemory : public testing::TestWithParam<Memory> {
     stream = device->stream(GetParam());
   }
 
-  /// The numbers in memory, `offset` elements after a buffer's beginning, and as many after them.
+  /// A buffer with the numbers, `offset` elements after its beginning, and space for as many after them.
   template <class Element>
   struct Placed {
     Buffer buffer;

@@ -1,42 +1,33 @@
-// A benchmark: what it costs to tell every rank the same.
+// A benchmark: one rank's buffer is sent to all others.
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
 
 namespace commlens {
 namespace {
 
+constexpr measure::Metric bandwidth_GBps{"bandwidth_GBps", measure::unit::GBps, measure::Better::higher,
+                                         "bytes of the buffer over the time"};
+
 struct BroadcastOptions {
-  Sweep bytes{1, std::size_t{1} << 20};
+  Sizes bytes{1, 1_MiB};
 
   void describe(OptionSet& options) { options.add("bytes", bytes, "size or sizes of the message"); }
-  void settle(int /*ranks*/) const {}
-  [[nodiscard]] Footprint footprint(int /*rank*/, int /*ranks*/) const {
-    const auto size = static_cast<double>(bytes.current);
-    return {.buffers = size, .operation = size};
-  }
-  [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 };
 
 void broadcast(Run& run, const BroadcastOptions& options) {
   const auto data = run.buffer(options.bytes);
-  const auto message = [&](std::size_t round) { return pattern::seed(data.bytes(), round); };
   run.measure({.operation = "broadcast",
                .reset =
                    [&](std::size_t round) {
-                     const auto write = run.rank() == 0 ? pattern::write_bytes : pattern::spoil_bytes;
-                     write(run.stream(), data.data(), data.bytes(), message(round));
+                     (run.rank() == 0 ? pattern::write_bytes : pattern::poison_bytes)(run.stream(), data, round);
                    },
                .operate = [&] { run.transport().broadcast(data.data(), data.bytes(), 0, run.stream()); },
-               .verify =
-                   [&](std::size_t round, std::size_t) {
-                     return Verdict{data.bytes(),
-                                    pattern::wrong_byte(run.stream(), data.data(), data.bytes(), message(round))};
-                   },
-               .repetition = run.repetition({.repeat = 100, .warmup = 10, .batches = 10}),
-               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+               .verify = [&](std::size_t round) { return pattern::expect_bytes(run.stream(), data, round); },
+               .metrics = {measure::time_us(), bandwidth_GBps(static_cast<double>(data.bytes()))}});
 }
 
-BENCHMARK("broadcast", "tell every rank the same", broadcast, BroadcastOptions);
+BENCHMARK("broadcast", "send one rank's buffer to all others (MPI_Bcast)", broadcast, BroadcastOptions,
+          .metrics = {measure::time_us, bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

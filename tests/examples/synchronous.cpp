@@ -1,8 +1,8 @@
 // A transport: MPI's synchronous sends, which return only when the receiver has begun to receive. Beside `mpi` it shows
 // what a library gains by sending short messages eagerly.
 #include "transport/communicator.hpp"
-#include "transport/kinds.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/registration.hpp"
 
 namespace commlens::transport {
 namespace {
@@ -54,11 +54,11 @@ class SynchronousTransport final : public Transport {
 
 const Registration registration(10, {.name = "synchronous",
                                      .description = "MPI's synchronous sends",
-                                     .unfit = [](const Surroundings& surroundings) -> std::string {
-                                       return on_gpu(surroundings.memory) ? "only host memory" : "";
+                                     .unsupported = [](const Setup& setup) -> std::string {
+                                       return on_gpu(setup.memory) ? "only host memory" : "";
                                      },
-                                     .make = [](const Surroundings& surroundings) -> std::unique_ptr<Transport> {
-                                       return std::make_unique<SynchronousTransport>(surroundings.communicator);
+                                     .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                       return std::make_unique<SynchronousTransport>(setup.communicator);
                                      }});
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Layouts and redistributions of all ranks, worked through in one process.
+// Layouts and redistributions of all ranks, computed in one process.
 #include "fft/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(Rays, HoldEveryCoefficientInsideTheSphereOnce) {
   }
 }
 
-/// A number for each place of the grid.
+/// A number for each point of the grid.
 Element value(const Extents& grid, std::size_t x, std::size_t y, std::size_t z) {
   return {static_cast<double>((x * grid[1] + y) * grid[2] + z), 1};
 }
@@ -146,7 +146,7 @@ class Redistributions : public testing::TestWithParam<Case> {
     for (int rank = 0; rank < distribution.ranks(); ++rank) layouts_.emplace_back(distribution, rank);
   }
 
-  /// Rank r of all takes part in the line with the ranks that `together` accepts.
+  /// `together` tells whether two ranks are in one line.
   template <class Together, class Check>
   void work_through(std::vector<Side>& sides, Together together, Check check_after) {
     for (int forward = 1; forward >= 0; --forward) {
@@ -181,7 +181,7 @@ class Redistributions : public testing::TestWithParam<Case> {
     check_before(sides);
   }
 
-  /// Rows of whole y, by x and z.
+  /// y pencils, by x and z.
   void check_pencils(const std::vector<Side>& sides) const {
     const Extents& grid = GetParam().grid;
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {
@@ -197,7 +197,7 @@ class Redistributions : public testing::TestWithParam<Case> {
     }
   }
 
-  /// Rows of whole x, by the layout's own list.
+  /// Rows of all x, in the order of the layout.
   void check_rows(const std::vector<Side>& sides) const {
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {
       const Layout& layout = layouts_[rank];
@@ -210,7 +210,7 @@ class Redistributions : public testing::TestWithParam<Case> {
     }
   }
 
-  /// Back where it came from, but for columns that are no rays.
+  /// Everything is in its place again, except columns that are not rays.
   void check_before(const std::vector<Side>& sides) {
     std::size_t back = 0;
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {

@@ -13,7 +13,7 @@ namespace commlens {
 namespace {
 
 struct FaultOptions {
-  Sweep bytes{4, 64};
+  Sizes bytes{4, 64};
   std::size_t at = 16;      ///< the size at which it goes wrong
   std::size_t on_rank = 1;  ///< the rank on which it does
 
@@ -22,12 +22,9 @@ struct FaultOptions {
     options.add("at", at, "the size at which it goes wrong");
     options.add("on-rank", on_rank, "the rank on which it does, from 1");
   }
-  void settle(int /*ranks*/) const {}
-  [[nodiscard]] static Footprint footprint(int /*rank*/, int /*ranks*/) { return {.buffers = 64, .operation = 64}; }
-  [[nodiscard]] static device::Memory memory(int /*rank*/, int /*ranks*/, device::Memory chosen) { return chosen; }
 };
 
-/// Barriers, until the size and the rank come at which `fault` strikes.
+/// Barriers, until the size and the rank come at which `fault` happens.
 void run_until(Run& run, const FaultOptions& options, const std::function<void()>& fault) {
   const bool due = options.bytes == options.at && run.rank() == static_cast<int>(options.on_rank) % run.ranks();
   run.measure({.operation = "barrier",
@@ -36,27 +33,30 @@ void run_until(Run& run, const FaultOptions& options, const std::function<void()
                      if (due) fault();
                      run.transport().barrier(run.stream());
                    },
-               .verify = [](std::size_t, std::size_t) { return Verdict{.elements = 1, .error = ""}; },
-               .repetition = run.repetition({.repeat = 3, .batches = 2}),
-               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+               .verify = [](std::size_t) { return Verdict{.elements = 1}; },
+               .repetition = {.repeat = 3, .batches = 2},
+               .metrics = {measure::time_us()}});
 }
 
 void stall(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { std::this_thread::sleep_for(std::chrono::hours(1)); });
 }
 
+enum class Way { one, other };
+constexpr auto names_of(Way /*type*/) { return enum_names<Way>({{Way::one, "one"}, {Way::other, "other"}}); }
+
 struct WayOptions : FaultOptions {
-  Variants way{.all = {"one", "other"}, .chosen = {"one", "other"}, .current = "one"};
+  Choices<Way> way;
 
   void describe(OptionSet& options) {
     FaultOptions::describe(options);
-    options.add_variants("way", way, "both", "of which the other goes wrong");
+    options.add("way", way, "both", "of which the other goes wrong");
   }
 };
 
 void stall_the_other_way(Run& run, const WayOptions& options) {
   run_until(run, options, [&] {
-    if (options.way.current == "other") std::this_thread::sleep_for(std::chrono::hours(1));
+    if (options.way == Way::other) std::this_thread::sleep_for(std::chrono::hours(1));
   });
 }
 
@@ -87,7 +87,7 @@ void misaddress(Run& run, const FaultOptions& options) {
 }
 
 void spill(Run& run, const FaultOptions& options) {
-  (void)run.buffer(options.at * 1000);  // more than the footprint says
+  (void)run.buffer(options.at * 1'000'000);  // more than two buffers of the largest size, and the slack
 }
 
 /// No call, and none of the timed region: the watchdog must see this too.
@@ -96,38 +96,39 @@ void stall_checking(Run& run, const FaultOptions& options) {
   run.measure({.operation = "barrier",
                .operate = [&] { run.transport().barrier(run.stream()); },
                .verify =
-                   [&](std::size_t, std::size_t) {
+                   [&](std::size_t) {
                      if (due) std::this_thread::sleep_for(std::chrono::hours(1));
-                     return Verdict{.elements = 1, .error = ""};
+                     return Verdict{.elements = 1};
                    },
-               .repetition = run.repetition({.repeat = 3, .batches = 2}),
-               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+               .repetition = {.repeat = 3, .batches = 2},
+               .metrics = {measure::time_us()}});
 }
 
 /// A result that is wrong on one rank.
 void err(Run& run, const FaultOptions& options) {
   const bool due = options.bytes == options.at && run.rank() == static_cast<int>(options.on_rank) % run.ranks();
-  run.measure({.operation = "nothing",
-               .operate = [&] { run.transport().barrier(run.stream()); },
-               .verify =
-                   [&](std::size_t, std::size_t) {
-                     return Verdict{.elements = 1, .error = due ? "byte 3 of 16 is 7, must be 8" : ""};
-                   },
-               .repetition = run.repetition({.repeat = 3, .batches = 2}),
-               .figures = {{"time_us", measure::Better::lower, [](double seconds) { return seconds * 1e6; }}}});
+  run.measure(
+      {.operation = "nothing",
+       .operate = [&] { run.transport().barrier(run.stream()); },
+       .verify =
+           [&](std::size_t) { return Verdict{.elements = 1, .error = due ? "byte 3 of 16 is 7, must be 8" : ""}; },
+       .repetition = {.repeat = 3, .batches = 2},
+       .metrics = {measure::time_us()}});
 }
 
-BENCHMARK("stall", "a rank sleeps for an hour", stall, FaultOptions);
-BENCHMARK("stop", "a rank is stopped", stop, FaultOptions);
-BENCHMARK("die", "a rank is killed", die, FaultOptions);
-BENCHMARK("crash", "a rank crashes", crash, FaultOptions);
-BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions);
-BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions);
-BENCHMARK("misaddress", "an MPI call fails on one rank", misaddress, FaultOptions);
-BENCHMARK("stall-the-other-way", "a rank sleeps for an hour in one of two variants", stall_the_other_way, WayOptions);
-BENCHMARK("stall-checking", "a rank sleeps for an hour while it checks its results", stall_checking, FaultOptions);
-BENCHMARK("spill", "more memory than was declared", spill, FaultOptions);
-BENCHMARK("err", "a wrong result on one rank", err, FaultOptions);
+BENCHMARK("stall", "a rank sleeps for an hour", stall, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("stop", "a rank is stopped", stop, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("die", "a rank is killed", die, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("crash", "a rank crashes", crash, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("misaddress", "an MPI call fails on one rank", misaddress, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("stall-the-other-way", "a rank sleeps for an hour in one of two variants", stall_the_other_way, WayOptions,
+          .metrics = {measure::time_us});
+BENCHMARK("stall-checking", "a rank sleeps for an hour while it checks its results", stall_checking, FaultOptions,
+          .metrics = {measure::time_us});
+BENCHMARK("spill", "more memory than was estimated", spill, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("err", "a wrong result on one rank", err, FaultOptions, .metrics = {measure::time_us});
 
 }  // namespace
 }  // namespace commlens

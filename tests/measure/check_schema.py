@@ -20,7 +20,9 @@ def refuse_constant(constant: str) -> NoReturn:
 def main(schema_path: str, program: str) -> int:
     schema = json.loads(Path(schema_path).read_text())
     validator = jsonschema.Draft202012Validator(schema)
-    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run(
+        [program], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     faults = 0
     for number, line in enumerate(lines, start=1):
         record = json.loads(line, parse_constant=refuse_constant)

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "measure/record.hpp"
+#include "measure/result.hpp"
 
 namespace commlens::measure::examples {
 
 /// Two ranks with a GPU each on one node, or without GPUs on backend `host`.
-RunInformation run_with_gpus();
-RunInformation run_without_gpus();
+Start start_with_gpus();
+Start start_without_gpus();
 
 /// Samples of `median_s` times 0.98, 0.99, ... : ten of them, symmetric, so that their mean is their median.
 std::vector<double> samples_around(double median_s);

@@ -12,7 +12,7 @@ using examples::latency;
 using examples::report;
 
 TEST(OsuReporter, WritesLatencyAsOsuDoes) {
-  EXPECT_EQ(report("osu", examples::run_without_gpus(),
+  EXPECT_EQ(report("osu", examples::start_without_gpus(),
                    {{latency(1, "mpi", "host", 0.82e-6)}, {latency(4194304, "mpi", "host", 932e-6)}}),
             R"(
 # OSU MPI Latency Test v7.4
@@ -25,7 +25,7 @@ TEST(OsuReporter, WritesLatencyAsOsuDoes) {
 }
 
 TEST(OsuReporter, NamesTheLibraryAndTheMemoryOfBothSides) {
-  EXPECT_EQ(report("osu", examples::run_with_gpus(), {{latency(1, "mpi", "device:host", 29.2e-6)}}),
+  EXPECT_EQ(report("osu", examples::start_with_gpus(), {{latency(1, "mpi", "device:host", 29.2e-6)}}),
             R"(
 # OSU MPI-CUDA Latency Test v7.4
 # commlens 0.1.0
@@ -37,9 +37,9 @@ TEST(OsuReporter, NamesTheLibraryAndTheMemoryOfBothSides) {
 }
 
 std::string first_lines(const std::string& backend, const std::string& memory) {
-  RunInformation run = examples::run_with_gpus();
-  run.backend = backend;
-  const std::string text = report("osu", run, {{latency(1, "mpi", memory, 1)}});
+  Start start = examples::start_with_gpus();
+  start.backend = backend;
+  const std::string text = report("osu", start, {{latency(1, "mpi", memory, 1)}});
   return text.substr(1, text.find("# Datatype") - 1);
 }
 
@@ -54,7 +54,7 @@ TEST(OsuReporter, TakesPinnedMemoryForTheHosts) {
 }
 
 TEST(OsuReporter, WritesBandwidthsInMillionsOfBytes) {
-  EXPECT_EQ(report("osu", examples::run_with_gpus(),
+  EXPECT_EQ(report("osu", examples::start_with_gpus(),
                    {{bandwidth("bandwidth", 1'000'000, "mpi", 64e-3)},
                     {bandwidth("bidirectional-bandwidth", 1'000'000, "mpi", 64e-3)}}),
             R"(
@@ -77,12 +77,12 @@ TEST(OsuReporter, WritesBandwidthsInMillionsOfBytes) {
 TEST(OsuReporter, DividesAllBytesByAllSeconds) {
   Record record = bandwidth("bandwidth", 1'000'000, "mpi", 64e-3);
   record.samples_s = {32e-3, 32e-3, 128e-3};  // the mean of the bandwidths would be 1500 MB/s
-  const std::string text = report("osu", examples::run_without_gpus(), {{record}});
+  const std::string text = report("osu", examples::start_without_gpus(), {{record}});
   EXPECT_TRUE(text.ends_with("\n1000000              1000.00\n")) << text;
 }
 
 TEST(OsuReporter, WritesMessageRates) {
-  EXPECT_EQ(report("osu", examples::run_without_gpus(),
+  EXPECT_EQ(report("osu", examples::start_without_gpus(),
                    {{examples::message_rate(1, 4, 256e-7)}, {examples::message_rate(8, 4, 256e-7)}}),
             R"(
 # OSU MPI Multiple Bandwidth / Message Rate Test v7.4
@@ -101,7 +101,7 @@ TEST(OsuReporter, GivesEachTransportASection) {
                        examples::skipped(allreduce(bytes, "staged", "device", 1), "no host\nmemory"),
                        allreduce(bytes, "ccl", "device", 8.5e-6)};
   };
-  EXPECT_EQ(report("osu", examples::run_with_gpus(), {group(8), group(80'000'000)}),
+  EXPECT_EQ(report("osu", examples::start_with_gpus(), {group(8), group(80'000'000)}),
             R"(
 # OSU MPI-CUDA Allreduce Latency Test v7.4
 # commlens 0.1.0
@@ -132,12 +132,12 @@ TEST(OsuReporter, GivesEachTransportASection) {
 TEST(OsuReporter, WritesTheFirstTransportAsItComes) {
   std::ostringstream out;
   const auto reporter = examples::make_reporter("osu", out);
-  const RunInformation run = examples::run_without_gpus();
+  const Start start = examples::start_without_gpus();
   const std::vector<Record> group = {latency(1, "mpi", "host", 2e-6), latency(1, "staged", "host", 4e-6)};
-  reporter->add(run, group);
+  reporter->add(start, examples::results_of(group));
   EXPECT_NE(out.str().find("# Transport: mpi\n"), std::string::npos);
   EXPECT_EQ(out.str().find("# Transport: staged\n"), std::string::npos);
-  reporter->add(run, std::vector<Record>{bandwidth("bandwidth", 1, "mpi", 1e-3)});  // the sweep has ended
+  reporter->add(start, examples::results_of({bandwidth("bandwidth", 1, "mpi", 1e-3)}));  // the sweep has ended
   EXPECT_LT(out.str().find("# Transport: staged\n"), out.str().find("Bandwidth Test"));
 }
 
@@ -146,13 +146,13 @@ TEST(OsuReporter, LosesNothingWhereTheRunEndsEarly) {
   {
     const auto reporter = examples::make_reporter("osu", out);
     const std::vector<Record> group = {latency(1, "mpi", "host", 2e-6), latency(1, "staged", "host", 4e-6)};
-    reporter->add(examples::run_without_gpus(), group);
+    reporter->add(examples::start_without_gpus(), examples::results_of(group));
   }
   EXPECT_NE(out.str().find("# Transport: staged\n"), std::string::npos);
 }
 
 TEST(OsuReporter, BeginsAnewWithOtherMemory) {
-  EXPECT_EQ(report("osu", examples::run_with_gpus(),
+  EXPECT_EQ(report("osu", examples::start_with_gpus(),
                    {{latency(1, "mpi", "host", 2e-6)}, {latency(1, "mpi", "managed:device", 2e-6)}}),
             R"(
 # OSU MPI Latency Test v7.4
@@ -173,17 +173,17 @@ TEST(OsuReporter, BeginsAnewWithOtherMemory) {
 TEST(OsuReporter, SaysInACommentWhatFailedAndWhatOsuLacks) {
   Record other = latency(1, "mpi", "host", 1);
   other.benchmark = "xtx";
-  Record without_figure = latency(2, "mpi", "host", 1);
-  without_figure.figures.clear();
-  EXPECT_EQ(report("osu", examples::run_without_gpus(),
-                   {{examples::wrong(latency(1, "mpi", "host", 1), "byte 3")}, {without_figure}, {other}, {other}}),
+  Record without_metric = latency(2, "mpi", "host", 1);
+  without_metric.metrics.clear();
+  EXPECT_EQ(report("osu", examples::start_without_gpus(),
+                   {{examples::wrong(latency(1, "mpi", "host", 1), "byte 3")}, {without_metric}, {other}, {other}}),
             R"(
 # OSU MPI Latency Test v7.4
 # commlens 0.1.0
 # Datatype: MPI_CHAR.
 # Size       Avg Latency(us)
 # failed: size 1: byte 3
-# failed: size 2: the record has no figure latency_us
+# failed: size 2: the record has no metric latency_us
 # xtx over mpi: OSU has no such benchmark (use another format)
 )");
 }

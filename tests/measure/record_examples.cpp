@@ -1,13 +1,15 @@
-// Prints example records of every kind, one a line, so that other programs' tests can check them against
-// docs/record.schema.json and read them.
+// Prints example records of every kind, one line each, behind the lines of their starts, so that other programs' tests
+// can check them against docs/record.schema.json and read them.
 #include <iostream>
 
 #include "measure/examples.hpp"
+#include "measure/record_json.hpp"
 
 int main() {
-  namespace examples = commlens::measure::examples;
-  for (const auto& run : {examples::run_with_gpus(), examples::run_without_gpus()}) {
-    for (const auto& record : examples::every_kind()) std::cout << commlens::measure::to_json(run, record) << '\n';
+  using namespace commlens::measure;
+  for (const auto& start : {examples::start_with_gpus(), examples::start_without_gpus()}) {
+    std::cout << start_line(start) << '\n';
+    for (const auto& record : examples::every_kind()) std::cout << record_line(start, Result(record)) << '\n';
   }
   return std::cout.flush() ? 0 : 1;
 }

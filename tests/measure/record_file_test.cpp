@@ -1,3 +1,5 @@
+#include "measure/record_file.hpp"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +13,6 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
-
-#include "measure/record.hpp"
 
 namespace commlens::measure {
 namespace {

@@ -1,5 +1,3 @@
-#include "measure/record.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/examples.hpp"
+#include "measure/record_json.hpp"
 
 namespace commlens::measure {
 namespace {
@@ -15,20 +14,23 @@ using Json = nlohmann::json;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Json json_of(const Record& record) { return Json::parse(to_json(examples::run_with_gpus(), record)); }
+std::string text_of(const Record& record) { return record_line(examples::start_with_gpus(), Result(record)); }
+Json json_of(const Record& record) { return Json::parse(text_of(record)); }
+Json json_of(const Start& start) { return Json::parse(start_line(start)); }
 
 TEST(RecordToJson, IsOneLineInTheOrderOfTheSchema) {
-  const std::string line = to_json(examples::run_with_gpus(), examples::latency(8, "mpi", "host", 29e-6));
+  const std::string line = text_of(examples::latency(8, "mpi", "host", 29e-6));
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  EXPECT_TRUE(line.starts_with(R"({"schema":1,"time":"2025-11-21T20:00:00Z","run":"2025-11-21T20:00:00Z-node01-4242",)"
-                               R"("benchmark":"latency","parameters":{"bytes":8},"harness":{"timing":"each",)"))
+  EXPECT_TRUE(line.starts_with(R"({"kind":"record","schema":2,"start":"2025-11-21T20:00:00Z-node01-4242",)"
+                               R"("time":"2025-11-21T20:00:00Z","benchmark":"latency","parameters":{"bytes":8},)"
+                               R"("ranks":2,"transport":"mpi","memory":"host","harness":{"timing":"each",)"))
       << line;
 }
 
 TEST(RecordToJson, RoundTripsEverySample) {
   Record record = examples::latency(8, "mpi", "host", 1);
   record.samples_s = {1.0 / 3, 5e-324, 0.1, 1.7976931348623157e308, 29.000000000000004e-6};
-  record.figures.clear();  // in microseconds the largest of these is not finite
+  record.metrics.clear();
   record.samples_s[3] = 1.7976931348623157e300;
   EXPECT_EQ(json_of(record)["samples"]["values_s"].get<std::vector<double>>(), record.samples_s);
 }
@@ -37,15 +39,14 @@ TEST(RecordToJson, KeepsTheTypesAndTheOrderOfParameters) {
   Record record = examples::latency(8, "mpi", "host", 1e-6);
   record.parameters = {
       {"zeta", std::int64_t{9007199254740993}}, {"alpha", true}, {"beta", 0.1}, {"gamma", std::string("a \"b\"\n")}};
-  const std::string line = to_json(examples::run_with_gpus(), record);
+  const std::string line = text_of(record);
   EXPECT_NE(line.find(R"("parameters":{"zeta":9007199254740993,"alpha":true,"beta":0.1,"gamma":"a \"b\"\n"})"),
             std::string::npos)
       << line;
 }
 
-TEST(RecordToJson, HoldsStatisticsOfEachFigureAndOfTheTime) {
+TEST(RecordToJson, HasStatisticsOfEachMetricAndOfTheTime) {
   const Json json = json_of(examples::latency(8, "mpi", "host", 30e-6));
-  EXPECT_EQ(json["figures"], Json::parse(R"([{"name": "latency_us", "better": "lower"}])"));
   EXPECT_EQ(json["statistics"].size(), 2U);
   const Json& latency = json["statistics"]["latency_us"];
   EXPECT_EQ(latency["count"], 10);
@@ -64,16 +65,16 @@ TEST(RecordToJson, SaysThatAnIntervalIsMissing) {
   EXPECT_TRUE(latency["ci_high"].is_null());
 }
 
-TEST(RecordToJson, HoldsEachCeilingWithItsFiguresAndTheFraction) {
+TEST(RecordToJson, HasEachCeilingWithItsMetricsAndTheFraction) {
   Record record = examples::allreduce(80'000'000, "ccl", "device", 400e-6);
   record.ceilings = {examples::ceiling("peer copy", 200e-6), examples::ceiling("memory copy", 40e-6)};
   const Json ceilings = json_of(record)["ceilings"];
   ASSERT_EQ(ceilings.size(), 2U);
   EXPECT_EQ(ceilings[0]["name"], "peer copy");
   EXPECT_DOUBLE_EQ(ceilings[0]["time_us"], 200);
-  EXPECT_EQ(ceilings[0]["copy_GBps"], 395.5);
-  EXPECT_DOUBLE_EQ(ceilings[0]["figures"]["algorithm_bandwidth_GBps"], 400);
-  EXPECT_DOUBLE_EQ(ceilings[0]["figures"]["batch_s"], 0.01);
+  EXPECT_EQ(ceilings[0]["rate"], 395.5);
+  EXPECT_DOUBLE_EQ(ceilings[0]["metrics"]["algorithm_bandwidth_GBps"], 400);
+  EXPECT_DOUBLE_EQ(ceilings[0]["metrics"]["batch_s"], 0.01);
   EXPECT_DOUBLE_EQ(ceilings[0]["fraction"], 0.5);
   EXPECT_DOUBLE_EQ(ceilings[1]["fraction"], 0.1);
 }
@@ -82,15 +83,42 @@ TEST(RecordToJson, LeavesOutCeilingsThatWereNotMeasured) {
   Record record = examples::latency(8, "mpi", "host", 30e-6);
   record.ceilings = {examples::ceiling("zero", 0), examples::ceiling("infinite", infinity),
                      examples::ceiling("no rate", 1e-6)};
-  record.ceilings[2].copy_GBps = std::nan("");
+  record.ceilings[2].rate = std::nan("");
   EXPECT_TRUE(json_of(record)["ceilings"].empty());
 }
 
-TEST(RecordToJson, HasADeviceOnlyWhereARankHasOne) {
-  const Record record = examples::latency(8, "mpi", "host", 30e-6);
-  EXPECT_EQ(json_of(record)["placement"][1]["device"]["uuid"], "GPU-00000001");
-  const Json without = Json::parse(to_json(examples::run_without_gpus(), record));
-  EXPECT_FALSE(without["placement"][1].contains("device"));
+TEST(StartToJson, HasADeviceOnlyWhereARankHasOne) {
+  EXPECT_EQ(json_of(examples::start_with_gpus())["placement"][1]["device"]["uuid"], "GPU-00000001");
+  EXPECT_FALSE(json_of(examples::start_without_gpus())["placement"][1].contains("device"));
+}
+
+TEST(StartToJson, DeclaresParametersWithTheirRolesAndMetricsWithUnitDirectionAndDefinition) {
+  const Json benchmark = json_of(examples::start_with_gpus())["benchmark"];
+  EXPECT_EQ(benchmark["name"], "allreduce");
+  EXPECT_EQ(
+      benchmark["parameters"][0],
+      Json::parse(R"({"name": "bytes", "option": "bytes", "role": "size", "unit": "B", "help": "size of the array"})"));
+  EXPECT_EQ(benchmark["parameters"][1]["role"], "derived");
+  EXPECT_EQ(benchmark["parameters"][2]["option"], "in-place");
+  EXPECT_EQ(benchmark["metrics"][2], Json::parse(R"({"name": "bus_bandwidth_GBps", "label": "bus bandwidth",
+      "unit": "GB/s", "better": "higher", "definition": "times 2(n-1)/n for n ranks"})"));
+  EXPECT_EQ(benchmark["facts"][0]["label"], "global ids shared");
+}
+
+TEST(StartToJson, DeclaresTheTimeOnce) {
+  Start start = examples::start_with_gpus();
+  EXPECT_EQ(json_of(start)["benchmark"]["metrics"].size(), 3U) << "time_us is among them";
+  start.benchmark.metrics.erase(start.benchmark.metrics.begin());
+  const Json metrics = json_of(start)["benchmark"]["metrics"];
+  ASSERT_EQ(metrics.size(), 3U);
+  EXPECT_EQ(metrics[2]["name"], "time_us") << "behind the benchmark's own";
+}
+
+TEST(StartToJson, NamesTheSettingsOfTheEnvironment) {
+  const Json json = json_of(examples::start_with_gpus());
+  EXPECT_EQ(json["environment"].size(), 2U);
+  EXPECT_EQ(json["settings"], Json::parse(R"(["UCX_TLS"])"));
+  EXPECT_EQ(json["transports"], Json::parse(R"(["mpi", "staged", "ccl"])"));
 }
 
 TEST(RecordToJson, HasNoStatisticsOfWhatWasSkipped) {
@@ -103,7 +131,6 @@ TEST(RecordToJson, HasNoStatisticsOfWhatWasSkipped) {
   EXPECT_EQ(json["samples"]["values_s"], Json::array());
   EXPECT_EQ(json["ceilings"], Json::array());
   EXPECT_EQ(json["validation"]["status"], "not reached");
-  EXPECT_EQ(json["figures"].size(), 4U);
 }
 
 TEST(RecordToJson, KeepsTheSamplesOfAWrongResult) {
@@ -128,7 +155,7 @@ TEST(RecordToJson, FailsRecordsWhoseSamplesAreNotTimes) {
   }
 }
 
-TEST(RecordToJson, FailsRecordsWithAFigureThatIsNotFinite) {
+TEST(RecordToJson, FailsRecordsWithAMetricThatIsNotFinite) {
   Record record = examples::bandwidth("bandwidth", 8, "mpi", 1e-6);
   record.samples_s[0] = 0;
   const Json json = json_of(record);
@@ -156,12 +183,12 @@ TEST(RecordToJson, AddsTheFaultToTheReasonOfAFailedRecord) {
 // nlohmann/json writes numbers that are not finite as null, so a null is what to look for.
 TEST(RecordToJson, NeverHoldsANumberThatIsNotFinite) {
   Record record = examples::allreduce(8, "mpi", "host", 30e-6);
-  record.parameters.emplace_back("limit", infinity);
+  record.parameters.push_back({"limit", infinity});
   record.setup_s = std::nan("");
   record.repetition.min_time_s = infinity;
   record.repetition.until_ci_percent = -infinity;
   record.ceilings = {examples::ceiling("memory copy", infinity)};
-  const std::string line = to_json(examples::run_with_gpus(), record);
+  const std::string line = text_of(record);
   EXPECT_EQ(line.find("null"), std::string::npos) << line;
   const Json json = Json::parse(line);
   EXPECT_EQ(json["parameters"]["limit"], "inf");
@@ -171,47 +198,10 @@ TEST(RecordToJson, NeverHoldsANumberThatIsNotFinite) {
 }
 
 TEST(RecordToJson, ReplacesTextThatIsNotUtf8) {
-  RunInformation run = examples::run_with_gpus();
-  run.environment["UCX_TLS"] = "\xff\xfe";
-  const Json json = Json::parse(to_json(run, examples::latency(8, "mpi", "host", 30e-6)));
+  Start start = examples::start_with_gpus();
+  start.environment["UCX_TLS"] = "\xff\xfe";
+  const Json json = json_of(start);
   EXPECT_EQ(json["environment"]["UCX_TLS"], "\xEF\xBF\xBD\xEF\xBF\xBD");
-}
-
-TEST(OutcomeOf, IsTheRecordsOwnWhereItsNumbersAreSound) {
-  const Record record = examples::latency(8, "mpi", "host", 30e-6);
-  EXPECT_EQ(fault_of(record), "");
-  EXPECT_EQ(outcome_of(record).status, Status::ok);
-  EXPECT_TRUE(outcome_of(record).measured);
-  const Outcome wrong = outcome_of(examples::wrong(record, "no"));
-  EXPECT_EQ(wrong.status, Status::failed);
-  EXPECT_TRUE(wrong.measured);
-  const Outcome skipped = outcome_of(examples::skipped(record, "why"));
-  EXPECT_EQ(skipped.status, Status::skipped);
-  EXPECT_EQ(skipped.reason, "why");
-  EXPECT_FALSE(skipped.measured);
-}
-
-TEST(FractionOf, IsTheCeilingsTimeOverTheMedianTime) {
-  Record record = examples::latency(8, "mpi", "host", 30e-6);
-  EXPECT_DOUBLE_EQ(fraction_of(record, examples::ceiling("memory copy", 3e-6)).value(), 0.1);
-  record.samples_s.clear();
-  EXPECT_FALSE(fraction_of(record, examples::ceiling("memory copy", 3e-6)));
-}
-
-TEST(Find, FindsAParameterByItsName) {
-  const Record record = examples::allreduce(80, "mpi", "host", 1);
-  ASSERT_NE(find(record.parameters, "count"), nullptr);
-  EXPECT_EQ(std::get<std::int64_t>(*find(record.parameters, "count")), 10);
-  EXPECT_EQ(find(record.parameters, "missing"), nullptr);
-}
-
-TEST(Parts, HaveTheTimeOfTheirLongestStreamAsIdeal) {
-  EXPECT_EQ(ideal_seconds({}), 0);
-  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {3, 1, 2}}}), 2) << "the median";
-  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {2}}, {"b", "communication", {1.5}}}), 2);
-  EXPECT_DOUBLE_EQ(ideal_seconds({{"a", "compute", {2}}, {"b", "communication", {1.5}}, {"c", "communication", {1}}}),
-                   2.5)
-      << "parts of one stream follow each other";
 }
 
 TEST(Parts, AreInTheRecordWithTheTimeline) {
@@ -233,12 +223,11 @@ TEST(Parts, AreLeftOutWhereThereAreNone) {
   const Json json = json_of(examples::latency(8, "mpi", "host", 30e-6));
   EXPECT_FALSE(json.contains("parts"));
   EXPECT_FALSE(json.contains("timeline"));
-  EXPECT_FALSE(json.contains("notes"));
 }
 
-TEST(Findings, AreInTheRecordWithTheirTypesAndInTheirOrder) {
-  const std::string text = to_json(examples::run_with_gpus(), examples::candidate("mpi", "pairwise+device", 1e-3));
-  EXPECT_NE(text.find(R"("facts":{"labels_shared":236041,"balance":1.0,"used":"pairwise+device","exact":true})"),
+TEST(Observations, AreInTheRecordWithTheirTypesAndInTheirOrder) {
+  const std::string text = text_of(examples::candidate("mpi", "pairwise+device", 1e-3));
+  EXPECT_NE(text.find(R"("facts":{"global_ids_shared":236041,"balance":1.0,"used":"pairwise+device","exact":true})"),
             std::string::npos)
       << text;
   const Json json = Json::parse(text);
@@ -250,18 +239,18 @@ TEST(Findings, AreInTheRecordWithTheirTypesAndInTheirOrder) {
   EXPECT_EQ(json["candidate"]["text"], "pairwise+device (MPI min: 1)");
 }
 
-TEST(Findings, AreLeftOutWhereThereAreNone) {
+TEST(Observations, AreLeftOutWhereThereAreNone) {
   const Json json = json_of(examples::latency(8, "mpi", "host", 30e-6));
   for (const char* name : {"facts", "series", "report", "candidate"}) EXPECT_FALSE(json.contains(name)) << name;
 }
 
-TEST(Findings, StandWhereAnOperationWasNotMeasured) {
+TEST(Observations, StandWhereAnOperationWasNotMeasured) {
   const Json json = json_of(examples::skipped(examples::candidate("ccl", "ccl+device", 1), "no GPU"));
-  EXPECT_EQ(json["facts"]["labels_shared"], 236041);
+  EXPECT_EQ(json["facts"]["global_ids_shared"], 236041);
   EXPECT_EQ(json["report"].size(), 4U);
 }
 
-TEST(Findings, KeepTheStepsOfASeriesInWhichANumberIsNotFinite) {
+TEST(Observations, KeepTheStepsOfASeriesInWhichANumberIsNotFinite) {
   Record record = examples::candidate("mpi", "pairwise+device", 1e-3);
   record.series["relative_residual"] = {1, infinity, 0.25};
   record.candidate->seconds = infinity;
@@ -269,20 +258,26 @@ TEST(Findings, KeepTheStepsOfASeriesInWhichANumberIsNotFinite) {
   EXPECT_FALSE(json_of(record).contains("candidate"));
 }
 
-TEST(Ceilings, HaveTheRateOfACopyOrOfAProduct) {
+TEST(Ceilings, HaveTheRateOfACopyOrOfAProductWithItsUnit) {
   const Json json = json_of(examples::overlapped("ccl", 1));
-  EXPECT_EQ(json["ceilings"][0]["gemm_TFLOPs"], 60);
-  EXPECT_FALSE(json["ceilings"][0].contains("copy_GBps"));
-  EXPECT_EQ(json["ceilings"][1]["copy_GBps"], 55.2);
-  EXPECT_FALSE(json["ceilings"][1].contains("gemm_TFLOPs"));
+  EXPECT_EQ(json["ceilings"][0]["rate"], 60);
+  EXPECT_EQ(json["ceilings"][0]["unit"], "TFLOP/s");
+  EXPECT_EQ(json["ceilings"][1]["rate"], 55.2);
+  EXPECT_EQ(json["ceilings"][1]["unit"], "GB/s");
   EXPECT_DOUBLE_EQ(json["ceilings"][0]["fraction"], 0.75);
 }
 
-TEST(Notes, AreInTheRecord) {
-  RunInformation run = examples::run_without_gpus();
-  run.notes = {"scaled"};
-  const Json json = Json::parse(to_json(run, examples::latency(8, "mpi", "host", 30e-6)));
-  EXPECT_EQ(json["notes"], Json::parse(R"(["scaled"])"));
+TEST(Notes, AreInTheStart) {
+  Start start = examples::start_without_gpus();
+  start.notes = {"scaled"};
+  EXPECT_EQ(json_of(start)["notes"], Json::parse(R"(["scaled"])"));
+}
+
+TEST(Libraries, AreInTheRecordsThatLoadedThem) {
+  Record record = examples::latency(8, "mpi", "host", 30e-6);
+  EXPECT_FALSE(json_of(record).contains("libraries"));
+  record.libraries["blas"] = "OpenBLAS 0.3.21";
+  EXPECT_EQ(json_of(record)["libraries"]["blas"], "OpenBLAS 0.3.21");
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace commlens::measure::examples {
 
 using Groups = std::vector<std::vector<Record>>;
 
+inline std::vector<Result> results_of(const std::vector<Record>& records) { return {records.begin(), records.end()}; }
+
 inline std::unique_ptr<Reporter> make_reporter(const std::string& format, std::ostream& out) {
   const auto found = std::find_if(reporters().begin(), reporters().end(),
                                   [&](const ReporterDescription& description) { return description.name == format; });
@@ -20,11 +22,11 @@ inline std::unique_ptr<Reporter> make_reporter(const std::string& format, std::o
   return found->make(out);
 }
 
-inline std::string report(const std::string& format, const RunInformation& run, const Groups& groups) {
+inline std::string report(const std::string& format, const Start& start, const Groups& groups) {
   std::ostringstream out;
   const auto reporter = make_reporter(format, out);
-  reporter->begin(run);
-  for (const auto& group : groups) reporter->add(run, group);
+  reporter->begin(start);
+  for (const auto& group : groups) reporter->add(start, results_of(group));
   reporter->end();
   return out.str();
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/examples.hpp"
+#include "measure/record_json.hpp"
 #include "measure/report.hpp"
 
 namespace commlens::measure {
@@ -21,24 +22,25 @@ TEST(Reporters, AreFourAndTheTableIsTheFirst) {
 
 TEST(Reporters, WriteNothingForAnEmptyGroup) {
   for (const auto& description : reporters()) {
-    const RunInformation run = examples::run_with_gpus();
-    EXPECT_EQ(report(description.name, run, {{}}), report(description.name, run, {}));
+    const Start start = examples::start_with_gpus();
+    EXPECT_EQ(report(description.name, start, {{}}), report(description.name, start, {}));
   }
 }
 
-TEST(JsonReporter, WritesTheRecords) {
-  const RunInformation run = examples::run_with_gpus();
+TEST(JsonReporter, WritesTheLinesOfARecordFile) {
+  const Start start = examples::start_with_gpus();
   const std::vector<Record> group = {latency(8, "mpi", "host", 29e-6),
                                      examples::skipped(latency(8, "ccl", "host", 1), "ccl needs a GPU")};
-  EXPECT_EQ(report("json", run, {group}), to_json(run, group[0]) + "\n" + to_json(run, group[1]) + "\n");
+  EXPECT_EQ(report("json", start, {group}), start_line(start) + "\n" + record_line(start, Result(group[0])) + "\n" +
+                                                record_line(start, Result(group[1])) + "\n");
 }
 
 TEST(DftfeReporter, WritesTheLinesOfTheMiniApp) {
   Record ccl = allreduce(80'000'000, "ccl", "device", 2.367997640000001347e-01);
-  ccl.figures[1].from_seconds = [](double seconds) { return seconds; };  // a batch of one, so that nothing is rounded
+  ccl.metrics[1].amount = 1;  // a batch of one, so that nothing is rounded
   const Record mpi = allreduce(80'000'000, "mpi", "device", 0.25);
   const Record staged = allreduce(80'000'000, "staged", "device", 0.5);
-  EXPECT_EQ(report("dftfe", examples::run_with_gpus(), {{ccl, mpi, staged}}),
+  EXPECT_EQ(report("dftfe", examples::start_with_gpus(), {{ccl, mpi, staged}}),
             R"(Time in seconds for GPU Direct MPI_Allreduce using NCCL/RCCL: 2.367997640000001347e-01
 Time in seconds for GPU Direct MPI_Allreduce using standard MPI library: 1.250000000000000000e+01
 Time in seconds for MPI_Allreduce staged through host memory: 2.500000000000000000e+01
@@ -49,8 +51,8 @@ TEST(DftfeReporter, SaysInACommentWhatItHasNoLineFor) {
   const Record wrong = examples::wrong(allreduce(8, "mpi", "device", 1), "element 3 is 6,\nnot 7");
   const Record skipped = examples::skipped(allreduce(8, "ccl", "host", 1), "ccl needs a GPU");
   Record without_batch = allreduce(8, "mpi", "device", 1);
-  without_batch.figures.resize(1);
-  EXPECT_EQ(report("dftfe", examples::run_with_gpus(),
+  without_batch.metrics.resize(1);
+  EXPECT_EQ(report("dftfe", examples::start_with_gpus(),
                    {{wrong, skipped},
                     {latency(8, "mpi", "host", 1)},
                     {without_batch, allreduce(8, "shmem", "device", 1)},

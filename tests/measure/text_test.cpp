@@ -5,28 +5,35 @@
 #include <limits>
 
 #include "measure/examples.hpp"
+#include "measure/format.hpp"
 
 namespace commlens::measure {
 namespace {
 
-TEST(HumanBytes, IsExactWhereAUnitDivides) {
-  EXPECT_EQ(human_bytes(0), "0 B");
-  EXPECT_EQ(human_bytes(1), "1 B");
-  EXPECT_EQ(human_bytes(999), "999 B");
-  EXPECT_EQ(human_bytes(1000), "1 kB");
-  EXPECT_EQ(human_bytes(1024), "1 KiB");
-  EXPECT_EQ(human_bytes(8192), "8 KiB");
-  EXPECT_EQ(human_bytes(3 << 20), "3 MiB");
-  EXPECT_EQ(human_bytes(80'000'000), "80 MB");
-  EXPECT_EQ(human_bytes(1LL << 30), "1 GiB");
-  EXPECT_EQ(human_bytes(1024LL << 40), "1024 TiB");
+TEST(FormatBytes, IsExactWhereAUnitDivides) {
+  EXPECT_EQ(format_bytes(std::int64_t{0}), "0 B");
+  EXPECT_EQ(format_bytes(std::int64_t{1}), "1 B");
+  EXPECT_EQ(format_bytes(std::int64_t{999}), "999 B");
+  EXPECT_EQ(format_bytes(std::int64_t{1000}), "1 kB");
+  EXPECT_EQ(format_bytes(std::int64_t{1024}), "1 KiB");
+  EXPECT_EQ(format_bytes(std::int64_t{8192}), "8 KiB");
+  EXPECT_EQ(format_bytes(std::int64_t{3} << 20), "3 MiB");
+  EXPECT_EQ(format_bytes(std::int64_t{80'000'000}), "80 MB");
+  EXPECT_EQ(format_bytes(std::int64_t{1} << 30), "1 GiB");
+  EXPECT_EQ(format_bytes(std::int64_t{1024} << 40), "1 PiB");
 }
 
-TEST(HumanBytes, IsRoundedWhereNoUnitDivides) {
-  EXPECT_EQ(human_bytes(1025), "1.00 KiB");
-  EXPECT_EQ(human_bytes(80'000'008), "76.3 MiB");
-  EXPECT_EQ(human_bytes(123'456'789), "118 MiB");
-  EXPECT_EQ(human_bytes(std::numeric_limits<std::int64_t>::max()), "8388608 TiB");
+TEST(FormatBytes, IsRoundedWhereNoUnitDivides) {
+  EXPECT_EQ(format_bytes(std::int64_t{1025}), "1.00 KiB");
+  EXPECT_EQ(format_bytes(std::int64_t{80'000'008}), "76.3 MiB");
+  EXPECT_EQ(format_bytes(std::int64_t{123'456'789}), "118 MiB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<std::int64_t>::max()), "8.00 EiB");
+}
+
+TEST(FormatBytes, RoundsAnEstimate) {
+  EXPECT_EQ(format_bytes(0.0), "0 B");
+  EXPECT_EQ(format_bytes(1536.0), "1.50 KiB");
+  EXPECT_EQ(format_bytes(5.3 * 1073741824), "5.30 GiB");
 }
 
 TEST(OnOneLine, JoinsLines) {

@@ -1,4 +1,4 @@
-// Calls whose numbers and bytes are known: every rank sends 3 messages of 100 ints to its right neighbour, and more.
+// Known numbers of calls and bytes. Each rank sends 3 messages of 100 ints to its right neighbor.
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -12,7 +12,8 @@ static void collectives(int ranks, double* out, double* in) {
     counts[rank] = 3;
     counts[ranks + rank] = 3 * rank;
   }
-  MPI_Alltoallv(out, counts, counts + ranks, MPI_DOUBLE, in, counts, counts + ranks, MPI_DOUBLE, MPI_COMM_WORLD);
+  MPI_Alltoallv(out, counts, counts + ranks, MPI_DOUBLE, in, counts, counts + ranks, MPI_DOUBLE,
+                MPI_COMM_WORLD);
   free(counts);
   MPI_Bcast(in, 7, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
@@ -36,11 +37,11 @@ int main(int argc, char** argv) {
   double* out = calloc(16 + 8 * (size_t)ranks, sizeof(double));
   double* in = calloc(16 + 8 * (size_t)ranks, sizeof(double));
   collectives(ranks, out, in);
-  MPI_Comm backwards;  // in which rank 0 is the last one of the world
-  MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &backwards);
-  if (rank == ranks - 1) MPI_Send(data, 1, MPI_INT, ranks - 1, 1, backwards);
-  if (rank == 0) MPI_Recv(data, 1, MPI_INT, 0, 1, backwards, MPI_STATUS_IGNORE);
-  MPI_Comm_free(&backwards);
+  MPI_Comm reversed;  // rank 0 is the last rank of the world
+  MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &reversed);
+  if (rank == ranks - 1) MPI_Send(data, 1, MPI_INT, ranks - 1, 1, reversed);
+  if (rank == 0) MPI_Recv(data, 1, MPI_INT, 0, 1, reversed, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&reversed);
   free(in);
   free(out);
   MPI_Finalize();

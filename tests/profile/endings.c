@@ -1,4 +1,4 @@
-// A program that ends, or misbehaves, as its first argument says.
+// A program that ends as its first argument says.
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { calls_a_thread = 1000, threads = 4 };
+enum { calls_per_thread = 1000, threads = 4 };
 
 static void* count_ranks(void* unused) {
   int ranks = 0;
-  for (int call = 0; call < calls_a_thread; ++call) MPI_Comm_size(MPI_COMM_SELF, &ranks);
+  for (int call = 0; call < calls_per_thread; ++call) MPI_Comm_size(MPI_COMM_SELF, &ranks);
   return unused;
 }
 
@@ -24,7 +24,7 @@ static void use_threads(void) {
 
 static void make_child(void) {
   const pid_t child = fork();
-  if (child == 0) exit(0);  // runs the destructors of libraries, in a copy of the rank
+  if (child == 0) exit(0);  // runs the destructors of libraries in the copy of the rank
   waitpid(child, NULL, 0);
   if (system("true") != 0) exit(5);
 }

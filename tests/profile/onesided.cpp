@@ -1,4 +1,5 @@
-// C++: one-sided communication, neighbourhood collectives and a communicator that is not the world.
+// One-sided communication, neighborhood collectives and a communicator other than the world, in
+// C++.
 #include <mpi.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Persistent requests, which send at each start; and calls of which some arguments mean nothing and must not be read.
+// Persistent requests, which send at each start, and calls with arguments that must not be read.
 #include <mpi.h>
 #include <stddef.h>
 
@@ -20,7 +20,7 @@ static void send_persistently(int right, int left) {
   MPI_Request_free(&requests[1]);
 }
 
-/// Rank 0 is a group by itself, and the root of what the others send.
+/// Over an inter-communicator: rank 0 is one group and the root, the others are the other group.
 static void gather_from_the_others(int rank) {
   MPI_Comm group;
   MPI_Comm both;

@@ -11,13 +11,26 @@ from pathlib import Path
 import pytest
 
 from commlens.cli import main
+from profile_helpers import install, mpi  # noqa: F401 (fixtures)
 
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER / "fakes"
 SOURCES = FOLDER.parents[1] / "python"
 
 # What the machine at hand might say of its MPI, or of an allocation that the tests run in.
-_FOREIGN = ("OMPI_", "PRTE_", "PMIX_", "UCX_", "SLURM_", "LSB_", "FLUX_", "PBS_", "FAKE_", "COMMLENS_", "PE_HOSTFILE")
+_FOREIGN = (
+    "OMPI_",
+    "PRTE_",
+    "PMIX_",
+    "UCX_",
+    "SLURM_",
+    "LSB_",
+    "FLUX_",
+    "PBS_",
+    "FAKE_",
+    "COMMLENS_",
+    "PE_HOSTFILE",
+)
 
 Commlens = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -41,7 +54,8 @@ def command_line(*words: object) -> list[str]:
 
 @pytest.fixture
 def commlens(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Commlens:
-    """Runs the command in this process, which is the quicker way, and returns its status and what it wrote."""
+    """Runs the command in this process, which is the quicker way, and returns its status and what
+    it wrote."""
 
     def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         arguments = ["commlens", *map(str, words)]

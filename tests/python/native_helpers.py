@@ -1,11 +1,13 @@
-"""The real native programs under a real launcher: starting them, and looking at what they leave behind.
+"""The real native programs under a real launcher: starting them, and looking at what they leave.
 
-COMMLENS_BENCH and COMMLENS_BENCH_FAULTS name the programs, else they are those of build/host. Every job carries a mark
-in its environment, by which its processes are found whatever their group or parent is.
+COMMLENS_BENCH and COMMLENS_BENCH_FAULTS name the programs, else they are those of build/host. Every
+job carries a mark in its environment, by which its processes are found whatever their group or
+parent is.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -16,7 +18,8 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,12 +27,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import jsonschema
+import psutil
 import pytest
+from rich.console import Console
+
+from commlens.records import Record, read
+from commlens.show import show
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "record.schema.json"
 
-_REAL_ENVIRONMENT = dict(os.environ)  # at import: the fake world of conftest.py begins with the first test
+_REAL_ENVIRONMENT = dict(
+    os.environ
+)  # at import: the fake world of conftest.py begins with the first test
 _MARK = "COMMLENS_TEST_MARK"
 _GONE_WITHIN_S = 3.0
 
@@ -50,6 +60,20 @@ def _is_missing(program: Path) -> bool:
     return not (program.is_file() and os.access(program, os.X_OK))
 
 
+OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
+TRANSPORTS = ("mpi", "staged", "ccl")
+OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
+SIZED_BY = {
+    **dict.fromkeys(OF_SIZES, "bytes"),
+    "bp5": "elements",
+    "gather-scatter": "elements",
+    "fft": "grid",
+    "xtx": "dofs",
+}
+BENCHMARKS = sorted(SIZED_BY)
+BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
+
+
 def missing() -> str:
     """Why the real programs cannot be tested here; empty if they can."""
     for program, variable in ((BENCH, "COMMLENS_BENCH"), (FAULTS, "COMMLENS_BENCH_FAULTS")):
@@ -66,8 +90,16 @@ needs_native = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 @cache
 def backend() -> str:
-    answer = subprocess.run([BENCH, "--about"], env=_REAL_ENVIRONMENT, capture_output=True, timeout=60, check=True)
+    command = [str(BENCH), "--about"]
+    answer = subprocess.run(
+        command, env=_REAL_ENVIRONMENT, capture_output=True, timeout=60, check=True
+    )
     return str(json.loads(answer.stdout)["backend"])
+
+
+on_host_build = pytest.mark.skipif(
+    not missing() and backend() != "host", reason="this build may have a GPU and NCCL"
+)
 
 
 # ---- a job ----
@@ -86,9 +118,12 @@ class Job:
 
     @property
     def messages(self) -> list[str]:
-        """What commlens says on the standard error, but for signs of progress and the tally of records."""
+        """What commlens says on the standard error, but for signs of progress and the number of
+        records."""
         lines = [line for line in self.error.splitlines() if "commlens: " in line]
-        assert all(line.startswith("commlens: ") for line in lines), f"a message begins within a line: {lines}"
+        assert all(line.startswith("commlens: ") for line in lines), (
+            f"a message begins within a line: {lines}"
+        )
         return [line for line in lines if not _NO_REASON.fullmatch(line)]
 
     @property
@@ -97,11 +132,16 @@ class Job:
         assert len(self.messages) == 1, f"one message was expected:\n{self}"
         return self.messages[0]
 
+    @property
+    def table(self) -> str:
+        """The standard output on one line, as sentences in it are wrapped."""
+        lines = [line.lstrip("#") for line in self.output.splitlines()]
+        return " ".join(" ".join(lines).split())
+
     def __str__(self) -> str:
         words = " ".join(self.command)
-        return (
-            f"{words}\nstatus {self.status} after {self.seconds:.1f} s\n[stdout]\n{self.output}\n[stderr]\n{self.error}"
-        )
+        ended = f"status {self.status} after {self.seconds:.1f} s"
+        return f"{words}\n{ended}\n[stdout]\n{self.output}\n[stderr]\n{self.error}"
 
 
 @dataclass
@@ -115,7 +155,8 @@ class Running:
     started: float = field(default_factory=time.monotonic)
 
     def wait(self, limit_s: float) -> Job:
-        """The job as it ended. Fails if that takes longer than the limit, or if a process of it stays behind."""
+        """The job as it ended. Fails if that takes longer than the limit, or if a process of it
+        stays behind."""
         status, peak_bytes = self._status(limit_s)
         seconds = time.monotonic() - self.started
         job = Job(self.command, status, self._text("out"), self._text("err"), seconds, peak_bytes)
@@ -127,17 +168,16 @@ class Running:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def until(self, path: Path, lines: int, limit_s: float = 20) -> None:
-        """Until a file has so many whole lines."""
-        while not path.exists() or path.read_bytes().count(b"\n") < lines:
+    def until(self, condition: Callable[[], bool], limit_s: float = 20) -> None:
+        while not condition():
             if self.process.poll() is not None or time.monotonic() > self.started + limit_s:
-                self._fail(f"there are no {lines} lines in {path} after {limit_s} s")
+                self._fail(f"what was waited for did not come within {limit_s} s")
             time.sleep(0.02)
 
     def kill(self) -> None:
-        for number in processes_with(self.mark):
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+        for process in processes_with(self.mark):
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGKILL)
 
     def _status(self, limit_s: float) -> tuple[int, int]:
         while True:
@@ -155,43 +195,44 @@ class Running:
         self.kill()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
-        pytest.fail(f"{why}: {' '.join(self.command)}\n[stdout]\n{self._text('out')}\n[stderr]\n{self._text('err')}")
+        written = f"[stdout]\n{self._text('out')}\n[stderr]\n{self._text('err')}"
+        pytest.fail(f"{why}: {' '.join(self.command)}\n{written}")
 
     def _left(self) -> list[str]:
         deadline = time.monotonic() + _GONE_WITHIN_S
         while (left := processes_with(self.mark)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        return [f"{number} {_words(number)}" for number in left]
+        return [f"{process.pid} {process.info['cmdline']}" for process in left]
 
     def _text(self, stream: str) -> str:
         return (self.folder / f"{self.mark}.{stream}").read_text(encoding="utf-8", errors="replace")
 
 
-def processes_with(mark: str) -> list[int]:
+def processes_with(mark: str) -> list[psutil.Process]:
     """The processes that carry the mark in their environment; one that has ended has none."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"{_MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-    return sorted(found)
-
-
-def _words(process: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    return "(ended)"
+    return [
+        process
+        for process in psutil.process_iter(["environ", "cmdline"])
+        if (process.info["environ"] or {}).get(_MARK) == mark
+    ]
 
 
 def start(
-    command: list[str], folder: Path, environment: Mapping[str, str] | None = None, file_limit: int | None = None
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    file_limit: int | None = None,
 ) -> Running:
-    """Starts a command with the real environment in `folder`; `file_limit` is the size in bytes beyond which no file
-    of it may grow."""
+    """Starts a command with the real environment in `folder`; `file_limit` is the size in bytes
+    beyond which no file of it may grow."""
     mark = uuid.uuid4().hex
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     python = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-    kept = {name: value for name, value in _REAL_ENVIRONMENT.items() if not name.startswith(("PYTEST_", "COMMLENS_"))}
+    kept = {
+        name: value
+        for name, value in _REAL_ENVIRONMENT.items()
+        if not name.startswith(("PYTEST_", "COMMLENS_"))
+    }
     everything = {**kept, **allowed, **python, "TERM": "dumb", _MARK: mark, **(environment or {})}
 
     def limit() -> None:
@@ -213,35 +254,91 @@ def start(
 
 
 def under_mpirun(ranks: int, *words: object, program: Path = BENCH) -> list[str]:
-    return [MPIRUN, "--oversubscribe", "-n", str(ranks), str(program), *map(str, words)]
+    return [MPIRUN, "--oversubscribe", "-n", str(ranks), str(program), *_split(words)]
 
 
 def under_commlens(*words: object) -> list[str]:
-    return [sys.executable, "-m", "commlens", "run", *map(str, words)]
+    return [sys.executable, "-m", "commlens", "run", *_split(words)]
 
 
-# Open MPI 4 waits a second before it kills the rest of a job of which a rank has ended with a non-zero status. Where
-# that is not what is looked at, it need not be waited for.
+def _split(words: Iterable[object]) -> list[str]:
+    """A text with blanks is several words, for tests that are easier to read."""
+    return [
+        part
+        for word in words
+        for part in (word.split() if isinstance(word, str) and " " in word else [str(word)])
+    ]
+
+
+# Open MPI 4 waits a second before it kills the rest of a job of which a rank has ended with a
+# non-zero status. Where that is not what is looked at, it need not be waited for.
 AT_ONCE = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+
+def native(
+    folder: Path, ranks: int, *words: object, program: Path = BENCH, limit_s: float = 20
+) -> Job:
+    command = under_mpirun(ranks, *words, program=program)
+    return start(command, folder, AT_ONCE).wait(limit_s)
+
+
+def alone(records: Path, *words: object) -> Job:
+    """Without a launcher, which is the quicker way: as the only rank."""
+    return start([str(BENCH), *_split(words)], records.parent).wait(20)
+
+
+def through_command(
+    folder: Path, *words: object, program: Path = BENCH, limit_s: float = 20
+) -> Job:
+    environment = {**AT_ONCE, "COMMLENS_BENCH": str(program)}
+    return start(under_commlens(*words), folder, environment).wait(limit_s)
+
+
+def measured(folder: Path, ranks: int, *words: object, limit_s: float = 60) -> list[Record]:
+    """The records of a job that must end well."""
+    records = folder / "records.jsonl"
+    records.unlink(missing_ok=True)
+    job = native(folder, ranks, *words, "--record", records, limit_s=limit_s)
+    assert job.status == OK, job
+    assert job.messages == []
+    return records_in(records)
+
+
+Jobs = dict[str, tuple["Future[Job]", Path]]  # by name; the file of records beside each
+
+
+def foreign_lines(job: Job) -> list[str]:
+    """What the launcher or the MPI library says."""
+    ours = ("commlens: ", "commlens progress: ")
+    return [line for line in job.error.splitlines() if not line.startswith(ours)]
 
 
 # ---- what is left behind ----
 
 
-def records_in(path: Path, after: int = 0) -> list[dict[str, Any]]:
-    """The records of a file beyond the first `after` bytes: whole lines only, each as the schema has it."""
+def records_in(path: Path, after: int = 0) -> list[Record]:
+    """The records of a file beyond the first `after` bytes: whole lines only, each as the schema
+    has it."""
     with path.open("rb") as file:
         file.seek(after)
-        text = file.read().decode()
+        return records_of(file.read().decode())
+
+
+def records_of(text: str) -> list[Record]:
     assert text == "" or text.endswith("\n"), f"the last line is not whole: …{text[-200:]!r}"
-    return [valid_record(line) for line in text.splitlines()]
+    lines = text.splitlines(keepends=True)
+    for line in lines:
+        _validator().validate(json.loads(line, parse_constant=_refuse_constant))
+    loaded = read(lines)
+    assert loaded.problems == []
+    return loaded.records
 
 
-def valid_record(line: str) -> dict[str, Any]:
-    record = json.loads(line, parse_constant=_refuse_constant)
-    _validator().validate(record)
-    assert isinstance(record, dict)
-    return record
+def shown(records: list[Record]) -> str:
+    """What `commlens show` prints of them."""
+    text = io.StringIO()
+    show(records, Console(file=text, width=200))
+    return text.getvalue()
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -254,14 +351,3 @@ def _validator() -> Any:
     kind = jsonschema.validators.validator_for(schema)
     kind.check_schema(schema)
     return kind(schema, format_checker=kind.FORMAT_CHECKER)
-
-
-def available_memory() -> int:
-    text = Path("/proc/meminfo").read_text(encoding="ascii")
-    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
-    assert match is not None
-    return int(match[1]) * 1024
-
-
-def total_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,13 +1,20 @@
-"""The documentation shows what is there: tested examples, tables that records give, links that lead somewhere."""
+"""The documentation shows what is there: tested examples, tables of records, links to somewhere."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from commlens.records import read
+from native_helpers import BENCH
+from record_helpers import write
+from sample_records import make_record
 
 TOP = Path(__file__).parent.parent.parent
 PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")])
@@ -21,8 +28,81 @@ def test_the_examples_of_contributing_are_the_files_that_are_tested() -> None:
         assert code == (TOP / name).read_text(encoding="utf-8"), name
 
 
+RECORDS = (TOP / "docs" / "records.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The code of docs/records.md in this language."""
+    return re.findall(rf"```{language}\n(.*?)```\n", RECORDS, re.DOTALL)
+
+
+def test_the_example_of_a_record_is_one() -> None:
+    start, record = (json.dumps(json.loads(block)) + "\n" for block in blocks("json"))
+    loaded = read([start, record])
+    assert (len(loaded.records), loaded.problems) == (1, [])
+    assert loaded.records[0].measured and loaded.records[0].ceiling is not None
+
+
+def jq_examples() -> list[str]:
+    (block,) = blocks("sh")
+    return [example for example in block.split("\n\n") if "jq" in example]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, ["1024\tmpi\t2\t1.96\t2.04"]),
+        (1, ["latency over ccl: skipped: no GPU"]),
+        (2, ['{"benchmark":"latency","transport":"mpi","bytes":1024,"fraction":0.25}']),
+        (3, ["latency\tlatency_us\tus\tthe latency_us of latency",
+             "latency\ttime_us\tus\tthe time_us of latency"]),
+        (4, ['["latency","mpi","node","Open MPI 4.1.4"]',
+             '["latency","ccl","node","Open MPI 4.1.4"]']),
+    ],
+)  # fmt: skip
+def test_the_examples_of_jq_say_what_they_promise(
+    number: int, expected: list[str], tmp_path: Path
+) -> None:
+    skipped = make_record(transport="ccl", status="skipped", reason="no GPU")
+    write(tmp_path / "records.jsonl", make_record(), skipped)
+    command = ["sh", "-c", jq_examples()[number]]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == expected
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+def test_whole_lines_are_saved_from_a_file_that_was_cut(tmp_path: Path) -> None:
+    file = write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
+    file.write_text(file.read_text()[:-100])
+    command = ["sh", "-c", jq_examples()[5]]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert len(read([line + "\n" for line in found.stdout.splitlines()]).records) == 1
+    assert len(jq_examples()) == 6
+
+
+def test_the_example_of_python_runs(tmp_path: Path) -> None:
+    write(tmp_path / "records.jsonl", make_record())
+    code = next(block for block in blocks("python") if "commlens" in block)
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "2.0 us"
+
+
+@pytest.mark.skipif(not BENCH.exists(), reason="no native program is built")
+def test_the_definitions_are_those_of_the_program() -> None:
+    script = str(TOP / "tools" / "definitions.py")
+    command = [sys.executable, script, "--check", "--program", str(BENCH)]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
 def test_the_tables_are_what_their_records_say() -> None:
-    assert subprocess.run([sys.executable, str(TOP / "tools/tables.py"), "--check"], check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, str(TOP / "tools/tables.py"), "--check"], check=False
+        ).returncode
+        == 0
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(TOP)) for page in PAGES])

@@ -1,15 +1,19 @@
+from __future__ import annotations
+
 import pytest
 
 from commlens.text import (
-    figure_label,
-    figure_unit,
     format_bytes,
     format_count,
-    format_figure,
+    format_fact,
     format_number,
     format_percent,
-    library_name,
-    readable_figure,
+    format_time,
+    format_value,
+    labelled,
+    memory_name,
+    plural,
+    readable_time,
 )
 
 
@@ -48,51 +52,82 @@ def test_numbers_have_four_digits(value: float, text: str) -> None:
 
 
 def test_a_count_is_a_number_without_a_unit() -> None:
-    assert [format_count(count) for count in (0, 732, 2928, 400_000)] == ["0", "732", "2928", "400,000"]
+    assert [format_count(count) for count in (0, 732, 2928, 400_000)] == [
+        "0",
+        "732",
+        "2928",
+        "400,000",
+    ]
 
 
 def test_a_fraction_is_a_percentage() -> None:
-    assert [format_percent(fraction) for fraction in (1, 0.934, 0.0325, 5.51)] == ["100%", "93%", "3.2%", "551%"]
-    assert format_figure("overlap_efficiency", 0.934) == "93%"
-    assert format_figure("time_s", 0.934) == "0.9340"
+    assert [format_percent(fraction) for fraction in (1, 0.934, 0.0325, 5.51)] == [
+        "100%", "93%", "3.2%", "551%",
+    ]  # fmt: skip
+    assert format_value(0.934, unit="") == "93%", "a metric without a unit is a ratio"
+    assert format_value(0.934, "s") == "0.9340"
 
 
-def test_the_unit_is_the_end_of_a_figures_name() -> None:
-    assert figure_label("bus_bandwidth_GBps") == "bus bandwidth (GB/s)"
-    assert figure_label("latency_us") == "latency (µs)"
-    assert figure_label("message_rate_per_s") == "message rate per second"
-    assert figure_label("imbalance") == "imbalance"
-    assert figure_unit("batch_time_s") == "s"
-    assert figure_label("rank_TFLOPs") == "rank (TFLOP/s)"
-    assert figure_unit("gemm_TFLOPs") == "TFLOP/s"
-
-
-def test_a_long_time_is_shown_in_a_larger_unit() -> None:
-    assert readable_figure("time_us", 999) == ("time_us", 1)
-    assert readable_figure("time_us", 105_668) == ("time_ms", 1e-3)
-    assert readable_figure("time_us", 2e6) == ("time_s", 1e-6)
-    assert readable_figure("bandwidth_GBps", 1e9) == ("bandwidth_GBps", 1)
-
-
-def test_a_short_time_is_shown_in_a_smaller_unit() -> None:
-    assert readable_figure("time_s", 1.0) == ("time_s", 1)
-    assert readable_figure("time_s", 0.88) == ("time_ms", 1e3)
-    name, factor = readable_figure("time_s", 8.8e-4)
-    assert name == "time_us" and factor == pytest.approx(1e6)
-    assert readable_figure("time_us", 0.02) == ("time_us", 1)
-    assert readable_figure("message_rate_per_s", 0.02) == ("message_rate_per_s", 1)
+def test_a_column_has_one_notation() -> None:
+    assert format_value(2.828e9, "DOF*iter/s") == "2.828e9"
+    assert format_value(9.3e8, "DOF*iter/s", largest=2.828e9) == "9.300e8"
+    assert format_value(9.3e8, "DOF*iter/s") == "930,000,000"
+    assert format_value(0, "DOF*iter/s", largest=2.828e9) == "0"
 
 
 @pytest.mark.parametrize(
-    ("version", "name"),
+    ("value", "unit", "text"),
     [
-        ("Open MPI v5.0.7, package: Open MPI root@node Distribution, ident: 5.0.7", "Open MPI 5.0.7"),
-        ("MPICH Version:      5.0.2\nMPICH Release date: today", "MPICH 5.0.2"),
-        ("MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)", "Cray MPICH 8.1.28.15"),
-        ("Intel(R) MPI Library 2021.10 for Linux* OS", "Intel MPI 2021.10"),
-        ("Some MPI, of some day", "Some MPI"),
-        ("", "an unknown MPI"),
+        (True, "", "yes"),
+        (False, "", "no"),
+        ("pairwise", "", "pairwise"),
+        (236041, "", "236,041"),
+        (2_000_000_000, "", "2.000e9"),
+        (1.5e-5, "", "1.5e-05"),
+        (1 << 20, "B", "1 MiB"),
+        (12.5, "us", "12.50 us"),
+        (7, "us", "7 us"),
     ],
 )
-def test_a_library_is_known_by_its_name_and_number(version: str, name: str) -> None:
-    assert library_name(version) == name
+def test_a_fact_is_a_word_or_a_number_with_its_unit(
+    value: bool | int | float | str, unit: str, text: str
+) -> None:
+    assert format_fact(value, unit) == text
+
+
+def test_a_label_has_its_unit_behind_it() -> None:
+    assert labelled("bus bandwidth", "GB/s") == "bus bandwidth (GB/s)"
+    assert labelled("", "GFLOP/s") == "GFLOP/s"
+    assert labelled("imbalance", "") == "imbalance"
+
+
+def test_a_long_time_is_shown_in_a_larger_unit() -> None:
+    assert readable_time("us", 999) == ("us", 1)
+    assert readable_time("us", 105_668) == ("ms", 1e-3)
+    assert readable_time("us", 2e6) == ("s", 1e-6)
+    assert readable_time("GB/s", 1e9) == ("GB/s", 1)
+
+
+def test_a_short_time_is_shown_in_a_smaller_unit() -> None:
+    assert readable_time("s", 1.0) == ("s", 1)
+    assert readable_time("s", 0.88) == ("ms", 1e3)
+    unit, factor = readable_time("s", 8.8e-4)
+    assert unit == "us" and factor == pytest.approx(1e6)
+    assert readable_time("us", 0.02) == ("us", 1)
+    assert readable_time("1/s", 0.02) == ("1/s", 1)
+    assert readable_time("s", 0) == ("s", 1)
+
+
+def test_a_time_has_a_unit_of_its_own() -> None:
+    assert [format_time(seconds) for seconds in (2, 0.0123, 7.2e-6)] == [
+        "2.000 s", "12.30 ms", "7.200 us",
+    ]  # fmt: skip
+
+
+def test_where_two_memories_differ_both_are_named() -> None:
+    assert memory_name("device:host") == "device to host"
+    assert memory_name("device") == "device"
+
+
+def test_nouns_follow_their_number() -> None:
+    assert [plural(count, "rank") for count in (0, 1, 2)] == ["0 ranks", "1 rank", "2 ranks"]

@@ -1,13 +1,12 @@
-// Conjugate gradients for matrices of which all is known: diagonal ones.
+// Conjugate gradients for diagonal matrices, whose solutions are known.
 #include "sem/conjugate_gradients.hpp"
-
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "device/launch.hpp"
-#include "world.hpp"
+#include "device/upload.hpp"
+#include "problem.hpp"
 
 namespace commlens::sem {
 namespace {
@@ -16,9 +15,10 @@ using Vector = std::vector<double>;
 
 constexpr Solver solvers[] = {Solver::classical, Solver::fused};
 
-std::string text(Solver solver) { return solver == Solver::fused ? "fused" : "classical"; }
+std::string text(Solver solver) { return std::string(name(solver)); }
 
-/// output += or = d input, and d input input, of which each unknown counts once.
+/// Multiplies by a diagonal matrix; without weights the product is added to the output. Returns input . A input, in
+/// which each unknown counts once.
 struct Multiply {
   const double* diagonal;
   const double* weights;
@@ -32,7 +32,7 @@ struct Multiply {
   }
 };
 
-/// A diagonal matrix and a right-hand side; unknown i is rank i mod ranks's, so that some ranks may have none.
+/// A diagonal matrix and a right-hand side. Rank i mod ranks has unknown i, so that some ranks may have none.
 struct System {
   Vector diagonal;
   Vector b;
@@ -44,7 +44,7 @@ struct Outcome {
   Vector residual;  ///< likewise
 };
 
-/// Of all unknowns those of this rank.
+/// The elements of this rank.
 Vector mine(const Vector& all) {
   Vector part;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -76,42 +76,32 @@ Vector residuals_of(const System& system, std::size_t iterations) {
   return relative;
 }
 
-class ConjugateGradientsIn : public Place {
+class ConjugateGradientsIn : public InPlace {
  protected:
-  /// `weights`, if any, are of this rank's places, as are then diagonal and b.
+  /// All vectors have the elements of this rank. With `weights` several elements may have one unknown.
   [[nodiscard]] Outcome solve(Solver solver, const Vector& diagonal, const Vector& b,
-                              const ConjugateGradients::Limits& limits, const Vector& weights = {}) const {
-    const auto on_device = written(diagonal);
-    const auto weighted = written(weights);
-    const auto right_hand_side = written(b);
-    const auto x = written(Vector(b.size(), std::numeric_limits<double>::quiet_NaN()));
+                              const ConjugateGradients::Limits& limits, const Vector& weights = {}) {
+    const auto on_device = uploaded(diagonal);
+    const auto weighted = uploaded(weights);
+    const auto right_hand_side = uploaded(b);
+    const auto x = uploaded(Vector(b.size(), std::numeric_limits<double>::quiet_NaN()));
     const auto scratch = allocate(device::sum_scratch_bytes);
     stream->fill(scratch.data(), 0, scratch.bytes());
     const double* const weights_or_none = weights.empty() ? nullptr : weighted.as<double>();
     const VectorSpace space{.length = b.size(), .counted = b.size(), .weights = weights_or_none};
-    double asked = 0;
     ConjugateGradients iteration(
         solver, space, limits,
         [&](const double* input, double* output, double* energy, device::Stream& on) {
           device::launch_sum(on, b.size(), scratch.data(), energy,
                              Multiply{on_device.as<double>(), weights_or_none, input, output});
         },
-        *transport, ranks,
-        [&](std::size_t bytes) {
-          asked += static_cast<double>(bytes);
-          return allocate(bytes);
-        },
-        *stream);
-    EXPECT_LE(asked, ConjugateGradients::bytes(solver, b.size(), limits));
+        context());
     (void)iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);
-    const Solution solution = iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);  // and again
-    Vector residual(b.size());
-    stream->copy(residual.data(), iteration.residual(), residual.size() * sizeof(double));
-    stream->wait();
-    return {solution, read(x), residual};
+    const Solution solution = iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);  // a second time
+    return {solution, downloaded<double>(x), device::download(iteration.residual(), b.size(), *stream)};
   }
 
-  [[nodiscard]] Outcome solve(Solver solver, const System& system, const ConjugateGradients::Limits& limits) const {
+  [[nodiscard]] Outcome solve(Solver solver, const System& system, const ConjugateGradients::Limits& limits) {
     return solve(solver, mine(system.diagonal), mine(system.b), limits);
   }
 };
@@ -145,7 +135,7 @@ TEST_P(ConjugateGradientsIn, GoesTheWayOfTheTextbook) {
   }
 }
 
-/// More of them than are queued between two looks at the residual on a GPU, and the end is in the middle.
+/// There are more iterations than a GPU does between two checks of the residual, and the last one is not at a check.
 TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
   const System system = random_system(1009);
   const Vector expected = residuals_of(system, 100);
@@ -160,7 +150,7 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
     EXPECT_EQ(outcome.solution.iterations, needed) << text(solver);
     ASSERT_EQ(outcome.solution.relative_residuals.size(), outcome.solution.iterations);
     EXPECT_LE(outcome.solution.relative_residuals.back(), tolerance);
-    // The residual that is there is the one that was found then, and that of x.
+    // The residual vector is that of x, and has the norm of the last iteration.
     const Vector b = mine(system.b);
     const Vector diagonal = mine(system.diagonal);
     double squares = 0;
@@ -175,7 +165,7 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
   }
 }
 
-/// The first step leaves half of b, to the last bit.
+/// After the first step the residual is exactly half of b.
 TEST_P(ConjugateGradientsIn, EndsExactlyAtTheTolerance) {
   const System system{.diagonal = {1, 3}, .b = {1, 1}};
   for (const Solver solver : solvers) {
@@ -205,7 +195,7 @@ TEST_P(ConjugateGradientsIn, NeedsAnIterationForEveryEigenvalue) {
 }
 
 TEST_P(ConjugateGradientsIn, SolvesForOneUnknownAtOnce) {
-  const System system{.diagonal = {4}, .b = {3}};  // on rank 0 alone: others have none
+  const System system{.diagonal = {4}, .b = {3}};  // on rank 0; other ranks have none
   for (const Solver solver : solvers) {
     const Outcome outcome = solve(solver, system, {.iterations = 60, .tolerance = 1e-15});
     EXPECT_EQ(outcome.solution.iterations, 1U);
@@ -238,7 +228,7 @@ TEST_P(ConjugateGradientsIn, MayEndAfterOneIteration) {
   }
 }
 
-/// A matrix that is not positive definite has no step to take: nothing becomes infinite.
+/// If the matrix is not positive definite, the solution does not change, and nothing becomes infinite.
 TEST_P(ConjugateGradientsIn, StaysWhereItIsWithoutAnEnergy) {
   const System system{.diagonal = {0, 0, 0}, .b = {1, 2, 3}};
   for (const Solver solver : solvers) {
@@ -249,7 +239,7 @@ TEST_P(ConjugateGradientsIn, StaysWhereItIsWithoutAnEnergy) {
   }
 }
 
-/// Every rank has the first unknown, and twice; a second of its own; and a place of no unknown, with something in b.
+/// Every rank has the first unknown twice, a second one of its own, and an element without an unknown, with b = 99.
 TEST_P(ConjugateGradientsIn, CountsEveryUnknownOnceByItsWeight) {
   const double copies = 2.0 * ranks;
   const Vector weights{1 / copies, 1 / copies, 1, 0};
@@ -273,8 +263,7 @@ TEST_P(ConjugateGradientsIn, CountsEveryUnknownOnceByItsWeight) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, ConjugateGradientsIn, testing::Values(device::Memory::host, device::Memory::device),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Memories, ConjugateGradientsIn, memories, name_of);
 
 }  // namespace
 }  // namespace commlens::sem

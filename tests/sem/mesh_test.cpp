@@ -24,13 +24,13 @@ TEST(Kershaw, KeepsTheBoundaryAndMovesTheMiddle) {
     EXPECT_EQ(kershaw({x, 0, 1}, 0.3)[1], -0.5);
     EXPECT_NEAR(kershaw({x, 0, 1}, 0.3)[2], 0.5, 1e-16);
   }
-  // In the first layer the lower half is squeezed to eps of its height, in the last one the upper half.
+  // In the first layer the lower half is compressed to eps times its height, in the last one the upper half.
   EXPECT_NEAR(kershaw({0, 0.5, 0}, 0.3)[1], 0.15 - 0.5, 1e-15);
   EXPECT_NEAR(kershaw({1, 0.5, 0}, 0.3)[1], 0.85 - 0.5, 1e-15);
   EXPECT_NEAR(kershaw({0.5, 0.5, 0}, 0.3)[1], 0, 1e-15) << "halfway between them in the middle";
 }
 
-/// The sum over all elements of the quadrature of their Jacobians.
+/// The volume: the sum of the quadratures of all elements' Jacobians.
 double volume(const Shape& shape) {
   const Partition partition(shape.elements, 1);
   const Mesh mesh(shape, partition, 0);
@@ -59,7 +59,7 @@ TEST(Mesh, FillsTheCube) {
   EXPECT_NEAR(volume({.elements = {1, 1, 1}, .order = 1, .eps = 1}), 1, 1e-15);
 }
 
-/// Of all ranks' nodes.
+/// Of the nodes of all ranks.
 class Everything {
  public:
   Everything(const Shape& shape, int ranks) {

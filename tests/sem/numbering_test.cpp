@@ -1,12 +1,10 @@
 #include "sem/numbering.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "world.hpp"
+#include "problem.hpp"
 
 namespace commlens::sem {
 namespace {
@@ -17,7 +15,7 @@ std::uint32_t unknown_at(const Numbering& numbering, std::size_t node) {
   return numbering.of_node[node] & ~Numbering::by_several;
 }
 
-/// What a rank's ids and its numbering must agree on, whatever the other ranks have.
+/// What must hold for a rank's ids and its numbering, independent of other ranks.
 void expect_a_number_for_each_id(const Ids& ids, const std::vector<unsigned char>& fixed, const Numbering& numbering) {
   ASSERT_EQ(numbering.of_node.size(), ids.size());
   std::map<std::int64_t, std::size_t> copies;
@@ -40,7 +38,7 @@ void expect_a_number_for_each_id(const Ids& ids, const std::vector<unsigned char
   EXPECT_LE(numbering.owned, numbering.unknowns);
 }
 
-/// By unknown, its id.
+/// The id of each unknown.
 Ids ids_of_unknowns(const Ids& ids, const Numbering& numbering) {
   Ids result(numbering.unknowns);
   for (std::size_t node = 0; node < ids.size(); ++node) {
@@ -49,7 +47,7 @@ Ids ids_of_unknowns(const Ids& ids, const Numbering& numbering) {
   return result;
 }
 
-/// Of all ranks: `all` is what every rank can work out for itself.
+/// `all` are the ids of all ranks, which every rank can compute for itself.
 void expect_the_lowest_rank_owns(const std::vector<std::set<std::int64_t>>& all, const Ids& mine, std::size_t owned) {
   const auto me = static_cast<std::size_t>(world().rank());
   for (std::size_t unknown = 0; unknown < mine.size(); ++unknown) {

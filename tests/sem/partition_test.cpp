@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "sem/memory.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens::sem {
@@ -44,31 +45,29 @@ TEST_P(Partitions, CoverEveryElementOnce) {
   EXPECT_EQ(seen.empty() ? Extents{} : *seen.rbegin(), (Extents{nx - 1, ny - 1, nz - 1}));
 }
 
-/// By counting every node's ids instead.
-TEST_P(Partitions, KnowWhatAGatherScatterHasToDo) {
+TEST_P(Partitions, SendNoMoreValuesThanTheEstimate) {
   for (const int order : {1, 2, 5}) {
-    std::vector<std::vector<std::int64_t>> ids;                 // by rank
-    std::map<std::int64_t, std::map<int, std::size_t>> copies;  // of an id, by rank
+    std::vector<std::set<std::int64_t>> ids;         // by rank
+    std::map<std::int64_t, std::size_t> ranks_with;  // by id
     for (int rank = 0; rank < partition_.ranks(); ++rank) {
-      ids.push_back(Mesh({.elements = GetParam().elements, .order = order}, partition_, rank).ids());
-      for (const std::int64_t id : ids.back()) ++copies[id][rank];
+      const auto mine = Mesh({.elements = GetParam().elements, .order = order}, partition_, rank).ids();
+      ids.emplace_back(mine.begin(), mine.end());
+      for (const std::int64_t id : ids.back()) ++ranks_with[id];
     }
-    for (int rank = 0; rank < partition_.ranks(); ++rank) {
-      const auto& mine = ids[static_cast<std::size_t>(rank)];
-      const auto alone = [&](std::int64_t id) { return copies[id].size() == 1 && copies[id].begin()->second == 1; };
-      const auto here_only = [&](std::int64_t id) { return copies[id].size() == 1; };
+    std::size_t largest = 0;
+    for (const auto& mine : ids) {
       std::size_t sent = 0;
-      for (const std::int64_t id : std::set(mine.begin(), mine.end())) sent += copies[id].size() - 1;
-      EXPECT_EQ(partition_.sent(rank, order), sent);
-      EXPECT_EQ(partition_.grouped_nodes(rank, order),
-                mine.size() - static_cast<std::size_t>(std::count_if(mine.begin(), mine.end(), alone)));
-      EXPECT_EQ(partition_.shared_nodes(rank, order),
-                mine.size() - static_cast<std::size_t>(std::count_if(mine.begin(), mine.end(), here_only)));
+      for (const std::int64_t id : mine) sent += ranks_with[id] - 1;
+      largest = std::max(largest, sent);
+    }
+    EXPECT_GE(values_sent(partition_, order), static_cast<double>(largest)) << "order " << order;
+    if (largest == 0) {
+      EXPECT_EQ(values_sent(partition_, order), 0);
     }
   }
 }
 
-/// The elements with an id that another rank has too.
+/// Elements with an id that another rank has, too.
 TEST_P(Partitions, BeginWithTheElementsThatTouchOthers) {
   std::map<std::int64_t, std::set<int>> owners;
   for (int rank = 0; rank < partition_.ranks(); ++rank) {
@@ -78,7 +77,6 @@ TEST_P(Partitions, BeginWithTheElementsThatTouchOthers) {
   }
   for (int rank = 0; rank < partition_.ranks(); ++rank) {
     const Mesh mesh({.elements = GetParam().elements, .order = 1}, partition_, rank);
-    EXPECT_EQ(mesh.boundary_elements(), mesh.elements() - partition_.interior_count(rank));
     const auto ids = mesh.ids();
     for (std::size_t element = 0; element < mesh.elements(); ++element) {
       const auto* first = &ids[element * mesh.nodes_per_element()];
@@ -114,8 +112,9 @@ TEST(Partition, BoxesThatDivideAreCutIntoEqualBlocks) {
   const Partition cube({40, 40, 40}, 8);
   for (int rank = 0; rank < 8; ++rank) EXPECT_EQ(cube.count(rank), 8000U);
   EXPECT_EQ(cube.block(7), (Block{{{20, 40}, {20, 40}, {20, 40}}}));
-  // What nekRS sends for it: 60067 words a rank.
-  for (int rank = 0; rank < 8; ++rank) EXPECT_EQ(cube.sent(rank, 7), 60067U);
+  // nekRS sends 60067 values per rank.
+  EXPECT_GE(values_sent(cube, 7), 60067);
+  EXPECT_LE(values_sent(cube, 7), 1.5 * 60067);
 
   const Partition flat({40, 10, 10}, 4);
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(flat.block(rank)[1], (std::array<std::size_t, 2>{0, 10}));

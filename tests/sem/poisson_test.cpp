@@ -1,15 +1,13 @@
-// The operator on a rank's elements, in each memory: every order, geometry and storage; and combined over the ranks.
+// The operator in each memory: every order, geometry and storage, on the elements of a rank; and combined over ranks.
 #include "sem/poisson.hpp"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "gather_scatter/gather_scatter.hpp"
+#include "problem.hpp"
 #include "sem/assembled_poisson.hpp"
-#include "world.hpp"
 
 namespace commlens::sem {
 namespace {
@@ -38,11 +36,10 @@ double inner_product(const Vector& a, const Vector& b) {
 }
 
 std::string text(Geometry geometry, Storage storage, int order) {
-  return std::string(geometry == Geometry::stored ? "stored, " : "trilinear, ") +
-         (storage == Storage::unique ? "unique" : "element") + ", order " + std::to_string(order);
+  return std::string(name(geometry)) + ", " + std::string(name(storage)) + ", order " + std::to_string(order);
 }
 
-/// A rank's part of a mesh, and vectors on it.
+/// One rank's part of a mesh, and vectors on it.
 class Problem {
  public:
   explicit Problem(const Shape& shape)
@@ -61,7 +58,7 @@ class Problem {
     return values;
   }
 
-  /// Numbers for the unknowns of several elements, and 0 for those of one.
+  /// Numbers for unknowns that several elements have, and 0 for the others.
   [[nodiscard]] Vector of_several(std::int64_t seed) const {
     Vector values = random(Storage::unique, seed);
     for (const std::uint32_t unknown : numbering.of_node) {
@@ -70,7 +67,7 @@ class Problem {
     return values;
   }
 
-  /// What elements have left at the nodes, added up by unknown.
+  /// Sums the nodal values of each unknown.
   [[nodiscard]] Vector by_unknown(const Vector& nodal) const {
     Vector values(numbering.unknowns, 0.0);
     for (std::size_t node = 0; node < nodal.size(); ++node) {
@@ -79,7 +76,7 @@ class Problem {
     return values;
   }
 
-  /// The value of each unknown, from either storage, where all copies have it.
+  /// The value of each unknown, from either storage, if all its nodes have it.
   [[nodiscard]] Vector of_unknowns(const Vector& vector, Storage storage) const {
     Vector values(numbering.unknowns, 0.0);
     for (std::size_t node = 0; node < ids.size(); ++node) {
@@ -104,26 +101,24 @@ struct Applied {
   double energy = 0;
 };
 
-class PoissonIn : public Place {
+class PoissonIn : public InPlace {
  protected:
-  [[nodiscard]] std::unique_ptr<Poisson> make(const Problem& problem, Geometry geometry, Storage storage) const {
-    return make_poisson(
-        problem.mesh, problem.numbering, geometry, storage, memory,
-        [this](std::size_t bytes) { return allocate(bytes); }, *stream);
+  [[nodiscard]] std::unique_ptr<Poisson> make(const Problem& problem, Geometry geometry, Storage storage) {
+    return make_poisson(problem.mesh, problem.numbering, geometry, storage, context());
   }
 
-  /// The ranges one after the other, to an output that begins as `before`; with an energy that begins as 1000.
+  /// Applies the operator to one range after the other. The output is `before` at first, and the energy 1000.
   [[nodiscard]] Applied apply(Poisson& poisson, const std::vector<ElementRange>& ranges, const Vector& input,
                               const Vector& before) const {
-    const auto in = written(input);
-    const auto out = written(before);
-    const auto energy = written({1000});
+    const auto in = uploaded(input);
+    const auto out = uploaded(before);
+    const auto energy = uploaded(Vector{1000});
     bool add = false;
     for (const ElementRange& range : ranges) {
       poisson.apply(range, in.as<double>(), out.as<double>(), energy.as<double>(), add, *stream);
       add = true;
     }
-    return {read(out), read(energy).front()};
+    return {downloaded<double>(out), downloaded<double>(energy).front()};
   }
 
   [[nodiscard]] Applied apply(Poisson& poisson, const Problem& problem, const Vector& input) const {
@@ -172,7 +167,7 @@ TEST_P(PoissonIn, IsSymmetricAndItsEnergyIsInputTimesOutput) {
   }
 }
 
-/// Calls function(node) for the nodes of all elements that lie on no face of theirs.
+/// Calls function(node, indices) for the nodes that are not on a face of their element.
 template <class Function>
 void for_each_inner_node(const Mesh& mesh, Function function) {
   const auto n = static_cast<std::size_t>(mesh.shape().order) + 1;
@@ -182,7 +177,7 @@ void for_each_inner_node(const Mesh& mesh, Function function) {
   }
 }
 
-/// Its gradient is constant: what the elements' curved coordinates make of it must cancel.
+/// The gradient is constant: all terms of the elements' deformation must cancel.
 TEST_P(PoissonIn, OfALinearFunctionIsZeroInsideOfElements) {
   for (int order = 3; order <= highest_order; ++order) {
     const Problem problem({.elements = {4, 2, 2}, .order = order});
@@ -195,7 +190,7 @@ TEST_P(PoissonIn, OfALinearFunctionIsZeroInsideOfElements) {
       const auto poisson = make(problem, geometry, Storage::element);
       const Vector output = apply(*poisson, problem, linear).output;
       const double scale = largest_of(output);
-      EXPECT_GT(scale, 1e-3) << "on faces something is left for the neighbours";
+      EXPECT_GT(scale, 1e-3) << "on faces the contributions of neighbors are missing";
       for_each_inner_node(problem.mesh, [&](std::size_t node, const std::size_t* /*at*/) {
         ASSERT_NEAR(output[node], 0, 1e-12 * scale) << text(geometry, Storage::element, order) << ", node " << node;
       });
@@ -203,7 +198,7 @@ TEST_P(PoissonIn, OfALinearFunctionIsZeroInsideOfElements) {
   }
 }
 
-/// -laplace x^2 is -2, so that inside of elements A x^2 is -2 times the mass matrix: that of boxes is known.
+/// -laplace x^2 is -2, so that inside elements A x^2 is -2 times the mass matrix, which is known for boxes.
 TEST_P(PoissonIn, OfASquareIsTheMassMatrix) {
   for (int order = 2; order <= highest_order; ++order) {
     const Problem problem({.elements = {4, 2, 1}, .order = order, .eps = 1});
@@ -262,24 +257,7 @@ TEST_P(PoissonIn, AddsToWhatIsThereOrWritesItsOwnElements) {
   }
 }
 
-TEST_P(PoissonIn, AsksForNoMoreMemoryThanItSays) {
-  const Problem problem({.elements = {4, 3, 3}, .order = 7});
-  for (const Geometry geometry : geometries) {
-    for (const Storage storage : storages) {
-      double asked = 0;
-      const auto poisson = make_poisson(
-          problem.mesh, problem.numbering, geometry, storage, memory,
-          [&](std::size_t bytes) {
-            asked += static_cast<double>(bytes);
-            return allocate(bytes);
-          },
-          *stream);
-      EXPECT_LE(asked, poisson_bytes(problem.mesh.elements(), 7, geometry, storage)) << text(geometry, storage, 7);
-    }
-  }
-}
-
-/// A u of all ranks' elements, by unknown.
+/// Compares A u of all ranks, by unknown.
 TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
   for (const Shape& shape : {Shape{.elements = {12, 3, 3}, .order = 3}, Shape{.elements = {4, 1, 1}, .order = 7}}) {
     const Problem problem(shape);
@@ -294,18 +272,18 @@ TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
       for (std::size_t node = 0; node < ids.size(); ++node) ids[node] *= problem.fixed[node] == 0 ? 1 : 0;
       const auto sharing =
           storage == Storage::unique ? problem.numbering.sharing : gather_scatter::discover(ids, world());
-      const auto around = surroundings();
+      const Context around = context();
       const auto lists = gather_scatter::make_lists(sharing, around);
       const auto sum = gather_scatter::make(gather_scatter::Method::pairwise, lists, {}, around);
-      const auto in = written(problem.random(storage, 6));
+      const auto in = uploaded(problem.random(storage, 6));
       for (const bool overlap : {false, true}) {
         AssembledPoisson assembled(*poisson, *sum, problem.mesh.boundary_elements(), problem.mesh.elements(), overlap);
         for (int repetition = 0; repetition < 3; ++repetition) {
-          const auto out = zeros(problem.length(storage));
-          const auto energy = zeros(1);
+          const auto out = uploaded(Vector(problem.length(storage), 0.0));
+          const auto energy = uploaded(Vector{0});
           assembled.apply(in.as<double>(), out.as<double>(), energy.as<double>(), *stream);
-          const Vector found = problem.of_unknowns(read(out), storage);
-          const double all_energy = world().sum_of_reals(read(energy).front());
+          const Vector found = problem.of_unknowns(downloaded<double>(out), storage);
+          const double all_energy = world().sum_of_reals(downloaded<double>(energy).front());
           if (first.empty()) {
             first = found;
             first_energy = all_energy;
@@ -315,7 +293,7 @@ TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
         }
       }
     }
-    // And the energy is u . A u, each unknown counted once.
+    // The energy is u . A u, where each unknown counts once.
     const Vector u = problem.random(Storage::unique, 6);
     double mine = 0;
     for (std::size_t i = 0; i < problem.numbering.owned; ++i) mine += u[i] * first[i];
@@ -323,7 +301,7 @@ TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, PoissonIn, testing::Values(device::Memory::host, device::Memory::device), name_of);
+INSTANTIATE_TEST_SUITE_P(Memories, PoissonIn, memories, name_of);
 
 }  // namespace
 }  // namespace commlens::sem

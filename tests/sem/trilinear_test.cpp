@@ -56,7 +56,7 @@ TEST(Trilinear, MeetsItsVerticesAndTheInterpolationOfTheMesh) {
   }
 }
 
-/// dx / dr by central differences, which are exact here but for rounding: along each direction the map is linear.
+/// dx / dr by central differences, which are exact up to rounding, because the map is linear in each direction.
 std::array<Point, 3> differences(const Trilinear& map, const Point& at) {
   std::array<Point, 3> result;
   for (std::size_t direction = 0; direction < 3; ++direction) {
@@ -78,7 +78,7 @@ TEST(Cofactors, AreThoseOfTheDifferencesOfPositions) {
     const auto derivatives = differences(map, at);
     const Cofactors cofactors = ColumnOfMap(map, at[0], at[1]).at(at[2]);
     EXPECT_NEAR(cofactors.jacobian, jacobian(vertices, at), 1e-13);
-    // J grad r_a . dx/dr_b is J where a is b, and 0 elsewhere.
+    // J grad r_a . dx/dr_b is J if a = b, and 0 otherwise.
     for (std::size_t a = 0; a < 3; ++a) {
       for (std::size_t b = 0; b < 3; ++b) {
         double product = 0;
@@ -116,8 +116,8 @@ TEST(Metric, IsTheSameFromItsTermsAndFromTheCofactors) {
   }
   double from_terms[3] = {1.5, -2.5, 0.5};
   double from_cofactors[3] = {1.5, -2.5, 0.5};
-  multiply_by_metric(g, from_terms[0], from_terms[1], from_terms[2]);
-  multiply_by_metric(cofactors, weight, from_cofactors[0], from_cofactors[1], from_cofactors[2]);
+  multiply_by_factors(g, from_terms[0], from_terms[1], from_terms[2]);
+  multiply_by_factors(cofactors, weight, from_cofactors[0], from_cofactors[1], from_cofactors[2]);
   for (int a = 0; a < 3; ++a) EXPECT_NEAR(from_terms[a], from_cofactors[a], 1e-13);
 }
 

@@ -20,7 +20,18 @@ TEST(Communicator, GathersTextsOfAnyLengthByRank) {
   const Communicator world(MPI_COMM_WORLD);
   const auto texts = world.gather(std::string(static_cast<std::size_t>(world.rank()), 'a'));
   ASSERT_EQ(texts.size(), static_cast<std::size_t>(world.size()));
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank].size(), rank);
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank], std::string(rank, 'a'));
+}
+
+TEST(Communicator, GathersWithOneCollectiveForTheLengthsAndOneForTheTexts) {
+  // Each rank's text is unlike the others' in every byte, zeros among them; some are empty.
+  const Communicator world(MPI_COMM_WORLD);
+  const auto text_of = [](std::size_t rank) {
+    return rank % 3 == 1 ? std::string() : std::string(1000 * rank + 7, static_cast<char>(rank));
+  };
+  const auto texts = world.gather(text_of(static_cast<std::size_t>(world.rank())));
+  ASSERT_EQ(texts.size(), static_cast<std::size_t>(world.size()));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank], text_of(rank));
 }
 
 TEST(Communicator, FirstIsTheLowestRankThatHasSomethingToSay) {

@@ -1,4 +1,4 @@
-// main() for test programs that are started on several ranks: a rank's failure is everybody's.
+// main() of test programs that are started on several ranks: if a test fails on one rank, it fails on all.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -6,8 +6,8 @@
 
 namespace {
 
-/// After a test that failed anywhere the ranks no longer agree on what comes next; all end together, with what was
-/// printed.
+/// After a test that failed on some ranks, ranks may not agree on what comes next. So all of them end, after the output
+/// is flushed.
 class EndTogether : public testing::EmptyTestEventListener {
  public:
   explicit EndTogether(int rank) : rank_(rank) {}

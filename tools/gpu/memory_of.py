@@ -15,7 +15,7 @@ BYTES = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
 def name_of(kernel: str) -> str:
-    """`UpdateResidual` of `void sum_of_indexes<UpdateResidual>(...)`: the function object says what is done."""
+    """`UpdateResidual` of `void sum_of_indexes<UpdateResidual>(...)`: the function object."""
     if "apply_kernel" in kernel:
         return "operator"
     words = re.findall(r"Update\w+", kernel)
@@ -26,15 +26,20 @@ def main() -> int:
     lines = [line for line in Path(sys.argv[1]).read_text().splitlines() if line.startswith('"')]
     rows = list(csv.DictReader(lines))
     units, launches = rows[0], rows[1:]
-    kernels: dict[str, dict[str, float]] = defaultdict(lambda: {"launches": 0, "bytes": 0.0, "seconds": 0.0})
+    kernels: dict[str, dict[str, float]] = defaultdict(
+        lambda: {"launches": 0, "bytes": 0.0, "seconds": 0.0}
+    )
     for launch in launches:
         of = kernels[name_of(launch["Kernel Name"])]
         of["launches"] += 1
-        of["bytes"] += float(launch["dram__bytes.sum"].replace(",", "")) * BYTES[units["dram__bytes.sum"]]
-        of["seconds"] += (
-            float(launch["gpu__time_duration.sum"].replace(",", "")) * SECONDS[units["gpu__time_duration.sum"]]
+        of["bytes"] += (
+            float(launch["dram__bytes.sum"].replace(",", "")) * BYTES[units["dram__bytes.sum"]]
         )
-    # What was looked at begins and ends within an iteration: each kernel counts as often as it is in a whole one.
+        of["seconds"] += (
+            float(launch["gpu__time_duration.sum"].replace(",", ""))
+            * SECONDS[units["gpu__time_duration.sum"]]
+        )
+    # The profiled range begins and ends within an iteration: launches are those per iteration.
     iterations = kernels["operator"]["launches"]
     means = {
         name: {

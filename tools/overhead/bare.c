@@ -1,8 +1,7 @@
-/* The loops of osu_latency and osu_bw (OSU micro-benchmarks 7, validation off) with nothing around them: what commlens
- * must not be slower than. Written anew from their definitions; OSU reads the clock around every operation, so does
- * this.
+/* The loops of osu_latency and osu_bw (OSU micro-benchmarks 7, validation off), written from their
+ * definitions. The clock is read around every operation, as OSU does.
  *
- *   mpirun -n 2 bare latency|bandwidth MAX_BYTES     prints "BYTES FIGURE" lines: us, or GB/s
+ *   mpirun -n 2 bare latency|bandwidth MAX_BYTES     prints "BYTES VALUE" lines: us or GB/s
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,7 +13,8 @@ enum { window = 64, small_message = 8192 };
 
 static char *page_aligned(size_t bytes) {
   void *data = NULL;
-  if (posix_memalign(&data, (size_t)sysconf(_SC_PAGESIZE), bytes) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (posix_memalign(&data, (size_t)sysconf(_SC_PAGESIZE), bytes) != 0)
+    MPI_Abort(MPI_COMM_WORLD, 1);
   return data;
 }
 
@@ -31,11 +31,13 @@ static void round_trip(int rank, char *out, char *in, int bytes) {
 static void one_window(int rank, char *out, char *in, int bytes) {
   static MPI_Request requests[window];
   if (rank == 0) {
-    for (int i = 0; i < window; ++i) MPI_Isend(out, bytes, MPI_CHAR, 1, 100, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < window; ++i)
+      MPI_Isend(out, bytes, MPI_CHAR, 1, 100, MPI_COMM_WORLD, &requests[i]);
     MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
     MPI_Recv(in, 4, MPI_CHAR, 1, 101, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
-    for (int i = 0; i < window; ++i) MPI_Irecv(in, bytes, MPI_CHAR, 0, 100, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < window; ++i)
+      MPI_Irecv(in, bytes, MPI_CHAR, 0, 100, MPI_COMM_WORLD, &requests[i]);
     MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
     MPI_Send(out, 4, MPI_CHAR, 0, 101, MPI_COMM_WORLD);
   }
@@ -46,10 +48,10 @@ int main(int argc, char **argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int latency = argc > 1 && strcmp(argv[1], "latency") == 0;
-  const long most = argc > 2 ? atol(argv[2]) : 4194304;
-  char *out = page_aligned((size_t)most + 4);
-  char *in = page_aligned((size_t)most + 4);
-  for (long bytes = 1; bytes <= most; bytes *= 2) {
+  const long largest = argc > 2 ? atol(argv[2]) : 4194304;
+  char *out = page_aligned((size_t)largest + 4);
+  char *in = page_aligned((size_t)largest + 4);
+  for (long bytes = 1; bytes <= largest; bytes *= 2) {
     const int is_small = bytes <= small_message;
     const int repeat = latency ? (is_small ? 10000 : 1000) : (is_small ? 100 : 20);
     const int skip = latency ? (is_small ? 100 : 10) : (is_small ? 10 : 2);
@@ -63,8 +65,9 @@ int main(int argc, char **argv) {
       if (i >= skip) total += MPI_Wtime() - start;
     }
     if (rank == 0) {
-      printf("%ld %.9g\n", bytes,
-             latency ? total * 1e6 / (2.0 * repeat) : (double)bytes * window * repeat / total * 1e-9);
+      printf(
+          "%ld %.9g\n", bytes,
+          latency ? total * 1e6 / (2.0 * repeat) : (double)bytes * window * repeat / total * 1e-9);
     }
   }
   MPI_Finalize();

@@ -1,18 +1,18 @@
-/* gslib's pairwise gather-scatter with nothing around it: what commlens must not be slower than. Written anew from its
- * definition (Nek5000's gslib, gs_op with gs_add on doubles). A map is a list of lists of places, each ended by `end`;
- * every rank
- *   gathers    adds up the copies of an id, in the order of nodes, at the first of them
- *   posts      its receives, copies the sums that others need to a message for each, and sends them
- *   waits      for all of them, and adds what has come to its own sums
- *   scatters   each sum to the other copies
- * Lists are in the order of their first nodes, messages by ranks and in the order of ids, places 32 bits: as gs_setup
- * makes them. Labels are a mesh's, as commlens has them: blocks of a box of elements, nodes element by element, ids of
- * the lattice.
+/* gslib's pairwise gather-scatter, written from its definition (Nek5000's gslib, gs_op with gs_add
+ * on doubles). A map is a list of lists of indices, each ended by `end`. Every rank
+ *   gathers    adds the copies of a node, in their order, to the first of them
+ *   exchanges  posts receives, copies the sums that others need to a message each, and sends these
+ *   adds       waits for all messages and adds them to its own sums
+ *   scatters   copies each sum to the other copies
+ * Lists are in the order of their first copies, messages in the order of ranks and global ids,
+ * indices have 32 bits, as in gs_setup. Global ids are those of a mesh, as in commlens: a block of
+ * elements per rank, nodes element by element, ids of the lattice.
  *
  *   mpirun -n P bare_gather_scatter NX NY NZ ORDER SAMPLES     prints "NAME MICROSECONDS" lines
  *
- * A sample is one gather-scatter after a barrier, from nodes that have just been written, the largest time over the
- * ranks; the median is printed, of the whole, of its messages, and of the rest. Every sample is validated.
+ * A sample is one gather-scatter after a barrier, of nodes that have just been written, and the
+ * maximum over ranks. Printed are medians: of the whole, of the exchange and of the rest. Every
+ * sample is validated.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -69,13 +69,15 @@ static void receive(const struct messages *all) {
 static void send(const struct messages *all) {
   const double *place = all->out;
   for (int i = 0; i < all->count; place += all->size[i++])
-    MPI_Isend(place, all->size[i], MPI_DOUBLE, all->rank[i], 0, MPI_COMM_WORLD, &all->requests[all->count + i]);
+    MPI_Isend(place, all->size[i], MPI_DOUBLE, all->rank[i], 0, MPI_COMM_WORLD,
+              &all->requests[all->count + i]);
 }
 
 enum { whole, exchange, rest, times };
 static const char *const names[times] = {"whole", "exchange", "rest"};
 
-static void gather_scatter(double *data, const uint32_t *copies, const struct messages *all, double seconds[times]) {
+static void gather_scatter(double *data, const uint32_t *copies, const struct messages *all,
+                           double seconds[times]) {
   const double start = MPI_Wtime();
   gather(data, data, copies);
   const double gathered = MPI_Wtime();
@@ -104,7 +106,8 @@ static int64_t points(const struct block *block, int order, int axis) {
   return (block->end[axis] - block->begin[axis]) * order + 1;
 }
 
-/* The ranks in x, y and z whose blocks have the least surface; of equals more in x than in y than in z. */
+/* The ranks in x, y and z whose blocks have the least surface; of equals more in x than in y than
+ * in z. */
 static void divide(const int64_t elements[axes], int ranks, int parts[axes]) {
   double least = -1;
   for (int x = ranks; x > 0; --x) {
@@ -112,7 +115,8 @@ static void divide(const int64_t elements[axes], int ranks, int parts[axes]) {
       if (ranks % (x * y) != 0) continue;
       const int z = ranks / (x * y);
       if (elements[0] % x != 0 || elements[1] % y != 0 || elements[2] % z != 0) continue;
-      const double a = (double)elements[0] / x, b = (double)elements[1] / y, c = (double)elements[2] / z;
+      const double a = (double)elements[0] / x, b = (double)elements[1] / y,
+                   c = (double)elements[2] / z;
       const double surface = a * b + b * c + c * a;
       if (least >= 0 && surface > least * (1 - 1e-12)) continue;
       least = surface;
@@ -145,21 +149,26 @@ static uint32_t *points_of_nodes(const struct block *block, int order, size_t no
         for (int k = 0; k <= order; ++k)
           for (int j = 0; j <= order; ++j)
             for (int i = 0; i <= order; ++i)
-              of[node++] = (uint32_t)((z * order + k) * plane + (y * order + j) * row + x * order + i);
+              of[node++] =
+                  (uint32_t)((z * order + k) * plane + (y * order + j) * row + x * order + i);
   return of;
 }
 
-/* The nodes of each point, ascending: those of point p are nodes[first[p]] ... nodes[first[p + 1] - 1]. */
+/* The nodes of each point, ascending: those of point p are nodes[first[p]] ... nodes[first[p + 1] -
+ * 1]. */
 struct copies {
   uint32_t *first;
   uint32_t *nodes;
 };
 
 static struct copies copies_of(const uint32_t *of, size_t nodes, size_t all_points) {
-  struct copies copies = {calloc(all_points + 2, sizeof(uint32_t)), memory(nodes * sizeof(uint32_t))};
+  struct copies copies = {calloc(all_points + 2, sizeof(uint32_t)),
+                          memory(nodes * sizeof(uint32_t))};
   for (size_t node = 0; node < nodes; ++node) ++copies.first[of[node] + 2];
-  for (size_t point = 2; point < all_points + 2; ++point) copies.first[point] += copies.first[point - 1];
-  for (size_t node = 0; node < nodes; ++node) copies.nodes[copies.first[of[node] + 1]++] = (uint32_t)node;
+  for (size_t point = 2; point < all_points + 2; ++point)
+    copies.first[point] += copies.first[point - 1];
+  for (size_t node = 0; node < nodes; ++node)
+    copies.nodes[copies.first[of[node] + 1]++] = (uint32_t)node;
   return copies;
 }
 
@@ -176,11 +185,14 @@ static uint32_t *map_of_copies(const uint32_t *of, size_t nodes, const struct co
 }
 
 /* What a message is made of: the points that two blocks have in common, in the order of ids. */
-static uint32_t common_points(const struct block *mine, const struct block *others, int order, uint32_t *list) {
+static uint32_t common_points(const struct block *mine, const struct block *others, int order,
+                              uint32_t *list) {
   int64_t low[axes], high[axes];
   for (int axis = 0; axis < axes; ++axis) {
-    low[axis] = order * (mine->begin[axis] > others->begin[axis] ? mine->begin[axis] : others->begin[axis]);
-    high[axis] = order * (mine->end[axis] < others->end[axis] ? mine->end[axis] : others->end[axis]);
+    low[axis] =
+        order * (mine->begin[axis] > others->begin[axis] ? mine->begin[axis] : others->begin[axis]);
+    high[axis] =
+        order * (mine->end[axis] < others->end[axis] ? mine->end[axis] : others->end[axis]);
   }
   const int64_t row = points(mine, order, 0), plane = row * points(mine, order, 1);
   const int64_t *b = mine->begin;
@@ -189,12 +201,14 @@ static uint32_t common_points(const struct block *mine, const struct block *othe
     for (int64_t y = low[1]; y <= high[1]; ++y)
       for (int64_t x = low[0]; x <= high[0]; ++x, ++count)
         if (list != NULL)
-          list[count] = (uint32_t)((z - b[2] * order) * plane + (y - b[1] * order) * row + x - b[0] * order);
+          list[count] =
+              (uint32_t)((z - b[2] * order) * plane + (y - b[1] * order) * row + x - b[0] * order);
   return count;
 }
 
-static struct messages messages_of(int me, int ranks, int order, const int64_t elements[axes], const int parts[axes],
-                                   const struct copies *copies, const uint32_t *of, size_t nodes, size_t all_points,
+static struct messages messages_of(int me, int ranks, int order, const int64_t elements[axes],
+                                   const int parts[axes], const struct copies *copies,
+                                   const uint32_t *of, size_t nodes, size_t all_points,
                                    unsigned char *more) {
   struct messages all = {0};
   const struct block mine = block_of(me, elements, parts);
@@ -229,7 +243,8 @@ static struct messages messages_of(int me, int ranks, int order, const int64_t e
   for (size_t point = 2; point < all_points + 2; ++point) first[point] += first[point - 1];
   uint32_t *places = memory(all.total * sizeof *places), place = 0;
   for (int i = 0; i < all.count; ++i)
-    for (int value = 0; value < all.size[i]; ++value) places[first[lists[i][value] + 1]++] = place++;
+    for (int value = 0; value < all.size[i]; ++value)
+      places[first[lists[i][value] + 1]++] = place++;
   uint32_t *next = all.map = memory((3 * (size_t)all.total + 1) * sizeof *next);
   for (size_t node = 0; node < nodes; ++node) {
     const uint32_t point = of[node];
@@ -248,21 +263,23 @@ static struct messages messages_of(int me, int ranks, int order, const int64_t e
 
 /* ---- samples ---- */
 
-/* Of a node: its id, and how many nodes of all ranks have it. Nodes are written and compared by as many bytes and as
- * slowly as commlens does it, so that as much is left in the caches. */
+/* Of a node: its id, and how many nodes of all ranks have it. Nodes are written and compared by as
+ * many bytes and as slowly as commlens does it, so that as much is left in the caches. */
 struct known {
   uint32_t id, copies;
 };
 
 static double value_of(const struct known *node, int sample) {
-  uint64_t bits = node->id + (uint64_t)(sample + warmup) * 0x9e3779b97f4a7c15U; /* mixed as SplitMix64 does */
+  uint64_t bits =
+      node->id + (uint64_t)(sample + warmup) * 0x9e3779b97f4a7c15U; /* mixed as SplitMix64 does */
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ bits >> 27) * 0x94d049bb133111ebU;
   bits ^= bits >> 31;
   return (double)(bits % 32) + (double)(bits / 32 % (node->copies + 60));
 }
 
-static uint32_t id_of(uint32_t point, const struct block *block, int order, const int64_t elements[axes]) {
+static uint32_t id_of(uint32_t point, const struct block *block, int order,
+                      const int64_t elements[axes]) {
   const int64_t row = points(block, order, 0), plane = row * points(block, order, 1);
   const int64_t x = point % row + block->begin[0] * order;
   const int64_t y = point % plane / row + block->begin[1] * order;
@@ -293,7 +310,8 @@ int main(int argc, char **argv) {
   uint32_t *of = points_of_nodes(&block, order, nodes);
   struct copies copies = copies_of(of, nodes, all_points);
   unsigned char *more = calloc(all_points, 1);
-  const struct messages all = messages_of(me, ranks, order, elements, parts, &copies, of, nodes, all_points, more);
+  const struct messages all =
+      messages_of(me, ranks, order, elements, parts, &copies, of, nodes, all_points, more);
   const uint32_t *map = map_of_copies(of, nodes, &copies);
   struct known *known = memory(nodes * sizeof *known);
   for (size_t node = 0; node < nodes; ++node) {
@@ -312,13 +330,15 @@ int main(int argc, char **argv) {
     double largest[times];
     gather_scatter(data, map, &all, mine);
     for (size_t node = 0; node < nodes; ++node)
-      if (data[node] != known[node].copies * value_of(&known[node], sample)) MPI_Abort(MPI_COMM_WORLD, 4);
+      if (data[node] != known[node].copies * value_of(&known[node], sample))
+        MPI_Abort(MPI_COMM_WORLD, 4);
     MPI_Allreduce(mine, largest, times, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     for (int i = 0; i < times && sample >= 0; ++i) seconds[i][sample] = largest[i];
   }
   for (int i = 0; i < times && me == 0; ++i) {
     qsort(seconds[i], (size_t)samples, sizeof(double), ascending);
-    printf("%s %.6g\n", names[i], (seconds[i][samples / 2] + seconds[i][(samples - 1) / 2]) / 2 * 1e6);
+    printf("%s %.6g\n", names[i],
+           (seconds[i][samples / 2] + seconds[i][(samples - 1) / 2]) / 2 * 1e6);
   }
   MPI_Finalize();
   return 0;

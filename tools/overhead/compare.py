@@ -1,86 +1,74 @@
 #!/usr/bin/env python3
-"""What the harness adds: commlens and the bare loops of OSU (bare.c), run in turns with the same MPI on the same cores.
+"""Overhead of the harness: commlens and bare loops in OSU's manner (bare.c), in turns.
 
-    tools/overhead/compare.py latency|bandwidth [--turns 11] [--bench build/host/src/commlens-bench] [--out FILE.json]
+    tools/overhead/compare.py latency|bandwidth [--turns 11] [--out FILE.json]
 
-For each size the median over the turns of each side, and the median of the turns' ratios. A ratio above 1 means that
-commlens is slower (latency) or gives less (bandwidth). Sizes go all at once in a turn, so that a burst of noise on the
-machine strikes one turn of one side and the medians leave it out.
+Both sides use the same MPI on the same cores. For each size: the median over the turns of each
+side, and the median of the turns' ratios. A ratio above 1 means that commlens is slower (latency)
+or gives less (bandwidth). A turn measures all sizes, so that a disturbance affects one turn of one
+side and the medians leave it out.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import statistics
-import subprocess
-import tempfile
+import sys
 from pathlib import Path
+from statistics import median
 
-HERE = Path(__file__).parent
-FIGURES = {"latency": "latency_us", "bandwidth": "bandwidth_GBps"}
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
 
+from side_by_side import arguments, compiled, measured, run, take_turns, write  # noqa: E402
 
-def run(command: list[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def bare(program: Path, launch: list[str], benchmark: str, most: int) -> dict[int, float]:
-    lines = run([*launch, str(program), benchmark, str(most)]).splitlines()
-    return {int(size): float(figure) for size, figure in (line.split() for line in lines)}
+METRICS = {"latency": "latency_us", "bandwidth": "bandwidth_GBps"}
+BySize = dict[int, float]
 
 
-def commlens(program: Path, launch: list[str], benchmark: str, most: int) -> dict[int, float]:
-    """The mean, as OSU prints it: all bytes or all time over all repetitions."""
-    options = ["--bytes", f"1:{most}", "--memory", "host", "--transport", "mpi", "--format", "json"]
-    records = [json.loads(line) for line in run([*launch, str(program), benchmark, *options]).splitlines()]
-    figures = {}
-    for record in records:
-        mean_us = record["statistics"]["time_us"]["mean"]
-        size = record["parameters"]["bytes"]
-        figures[size] = (
-            mean_us / 2 if benchmark == "latency" else size * record["parameters"]["window"] / mean_us * 1e-3
-        )
-    return figures
+def bare(program: Path, launch: list[str], benchmark: str, largest: int) -> BySize:
+    lines = run([*launch, program, benchmark, str(largest)]).stdout.splitlines()
+    return {int(size): float(value) for size, value in (line.split() for line in lines)}
+
+
+def commlens(program: Path, launch: list[str], benchmark: str, largest: int) -> BySize:
+    """From the mean time, as OSU does: all bytes or all time over all repetitions."""
+    options = ["--bytes", f"1:{largest}", "--memory", "host", "--transport", "mpi"]
+    found = {}
+    for record in measured([*launch, program, benchmark, *options]):
+        mean_us = record.statistics["time_us"].mean
+        size = record.size or 0
+        if benchmark == "latency":
+            found[size] = mean_us / 2
+        else:
+            found[size] = size * int(record.parameters["window"]) / mean_us * 1e-3
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("benchmark", choices=FIGURES)
-    parser.add_argument("--turns", type=int, default=11)
-    parser.add_argument("--bench", type=Path, default=HERE.parent.parent / "build/host/src/commlens-bench")
+    parser = arguments(__doc__, turns=11, launch="mpirun -n 2 --bind-to core")
+    parser.add_argument("benchmark", choices=METRICS)
     parser.add_argument("--max", type=int, default=4 << 20, help="largest message, bytes")
-    parser.add_argument("--launch", default="mpirun -n 2 --bind-to core")
-    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    launch = options.launch.split()
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "bare"
-        subprocess.run(["mpicc", "-O3", "-o", str(program), str(HERE / "bare.c")], check=True)
-        turns = []
-        for turn in range(options.turns):
-            sides = [(bare, program), (commlens, options.bench)]
-            order = sides if turn % 2 == 0 else sides[::-1]  # neither is always first
-            figures = {side: side(path, launch, options.benchmark, options.max) for side, path in order}
-            turns.append((figures[bare], figures[commlens]))
+    case = options.launch.split(), options.benchmark, options.max
+    with compiled(HERE / "bare.c") as program:
+        sides = {
+            "bare": lambda: bare(program, *case),
+            "commlens": lambda: commlens(options.bench, *case),
+        }
+        turns = list(take_turns(options.turns, sides))
+    unit = f"({METRICS[options.benchmark]}, medians of {options.turns} turns)"
+    print(f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   {unit}")
     rows = []
-    print(
-        f"{'bytes':>10} {'bare':>12} {'commlens':>12} {'ratio':>8}   "
-        f"({FIGURES[options.benchmark]}, medians of {options.turns} turns)"
-    )
-    for size in turns[0][0]:
-        reference = statistics.median(turn[0][size] for turn in turns)
-        ours = statistics.median(turn[1][size] for turn in turns)
-        ratios = [turn[1][size] / turn[0][size] for turn in turns]
-        ratio = statistics.median(ratios if options.benchmark == "latency" else [1 / value for value in ratios])
-        rows.append({"bytes": size, "bare": reference, "commlens": ours, "ratio": ratio})
-        print(f"{size:>10} {reference:>12.4g} {ours:>12.4g} {ratio:>8.3f}", flush=True)
+    for size in turns[0]["bare"]:
+        own = {side: median(turn[side][size] for turn in turns) for side in sides}
+        ratios = [turn["commlens"][size] / turn["bare"][size] for turn in turns]
+        is_time = options.benchmark == "latency"
+        ratio = median(ratios if is_time else [1 / value for value in ratios])
+        rows.append({"bytes": size, **own, "ratio": ratio})
+        print(f"{size:>10} {own['bare']:>12.4g} {own['commlens']:>12.4g} {ratio:>8.3f}", flush=True)
     all_ratios = [row["ratio"] for row in rows]
-    print(f"median ratio {statistics.median(all_ratios):.3f}, worst {max(all_ratios):.3f}")
-    if options.out:
-        options.out.write_text(
-            json.dumps({"benchmark": options.benchmark, "turns": options.turns, "rows": rows}, indent=1) + "\n"
-        )
+    print(f"median ratio {median(all_ratios):.3f}, worst {max(all_ratios):.3f}")
+    result = {"benchmark": options.benchmark, "turns": options.turns, "rows": rows}
+    write(options.out, result)
 
 
 if __name__ == "__main__":

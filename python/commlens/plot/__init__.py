@@ -1,8 +1,9 @@
-"""Records as a picture: one panel a case, curves against size for a sweep and bars for a single size.
+"""Records as a picture.
 
-Of more than two memories each has panels of its own, side by side and on the same axes. Where records hold parts that
-overlap, a panel a transport shows how far they do, and a timeline shows it step by step; both for the best size. Parts
-that were measured within an operation stand in one bar; what a variant is worth is a curve against the number of ranks.
+A group of records has a panel: curves against size for a sweep, bars for a single size, side by
+side where there are more than two memory kinds. Parts timed alone have a panel per transport that
+shows how far they overlap and a timeline, both for the best size; parts within an operation are
+shares of one bar. Panels of several groups at once are in extra/.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from commlens.errors import CommlensError
+from commlens.errors import CommlensError, reason
 from commlens.plot.layout import draw
 from commlens.plot.profile import draw_profiles
 from commlens.plot.style import STYLE, Series
-from commlens.profile_record import Profile
+from commlens.profile.record import Profile
 from commlens.records import Record
-from commlens.results import reason
 from commlens.text import plural
 
 __all__ = ["ENDINGS", "Series", "check_ending", "draw", "draw_profiles", "plot", "plot_profiles"]
@@ -32,27 +32,28 @@ def check_ending(out: Path) -> None:
     """Raises CommlensError for a name that is not a picture's."""
     if out.suffix.lower() not in ENDINGS:
         what = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
-        raise CommlensError(f"--out {out}: the name {what}; a picture's ends in {', '.join(ENDINGS)}")
+        raise CommlensError(
+            f"--out {out}: the name {what}; a picture's ends in {', '.join(ENDINGS)}"
+        )
 
 
 def plot(records: Sequence[Record], out: Path) -> int:
-    """Draws the measured records into `out`, and returns how many there were to draw.
+    """Draws the measured records into `out` and returns their number.
 
-    Raises CommlensError where there is nothing to draw or the file cannot be written.
+    Raises CommlensError if there is nothing to draw or the file cannot be written.
     """
     check_ending(out)
     measured = [record for record in records if record.measured]
     if not measured:
-        raise CommlensError(
-            f"nothing to plot: none of {plural(len(records), 'record')} holds a measurement that passed"
-        )
+        count = plural(len(records), "record")
+        raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
     with matplotlib.rc_context(STYLE):
         _save(draw(measured), out)
     return len(measured)
 
 
 def plot_profiles(profiles: Sequence[Profile], out: Path) -> None:
-    """Draws each profile as a row of panels. Raises CommlensError where the file cannot be written."""
+    """Draws each profile as a row of panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
     with matplotlib.rc_context(STYLE):
         _save(draw_profiles(profiles), out)
@@ -63,4 +64,6 @@ def _save(figure: Figure, out: Path) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(out, dpi=_PIXELS_PER_INCH)
     except OSError as error:
-        raise CommlensError(f"--out {out}: the picture cannot be written ({reason(error)})") from None
+        raise CommlensError(
+            f"--out {out}: the picture cannot be written ({reason(error)})"
+        ) from None

@@ -1,4 +1,4 @@
-"""The benchmark's own figure at a single size: a bar a series, a dashed line a ceiling."""
+"""The main metric at a single size: a bar per series, a dashed line per ceiling."""
 
 from __future__ import annotations
 
@@ -10,74 +10,88 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.typing import ColorType
 
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
-from commlens.plot.style import CEILING_COLOUR, LETTER_INCHES, PANEL_INCHES, TEXT_COLOUR
-from commlens.records import Statistic
-from commlens.text import figure_label, figure_unit, format_number, format_short, readable_figure
+from commlens.plot.style import CEILING_COLOR, LETTER_INCHES, PANEL_INCHES, TEXT_COLOR
+from commlens.records import Interval
+from commlens.text import format_number, format_short, labelled, readable_time
 
 THICKNESS = 0.62
 USED = " (used)"  # at the candidate that an application would use
-_ROOM_FOR_LABELS = 1.22  # how many times the longest bar the axis is
+_ROOM_FOR_LABELS = 1.22  # length of the axis over that of the longest bar
 
-_LOGARITHMIC_FROM = 20  # how many times the shortest bar the longest is
+_LOGARITHMIC_FROM = 20  # ratio of the longest bar to the shortest
 
 
 def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
-    bars = [(series, panel.records_of(series)[0].statistics[panel.figure]) for series in panel.series]
-    lines = [(styles.line(memory, ceiling), points[0][1]) for memory, ceiling, points in ceilings(panel)]
-    medians = [own.median for _, own in bars]
-    figure, factor = readable_figure(panel.figure, max(medians))
-    values = [factor * value for value in [*medians, *(value for _, value in lines)]]
-    ends = [factor * (own.median if own.ci_high is None else own.ci_high) for _, own in bars]
-    used = [position for position, series in enumerate(panel.series) if panel.is_used(series)]
-    units = [figure_unit(figure) + (USED if position in used else "") for position in range(len(bars))]
-    longest = max(len(_number(own.median * factor, unit)) for (_, own), unit in zip(bars, units, strict=True))
-    room = max(_ROOM_FOR_LABELS, room_for(longest, panel.label_width))
-    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and min(values) > 0
-    if is_logarithmic:
-        axes.set_xscale("log")
-        # A bar of a logarithmic axis has no natural beginning: a whole power of ten leaves each a length to be seen.
-        left = 10 ** math.floor(math.log10(0.7 * min(values)))
-        axes.set_xlim(left, left * (max(values + ends) / left) ** room)
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        axes.set_xlim(0, room * max(values + ends))
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    for position, (series, own) in enumerate(bars):
-        face = (*series.colour, 0.15 if series.filling == "none" else 1)
-        draw_bar(axes, position, scaled(own, factor), units[position], face, series.colour)
+    metric, series = panel.metric, panel.series
+    statistics = [panel.records_of(own)[0].statistics[metric.name] for own in series]
+    unit, factor = readable_time(metric.unit, max(own.median for own in statistics))
+    bars = [own.scaled(factor) for own in statistics]
+    lines = [
+        (styles.line(memory, ceiling), factor * points[0][1])
+        for memory, ceiling, points in ceilings(panel)
+    ]
+    used = [position for position, own in enumerate(series) if panel.is_used(own)]
+    units = [unit + (USED if position in used else "") for position in range(len(bars))]
+    letters = max(len(_number(bar.median, text)) for bar, text in zip(bars, units))
+    room = max(_ROOM_FOR_LABELS, room_for(letters, panel.label_width))
+    is_logarithmic = _set_axis(axes, bars, [value for _, value in lines], room)
+    for position, (own, bar) in enumerate(zip(series, bars)):
+        face = (*own.color, 0.15 if own.filling == "none" else 1)
+        draw_bar(axes, position, bar, units[position], face, own.color)
     for dashes, value in lines:
-        axes.axvline(factor * value, color=CEILING_COLOUR, linestyle=dashes, linewidth=1.3, zorder=1.5)
-    name_bars(axes, [series.label for series, _ in bars], used)
-    axes.set_xlabel(figure_label(figure) + (", logarithmic" if is_logarithmic else ""))
+        axes.axvline(value, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=1.5)
+    name_bars(axes, [own.label for own in series], used)
+    axes.set_xlabel(labelled(metric.label, unit) + (", logarithmic" if is_logarithmic else ""))
+
+
+def _set_axis(axes: Axes, bars: Sequence[Interval], lines: Sequence[float], room: float) -> bool:
+    """True if the axis is logarithmic, as where the shortest bar would be too short to see."""
+    medians = [bar.median for bar in bars]
+    least = min([*medians, *lines])
+    end = max(*map(end_of, bars), *medians, *lines)
+    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and least > 0
+    if not is_logarithmic:
+        axes.set_xlim(0, room * end)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+        return False
+    axes.set_xscale("log")
+    # Bars of a logarithmic axis have no natural origin: at a power of ten, each is visible.
+    left = 10 ** math.floor(math.log10(0.7 * least))
+    axes.set_xlim(left, left * (end / left) ** room)
+    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    return True
 
 
 def room_for(letters: int, label_width: float) -> float:
-    """How many times the longest bar the axis is, for so many letters behind it and names of `label_width` inches."""
+    """Length of the axis over that of the longest bar, with so many letters behind the bar.
+
+    `label_width` is that of the names before the bars, in inches.
+    """
     return 1 / (1 - (LETTER_INCHES * letters + 0.15) / (PANEL_INCHES[0] - label_width - 0.2))
+
+
+def end_of(bar: Interval) -> float:
+    return bar.median if bar.ci_high is None else bar.ci_high
 
 
 def _number(value: float, unit: str) -> str:
     return f"{format_number(value)} {unit}".strip()
 
 
-def scaled(own: Statistic, factor: float) -> Statistic:
-    low, high = (None if end is None else factor * end for end in (own.ci_low, own.ci_high))
-    return Statistic(factor * own.median, low, high)
-
-
-def draw_bar(axes: Axes, position: int, own: Statistic, unit: str, face: ColorType, edge: ColorType) -> None:
+def draw_bar(
+    axes: Axes, position: int, bar: Interval, unit: str, face: ColorType, edge: ColorType
+) -> None:
     """A bar with its interval and its number."""
-    axes.barh(position, own.median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)
-    end = own.median if own.ci_high is None else own.ci_high
-    draw_interval(axes, position, own)
-    write_number(axes, position, end, _number(own.median, unit))
+    axes.barh(position, bar.median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)
+    draw_interval(axes, position, bar)
+    write_number(axes, position, end_of(bar), _number(bar.median, unit))
 
 
-def draw_interval(axes: Axes, position: int, own: Statistic) -> None:
-    if own.ci_low is not None and own.ci_high is not None:
-        ends = [own.ci_low, own.ci_high]
-        axes.plot(ends, [position] * 2, color=TEXT_COLOUR, linewidth=1.2, marker="|", markersize=6)
+def draw_interval(axes: Axes, position: int, bar: Interval) -> None:
+    if bar.ci_low is not None and bar.ci_high is not None:
+        ends = [bar.ci_low, bar.ci_high]
+        axes.plot(ends, [position] * 2, color=TEXT_COLOR, linewidth=1.2, marker="|", markersize=6)
 
 
 def write_number(axes: Axes, position: int, end: float, text: str) -> None:

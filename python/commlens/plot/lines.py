@@ -1,38 +1,55 @@
-"""Which line a record belongs to, where one panel shows records of several cases: what they differ in but for size."""
+"""The lines of panels that show records of several groups of one benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
-from commlens.plot.style import Series, series_order
+from commlens.plot.extra import ExtraPanel
+from commlens.plot.style import PANEL_INCHES, Series, Theme
 from commlens.records import Record, option_text
 from commlens.text import plural
-
-# Parameters that say how large a problem is.
-_SIZES = ("edge", "elements")
 
 Lines = Mapping[Series, Sequence[Record]]
 
 
-def lines(records: Sequence[Record]) -> Lines:
-    """The records of one benchmark by line, in the order in which lines are always shown."""
+class LinesPanel(ExtraPanel):
+    curves: Lines
+    note_inches: ClassVar[float] = 0.0  # of a note per line within the panel
+
+    @property
+    def height(self) -> float:
+        return PANEL_INCHES[1] + self.note_inches * max(0, len(self.curves) - 3)
+
+    @property
+    def series(self) -> Iterable[Series]:
+        return self.curves
+
+
+def lines(records: Sequence[Record], theme: Theme) -> Lines:
+    """The records of one benchmark by line: they differ in size only."""
     described = [_description(record) for record in records]
     names = dict.fromkeys(name for description in described for name in description)
-    differing = [name for name in names if len({description.get(name) for description in described}) > 1]
+    differing = [
+        name for name in names if len({description.get(name) for description in described}) > 1
+    ]
     has_memories = len({record.memory for record in records}) > 1
     labels = [", ".join(one[name] for name in differing if one.get(name)) for one in described]
-    numbers = list(dict.fromkeys(labels))
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     found: dict[Series, list[Record]] = {}
-    for record, label in zip(records, labels, strict=True):
+    for record, label in zip(records, labels):
         memory = record.memory if has_memories else ""
-        found.setdefault(Series(record.transport, memory, label, numbers.index(label)), []).append(record)
-    return {series: found[series] for series in sorted(found, key=series_order)}
+        series = theme.series(record, memory, label, numbers[label])
+        found.setdefault(series, []).append(record)
+    return {series: found[series] for series in sorted(found, key=lambda own: own.order)}
 
 
-def by_benchmark(records: Sequence[Record]) -> list[Lines]:
-    """The lines of each benchmark's records, in the order in which the benchmarks are first met."""
-    names = dict.fromkeys(record.benchmark for record in records)
-    return [lines([record for record in records if record.benchmark == name]) for name in names]
+def by_benchmark(records: Sequence[Record], theme: Theme) -> list[Lines]:
+    """The lines of each benchmark's records, in the order in which benchmarks are first met."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.benchmark, []).append(record)
+    return [lines(own, theme) for own in found.values()]
 
 
 def first_of(own: Lines) -> Record:
@@ -40,10 +57,12 @@ def first_of(own: Lines) -> Record:
 
 
 def _description(record: Record) -> dict[str, str]:
-    """What may set a record apart, each as a legend is to say it: `trilinear`, `order 7`, `8 ranks`, `A GPU`."""
-    words = {"ranks": plural(record.ranks, "rank"), "machine": record.gpu or record.host}
+    """What can distinguish a record, in the words of a legend: `trilinear`, `8 ranks`."""
+    start = record.start
+    words = {"ranks": plural(record.ranks, "rank"), "machine": start.gpu or start.host}
     for name, value in record.parameters.items():
-        if name not in _SIZES:
-            is_word = isinstance(value, str)
-            words[f"parameter {name}"] = value if is_word else f"{name.replace('_', '-')} {option_text(value)}"
-    return words | {name: f"{name}={value}" for name, value in record.settings.items()}
+        if start.parameters[name].role in ("setting", "variant"):
+            title = start.parameters[name].title
+            text = value if isinstance(value, str) else f"{title} {option_text(value)}"
+            words[f"parameter {name}"] = text
+    return words | {name: f"{name}={value}" for name, value in start.settings_of_transport.items()}

@@ -1,135 +1,158 @@
-"""How far an operation hides its parts behind each other: each alone, the whole, and what perfect overlap leaves."""
+"""How far an operation overlaps its parts: each alone, all together, and perfect overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import draw_bar, name_bars, scaled
+from commlens.plot.bars import draw_bar, end_of, name_bars
 from commlens.plot.panel import series_of
-from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series
-from commlens.records import Case, Record, Statistic
-from commlens.scaling import ARRANGEMENTS
-from commlens.text import figure_label, figure_unit, format_percent, plural, readable_figure
+from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series, Theme
+from commlens.records import TIME_METRIC, Group, Interval, Record
+from commlens.text import format_percent, labelled, plural, readable_time
 
-# Where the slowest takes this many times what the fastest does, one scale for both would hide the fast one.
+# With a larger ratio of the slowest to the fastest, one scale would make the fast one invisible.
 _ONE_SCALE_UP_TO = 4
-_ROOM_FOR_LABELS = 1.3  # how many times the longest bar the axis is
+_ROOM_FOR_LABELS = 1.3  # length of the axis over that of the longest bar
 _IDEAL_FACE, _IDEAL_EDGE = "#EEEEEE", "#8A8A8A"
 
 
 @dataclass(frozen=True)
-class Whole:
+class Operation:
     """A record with parts, the best of its transport, memory and variant."""
 
-    case: Case
+    group: Group
     record: Record
     series: Series
-    apart: str = ""  # what sets its case apart from others of the benchmark
+    difference: str = ""  # of its group from others of the benchmark
 
     @property
     def name(self) -> str:
         """`pipeline over ccl, best block 732`"""
-        size, case = self.case.size(self.record), self.case
-        best = "best " if case.is_sweep else ""
-        place = "" if size is None else f"{best}{case.size_name} {case.format_size(size)}"
-        return ", ".join(word for word in (f"{case.benchmark} over {self.series.label}", place) if word)
+        size, group = self.record.size, self.group
+        best = "best " if group.is_sweep else ""
+        words = "" if size is None else f"{best}{group.size_name} {group.format_size(size)}"
+        return ", ".join(filter(None, (f"{group.benchmark} over {self.series.label}", words)))
+
+    @property
+    def time(self) -> Interval:
+        """In seconds."""
+        return self.record.statistics[TIME_METRIC].scaled(1e-6)
 
 
-def wholes(all_cases: Sequence[Case]) -> list[Whole]:
-    """What there is to draw, in order."""
-    with_parts = [case for case in all_cases if any(record.parts for record in case.records)]
-    return [
-        Whole(case, record, series_of(case, record, record.memory if len(case.memories) > 1 else ""), apart)
-        for case in with_parts
-        for apart in [_apart(case, [other for other in with_parts if other.benchmark == case.benchmark])]
-        for record in case.at_best_size()
-        if record.parts and record.together_s
-    ]
+def operations(groups: Sequence[Group], theme: Theme) -> list[Operation]:
+    """Those to draw, in order."""
+    with_parts = [group for group in groups if any(record.parts for record in group.records)]
+    found = []
+    for group in with_parts:
+        others = [other for other in with_parts if other.benchmark == group.benchmark]
+        difference = _difference(group, others)
+        for record in group.at_best_size():
+            if record.parts and record.together_s:
+                memory = record.memory if len(group.memories) > 1 else ""
+                series = series_of(theme, group, record, memory)
+                found.append(Operation(group, record, series, difference))
+    return found
 
 
-def _apart(case: Case, others: Sequence[Case]) -> str:
-    """The parameters of the case that differ from the others'; how ranks are arranged, from others' of as many."""
+def _difference(group: Group, others: Sequence[Group]) -> str:
+    """The parameters that differ from the others', and derived ones from those on as many ranks."""
+    same_ranks = [other for other in others if other.ranks == group.ranks]
     words = [
         f"{name} {value}"
-        for name, value in case.settings.items()
-        if any(
-            other.settings.get(name) != value
-            for other in others
-            if name not in ARRANGEMENTS or other.ranks == case.ranks
-        )
+        for name, value in group.settings.items()
+        if any(other.settings.get(name) != value for other in others)
     ]
-    ranks = [plural(case.ranks, "rank")] if any(other.ranks != case.ranks for other in others) else []
-    return ", ".join([*words, *ranks])
+    words += [
+        f"{name} {value}"
+        for name, value in group.derived.items()
+        if any(other.derived.get(name) != value for other in same_ranks)
+    ]
+    if len(same_ranks) < len(others):
+        words.append(plural(group.ranks, "rank"))
+    return ", ".join(words)
 
 
-def longest_of_scale(own: float, all_of_them: Sequence[float]) -> float:
-    """The end of the time axis: the longest of all where one scale suits all, else its own."""
-    return max(all_of_them) if max(all_of_them) <= _ONE_SCALE_UP_TO * min(all_of_them) else own
+def end_of_scale(own: float, ends: Sequence[float]) -> float:
+    """The end of the time axis: the largest of all where one scale suits all, else its own."""
+    return max(ends) if max(ends) <= _ONE_SCALE_UP_TO * min(ends) else own
 
 
 @dataclass(frozen=True)
 class OverlapPanel:
-    whole: Whole
-    colours: Mapping[str, str]
+    operation: Operation
+    theme: Theme
     end_s: float  # of the time axis
 
     @property
     def height(self) -> float:
-        return 1.3 + BAR_INCHES * (len(self.whole.record.parts) + 2)
+        return 1.3 + BAR_INCHES * (len(self.operation.record.parts) + 2)
 
     @property
     def label_width(self) -> float:
-        """What stands left of the axes, in inches."""
+        """Of what stands left of the axes, in inches."""
         return 0.35 + LETTER_INCHES * max(map(len, self._names))
 
     @property
     def _names(self) -> list[str]:
-        return [*(f"{part.name} alone" for part in self.whole.record.parts), "together", "ideal"]
+        parts = self.operation.record.parts
+        return [*(f"{part.name} alone" for part in parts), "together", "ideal"]
 
     @property
     def heading(self) -> Heading:
-        record = self.whole.record
-        efficiency = f"overlap efficiency {format_percent(record.efficiency or 0)}"
+        record = self.operation.record
         longest = max(record.alone_s, key=lambda stream: record.alone_s[stream])
-        return Heading(
-            self.whole.name, "; ".join(filter(None, [self.whole.apart, efficiency, f"ideal: {longest} alone"]))
-        )
+        words = [
+            self.operation.difference,
+            f"overlap efficiency {format_percent(record.efficiency or 0)}",
+            f"ideal: {longest} alone",
+        ]
+        return Heading(self.operation.name, "; ".join(filter(None, words)))
 
     def draw(self, axes: Axes) -> None:
-        record = self.whole.record
-        figure, factor = readable_figure("time_s", self.end_s)
-        unit = figure_unit(figure)
-        together, ideal = scaled(record.statistics["time_us"], factor * 1e-6), factor * (record.ideal_s or 0)
+        record, own_color = self.operation.record, self.operation.series.color
+        unit, factor = readable_time("s", self.end_s)
+        ideal = factor * (record.ideal_s or 0)
+        together = len(record.parts)
         for position, part in enumerate(record.parts):
-            colour = self.colours[part.name]
-            draw_bar(axes, position, scaled(part.time_s, factor), unit, colour, colour)
-        draw_bar(axes, len(record.parts), together, unit, self.whole.series.colour, self.whole.series.colour)
-        draw_bar(axes, len(record.parts) + 1, Statistic(ideal, None, None), unit, _IDEAL_FACE, _IDEAL_EDGE)
+            color = self.theme.part_colors[part.name]
+            draw_bar(axes, position, _scaled(part.time, factor), unit, color, color)
+        time = _scaled(self.operation.time, factor)
+        draw_bar(axes, together, time, unit, own_color, own_color)
+        bar = Interval(ideal, None, None)
+        draw_bar(axes, together + 1, bar, unit, _IDEAL_FACE, _IDEAL_EDGE)
         axes.axvline(ideal, color=_IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
         name_bars(axes, self._names)
         axes.set_xlim(0, _ROOM_FOR_LABELS * factor * self.end_s)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        axes.set_xlabel(figure_label(figure))
+        axes.set_xlabel(labelled("time", unit))
 
 
-def overlap_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> dict[int, list[OverlapPanel]]:
-    """By the identity of their case."""
+def _scaled(bar: Interval, factor: float) -> Interval:
+    low, high = (None if end is None else factor * end for end in (bar.ci_low, bar.ci_high))
+    return Interval(factor * bar.median, low, high)
+
+
+def overlap_panels(
+    all_operations: Sequence[Operation], theme: Theme
+) -> dict[int, list[OverlapPanel]]:
+    """By the identity of their group."""
     panels: dict[int, list[OverlapPanel]] = {}
-    for whole in all_wholes:
-        if whole.record.has_parts_within:
+    for operation in all_operations:
+        if operation.record.has_parts_within:
             continue
-        rivals = [other for other in all_wholes if other.case is whole.case]
-        ends = [_end(other.record) for other in rivals]
-        panel = OverlapPanel(whole, colours, longest_of_scale(_end(whole.record), ends))
-        panels.setdefault(id(whole.case), []).append(panel)
+        group = operation.group
+        ends = [_end(other) for other in all_operations if other.group is group]
+        panel = OverlapPanel(operation, theme, end_of_scale(_end(operation), ends))
+        panels.setdefault(id(group), []).append(panel)
     return panels
 
 
-def _end(record: Record) -> float:
+def _end(operation: Operation) -> float:
     """Of the longest bar, its interval included."""
-    own = [part.time_s for part in record.parts] + [scaled(record.statistics["time_us"], 1e-6)]
-    return max(record.ideal_s or 0, *(entry.median if entry.ci_high is None else entry.ci_high for entry in own))
+    record = operation.record
+    bars = [*(part.time for part in record.parts), operation.time]
+    return max(record.ideal_s or 0, *map(end_of, bars))

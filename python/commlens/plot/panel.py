@@ -1,86 +1,103 @@
-"""A panel: the part of a case that one pair of axes shows."""
+"""A panel: the part of a group that one pair of axes shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import cycle
+from typing import NamedTuple
 
 from matplotlib.lines import Line2D
 
 from commlens.plot.style import (
     BAR_INCHES,
-    CEILING_COLOUR,
+    CEILING_COLOR,
     CEILING_DASHES,
     LETTER_INCHES,
     PANEL_INCHES,
     Heading,
     Series,
-    series_order,
+    Theme,
 )
-from commlens.records import Case, Ceiling, Record
+from commlens.records import Ceiling, Group, Metric, Record
+from commlens.records.cases import BYTES
 from commlens.text import memory_name, plural
 
 
 @dataclass(frozen=True)
 class Panel:
-    case: Case
+    group: Group
+    theme: Theme
     memory: str = ""  # the only one that it shows; empty: all
-    is_first: bool = True  # of its case
-    tells_ceilings_apart: bool = True  # by memory; not beside panels of one memory each, where the name is enough
+    is_first: bool = True  # of its group
+    names_memories: bool = True  # of ceilings; panels of one memory each have it in their titles
 
     @property
     def records(self) -> list[Record]:
-        return [record for record in self.case.records if self.memory in ("", record.memory)]
+        return [record for record in self.group.records if self.memory in ("", record.memory)]
 
     @property
-    def figure(self) -> str:
-        return self.case.records[0].figure or ""
+    def metric(self) -> Metric:
+        main = self.group.main
+        assert main is not None, "only what was measured is drawn"
+        return main
 
     @property
     def series(self) -> list[Series]:
-        """In the order in which they are always shown."""
         found = {self.series_of(record) for record in self.records}
-        return sorted(found, key=series_order)
+        return sorted(found, key=lambda series: series.order)
 
     @property
     def height(self) -> float:
-        return PANEL_INCHES[1] if self.case.is_sweep else max(1.9, 1.3 + BAR_INCHES * len(self.series))
+        if self.group.is_sweep:
+            return PANEL_INCHES[1]
+        return max(1.9, 1.3 + BAR_INCHES * len(self.series))
 
     @property
     def label_width(self) -> float:
-        """What stands left of the axes, in inches."""
-        return 0.75 if self.case.is_sweep else 0.35 + LETTER_INCHES * max(len(series.label) for series in self.series)
+        """Of what stands left of the axes, in inches."""
+        if self.group.is_sweep:
+            return 0.75
+        return 0.35 + LETTER_INCHES * max(len(series.label) for series in self.series)
 
     def series_of(self, record: Record) -> Series:
-        return series_of(self.case, record, "" if self.memory else record.memory)
+        return series_of(self.theme, self.group, record, "" if self.memory else record.memory)
 
     def records_of(self, series: Series) -> list[Record]:
         return [record for record in self.records if self.series_of(record) == series]
 
     def is_used(self, series: Series) -> bool:
-        return self.case.is_used(self.records_of(series)[0])
+        return self.group.is_used(self.records_of(series)[0])
 
     @property
     def heading(self) -> Heading:
-        case = self.case
-        size = "" if case.is_sweep or not case.sizes else f" of {case.format_size(case.sizes[0])}"
+        group = self.group
+        size = ""
+        if group.sizes and not group.is_sweep:
+            size = (" of " if is_in_bytes(group) else ", ") + group.describe_size(group.sizes[0])
         memory = f", {memory_name(self.memory)}" if self.memory else ""
-        details = [f"{name} {value}" for name, value in case.settings.items()]
-        text = ", ".join([*details, plural(case.ranks, "rank"), f"timing {case.timing}"])
-        return Heading(f"{case.benchmark}{size}{memory}", text if self.is_first else "")
+        parameters = {**group.settings, **group.derived}
+        details = [f"{name} {value}" for name, value in parameters.items()]
+        text = ", ".join([*details, plural(group.ranks, "rank"), f"timing {group.timing}"])
+        return Heading(f"{group.benchmark}{size}{memory}", text if self.is_first else "")
 
 
-def series_of(case: Case, record: Record, memory: str) -> Series:
-    return Series(record.transport, memory, case.variant_label(record), case.variant_number(record))
+def is_in_bytes(group: Group) -> bool:
+    return group.size_parameter is not None and group.size_parameter.unit == BYTES
+
+
+def series_of(theme: Theme, group: Group, record: Record, memory: str) -> Series:
+    return theme.series(record, memory, group.label(record), group.series_number(record))
 
 
 class CeilingStyles:
     """The dashes of each ceiling of a picture."""
 
     def __init__(self, panels: Iterable[Panel]) -> None:
-        keys = dict.fromkeys((memory, ceiling.name) for panel in panels for memory, ceiling, _ in ceilings(panel))
-        self._styles = dict(zip(keys, cycle(CEILING_DASHES), strict=False))
+        keys = dict.fromkeys(
+            (own.memory, own.ceiling.name) for panel in panels for own in ceilings(panel)
+        )
+        self._styles = dict(zip(keys, cycle(CEILING_DASHES)))
 
     def line(self, memory: str, ceiling: Ceiling) -> tuple[int, tuple[float, ...]]:
         return self._styles[memory, ceiling.name]
@@ -90,26 +107,32 @@ class CeilingStyles:
             Line2D(
                 [],
                 [],
-                color=CEILING_COLOUR,
+                color=CEILING_COLOR,
                 linestyle=dashes,
                 linewidth=1.3,
-                label=", ".join(part for part in (f"ceiling: {name}", memory_name(memory)) if part),
+                label=", ".join(filter(None, (f"ceiling: {name}", memory_name(memory)))),
             )
             for (memory, name), dashes in self._styles.items()
         ]
 
 
-def ceilings(panel: Panel) -> list[tuple[str, Ceiling, list[tuple[int, float]]]]:
-    """The ceilings that the panel's records are nearest to, by memory; points are (size, the figure at the ceiling)."""
-    nearest = {(record.memory, record.ceiling.name) for record in panel.records if record.ceiling}
+class PanelCeiling(NamedTuple):
+    memory: str  # empty where it needs no name
+    ceiling: Ceiling
+    points: list[tuple[int, float]]  # size, the metric at the ceiling
+
+
+def ceilings(panel: Panel) -> list[PanelCeiling]:
+    """By memory, those that are the tightest of any of the panel's records."""
+    tightest = {(record.memory, record.ceiling.name) for record in panel.records if record.ceiling}
     found: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
+    name = panel.metric.name
     for record in panel.records:
-        figure = record.figure or ""
         for ceiling in record.ceilings:
-            if (record.memory, ceiling.name) in nearest and figure in ceiling.figures:
+            if (record.memory, ceiling.name) in tightest and name in ceiling.metrics:
                 _, points = found.setdefault((record.memory, ceiling.name), (ceiling, {}))
-                points.setdefault(panel.case.size(record) or 0, ceiling.figures[figure])
+                points.setdefault(record.size or 0, ceiling.metrics[name])
     return [
-        (memory if panel.tells_ceilings_apart else "", ceiling, sorted(points.items()))
+        PanelCeiling(memory if panel.names_memories else "", ceiling, sorted(points.items()))
         for (memory, _), (ceiling, points) in found.items()
     ]

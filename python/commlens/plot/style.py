@@ -1,45 +1,63 @@
-"""What everything looks like: a transport has one colour and one marker in every picture, a part of an operation one
-colour, and a ceiling is a dashed grey line. Memory shows in the marker's filling.
+"""Colors, markers and titles.
+
+A transport has one color and one marker in a picture, by its position among the transports that
+its start declares. A part of an operation has one color, a ceiling is a dashed gray line, and the
+memory kind shows in the filling of markers.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
+from typing import Any, Union
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
-from commlens.records import Record, transport_order
+from commlens.records import Record, merged_transports
 from commlens.text import memory_name
 
-TEXT_COLOUR = "#222222"
-QUIET_COLOUR = "#666666"
-CEILING_COLOUR = "#4D4D4D"
+TEXT_COLOR = "#222222"
+QUIET_COLOR = "#666666"
+CEILING_COLOR = "#4D4D4D"
 CEILING_DASHES = ((0, (5, 2.5)), (0, (2, 2)), (0, (7, 2, 1.5, 2)), (0, (9, 3)))
 
 PANEL_INCHES = (5.4, 3.5)
+MARGIN_INCHES = 0.14
 NARROW_PANEL_INCHES = 4.1
 BAR_INCHES = 0.34
 LETTER_INCHES = 0.072
 SMALL_LETTER_INCHES = 0.061
 _TITLE_LETTER_INCHES = 0.092
 
-# Okabe and Ito's palette, which people with any of the common colour blindnesses can tell apart.
-_COLOURS = {"mpi": "#0072B2", "staged": "#D55E00", "ccl": "#009E73"}
-_MARKERS = {"mpi": "o", "staged": "s", "ccl": "^"}
-_OTHER_STYLES = (("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P"))
+# Okabe and Ito's palette is safe for all common color blindnesses.
+_TRANSPORT_STYLES = (
+    ("#0072B2", "o"),
+    ("#D55E00", "s"),
+    ("#009E73", "^"),
+    ("#CC79A7", "D"),
+    ("#E69F00", "v"),
+    ("#56B4E9", "P"),
+)
 _FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
-Dashes = tuple[int, tuple[float, ...]] | str
+Dashes = Union[tuple[int, tuple[float, ...]], str]
 _SHADES = 4
 _VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
-# Of Tol's muted palette, as safe: dark, light and middle in turns, so that neighbours differ without any colour.
-_PART_COLOURS = ("#332288", "#DDCC77", "#CC6677", "#88CCEE", "#882255", "#999933", "#AA4499", "#44AA99")
+# Tol's muted palette, as safe, with dark, light and medium in turn: neighbors differ in gray too.
+_PART_COLORS = (
+    "#332288",
+    "#DDCC77",
+    "#CC6677",
+    "#88CCEE",
+    "#882255",
+    "#999933",
+    "#AA4499",
+    "#44AA99",
+)
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -47,21 +65,21 @@ STYLE: dict[Any, Any] = {
     "axes.titlesize": 11,
     "axes.labelsize": 9.5,
     "axes.edgecolor": "#888888",
-    "axes.labelcolor": TEXT_COLOUR,
+    "axes.labelcolor": TEXT_COLOR,
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "xtick.color": "#888888",
     "ytick.color": "#888888",
-    "xtick.labelcolor": TEXT_COLOUR,
-    "ytick.labelcolor": TEXT_COLOUR,
+    "xtick.labelcolor": TEXT_COLOR,
+    "ytick.labelcolor": TEXT_COLOR,
     "grid.color": "#E4E4E4",
     "grid.linewidth": 0.7,
-    "text.color": TEXT_COLOUR,
+    "text.color": TEXT_COLOR,
     "legend.frameon": False,
     "legend.fontsize": 9,
-    "pdf.fonttype": 42,  # text stays text, which journals ask for
+    "pdf.fonttype": 42,  # text stays text, which journals require
 }
 
 
@@ -70,25 +88,30 @@ class Series:
     """What one line, or one bar, shows."""
 
     transport: str
-    memory: str  # empty where the panel has only one
+    position: int  # of the transport among all of the picture
+    memory: str = ""  # empty where the panel has only one
     variant: str = ""
     variant_number: int = 0
 
     @property
     def label(self) -> str:
-        return ", ".join(part for part in (self.transport, memory_name(self.memory), self.variant) if part)
+        return ", ".join(filter(None, (self.transport, memory_name(self.memory), self.variant)))
 
     @property
-    def colour(self) -> tuple[float, float, float]:
-        """The transport's; each further variant is paler, until the dashes of its line say more."""
-        red, green, blue = to_rgb(_COLOURS.get(self.transport) or _other_style(self.transport)[0])
+    def order(self) -> tuple[object, ...]:
+        return self.position, self.memory, self.variant_number
+
+    @property
+    def color(self) -> tuple[float, float, float]:
+        """The transport's; each further variant is paler, until the dashes of its line differ."""
+        red, green, blue = to_rgb(self._style[0])
         white = 1 - 0.62 ** (self.variant_number % _SHADES)
         return (red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white)
 
     @property
-    def dark_colour(self) -> tuple[float, float, float]:
+    def dark_color(self) -> tuple[float, float, float]:
         """Of the same hue, for text on white."""
-        red, green, blue = to_rgb(_COLOURS.get(self.transport) or _other_style(self.transport)[0])
+        red, green, blue = to_rgb(self._style[0])
         return 0.8 * red, 0.8 * green, 0.8 * blue
 
     @property
@@ -97,24 +120,48 @@ class Series:
 
     @property
     def marker(self) -> str:
-        return _MARKERS.get(self.transport) or _other_style(self.transport)[1]
+        return self._style[1]
 
     @property
     def filling(self) -> str:
         return _FILLINGS.get(self.memory, "right")
 
+    @property
+    def _style(self) -> tuple[str, str]:
+        return _TRANSPORT_STYLES[self.position % len(_TRANSPORT_STYLES)]
 
-def _other_style(transport: str) -> tuple[str, str]:
-    return _OTHER_STYLES[sum(map(ord, transport)) % len(_OTHER_STYLES)]
+
+@dataclass(frozen=True)
+class Theme:
+    """What looks the same in all panels of a picture."""
+
+    transports: Sequence[str]
+    part_colors: Mapping[str, str]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Theme:
+        return cls(merged_transports(records), _part_colors(records))
+
+    def series(
+        self, record: Record, memory: str = "", variant: str = "", variant_number: int = 0
+    ) -> Series:
+        position = self.transports.index(record.transport)
+        return Series(record.transport, position, memory, variant, variant_number)
 
 
-def series_order(series: Series) -> tuple[object, ...]:
-    return transport_order(series.transport), series.memory, series.variant_number
+def _part_colors(records: Iterable[Record]) -> dict[str, str]:
+    """By part, in the order in which the parts are first met."""
+    names: dict[str, None] = {}
+    for record in records:
+        names |= dict.fromkeys(part.name for part in record.parts)
+        spans = record.timeline.spans if record.timeline else []
+        names |= dict.fromkeys(span.part for span in spans)
+    return dict(zip(names, cycle(_PART_COLORS)))
 
 
 def line_style(series: Series) -> dict[str, Any]:
     style: dict[str, Any] = {
-        "color": series.colour,
+        "color": series.color,
         "linestyle": series.dashes,
         "linewidth": 1.7,
         "marker": series.marker,
@@ -123,59 +170,52 @@ def line_style(series: Series) -> dict[str, Any]:
         "fillstyle": series.filling,
         "markerfacecoloralt": "white",
     }
-    # Without a face of its own, the line would be seen through an open marker.
-    return {**style, "fillstyle": "full", "markerfacecolor": "white"} if series.filling == "none" else style
+    if series.filling == "none":  # an open marker without a face would show the line
+        style.update(fillstyle="full", markerfacecolor="white")
+    return style
 
 
 def line_handle(series: Series) -> Line2D:
     return Line2D([], [], label=series.label, **line_style(series))
 
 
-def part_colours(records: Iterable[Record]) -> Mapping[str, str]:
-    """A colour for each part of the records, in the order in which the parts are first met."""
-    names: dict[str, None] = {}
-    for record in records:
-        names |= dict.fromkeys(part.name for part in record.parts)
-        names |= dict.fromkeys(span.part for span in (record.timeline.spans if record.timeline else []))
-    return dict(zip(names, cycle(_PART_COLOURS), strict=False))
-
-
-def colour_of_text_on(colour: str) -> str:
-    """What can be read on the colour."""
-    red, green, blue = to_rgb(colour)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else TEXT_COLOUR
+def color_of_text_on(color: str) -> str:
+    """A color of text that is readable on it."""
+    red, green, blue = to_rgb(color)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else TEXT_COLOR
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A bold title and quiet lines under it."""
+    """A bold title and small gray lines under it."""
 
     title: str
     details: str
 
     def lines(self, width: float) -> list[str]:
         """The details, cut after two lines of `width` inches."""
-        return _wrapped(self.details, int(width / SMALL_LETTER_INCHES), max_lines=2, placeholder=" …")
+        letters = int(width / SMALL_LETTER_INCHES)
+        return _wrapped(self.details, letters, max_lines=2, placeholder=" …")
 
-    def write(self, axes: Axes, width: float, most_lines: int) -> None:
-        """`most_lines` of details are in the row, where all titles stand at the same height."""
+    def write(self, axes: Axes, width: float, max_lines: int) -> None:
+        """All titles of a row are at one height: above `max_lines` lines of details."""
         lines = self.lines(width)
         title = _wrapped(self.title, int(width / _TITLE_LETTER_INCHES))
-        axes.set_title("\n".join(title), loc="left", fontweight="bold", pad=9 + 11 * most_lines)
+        axes.set_title("\n".join(title), loc="left", fontweight="bold", pad=9 + 11 * max_lines)
         text = axes.annotate(
             "\n".join(lines),
             (0, 1),
-            (0, 7 + 11 * (most_lines - len(lines))),
+            (0, 7 + 11 * (max_lines - len(lines))),
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=8,
-            color=QUIET_COLOUR,
+            color=QUIET_COLOR,
         )
-        text.set_in_layout(False)  # the title has reserved the height, and the width is not to move the axes
+        text.set_in_layout(False)  # the title reserves the height; the width must not move the axes
 
 
 def _wrapped(text: str, letters: int, **options: Any) -> list[str]:
-    """The text in lines that end at commas, if they can, else at spaces."""
+    """The text in lines that end at commas if possible, else at spaces."""
     space = "\N{NO-BREAK SPACE}"
     at_commas = all(len(piece) <= letters for piece in re.split(r"(?<=[,;]) ", text))
     breakable = re.sub(r"(?<![,;]) ", space, text) if at_commas else text

@@ -1,44 +1,45 @@
-"""One operation step by step: a lane a stream, a box a step in the colour of its part."""
+"""One operation step by step: a lane per stream, a box per step in the color of its part."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from commlens.plot.overlap import Whole, longest_of_scale
-from commlens.plot.style import SMALL_LETTER_INCHES, Heading, colour_of_text_on
+from commlens.plot.overlap import Operation, end_of_scale
+from commlens.plot.style import SMALL_LETTER_INCHES, Heading, Theme, color_of_text_on
 from commlens.records import Span, Timeline
-from commlens.text import figure_label, figure_unit, format_number, readable_figure
+from commlens.text import format_number, labelled, readable_time
 
-_MOST_RANKS = 4
+_MAX_RANKS = 4
 _LANE_INCHES = 0.25
 _HEAD_INCHES, _FOOT_INCHES = 0.55, 0.45
 _THICKNESS = 0.8  # of a box, where a lane is 1
 _GAP_OF_RANKS = 0.35
 _NUMBER_POINTS = 6.5
 _DIGIT_POINTS = 0.64 * _NUMBER_POINTS
-_SEPARATED_FROM_POINTS = 4  # a narrower box would be lost between white edges: it has edges of its own colour
-# Narrower boxes of several parts lie upon each other: each part's is shorter than the one before, and so all are seen.
+_SEPARATED_FROM_POINTS = 4  # a narrower box has edges of its own color instead of white ones
+# Narrower boxes of several parts overlap: each part's are shorter than those of the part before.
 _HAIR_POINTS = 1.5
 _SHORTENED = 0.6
 
 
 @dataclass(frozen=True)
 class TimelinePanel:
-    whole: Whole
+    operation: Operation
     timeline: Timeline
-    colours: Mapping[str, str]
+    theme: Theme
     end_s: float  # of the time axis
-    has_scale_of_its_own: bool
+    has_own_scale: bool
 
     @property
     def ranks(self) -> list[int]:
         """Those that are shown."""
-        return self._all_ranks[:_MOST_RANKS]
+        return self._all_ranks[:_MAX_RANKS]
 
     @property
     def _all_ranks(self) -> list[int]:
@@ -46,17 +47,19 @@ class TimelinePanel:
 
     @property
     def lanes(self) -> list[tuple[int, str]]:
-        """Rank and stream from the top, the streams of each rank in the order in which its parts are given."""
-        streams = dict.fromkeys(
-            [*(part.stream for part in self.whole.record.parts), *(span.stream for span in self.timeline.spans)]
-        )
-        used = {(span.rank, span.stream) for span in self.timeline.spans}
-        return [(rank, stream) for rank in self.ranks for stream in streams if (rank, stream) in used]
+        """Rank and stream from the top, the streams of a rank in the order of its parts."""
+        spans, parts = self.timeline.spans, self.operation.record.parts
+        streams = dict.fromkeys([own.stream for own in parts] + [own.stream for own in spans])
+        used = {(span.rank, span.stream) for span in spans}
+        return [
+            (rank, stream) for rank in self.ranks for stream in streams if (rank, stream) in used
+        ]
 
     @property
     def lanes_height(self) -> float:
         """In inches."""
-        return _LANE_INCHES * (len(self.lanes) + _GAP_OF_RANKS * (len(self.ranks) - 1) + 0.3)
+        gaps = _GAP_OF_RANKS * (len(self.ranks) - 1)
+        return _LANE_INCHES * (len(self.lanes) + gaps + 0.3)
 
     @property
     def height(self) -> float:
@@ -64,25 +67,24 @@ class TimelinePanel:
 
     @property
     def label_width(self) -> float:
-        """What stands left of the axes, in inches."""
+        """Of what stands left of the axes, in inches."""
         return 0.5 + SMALL_LETTER_INCHES * max(map(len, self._labels))
 
     @property
     def heading(self) -> Heading:
-        figure, factor = readable_figure("time_s", self.end_s)
-        unit = figure_unit(figure)
+        unit, factor = readable_time("s", self.end_s)
         time = f"{format_number(factor * self.timeline.time_s)} {unit}"
-        words = [self.whole.apart, "one operation, its steps numbered"]
-        if self.whole.record.together_s:
-            words[-1] += f" (the samples' median is {format_number(factor * self.whole.record.together_s)} {unit})"
-        if len(self._all_ranks) > _MOST_RANKS:
-            words.append(f"the first {_MOST_RANKS} of {len(self._all_ranks)} ranks")
-        if self.has_scale_of_its_own:
+        words = [self.operation.difference, "one operation, its steps numbered"]
+        if median_s := self.operation.record.together_s:
+            words[-1] += f" (median of the samples: {format_number(factor * median_s)} {unit})"
+        if len(self._all_ranks) > _MAX_RANKS:
+            words.append(f"the first {_MAX_RANKS} of {len(self._all_ranks)} ranks")
+        if self.has_own_scale:
             words.append("a time axis of its own")
-        return Heading(f"{self.whole.name}: {time}", "; ".join(filter(None, words)))
+        return Heading(f"{self.operation.name}: {time}", "; ".join(filter(None, words)))
 
     def draw(self, axes: Axes, width: float) -> None:
-        figure, factor = readable_figure("time_s", self.end_s)
+        unit, factor = readable_time("s", self.end_s)
         first = min(0.0, *(span.start_s for span in self._shown))
         self._draw_spans(axes, factor, 72 * width / (self.end_s - first))
         positions = self._positions()
@@ -94,7 +96,7 @@ class TimelinePanel:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=10))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         axes.grid(True, axis="x")
-        axes.set_xlabel(figure_label(figure))
+        axes.set_xlabel(labelled("time", unit))
 
     @property
     def _shown(self) -> list[Span]:
@@ -106,57 +108,75 @@ class TimelinePanel:
         before = [None, *(rank for rank, _ in self.lanes)]
         return [
             stream if rank == above else f"rank {rank}   {stream}"
-            for (rank, stream), above in zip(self.lanes, before, strict=False)
+            for (rank, stream), above in zip(self.lanes, before)
         ]
 
     def _positions(self) -> dict[tuple[int, str], float]:
         """The middle of each lane, with a gap between ranks."""
         ranks = self.ranks
-        return {lane: index + _GAP_OF_RANKS * ranks.index(lane[0]) for index, lane in enumerate(self.lanes)}
+        return {
+            lane: index + _GAP_OF_RANKS * ranks.index(lane[0])
+            for index, lane in enumerate(self.lanes)
+        }
 
-    def _draw_spans(self, axes: Axes, factor: float, points_a_second: float) -> None:
+    def _draw_spans(self, axes: Axes, factor: float, points_per_second: float) -> None:
         positions = self._positions()
-        boxes: dict[tuple[float, float, str, bool], list[tuple[float, float]]] = {}
+        boxes: dict[_Look, list[tuple[float, float]]] = {}
         for span in self._shown:
-            position, colour = positions[span.rank, span.stream], self.colours[span.part]
+            position, color = positions[span.rank, span.stream], self.theme.part_colors[span.part]
             seconds = max(0.0, span.end_s - span.start_s)
-            points = seconds * points_a_second
-            box = factor * span.start_s, factor * seconds
-            thickness = _THICKNESS * (1 if points >= _HAIR_POINTS else _SHORTENED ** self._place_in_stream(span))
-            boxes.setdefault((position, thickness, colour, points >= _SEPARATED_FROM_POINTS), []).append(box)
+            points = seconds * points_per_second
+            left, width = factor * span.start_s, factor * seconds
+            look = _Look(
+                position, self._thickness(span, points), color, points >= _SEPARATED_FROM_POINTS
+            )
+            boxes.setdefault(look, []).append((left, width))
             number = str(span.step)
             if points >= _DIGIT_POINTS * len(number) + 2:
-                _write_step(axes, box[0] + box[1] / 2, position, number, colour_of_text_on(colour))
-        for (position, thickness, colour, is_wide), own in boxes.items():
+                _write_step(axes, left + width / 2, position, number, color_of_text_on(color))
+        for look, own in boxes.items():
             axes.broken_barh(
-                own,
-                (position - thickness / 2, thickness),
-                facecolors=colour,
-                edgecolors="white" if is_wide else colour,
-                linewidth=0.5 if is_wide else 0.8,
+                own, (look.position - look.thickness / 2, look.thickness), **look.style
             )
 
-    def _place_in_stream(self, span: Span) -> int:
-        """How many parts of its stream come before the span's."""
-        parts = [part.name for part in self.whole.record.parts if part.stream == span.stream]
-        return parts.index(span.part) if span.part in parts else 0
+    def _thickness(self, span: Span, points: float) -> float:
+        if points >= _HAIR_POINTS:
+            return _THICKNESS
+        parts = self.operation.record.parts
+        names = [part.name for part in parts if part.stream == span.stream]
+        before = names.index(span.part) if span.part in names else 0
+        return _THICKNESS * _SHORTENED**before
 
 
-def _write_step(axes: Axes, middle: float, position: float, number: str, colour: str) -> None:
-    text = axes.text(
-        middle, position, number, ha="center", va="center_baseline", fontsize=_NUMBER_POINTS, color=colour, clip_on=True
-    )
-    text.set_in_layout(False)  # which would take most of the time, and it lies within its box
+class _Look(NamedTuple):
+    """What boxes have in common that are drawn at once."""
+
+    position: float
+    thickness: float
+    color: str
+    is_wide: bool
+
+    @property
+    def style(self) -> dict[str, Any]:
+        edge, width = ("white", 0.5) if self.is_wide else (self.color, 0.8)
+        return {"facecolors": self.color, "edgecolors": edge, "linewidth": width}
 
 
-def timeline_panels(all_wholes: Sequence[Whole], colours: Mapping[str, str]) -> list[TimelinePanel]:
-    drawn = [(whole, whole.record.timeline) for whole in all_wholes]
-    found = [(whole, timeline) for whole, timeline in drawn if timeline and timeline.spans]
+def _write_step(axes: Axes, middle: float, position: float, number: str, color: str) -> None:
+    text = axes.text(middle, position, number, ha="center", va="center_baseline", color=color)
+    text.set(fontsize=_NUMBER_POINTS, clip_on=True)
+    text.set_in_layout(False)  # it lies within its box, and layout would take most of the time
+
+
+def timeline_panels(operations: Sequence[Operation], theme: Theme) -> list[TimelinePanel]:
+    drawn = [(operation, operation.record.timeline) for operation in operations]
+    found = [(operation, timeline) for operation, timeline in drawn if timeline and timeline.spans]
     panels = []
-    for whole, timeline in found:
-        ends = [_end(other) for rival, other in found if rival.case is whole.case]
-        end = longest_of_scale(_end(timeline), ends)
-        panels.append(TimelinePanel(whole, timeline, colours, end, len(ends) > 1 and end < max(ends)))
+    for operation, timeline in found:
+        ends = [_end(other) for rival, other in found if rival.group is operation.group]
+        end = end_of_scale(_end(timeline), ends)
+        has_own_scale = len(ends) > 1 and end < max(ends)
+        panels.append(TimelinePanel(operation, timeline, theme, end, has_own_scale))
     return panels
 
 
@@ -165,8 +185,8 @@ def _end(timeline: Timeline) -> float:
 
 
 def part_handles(panels: Iterable[TimelinePanel]) -> list[Patch]:
-    """A legend of the parts that the timelines show, in the order of their colours."""
+    """A legend of the parts that the timelines show, in the order of their colors."""
     panels = list(panels)
     shown = {span.part for panel in panels for span in panel.timeline.spans}
-    colours = {part: colour for panel in panels for part, colour in panel.colours.items()}
-    return [Patch(color=colour, label=part) for part, colour in colours.items() if part in shown]
+    colors = {part: color for panel in panels for part, color in panel.theme.part_colors.items()}
+    return [Patch(color=color, label=part) for part, color in colors.items() if part in shown]

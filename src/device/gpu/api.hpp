@@ -1,23 +1,8 @@
-// The one file in which the words CUDA and HIP choose anything. The rest of the GPU backend, and the ccl transport, are
-// written against the names here; they differ in the two worlds only by their prefix.
+// The one file that chooses between CUDA and HIP. The rest of the GPU backend is written against the names here, which
+// differ from the vendors' only by their prefix; ccl.hpp does the same for NCCL and RCCL.
 //
 // COMMLENS_CUDA or COMMLENS_HIP is defined by the build, for files of a GPU build only.
 #pragma once
-
-#if defined(__CUDACC__) || defined(__HIPCC__)
-#define COMMLENS_GPU_COMPILER 1
-#define COMMLENS_LAMBDA [=] __host__ __device__
-#define COMMLENS_FUNCTION __host__ __device__
-#else
-#define COMMLENS_GPU_COMPILER 0
-#define COMMLENS_LAMBDA [=]
-#define COMMLENS_FUNCTION
-#endif
-
-/// A COMMLENS_FUNCTION is compiled twice; this is defined for the GPU's own of the two.
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define COMMLENS_GPU_CODE
-#endif
 
 #include <memory>
 #include <string>
@@ -33,10 +18,6 @@
 #define COMMLENS_GPUFFT_NAME(name) cufft##name
 #define COMMLENS_GPUFFT_VALUE(name) CUFFT_##name
 #define COMMLENS_GPU_BACKEND "cuda"
-#if defined(COMMLENS_CCL)
-#include <nccl.h>
-#define COMMLENS_CCL_NAME "NCCL"
-#endif
 
 #elif defined(COMMLENS_HIP)
 
@@ -48,10 +29,6 @@
 #define COMMLENS_GPUFFT_NAME(name) hipfft##name
 #define COMMLENS_GPUFFT_VALUE(name) HIPFFT_##name
 #define COMMLENS_GPU_BACKEND "hip"
-#if defined(COMMLENS_CCL)
-#include <rccl/rccl.h>
-#define COMMLENS_CCL_NAME "RCCL"
-#endif
 
 #endif
 
@@ -130,11 +107,11 @@
 #define gpufftSetupFailed COMMLENS_GPUFFT_VALUE(SETUP_FAILED)
 #define gpufftNotSupported COMMLENS_GPUFFT_VALUE(NOT_SUPPORTED)
 
-// Where the two worlds differ in more than a prefix.
+// Differences in more than a prefix.
 #if defined(COMMLENS_CUDA)
 #define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
 #define gpuAtomicAdd atomicAdd
-/// Of a kernel: its blocks' threads, and the blocks that a processor's registers must suffice for (0: any).
+/// Of a kernel: threads per block, and blocks per multiprocessor that its registers must suffice for (0: any number).
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, blocks)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
@@ -178,15 +155,15 @@ inline std::string gpufftLibrary() {
 #endif
 #define gpuGetDeviceProperties cudaGetDeviceProperties
 using gpuDeviceProperties = cudaDeviceProp;
-/// The bytes of the GPU's uuid; none where the runtime does not know it (HIP before 5.6).
+/// The bytes of the GPU's uuid; none if the runtime does not know it (HIP before 5.6).
 inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
   return {properties.uuid.bytes, sizeof properties.uuid.bytes};
 }
 #else
 #define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
-/// Of the hardware, for memory of the GPU's own, rather than a loop.
+/// The hardware instruction, which needs memory of the GPU itself, rather than a compare-and-swap loop.
 #define gpuAtomicAdd unsafeAtomicAdd
-/// HIP counts wavefronts of 64 threads on each of a processor's four SIMD units, where CUDA counts blocks.
+/// HIP counts wavefronts of 64 threads per SIMD unit, of which a compute unit has four, where CUDA counts blocks.
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, ((threads) + 63) / 64 * (blocks) / 4)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
@@ -223,7 +200,7 @@ using gpublasComputeType_t = hipblasComputeType_t;
 #define gpublasComputeC64 HIPBLAS_COMPUTE_32F
 #define gpublasComputeC128 HIPBLAS_COMPUTE_64F
 #else
-/// hipBLAS 2 and before count in the type of the result.
+/// Up to hipBLAS 2 the type of the result is also that of the computation.
 using gpublasDataType_t = hipblasDatatype_t;
 using gpublasComputeType_t = hipblasDatatype_t;
 #define gpublasF32 HIPBLAS_R_32F
@@ -240,7 +217,7 @@ inline std::string_view gpuUuid(const gpuDeviceProperties&) { return {}; }
 #if HIP_VERSION >= 50300000
 #define gpuLaunchHostFunc hipLaunchHostFunc
 #else
-/// HIP 5.2 declares hipLaunchHostFunc, but its library lacks it; hipStreamAddCallback does the same.
+/// HIP 5.2 declares hipLaunchHostFunc, but its library does not have it; hipStreamAddCallback does the same.
 inline hipError_t gpuLaunchHostFunc(hipStream_t stream, void (*function)(void*), void* data) {
   struct Call {
     void (*function)(void*);

@@ -1,4 +1,4 @@
-// Turns a failing call of the GPU's runtime into an Error that names the call, the device and the runtime's message.
+// Turns a failing call of the GPU's runtime into an Error with the call, the device and the runtime's message.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace commlens::device::gpu {
 
 inline void check(gpuError_t status, const char* call) {
   if (status == gpuSuccess) return;
-  (void)gpuGetLastError();  // otherwise it is reported again by whoever asks next
+  (void)gpuGetLastError();  // otherwise the next check reports it again
   int device = -1;
   (void)gpuGetDevice(&device);
   throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + gpuGetErrorString(status));

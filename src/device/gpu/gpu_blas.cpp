@@ -27,7 +27,7 @@ gpublasOperation_t native(Operation operation) {
   return gpublasNoTranspose;
 }
 
-/// The library's words for a type, and its one and zero.
+/// The library's names of a type, and the factors 1 and 0.
 struct Arithmetic {
   gpublasDataType_t type;
   gpublasComputeType_t compute;

@@ -17,7 +17,7 @@ namespace commlens::device {
 namespace gpu {
 namespace {
 
-/// Makes a GPU the thread's current one, and restores the one before.
+/// Makes a GPU the current one of the thread, and restores the previous one.
 class Current {
  public:
   explicit Current(int ordinal) {
@@ -68,13 +68,13 @@ class GpuStream final : public Stream {
   GpuStream(const GpuStream&) = delete;
   GpuStream& operator=(const GpuStream&) = delete;
   ~GpuStream() override {
-    // After an error the queue may wait for a rank that has gone; nobody reads the result any more.
+    // After an error the queue may wait for a rank that has ended, and nobody needs its results any more.
     if (std::uncaught_exceptions() == 0) (void)gpuStreamSynchronize(stream_);
     (void)gpuStreamDestroy(stream_);
   }
 
   void wait() override {
-    if (!busy_) return;  // a call into the runtime costs about a microsecond, in every message
+    if (!busy_) return;  // saves a microsecond per message: the cost of the call
     GPU_CALL(gpuStreamSynchronize, stream_);
     busy_ = false;
   }
@@ -108,6 +108,8 @@ class GpuStream final : public Stream {
     GPU_CALL(gpuStreamWaitEvent, stream_, dynamic_cast<GpuEvent&>(event).native(), 0);
   }
 
+  [[nodiscard]] bool on_gpu() const override { return true; }
+
   void* native() override {
     busy_ = true;
     return stream_;
@@ -132,7 +134,7 @@ std::string pci_address(int ordinal) {
   return address;
 }
 
-/// The GPU's uuid; where the runtime has none, its PCI address, which too is the same in every process of a node.
+/// The GPU's uuid; if the runtime does not know it, its PCI address, which is the same in all processes of a node, too.
 std::string unique_name(const gpuDeviceProperties& properties, const std::string& pci) {
   const std::string_view uuid = gpuUuid(properties);
   if (uuid.empty()) return "PCI-" + pci;
@@ -174,7 +176,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] Buffer allocate(Memory memory, std::size_t bytes) override {
     const Current current(properties_.ordinal);
     void* data = nullptr;
-    const std::size_t some = std::max<std::size_t>(bytes, 1);  // an empty buffer still has an address
+    const std::size_t some = std::max<std::size_t>(bytes, 1);  // an empty buffer has an address, too
     switch (memory) {
       case Memory::host:
         return host::allocate(bytes);
@@ -224,7 +226,7 @@ class GpuDevice final : public Device {
 
   void make_current() override {
     GPU_CALL(gpuSetDevice, properties_.ordinal);
-    GPU_CALL(gpuFree, nullptr);  // makes the context now, not with the first allocation
+    GPU_CALL(gpuFree, nullptr);  // creates the context now rather than with the first allocation
   }
 
   bool reach(const Device& peer) override {

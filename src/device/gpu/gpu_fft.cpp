@@ -6,13 +6,13 @@ namespace commlens::device::gpu {
 
 namespace {
 
-/// The library has no words of its own for them.
+/// The library has no function for this.
 std::string status_text(gpufftResult status) {
   switch (status) {
     case gpufftAllocFailed:
       return "out of memory";
     case gpufftInvalidSize:
-      return "a size that it does not take";
+      return "a size that is not supported";
     case gpufftInvalidDevice:
       return "an invalid device";
     case gpufftExecFailed:
@@ -28,7 +28,7 @@ std::string status_text(gpufftResult status) {
 
 void check_fft(gpufftResult status, const char* call) {
   if (status == gpufftSuccess) return;
-  (void)gpuGetLastError();  // otherwise it is reported again by whoever asks next
+  (void)gpuGetLastError();  // otherwise the next check reports it again
   int device = -1;
   (void)gpuGetDevice(&device);
   throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + status_text(status));
@@ -36,7 +36,7 @@ void check_fft(gpufftResult status, const char* call) {
 
 #define FFT_CALL(function, ...) check_fft(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))
 
-/// The library's plan: one for both directions, in place and not. Its scratch memory is the library's own.
+/// The library's plan, for both directions, in place and out of place. The library owns its scratch memory.
 class Plan {
  public:
   Plan() { FFT_CALL(gpufftCreate, &handle_); }
@@ -65,7 +65,7 @@ class GpuFft final : public Fft {
     if (!some_) return;
     FFT_CALL(gpufftSetStream, plan_.native(), static_cast<gpuStream_t>(stream.native()));
     const int sign = direction == Direction::forward ? gpufftForward : gpufftBackward;
-    // The library's functions take no const, but leave the input of complex transforms alone.
+    // The library's functions take no const, but preserve the input of complex transforms.
     void* from = const_cast<void*>(in);
     if (single_) {
       FFT_CALL(gpufftExecC64, plan_.native(), static_cast<gpufftComplex64*>(from), static_cast<gpufftComplex64*>(out),

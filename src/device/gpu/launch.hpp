@@ -1,4 +1,4 @@
-// The kernels behind device/launch.hpp: grid-stride loops, so that any n runs on any GPU.
+// The kernels of device/launch.hpp: grid-stride loops, for any n on any GPU.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace commlens::device::gpu {
 
-inline constexpr unsigned threads_a_block = 256;
+inline constexpr unsigned threads_per_block = 256;
 
 inline unsigned blocks_for(std::size_t n) {
-  constexpr std::size_t most = 1U << 16;  // far more than a GPU runs at once
-  const std::size_t wanted = (n + threads_a_block - 1) / threads_a_block;
+  constexpr std::size_t most = 1U << 16;  // far more than are resident on a GPU
+  const std::size_t wanted = (n + threads_per_block - 1) / threads_per_block;
   return static_cast<unsigned>(wanted < most ? wanted : most);
 }
 
@@ -29,9 +29,9 @@ __global__ void for_each_index(std::size_t n, Function function) {
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) function(i);
 }
 
-/// A warp does 4 x 8 neighbours in j and k, a block 16 x 16.
+/// A warp computes a tile of 4 x 8 in j and k, a block one of 16 x 16.
 template <class Function>
-__global__ void for_each_place(std::size_t is, std::size_t js, std::size_t ks, Function function) {
+__global__ void for_each_box_index(std::size_t is, std::size_t js, std::size_t ks, Function function) {
   const std::size_t k = blockIdx.x * std::size_t{16} + threadIdx.z % 2 * 8 + threadIdx.x;
   if (k >= ks) return;
   const std::size_t first = blockIdx.y * std::size_t{16} + threadIdx.z / 2 * 4 + threadIdx.y;
@@ -42,21 +42,21 @@ __global__ void for_each_place(std::size_t is, std::size_t js, std::size_t ks, F
 
 template <class Function>
 void launch(void* stream, const std::array<std::size_t, 3>& box, Function function) {
-  constexpr std::size_t most = 65535;  // of a grid's y and z
+  constexpr std::size_t most = 65535;  // blocks of a grid in y and in z
   const auto tiles = [](std::size_t n) { return static_cast<unsigned>((n + 15) / 16); };
   const dim3 grid(tiles(box[2]), std::min<unsigned>(tiles(box[1]), most),
                   static_cast<unsigned>(std::min(box[0], most)));
-  for_each_place<<<grid, dim3(8, 4, 8), 0, static_cast<gpuStream_t>(stream)>>>(box[0], box[1], box[2], function);
+  for_each_box_index<<<grid, dim3(8, 4, 8), 0, static_cast<gpuStream_t>(stream)>>>(box[0], box[1], box[2], function);
   check(gpuGetLastError(), "kernel launch");
 }
 
 template <class Function>
 void launch(void* stream, std::size_t n, Function function) {
-  for_each_index<<<blocks_for(n), threads_a_block, 0, static_cast<gpuStream_t>(stream)>>>(n, function);
+  for_each_index<<<blocks_for(n), threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(n, function);
   check(gpuGetLastError(), "kernel launch");
 }
 
-/// A device word that a kernel reduces into and the host reads back.
+/// A word of device memory that a kernel updates and the host reads.
 class Scalar {
  public:
   explicit Scalar(unsigned long long value, gpuStream_t stream) : stream_(stream) {
@@ -82,7 +82,7 @@ class Scalar {
   unsigned long long* data_ = nullptr;
 };
 
-/// What add_up() works in, of memory that starts as zeros.
+/// Scratch memory of add_up(), which is zero at first.
 struct SumScratch {
   static constexpr unsigned most_blocks = 4096;
 
@@ -91,12 +91,12 @@ struct SumScratch {
 };
 static_assert(sizeof(SumScratch) <= 64 * 1024);
 
-/// A block's sum of `mine`, on its first thread. All threads call it, whole warps of them.
+/// The sum of `mine` over a block, in its first thread. All threads of the block call it; they are whole warps.
 __device__ inline double add_up_in_block(double mine) {
   __shared__ double of_warp[32];
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
-  constexpr unsigned warp = 32;  // a wavefront of 64 is two of them
+  constexpr unsigned warp = 32;  // a wavefront of 64 counts as two
   for (unsigned distance = warp / 2; distance > 0; distance /= 2) mine += gpuShuffleDown(mine, distance, warp);
   if (thread % warp == 0) of_warp[thread / warp] = mine;
   __syncthreads();
@@ -104,12 +104,12 @@ __device__ inline double add_up_in_block(double mine) {
   if (thread == 0) {
     for (unsigned i = 0; i < (threads + warp - 1) / warp; ++i) sum += of_warp[i];
   }
-  __syncthreads();  // of_warp is free again
+  __syncthreads();  // of_warp may be overwritten
   return sum;
 }
 
-/// The sum of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks: the last block
-/// to arrive adds up what the others have left, in their order. It is put at *result, or added to what is there.
+/// The sum of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks. The last block
+/// to arrive adds up the sums of all blocks, in a fixed order. The sum is written to *result, or added to it.
 __device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
   __shared__ bool last;
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -118,7 +118,7 @@ __device__ inline void add_up(double mine, SumScratch* scratch, double* result, 
   if (thread == 0) {
     scratch->of_block[blockIdx.x] = of_block;
     __threadfence();
-    last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0 for the next sum
+    last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0, for the next sum
   }
   __syncthreads();
   if (!last) return;
@@ -143,10 +143,10 @@ __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* resul
 
 template <class Function>
 void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function) {
-  // Enough to fill a GPU, and few enough for the last of them to add up.
+  // Enough blocks to fill a GPU, and few enough for the last one to add up.
   const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
-  sum_of_indexes<<<blocks, threads_a_block, 0, static_cast<gpuStream_t>(stream)>>>(n, static_cast<SumScratch*>(scratch),
-                                                                                   result, function);
+  sum_of_indexes<<<blocks, threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(
+      n, static_cast<SumScratch*>(scratch), result, function);
   check(gpuGetLastError(), "kernel launch");
 }
 

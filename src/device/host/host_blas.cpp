@@ -1,4 +1,4 @@
-// The host's matrix products: CBLAS, whichever library has it.
+// Matrix products on the host: CBLAS of whichever library is linked.
 #include <cblas.h>
 #include <dlfcn.h>
 
@@ -26,7 +26,7 @@ CBLAS_TRANSPOSE native(Operation operation) {
   return CblasNoTrans;
 }
 
-/// CBLAS takes real factors by value and complex ones by address, as it does the elements: Element is void for them.
+/// CBLAS takes real factors by value and complex ones by address; for complex types Element is void.
 template <class Element, class Function, class Factor>
 void multiply(Function function, const Gemm& gemm, Factor one, Factor beta) {
   function(CblasColMajor, native(gemm.a_operation), native(gemm.b_operation), static_cast<int>(gemm.m),
@@ -62,7 +62,7 @@ Function* symbol(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-/// Every library has a function of its own for this; which one is linked shows at run time.
+/// Each library has its own function for this; which one is linked is found at run time.
 void set_threads(int threads) {
   for (const char* variable : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS"}) {
     if (std::getenv(variable) != nullptr) return;
@@ -97,11 +97,11 @@ class HostBlas final : public Blas {
  public:
   explicit HostBlas(int threads) { set_threads(threads); }
   [[nodiscard]] std::string library() const override { return library_name(); }
-  /// OpenBLAS takes the kernels of a Prescott, of 2004, for a processor that is newer than itself.
+  /// OpenBLAS uses the kernels of a Prescott, of 2004, for processors that it does not know.
   [[nodiscard]] std::string advice() const override {
     if (library_name().find("Prescott") == std::string::npos || !has_avx2()) return {};
-    return "OpenBLAS does not know this processor and multiplies as on one of 2004; set OPENBLAS_CORETYPE=HASWELL, or "
-           "SKYLAKEX where there is AVX-512, or install a newer one";
+    return "OpenBLAS does not know this processor and uses kernels of 2004; set OPENBLAS_CORETYPE=HASWELL, or SKYLAKEX "
+           "with AVX-512, or install a newer version";
   }
 
  protected:

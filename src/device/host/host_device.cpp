@@ -15,7 +15,7 @@ namespace host {
 
 Buffer allocate(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  // aligned_alloc wants a multiple of the alignment, and an empty buffer still has an address.
+  // aligned_alloc needs a multiple of the alignment, and an empty buffer has an address, too.
   const std::size_t rounded = (bytes / page + 1) * page;
   void* data = std::aligned_alloc(page, rounded);
   if (data == nullptr) throw Error("aligned_alloc: no " + std::to_string(bytes) + " bytes of host memory");

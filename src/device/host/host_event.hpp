@@ -1,4 +1,4 @@
-// Points in the queues of the host's streams, lazy or with a thread.
+// Events of the host: points in the queues of its streams.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@ namespace commlens::device::host {
 class Point {
  public:
   virtual ~Point() = default;
-  /// Returns once the queue has come here.
+  /// Returns once the queue has reached it.
   virtual void wait() = 0;
-  /// True if it comes here only while somebody waits.
+  /// Whether the queue runs only while somebody waits.
   [[nodiscard]] virtual bool lazy() const = 0;
 
-  std::chrono::steady_clock::time_point time;  ///< when the queue came here
+  std::chrono::steady_clock::time_point time;  ///< at which the queue reached it
 };
 
-/// What is recorded is a point of its own, so that recording the event again does not move what others wait for.
+/// Recording makes a new point, so that recording again does not change what earlier waits are for.
 class HostEvent final : public Event {
  public:
   void wait() override;

@@ -43,15 +43,15 @@ struct Fftw<float> {
   static constexpr auto set_timelimit = fftwf_set_timelimit;
 };
 
-/// Seconds that FFTW may measure for one plan; after them it takes the best so far.
+/// Seconds that FFTW may measure for a plan; then it uses the best found so far.
 constexpr double planning_limit = 2;
 
-/// Arrays are transformed by as many at a time as fit in here: no slower than all at once (a little faster where they
-/// exceed the cache), and planning needs no more memory than this twice.
+/// Arrays are transformed in batches of this size. That is no slower than all at once, a little faster where they
+/// exceed the cache, and bounds the memory for planning to twice this size.
 constexpr std::size_t batch_bytes = std::size_t{512} << 10;
 
-/// How a call differs from another of the same shape; FFTW wants a plan for each.
-struct Manner {
+/// FFTW needs a plan for each of these, even for equal shapes.
+struct Variant {
   Direction direction;
   bool in_place;
   bool aligned;
@@ -61,7 +61,7 @@ struct Manner {
   }
 };
 
-/// Plans for a number of arrays, in every manner.
+/// Plans of all variants for a number of arrays.
 template <class Real>
 class Batch {
  public:
@@ -80,20 +80,20 @@ class Batch {
     for (const auto direction : {Direction::forward, Direction::backward}) {
       for (const bool in_place : {false, true}) {
         for (const bool aligned : {false, true}) {
-          // The plan for odd addresses is the one that is rarely used: it is not worth measuring.
+          // Plans for unaligned addresses are rarely used, and not worth measuring.
           const unsigned flags = FFTW_PRESERVE_INPUT | (aligned ? FFTW_MEASURE : FFTW_ESTIMATE | FFTW_UNALIGNED);
           const auto plan =
               Library::make(static_cast<int>(dimensions.size()), dimensions.data(), 1, &arrays, in, in_place ? in : out,
                             direction == Direction::forward ? FFTW_FORWARD : FFTW_BACKWARD, flags);
           if (plan == nullptr) throw Error("FFTW has no plan for a Fourier transform of " + text(shape.lengths));
-          plans_[Manner{direction, in_place, aligned}.index()].reset(plan);
+          plans_[Variant{direction, in_place, aligned}.index()].reset(plan);
         }
       }
     }
   }
 
-  void execute(const Manner& manner, Complex* in, Complex* out) const {
-    Library::execute(plans_[manner.index()].get(), in, out);
+  void execute(const Variant& variant, Complex* in, Complex* out) const {
+    Library::execute(plans_[variant.index()].get(), in, out);
   }
 
  private:
@@ -114,7 +114,7 @@ class Batch {
 };
 
 std::string library_name() {
-  // FFTW: "fftw-3.3.10-sse2-avx"; others with its interface say what they please.
+  // FFTW: "fftw-3.3.10-sse2-avx"; other libraries with its interface have other texts.
   std::string version = fftw_version;
   const std::string prefix = "fftw-";
   if (!version.starts_with(prefix)) return version;
@@ -133,7 +133,7 @@ class HostFft final : public Fft {
   explicit HostFft(const FftShape& shape) : size_(checked_size(shape)), count_(shape.count) {
     if (count_ == 0) return;
     batch_count_ = std::max<std::size_t>(batch_bytes / (size_ * sizeof(Complex)), 1);
-    if (sizeof(Complex) % 16 != 0) batch_count_ += batch_count_ % 2;  // so that every batch begins at a multiple of 16
+    if (sizeof(Complex) % 16 != 0) batch_count_ += batch_count_ % 2;  // so that every batch is aligned to 16 bytes
     batch_count_ = std::min(batch_count_, count_);
     const Buffer in = allocate(batch_count_ * size_ * sizeof(Complex));
     const Buffer out = allocate(batch_count_ * size_ * sizeof(Complex));
@@ -148,7 +148,7 @@ class HostFft final : public Fft {
 
   void execute(const void* in, void* out, Direction direction, Stream& stream) override {
     if (count_ == 0) return;
-    // FFTW's functions take no const, but leave the input of these plans alone.
+    // FFTW's functions take no const, but these plans preserve their input.
     stream.enqueue([this, from = static_cast<Complex*>(const_cast<void*>(in)), to = static_cast<Complex*>(out),
                     direction] { run(from, to, direction); });
   }
@@ -165,14 +165,14 @@ class HostFft final : public Fft {
     }
   }
 
-  /// As a page is, with which the plans were made.
+  /// To the alignment of a page, with which the plans were made.
   static bool aligned(Complex* data) { return Library::alignment(reinterpret_cast<Real*>(data)) == 0; }
 
   std::size_t size_;
   std::size_t count_;
   std::size_t batch_count_ = 1;
   Batch<Real> batch_;
-  Batch<Real> rest_;  ///< where the count is no multiple of the batch's
+  Batch<Real> rest_;  ///< the last batch, if it is smaller
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ double HostEvent::seconds_since(Event& earlier) {
 
 std::unique_ptr<Event> make_event() { return std::make_unique<HostEvent>(); }
 
-// ---- what all queues have in common ----
+// ---- common to all queues ----
 
 void HostStream::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
@@ -57,7 +57,7 @@ struct LazyStream::Queue {
 
   void run_until(std::uint64_t position) {
     while (done < position) {
-      // Taken out first: the function may itself wait for this stream through an event.
+      // Removed first: the function may itself wait for an event of this stream.
       auto function = std::move(work.front());
       work.pop_front();
       function();
@@ -112,7 +112,7 @@ struct ConcurrentStream::Queue {
   std::deque<std::function<void()>> work;
   std::uint64_t added = 0;
   std::uint64_t done = 0;
-  bool closed = false;  ///< nothing more will be added
+  bool closed = false;  ///< nothing will be added any more
 
   void wait_until(std::uint64_t position) {
     std::unique_lock lock(mutex);
@@ -128,14 +128,14 @@ struct ConcurrentStream::Queue {
       work.pop_front();
       lock.unlock();
       function();
-      function = nullptr;  // what it owns goes while nobody waits for the lock
+      function = nullptr;  // destroyed without holding the lock
       lock.lock();
       ++done;
       changed.notify_all();
     }
   }
 
-  /// What has not begun counts as done when it is dropped, so that nobody waits for it.
+  /// Work that is dropped counts as done, so that nobody waits for it.
   void close(bool drop) {
     const std::scoped_lock lock(mutex);
     if (drop) {

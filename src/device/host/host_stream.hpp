@@ -1,5 +1,5 @@
-// The host's streams: queues of functions. A lazy one runs them in the thread that waits (see device.hpp); a concurrent
-// one has a thread of its own.
+// Streams of the host: queues of functions. A lazy stream runs them in the thread that waits (see device.hpp); a
+// concurrent one has a thread of its own.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,19 @@
 
 namespace commlens::device::host {
 
-/// What both have in common: everything is a function in the queue.
+/// What both have in common: all work is functions in the queue.
 class HostStream : public Stream {
  public:
   void copy(void* to, const void* from, std::size_t bytes) override;
   void fill(void* data, unsigned char value, std::size_t bytes) override;
   void enqueue(std::function<void()> work) override;
   void record(Event& event) override;
+  [[nodiscard]] bool on_gpu() const override { return false; }
   void* native() override { return nullptr; }
 
  protected:
   virtual void add(std::function<void()> function) = 0;
-  /// The end of the queue as it is now.
+  /// The present end of the queue.
   [[nodiscard]] virtual std::shared_ptr<Point> end() = 0;
 };
 
@@ -31,7 +32,7 @@ class LazyStream final : public HostStream {
   LazyStream();
   LazyStream(const LazyStream&) = delete;
   LazyStream& operator=(const LazyStream&) = delete;
-  ~LazyStream() override;  ///< runs what is left
+  ~LazyStream() override;  ///< runs the rest of its queue
 
   void wait() override;
   void wait_for(Event& event) override;
@@ -45,17 +46,17 @@ class LazyStream final : public HostStream {
   std::shared_ptr<Queue> queue_;
 };
 
-/// Fed from one thread; its own thread runs the queue.
+/// One thread adds to it; its own thread runs the queue.
 class ConcurrentStream final : public HostStream {
  public:
   ConcurrentStream();
   ConcurrentStream(const ConcurrentStream&) = delete;
   ConcurrentStream& operator=(const ConcurrentStream&) = delete;
-  /// Waits for what is left; after an error it drops what has not begun.
+  /// Waits for the rest of its queue; during exception handling it drops what has not begun.
   ~ConcurrentStream() override;
 
   void wait() override;
-  /// For an event of a lazy stream the host does wait, here and now: nobody else could run that queue.
+  /// For an event of a lazy stream the caller waits immediately: only a waiting thread runs that queue.
   void wait_for(Event& event) override;
 
   struct Queue;

@@ -1,5 +1,5 @@
 // The two lines of the DFT-FE mini-app (benchmarkDeviceDirectMPIAllreduce), so that old notes and new runs can be laid
-// side by side; a third for what it does not measure. The figure is the seconds of the whole batch of calls.
+// side by side; a third for what it does not measure. The number is the seconds of the whole batch of calls.
 #include <fmt/format.h>
 
 #include "measure/reporters/formats.hpp"
@@ -8,7 +8,7 @@
 namespace commlens::measure {
 namespace {
 
-/// The words before the figure; empty for a transport that the mini-app's layout has no words for.
+/// The words before the number; empty for a transport that the mini-app's layout has no words for.
 std::string title_of(const std::string& transport) {
   if (transport == "ccl") return "Time in seconds for GPU Direct MPI_Allreduce using NCCL/RCCL";
   if (transport == "mpi") return "Time in seconds for GPU Direct MPI_Allreduce using standard MPI library";
@@ -20,26 +20,33 @@ std::string comment(const Record& record, const std::string& text) {
   return fmt::format("# {} over {}: {}\n", record.benchmark, record.transport, text);
 }
 
-std::string line_of(const Record& record) {
+const MetricStatistics* batch_of(const Result& result) {
+  for (const MetricStatistics& metric : result.metrics()) {
+    if (metric.metric.metric.name == "batch_s") return &metric;
+  }
+  return nullptr;
+}
+
+std::string line_of(const Result& result) {
+  const Record& record = result.record();
   if (record.benchmark != "allreduce") return comment(record, "not in this format: use table or json");
-  const Outcome outcome = outcome_of(record);
-  if (outcome.status != Status::ok) return comment(record, complaint(outcome));
-  const Figure* batch = find_figure(record, "batch_s");
+  if (result.outcome().status != Status::ok) return comment(record, complaint(result.outcome()));
+  const MetricStatistics* batch = batch_of(result);
   const std::string title = title_of(record.transport);
-  if (!batch || title.empty()) return comment(record, "the DFT-FE mini-app has no line for this");
+  if (batch == nullptr || title.empty()) return comment(record, "the DFT-FE mini-app has no line for this");
   // The mini-app's words are kept to the letter, also where they are not true: they speak of GPU memory.
   const std::string warning = record.memory == "device" ? "" : comment(record, "in " + record.memory + " memory");
-  return warning + fmt::format("{}: {:.18e}\n", title, statistics_of(record, *batch).median);
+  return warning + fmt::format("{}: {:.18e}\n", title, batch->statistics.median);
 }
 
 class DftfeReporter final : public Reporter {
  public:
   explicit DftfeReporter(std::ostream& out) : out_(out) {}
 
-  void begin(const RunInformation& /*run*/) override {}
+  void begin(const Start& /*start*/) override {}
 
-  void add(const RunInformation& /*run*/, std::span<const Record> group) override {
-    for (const Record& record : group) out_ << line_of(record);
+  void add(const Start& /*start*/, std::span<const Result> group) override {
+    for (const Result& result : group) out_ << line_of(result);
     out_.flush();
   }
 

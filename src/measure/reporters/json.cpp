@@ -1,4 +1,5 @@
-// The records as they stand in a records file, for programs that read standard output.
+// The lines of a records file, for programs that read standard output.
+#include "measure/record_json.hpp"
 #include "measure/reporters/formats.hpp"
 
 namespace commlens::measure {
@@ -8,10 +9,10 @@ class JsonReporter final : public Reporter {
  public:
   explicit JsonReporter(std::ostream& out) : out_(out) {}
 
-  void begin(const RunInformation& /*run*/) override {}  // every record holds it
+  void begin(const Start& start) override { out_ << start_line(start) << '\n'; }
 
-  void add(const RunInformation& run, std::span<const Record> group) override {
-    for (const Record& record : group) out_ << to_json(run, record) << '\n';
+  void add(const Start& start, std::span<const Result> group) override {
+    for (const Result& result : group) out_ << record_line(start, result) << '\n';
     out_.flush();
   }
 
@@ -22,7 +23,7 @@ class JsonReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription json_reporter() {
-  return {.name = "json", .help = "one JSON object a line, as in a records file", .make = [](std::ostream& out) {
+  return {.name = "json", .help = "one JSON object per line, as in a records file", .make = [](std::ostream& out) {
             return std::make_unique<JsonReporter>(out);
           }};
 }

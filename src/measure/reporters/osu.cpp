@@ -1,5 +1,5 @@
 // The layout of the OSU micro-benchmarks 7.4, so that what parses their output reads commlens unchanged. OSU prints
-// means: the figure at the mean time, which for a bandwidth is all bytes over all seconds and not the mean of the
+// means: the metric at the mean time, which for a bandwidth is all bytes over all seconds and not the mean of the
 // samples' bandwidths.
 #include <fmt/format.h>
 
@@ -13,12 +13,12 @@ namespace commlens::measure {
 namespace {
 
 constexpr int size_width = 10;
-constexpr int figure_width = 18;  ///< of headings and figures in OSU 7's output
+constexpr int metric_width = 18;  ///< of headings and numbers in OSU 7's output
 
 struct Column {
   std::string heading;
-  std::string figure;
-  double scale = 1;  ///< from the figure's unit to the heading's
+  std::string metric;
+  double scale = 1;  ///< from the metric's unit to the heading's
 };
 
 /// A program of the OSU micro-benchmarks.
@@ -59,9 +59,9 @@ bool involves_gpu(const Record& record) {
   return on_gpu(from) || on_gpu(to);
 }
 
-std::string gpu_suffix(const RunInformation& run, const Record& record) {
+std::string gpu_suffix(const Start& start, const Record& record) {
   if (!involves_gpu(record)) return "";
-  return run.backend == "cuda" ? "-CUDA" : run.backend == "hip" ? "-ROCM" : "";
+  return start.backend == "cuda" ? "-CUDA" : start.backend == "hip" ? "-ROCM" : "";
 }
 
 std::string place_of(const std::string& side) {
@@ -69,7 +69,7 @@ std::string place_of(const std::string& side) {
 }
 
 std::string mpi_type_of(const Record& record) {
-  const Value* value = find(record.parameters, "dtype");
+  const Value* value = record.parameter("dtype");
   const auto* type = value ? std::get_if<std::string>(value) : nullptr;
   if (!type) return "MPI_CHAR";
   if (*type == "f32") return "MPI_FLOAT";
@@ -80,9 +80,9 @@ std::string mpi_type_of(const Record& record) {
   return *type;
 }
 
-std::string header_of(const RunInformation& run, const Record& record, const Program& program, bool several) {
-  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(run, record), program.title);
-  text += fmt::format("# commlens {}\n", commlens_version(run));
+std::string section_header(const Start& start, const Record& record, const Program& program, bool several) {
+  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(start, record), program.title);
+  text += fmt::format("# commlens {}\n", commlens_version(start));
   if (several) text += fmt::format("# Transport: {}\n", record.transport);
   if (program.point_to_point && involves_gpu(record)) {
     const auto [from, to] = memory_sides(record.memory);
@@ -93,7 +93,7 @@ std::string header_of(const RunInformation& run, const Record& record, const Pro
                         integer_parameter(record, "window").value_or(1));
   }
   text += fmt::format("# Datatype: {}.\n{:<{}}", mpi_type_of(record), "# Size", size_width);
-  for (const Column& column : program.columns) text += fmt::format("{:>{}}", column.heading, figure_width);
+  for (const Column& column : program.columns) text += fmt::format("{:>{}}", column.heading, metric_width);
   return text + "\n";
 }
 
@@ -102,18 +102,18 @@ double mean_time(const Record& record) {
          static_cast<double>(record.samples_s.size());
 }
 
-std::string row_of(const Record& record, const Program& program) {
+std::string row_of(const Result& result, const Program& program) {
+  const Record& record = result.record();
   const std::int64_t bytes = integer_parameter(record, "bytes").value_or(0);
-  const Outcome outcome = outcome_of(record);
+  const Outcome& outcome = result.outcome();
   if (outcome.status != Status::ok) {
-    const char* word = outcome.status == Status::skipped ? "skipped" : "failed";
-    return fmt::format("# {}: size {}: {}\n", word, bytes, on_one_line(outcome.reason));
+    return fmt::format("# {}: size {}: {}\n", name(outcome.status), bytes, on_one_line(outcome.reason));
   }
   std::string row = fmt::format("{:<{}}", bytes, size_width);
   for (const Column& column : program.columns) {
-    const Figure* figure = find_figure(record, column.figure);
-    if (!figure) return fmt::format("# failed: size {}: the record has no figure {}\n", bytes, column.figure);
-    row += fmt::format("{:>{}.2f}", figure->from_seconds(mean_time(record)) * column.scale, figure_width);
+    const CaseMetric* metric = find_metric(record, column.metric);
+    if (!metric) return fmt::format("# failed: size {}: the record has no metric {}\n", bytes, column.metric);
+    row += fmt::format("{:>{}.2f}", metric->at(mean_time(record)) * column.scale, metric_width);
   }
   return row + "\n";
 }
@@ -127,9 +127,9 @@ class OsuReporter final : public Reporter {
   OsuReporter& operator=(const OsuReporter&) = delete;
   ~OsuReporter() override { write_kept(); }  // what is kept is not lost when the run ends with an exception
 
-  void begin(const RunInformation& /*run*/) override {}
+  void begin(const Start& /*start*/) override {}
 
-  void add(const RunInformation& run, std::span<const Record> group) override {
+  void add(const Start& start, std::span<const Result> group) override {
     if (group.empty()) return;
     const std::string sweep = sweep_of(group);
     const bool begins = sweep != sweep_;
@@ -139,7 +139,7 @@ class OsuReporter final : public Reporter {
       sections_.assign(group.size(), "");
     }
     for (std::size_t index = 0; index < group.size(); ++index) {
-      sections_[index] += text_of(run, group[index], begins, group.size() > 1);
+      sections_[index] += text_of(start, group[index], begins, group.size() > 1);
     }
     out_ << std::exchange(sections_.front(), "");
     out_.flush();
@@ -149,15 +149,16 @@ class OsuReporter final : public Reporter {
 
  private:
   /// What stays the same along a sweep over sizes.
-  static std::string sweep_of(std::span<const Record> group) {
-    std::string sweep = group.front().benchmark + '\n' + settings_of(group.front());
-    for (const Record& record : group) sweep += '\n' + record.transport + ' ' + record.memory;
+  static std::string sweep_of(std::span<const Result> group) {
+    std::string sweep = group.front().record().benchmark + '\n' + settings_of(group.front().record());
+    for (const Result& result : group) sweep += '\n' + result.record().transport + ' ' + result.record().memory;
     return sweep;
   }
 
-  static std::string text_of(const RunInformation& run, const Record& record, bool begins, bool several) {
+  static std::string text_of(const Start& start, const Result& result, bool begins, bool several) {
+    const Record& record = result.record();
     if (const Program* program = program_of(record)) {
-      return (begins ? header_of(run, record, *program, several) : "") + row_of(record, *program);
+      return (begins ? section_header(start, record, *program, several) : "") + row_of(result, *program);
     }
     if (!begins) return "";
     return fmt::format("# {} over {}: OSU has no such benchmark (use another format)\n", record.benchmark,

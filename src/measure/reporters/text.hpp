@@ -5,24 +5,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "measure/record.hpp"
+#include "measure/result.hpp"
 
 namespace commlens::measure {
 
-/// The version of commlens that wrote the records, "unknown" where the run does not say.
-std::string commlens_version(const RunInformation& run);
-
-/// "4 MiB" or "80 MB" where that is exact, otherwise rounded to three digits: "76.3 MiB".
-std::string human_bytes(std::int64_t bytes);
+/// The version of commlens that wrote the records, "unknown" where the start does not say.
+std::string commlens_version(const Start& start);
 
 /// The value of an integer parameter, if the record has it.
-std::optional<std::int64_t> integer_parameter(const Record& record, const std::string& name);
+std::optional<std::int64_t> integer_parameter(const Record& record, std::string_view name);
 
-/// The figure of that name, or null.
-const Figure* find_figure(const Record& record, std::string_view name);
+/// The record's metric of that name, or nullptr.
+const CaseMetric* find_metric(const Record& record, std::string_view name);
 
-/// The parameters that stay the same along a sweep over sizes, as "window=64, pairs=1".
+/// The parameters that stay the same along a sweep over sizes and variants, as "window=64, pairs=1".
 std::string settings_of(const Record& record);
 
 /// Text on one line: line breaks, which a library's error message may hold, become "; ".
@@ -33,5 +31,8 @@ std::string complaint(const Outcome& outcome);
 
 /// "device:host" is {"device", "host"}, "device" is {"device", "device"}.
 std::pair<std::string, std::string> memory_sides(const std::string& memory);
+
+/// What runs where, each line with "# " before it: libraries, ranks, GPUs, notes, warnings.
+std::string header_of(const Start& start);
 
 }  // namespace commlens::measure

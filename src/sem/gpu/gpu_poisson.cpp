@@ -1,10 +1,10 @@
-// The operator on a GPU. A block has one element (several small ones), a thread a column of it: the nodes (i, j, 0 …).
+// The operator on a GPU. A block computes one element at a time (or several small ones), a thread one column of it: the
+// nodes (i, j, 0 …).
 //
-// Derivatives along a column are made in registers. For the other two directions the element lies in shared memory,
-// twice: each thread takes a line along r out of the one and a line along s out of the other, and puts the derivatives
-// where the values were. So a node is read and written once a direction, and not N times; rows are padded to odd
-// lengths, so that lines meet no bank twice. The derivative matrix comes with the call, as constants of the
-// multiplications.
+// Derivatives along a column are computed in registers. For the other two directions shared memory holds two copies of
+// the element: each thread reads a line along r from the one and a line along s from the other, and replaces the values
+// by their derivatives. So each node is read and written once per direction, not N times. Rows are padded to odd
+// lengths to avoid bank conflicts. The derivative matrix is a kernel argument, so that it is in constant memory.
 #include <algorithm>
 #include <type_traits>
 
@@ -21,17 +21,19 @@ using device::gpu::SumScratch;
 template <int N>
 struct Layout {
   static constexpr int columns = N * N;
-  static constexpr int row = N % 2 == 1 || N == 16 ? N : N + 1;  // 16 padded would not fit an AMD GPU's 64 KiB
+  static constexpr int row =
+      N % 2 == 1 || N == 16 ? N : N + 1;  // N = 16 with padding would exceed 64 KiB of an AMD GPU
   static constexpr int plane = row * N;
   static constexpr int field = plane * N;
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
-  /// Blocks a processor, which its registers must suffice for.
+  /// Blocks per multiprocessor that its registers must suffice for.
   static constexpr int at_once = N <= 8 ? 8 * 64 / threads : 0;
   static constexpr int map_terms = sizeof(Trilinear) / sizeof(double);
   static constexpr std::size_t shared_bytes = sizeof(double) * (2 * field + map_terms) * elements;
 };
-/// Puts D line, or D^T line, in the place of a line of N values that lie `stride` apart.
+
+/// Replaces a line of N values, `stride` apart, by D or D^T times the line.
 template <int N, bool transposed>
 __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
   double value[N];
@@ -46,9 +48,8 @@ __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
   }
 }
 
-/// What a thread has of an element before it begins: its column of the input, and its share of the map. It is fetched
-/// while the element before is worked on, because nothing else hides the memory's latency: registers leave room for few
-/// threads.
+/// A thread's input: its column, and its share of the element's map. It is loaded while the element before is computed,
+/// to hide the latency of memory: occupancy is low because of the registers.
 template <int N, Geometry geometry, Storage storage>
 struct Column {
   static constexpr int map_terms = Layout<N>::map_terms;
@@ -95,7 +96,7 @@ struct Column {
     }
   }
 
-  /// What no other element has needs no addition.
+  /// Unknowns that only this element has are written, others are added to.
   __device__ void write(const PoissonCall& call, std::size_t node, int k, double value) const {
     if constexpr (storage == Storage::element) {
       call.output[node] = value;
@@ -107,10 +108,10 @@ struct Column {
   }
 };
 
-/// In a column: the derivatives become G times them. Returns their product with what they were: the column's energy.
+/// Multiplies the derivatives in a column by G. Returns their inner product with the result: the column's energy.
 template <int N, Geometry geometry>
 __device__ inline double multiply_column(const PoissonCall& call, const Basis<N>& basis, const Trilinear& map,
-                                         std::size_t first_metric, int i, int j, double* along_r, double* along_s,
+                                         std::size_t first_factor, int i, int j, double* along_r, double* along_s,
                                          double* ut) {
   using Of = Layout<N>;
   const ColumnOfMap column_of_map(map, basis.points[i], basis.points[j]);
@@ -122,12 +123,12 @@ __device__ inline double multiply_column(const PoissonCall& call, const Basis<N>
     double ur = derivatives[0];
     double us = derivatives[1];
     if constexpr (geometry == Geometry::trilinear) {
-      multiply_by_metric(column_of_map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
+      multiply_by_factors(column_of_map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
     } else {
       double g[6];
 #pragma unroll
-      for (int term = 0; term < 6; ++term) g[term] = call.metric[first_metric + (term * N + k) * Of::columns];
-      multiply_by_metric(g, ur, us, ut[k]);
+      for (int term = 0; term < 6; ++term) g[term] = call.factors[first_factor + (term * N + k) * Of::columns];
+      multiply_by_factors(g, ur, us, ut[k]);
     }
     energy += derivatives[0] * ur + derivatives[1] * us + derivatives[2] * ut[k];
     along_r[Of::plane * k] = ur;
@@ -150,25 +151,25 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
   auto& map = *reinterpret_cast<Trilinear*>(field_s + Of::field);
   double* const along_r = field_r + i + Of::row * j;
   double* const along_s = field_s + i + Of::row * j;
-  double* const line_r = field_r + Of::row * i + Of::plane * j;  // of j and k, when the thread has a line
-  double* const line_s = field_s + i + Of::plane * j;            // of i and k
+  double* const line_r = field_r + Of::row * i + Of::plane * j;  // when a thread has a line, (i, j) are its (j, k)
+  double* const line_s = field_s + i + Of::plane * j;            // and its (i, k)
   const auto first_node = [&](std::size_t element) { return element * N * Of::columns + column; };
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
   double energy = 0;
 
   std::size_t element = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + slot;
-  bool works = slot < Of::elements && element < call.elements.last;
+  bool active = slot < Of::elements && element < call.elements.last;
   Column<N, geometry, storage> now;
-  if (works) {
+  if (active) {
     now.fetch_unknowns(call, first_node(element));
     now.fetch(call, first_node(element), element, column);
   }
   for (std::size_t begin = element - slot; begin < call.elements.last; begin += step) {
     const std::size_t next_element = element + step;
-    const bool works_next = slot < Of::elements && next_element < call.elements.last;
+    const bool next_active = slot < Of::elements && next_element < call.elements.last;
     Column<N, geometry, storage> next;
     double ut[N];
-    if (works) {
+    if (active) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         along_r[Of::plane * k] = now.u[k];
@@ -179,25 +180,25 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
       }
       now.put_map(map, column);
     }
-    if (works_next) next.fetch_unknowns(call, first_node(next_element));
+    if (next_active) next.fetch_unknowns(call, first_node(next_element));
     __syncthreads();
-    if (works) {
+    if (active) {
       derive<N, false>(basis, line_r, 1);
       derive<N, false>(basis, line_s, Of::row);
     }
     __syncthreads();
-    if (works) {
+    if (active) {
       energy += multiply_column<N, geometry>(call, basis, map, 6 * element * N * Of::columns + column, i, j, along_r,
                                              along_s, ut);
     }
-    if (works_next) next.fetch(call, first_node(next_element), next_element, column);
+    if (next_active) next.fetch(call, first_node(next_element), next_element, column);
     __syncthreads();
-    if (works) {
+    if (active) {
       derive<N, true>(basis, line_r, 1);
       derive<N, true>(basis, line_s, Of::row);
     }
     __syncthreads();
-    if (works) {
+    if (active) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         double sum = along_r[Of::plane * k] + along_s[Of::plane * k];
@@ -208,26 +209,26 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
     }
     now = next;
     element = next_element;
-    works = works_next;
+    active = next_active;
   }
   device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
 }
 
-/// Blocks of the kernel that the GPU runs at once.
+/// Blocks of the kernel that are resident on the GPU at the same time.
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
-  constexpr std::size_t without_asking = 48 * 1024;
-  if (shared_bytes > without_asking) {
+  constexpr std::size_t default_limit = 48 * 1024;
+  if (shared_bytes > default_limit) {
     GPU_CALL(gpuFuncSetAttribute, reinterpret_cast<const void*>(kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
              static_cast<int>(shared_bytes));
   }
-  int a_processor = 0;
-  GPU_CALL(gpuOccupancyMaxActiveBlocksPerMultiprocessor, &a_processor, kernel, threads, shared_bytes);
+  int per_processor = 0;
+  GPU_CALL(gpuOccupancyMaxActiveBlocksPerMultiprocessor, &per_processor, kernel, threads, shared_bytes);
   int device = 0;
   GPU_CALL(gpuGetDevice, &device);
   int processors = 0;
   GPU_CALL(gpuDeviceGetAttribute, &processors, gpuDevAttrMultiProcessorCount, device);
-  return static_cast<unsigned>(std::max(1, a_processor * processors));
+  return static_cast<unsigned>(std::max(1, per_processor * processors));
 }
 
 template <int N, Geometry geometry, Storage storage>
@@ -237,7 +238,7 @@ void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) 
   static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
-  // No more than run at once: each then goes from element to element.
+  // No more blocks than are resident: each iterates over elements.
   const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
   const auto blocks = static_cast<unsigned>(std::min(wanted, most));
   kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));
@@ -250,7 +251,7 @@ void apply_on_gpu(const Gll& gll, const PoissonCall& call, device::Stream& strea
   auto* native = static_cast<gpuStream_t>(stream.native());
   with_nodes(static_cast<int>(gll.points.size()), [&](auto nodes) {
     constexpr int n = decltype(nodes)::value;
-    const bool stored = call.metric != nullptr;
+    const bool stored = call.factors != nullptr;
     const bool unique = call.unknowns != nullptr;
     if (stored && unique) return launch_kernel<n, Geometry::stored, Storage::unique>(gll, call, native);
     if (stored) return launch_kernel<n, Geometry::stored, Storage::element>(gll, call, native);

@@ -1,15 +1,15 @@
-// The operator on the host: as many operations at once as the processor has, and memory that is asked for in time.
+// The operator on the host, written for SIMD, with software prefetching.
 //
-// Loops over nodes become vectors, those over m (a row of D) straight lines of code. That is also why each writes what
-// it computes at once, instead of adding to an array for one m after the other.
+// Loops over nodes are vectorized, and loops over m (a row of D) are fully unrolled. Therefore each output is written
+// once, with its whole sum over m, rather than accumulated in memory for one m after the other.
 #include <cstddef>
 #include <cstdint>
 
 #include "sem/poisson_kernel.hpp"
 
-// The same code for several generations of processors, of which the program takes the best at its start: a binary that
-// is built on a login node then uses what the compute node has. Flat, because a function that is called from there
-// would be there once only, for the oldest of them.
+// Compiled for several instruction sets, of which the best is chosen at run time: a binary that is built on a login
+// node then uses the vector width of the compute node. `flatten` inlines all calls: a called function would be compiled
+// for the oldest instruction set only.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define COMMLENS_FOR_EACH_PROCESSOR \
   __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -21,32 +21,32 @@ namespace commlens::sem {
 
 namespace {
 
-/// A line of nodes is worked on in whole vectors. What is computed beyond its end is overwritten by the next line, or
-/// lies in the last few places of an array, which nobody reads as nodes.
+/// A line of nodes is computed in whole SIMD vectors. Results beyond its end are overwritten by the next line, or fall
+/// into the padding of the array.
 template <int N>
 constexpr int width = (N + 3) / 4 * 4;
 
 template <int N>
-constexpr int beyond = width<N> - N;
+constexpr int padding = width<N> - N;
 
 template <int N>
 struct Workspace {
   static constexpr int plane = N * N;
   static constexpr int nodes = N * N * N;
 
-  alignas(64) double u[nodes + beyond<N>] = {};
-  alignas(64) double ur[nodes + beyond<N>] = {};
-  alignas(64) double us[nodes + beyond<N>] = {};
+  alignas(64) double u[nodes + padding<N>] = {};
+  alignas(64) double ur[nodes + padding<N>] = {};
+  alignas(64) double us[nodes + padding<N>] = {};
   alignas(64) double ut[nodes] = {};
   alignas(64) double result[nodes] = {};
-  // Of the element's map, see expand(): [power of t][axis][column].
+  // Of the element's map; see expand(): [power of t][axis][column].
   alignas(64) double grad_r[2][3][plane];
   alignas(64) double grad_s[2][3][plane];
   alignas(64) double grad_t[3][3][plane];
   alignas(64) double jacobian[3][plane];
 };
 
-/// What is the same for all elements. Rows of the matrices are whole vectors.
+/// The same for all elements. Rows of the matrices are padded to whole SIMD vectors.
 template <int N>
 struct Constants {
   alignas(64) double derivative[N][width<N>] = {};
@@ -67,8 +67,8 @@ struct Constants {
 
 // ---- vectors of unknowns ----
 
-/// The inside of a line of nodes has unknowns of its own, numbered one after the other in nearly every line; its ends
-/// are often the neighbour's.
+/// Whether the unknowns inside a line of nodes, without its ends, are contiguous. They are in nearly every line; its
+/// ends are often shared with another element.
 template <int N>
 inline bool consecutive_inside(const std::uint32_t* unknowns) {
   if constexpr (N < 4) return false;
@@ -130,16 +130,15 @@ inline void scatter(const PoissonCall& call, std::size_t first_node, const doubl
   }
 }
 
-/// Asks the memory for what an element needs, while the one before is worked on: arithmetic and memory then take their
-/// time together, and not in turn.
+/// Prefetches the data of an element while the one before is computed, so that arithmetic and memory accesses overlap.
 template <int N>
 inline void prefetch(const PoissonCall& call, std::size_t element) {
   constexpr std::size_t nodes = std::size_t{N} * N * N;
   constexpr std::size_t in_cache_line = 64 / sizeof(double);
   const std::size_t first_node = element * nodes;
-  if (call.metric != nullptr) {
-    const double* const metric = call.metric + 6 * first_node;
-    for (std::size_t i = 0; i < 6 * nodes; i += in_cache_line) __builtin_prefetch(metric + i);
+  if (call.factors != nullptr) {
+    const double* const factors = call.factors + 6 * first_node;
+    for (std::size_t i = 0; i < 6 * nodes; i += in_cache_line) __builtin_prefetch(factors + i);
   }
   if (call.unknowns == nullptr) {
     for (std::size_t node = first_node; node < first_node + nodes; node += in_cache_line) {
@@ -158,7 +157,7 @@ inline void prefetch(const PoissonCall& call, std::size_t element) {
 
 // ---- derivatives ----
 
-/// Of a plane: output[j][i] = the sum over m of matrix[m][i] input[j][m].
+/// For a plane: output[j][i] = sum over m of matrix[m][i] input[j][m].
 template <int N>
 inline void multiply_along_r(const double (&matrix)[N][width<N>], const double* __restrict input,
                              double* __restrict output) {
@@ -173,7 +172,7 @@ inline void multiply_along_r(const double (&matrix)[N][width<N>], const double* 
   }
 }
 
-/// Of a plane: output[j][i] = the sum over m of matrix[j][m] input[m][i].
+/// For a plane: output[j][i] = sum over m of matrix[j][m] input[m][i].
 template <int N>
 inline void multiply_along_s(const double (&matrix)[N][width<N>], const double* __restrict input,
                              double* __restrict output) {
@@ -188,7 +187,7 @@ inline void multiply_along_s(const double (&matrix)[N][width<N>], const double* 
   }
 }
 
-/// Of an element: output[k][column] = the sum over m of matrix[k][m] input[m][column].
+/// For an element: output[k][column] = sum over m of matrix[k][m] input[m][column].
 template <int N>
 inline void multiply_along_t(const double (&matrix)[N][width<N>], const double* __restrict input,
                              double* __restrict output) {
@@ -215,12 +214,12 @@ inline void derive(const Constants<N>& constants, Workspace<N>& w) {
   multiply_along_t<N>(constants.derivative, w.u, w.ut);
 }
 
-/// result = what comes of ur, us, ut.
+/// result = D^T (ur, us, ut).
 template <int N>
 inline void derive_transposed(const Constants<N>& constants, Workspace<N>& w) {
   constexpr int plane = N * N;
-  alignas(64) double along_r[plane + beyond<N>];
-  alignas(64) double along_s[plane + beyond<N>];
+  alignas(64) double along_r[plane + padding<N>];
+  alignas(64) double along_s[plane + padding<N>];
   multiply_along_t<N>(constants.transposed, w.ut, w.result);
   for (int k = 0; k < N; ++k) {
     multiply_along_r<N>(constants.derivative, w.ur + k * plane, along_r);
@@ -233,24 +232,24 @@ inline void derive_transposed(const Constants<N>& constants, Workspace<N>& w) {
 // ---- geometry ----
 
 template <int N>
-inline void multiply_by_stored(const double* metric, Workspace<N>& w) {
+inline void multiply_by_stored(const double* factors, Workspace<N>& w) {
   constexpr int nodes = N * N * N;
   for (int node = 0; node < nodes; ++node) {
-    const double g[6] = {metric[node],
-                         metric[node + nodes],
-                         metric[node + 2 * nodes],
-                         metric[node + 3 * nodes],
-                         metric[node + 4 * nodes],
-                         metric[node + 5 * nodes]};
-    multiply_by_metric(g, w.ur[node], w.us[node], w.ut[node]);
+    const double g[6] = {factors[node],
+                         factors[node + nodes],
+                         factors[node + 2 * nodes],
+                         factors[node + 3 * nodes],
+                         factors[node + 4 * nodes],
+                         factors[node + 5 * nodes]};
+    multiply_by_factors(g, w.ur[node], w.us[node], w.ut[node]);
   }
 }
 
-/// Along a column dx/dr = a + b t, dx/ds = c + d t and dx/dt = e, so that the cofactors are polynomials, too:
+/// In a column dx/dr = a + b t, dx/ds = c + d t and dx/dt = e, so that the cofactors are polynomials in t:
 ///   J grad r = dx/ds x dx/dt = c x e + (d x e) t
 ///   J grad s = dx/dt x dx/dr = e x a + (e x b) t
 ///   J grad t = dx/dr x dx/ds = a x c + (a x d + b x c) t + (b x d) t^2
-/// and J = e . J grad t, which is kept over the weights of the column.
+/// and J = e . J grad t, which is stored divided by the weights of the column.
 template <int N>
 inline void expand(const Trilinear& map, const Constants<N>& constants, Workspace<N>& w) {
   for (int j = 0; j < N; ++j) {
@@ -304,12 +303,12 @@ inline void multiply_by_trilinear(const Trilinear& map, const Constants<N>& cons
             w.grad_t[0][axis][column] + t * (w.grad_t[1][axis][column] + t * w.grad_t[2][axis][column]);
       }
       cofactors.jacobian = w.jacobian[0][column] + t * (w.jacobian[1][column] + t * w.jacobian[2][column]);
-      multiply_by_metric(cofactors, constants.basis.weights[k], ur[column], us[column], ut[column]);
+      multiply_by_factors(cofactors, constants.basis.weights[k], ur[column], us[column], ut[column]);
     }
   }
 }
 
-// ---- all of it ----
+// ---- the whole operator ----
 
 template <int N>
 COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const PoissonCall& call) {
@@ -317,13 +316,13 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const 
   constexpr std::size_t nodes = std::size_t{N} * plane;
   const Constants<N> constants(basis);
   Workspace<N> w;
-  double energies[plane] = {};  // a sum for each column, because one would have to wait for itself
+  double energies[plane] = {};  // one sum per column: a single sum would be a chain of dependent additions
   for (std::size_t element = call.elements.first; element < call.elements.last; ++element) {
     gather<N>(call, element * nodes, w.u);
     if (element + 1 < call.elements.last) prefetch<N>(call, element + 1);
     derive<N>(constants, w);
-    if (call.metric != nullptr) {
-      multiply_by_stored<N>(call.metric + 6 * element * nodes, w);
+    if (call.factors != nullptr) {
+      multiply_by_stored<N>(call.factors + 6 * element * nodes, w);
     } else {
       multiply_by_trilinear<N>(call.maps[element], constants, w);
     }

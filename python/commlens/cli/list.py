@@ -1,0 +1,51 @@
+"""`commlens list`: the benchmarks, the suites, and what this build has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commlens import show
+from commlens.launch.native import find_native
+from commlens.run import suite
+from commlens.text import plural
+
+
+@click.command("list")
+def list_() -> None:
+    """Show the benchmarks, the suites, and what this build has.
+
+    \b
+    Example:
+      commlens list
+    """
+    native = find_native()
+    about = native.about
+    console = show.console()
+    benchmarks = {entry.name: entry.description for entry in native.benchmarks.values()}
+    _print_names(console, "Benchmarks", benchmarks)
+    suites = {name: suite.load(name).description for name in suite.shipped()}
+    _print_names(console, "Suites", suites)
+    gpus = f" ({plural(about.gpus, 'GPU')} here)" if about.backend != "host" else ""
+    _print_names(
+        console,
+        "This build",
+        {
+            "program": f"{native.path}, version {about.version}",
+            "backend": about.backend + gpus,
+            "transports": ", ".join(about.transports),
+            "MPI": about.mpi,
+            "formats": ", ".join(about.formats),
+        },
+    )
+
+
+def _print_names(console: Console, title: str, lines: Mapping[str, str]) -> None:
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for name, description in lines.items():
+        table.add_row(Text(f"  {name}", style="cyan"), Text(description))
+    console.print(Text(title, style="bold"), table, "", sep="\n")

@@ -1,0 +1,211 @@
+"""`commlens run`: a benchmark, several starts or numbers of ranks of it, or a suite."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from commlens.errors import CommlensError
+from commlens.launch import launchers
+from commlens.launch.job import parse_environment
+from commlens.launch.native import find_native
+from commlens.launch.options import Options
+from commlens.run import suite
+from commlens.run.entry import MOST_STARTS, Entry, Overrides
+from commlens.run.scaling import run_scaling
+from commlens.run.session import Session, Settings
+from commlens.run.starts import run_benchmark
+from commlens.run.suites import run_suite
+
+_HELP = """Run BENCHMARK, or a suite of benchmarks, on several ranks.
+
+BENCHMARK is a name from `commlens list`, the name of a suite (`quick`), or a YAML file of your own.
+Every option that is not listed here goes to the benchmark; `commlens run BENCHMARK --help` shows
+those.
+
+\b
+Examples:
+  commlens run quick
+  commlens run latency --memory host
+  commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
+  commlens run allreduce --scaling 1,2,4,8
+  commlens run latency --starts 5 --env UCX_TLS=self,sm
+
+\b
+A suite is a list of benchmarks with their options, and how they are launched:
+  name: mine
+  runs:
+    - benchmark: allreduce
+      options: {count: 1000000, repeat: 10, memory: host}
+    - benchmark: message-rate
+      ranks: 4
+      options: {pairs: 2}
+      environment: {OMPI_MCA_pml: ob1}
+      launcher_args: --bind-to core
+      starts: 3
+"""
+
+
+@click.command(
+    help=_HELP,
+    context_settings={"ignore_unknown_options": True},
+    add_help_option=False,
+    options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
+)
+@click.argument("benchmark", required=False)
+@click.option(
+    "-n",
+    "--ranks",
+    type=click.IntRange(1, launchers.MOST_RANKS),
+    help="Ranks to start.  [default: one a GPU, at least 2]",
+)
+@click.option(
+    "--scaling",
+    metavar="RANKS,...",
+    help="Run on each of these numbers of ranks in turn, and show what more ranks bring.",
+)
+@click.option(
+    "--starts",
+    type=click.IntRange(1, MOST_STARTS),
+    help="How often to launch the whole job: starts differ more than samples.  [default: 1]",
+)
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set an environment variable for all ranks; may be given several times.",
+)
+@click.option(
+    "--launcher",
+    type=click.Choice(launchers.CHOICES),
+    default="auto",
+    show_default=True,
+    help="Starts the ranks.",
+)
+@click.option(
+    "--launcher-args",
+    default="",
+    metavar="TEXT",
+    help="More options for the launcher, as one text.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder for the records.",
+)
+@click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
+@click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
+@click.option(
+    "--no-probe",
+    is_flag=True,
+    help="Do not try first, in a job of its own, whether MPI takes GPU memory.",
+)
+@click.option(
+    "--help",
+    "-h",
+    "show_help",
+    is_flag=True,
+    help="Show this message, and the options of BENCHMARK.",
+)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def run(
+    context: click.Context,
+    benchmark: str | None,
+    ranks: int | None,
+    scaling: str | None,
+    starts: int | None,
+    variables: tuple[str, ...],
+    launcher: str,
+    launcher_args: str,
+    out: Path,
+    wide: bool,
+    dry_run: bool,
+    no_probe: bool,
+    show_help: bool,
+    options: tuple[str, ...],
+) -> None:
+    if show_help:
+        _show_help(context, benchmark)
+        return
+    name = _benchmark(benchmark)
+    counts = _scaling(scaling, ranks, name) if scaling is not None else None
+    overrides = Overrides(
+        Options.parse(options),
+        ranks,
+        parse_environment(variables),
+        _words(launcher_args),
+        starts,
+    )
+    settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
+    wanted = suite.load(name) if suite.is_suite(name) else None
+    session = Session(find_native(), settings)
+    if wanted:
+        context.exit(run_suite(session, wanted, overrides))
+    entry = overrides.applied_to(Entry(name))
+    if counts:
+        context.exit(run_scaling(session, entry, counts))
+    context.exit(run_benchmark(session, entry))
+
+
+def _show_help(context: click.Context, benchmark: str | None) -> None:
+    click.echo(context.get_help())
+    if benchmark and not suite.is_suite(benchmark):
+        native = find_native()
+        name = native.benchmark(benchmark).name
+        click.echo(f"\nOptions of {name}:\n\n{native.help(name)}")
+
+
+def _benchmark(name: str | None) -> str:
+    if name is None:
+        raise CommlensError("run what? name a benchmark or a suite: `commlens list` shows them")
+    if name.startswith("-"):
+        raise CommlensError(
+            f"'{name}' stands where the benchmark must: write `commlens run BENCHMARK {name} ...`"
+        )
+    return name
+
+
+def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
+    """The numbers of ranks in `1,2,4`. Raises CommlensError for what is none, or cannot go with
+    the other words."""
+    if ranks is not None:
+        raise CommlensError(
+            f"--scaling {text} beside --ranks {ranks}: both say on how many ranks; "
+            "leave one of them out"
+        )
+    if suite.is_suite(benchmark):
+        raise CommlensError(
+            f"--scaling {text}: {benchmark} is a suite; name a single benchmark, "
+            "or run the suite without"
+        )
+    if not text:
+        raise CommlensError("--scaling '': name numbers of ranks, as in 1,2,4,8")
+    counts: list[int] = []
+    for word in text.split(","):
+        count = int(word) if word.isascii() and word.isdecimal() else 0
+        if not 1 <= count <= launchers.MOST_RANKS:
+            raise CommlensError(
+                f"--scaling {text}: '{word}' is no number of ranks; "
+                f"write whole numbers from 1 to {launchers.MOST_RANKS:,} as in 1,2,4,8"
+            )
+        if count in counts:
+            raise CommlensError(
+                f"--scaling {text}: {word} stands there twice; leave one of them out"
+            )
+        counts.append(count)
+    return counts
+
+
+def _words(launcher_arguments: str) -> list[str]:
+    try:
+        return shlex.split(launcher_arguments)
+    except ValueError as error:
+        raise CommlensError(
+            f"--launcher-args {launcher_arguments!r}: {str(error).lower()}"
+        ) from None

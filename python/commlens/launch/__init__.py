@@ -1,0 +1,1 @@
+"""Jobs: what they are, which launcher starts them, and what launchers write."""

@@ -1,0 +1,226 @@
+"""What launchers write when a rank fails: pages around one fact. This keeps the fact and holds the
+pages back."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Open MPI puts its messages between two such lines, on the standard error.
+_DASHES = re.compile(r"-{60,}")
+_DASHED_BLOCKS = re.compile(
+    r"Primary job\s+terminated normally"
+    r"|noticed that process rank"
+    r"|noticed that the job aborted"
+    r"|detected that one or more processes exited with non-zero status"
+    r"|has exited due to\s+(a\s+)?process\s"
+    r"|MPI_ABORT was invoked on rank"
+    r"|No components were able to be opened in the\s+pml framework"
+)
+
+# MPICH's launcher writes to the standard output, among the program's own lines.
+_BOX_EDGE = re.compile(r"={60,}")
+_BOX_TITLE = re.compile(r"=\s+BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
+_BOX_LINE = re.compile(
+    r"=|YOUR APPLICATION TERMINATED|This typically refers to|Please see the FAQ page"
+)
+
+_MPIEXEC_LINE = re.compile(r"\[mpiexec@[^]]*\] ")
+
+_SINGLE_LINES = re.compile(
+    r"srun: (error: \S+: tasks? |Job step aborted|Terminating (StepId|job step)"
+    r"|launch/slurm: _?step|forcing job)"
+    r"|slurmstepd: error: \*\*\* STEP"
+    r"|flux-job: task\(s\) "
+    r"|[\d.]+s: (flux-shell\[|job\.exception )"
+    r"|ERROR:\s+One or more process \(first noticed rank"
+    r"|\[[^]]*\] \d+ more process(es)? ha(s|ve) sent help message"
+    r"|\[[^]]*\] Set MCA parameter \"\w*help_aggregate\""
+    r"|\[[^]]*\] PMIX ERROR: PMIX_ERR_UNREACH"
+    r"|\[[^]]*\] \[\[[^]]*\],\w+\] ORTE_ERROR_LOG: "
+    # Of mpirun's libevent, which closes the pipes of a rank that was killed.
+    r"|\[warn\] Epoll \w+\(\d+\) on fd \d+ failed"
+    r"|\[[^]]*\] mca_base_component_repository_open: .*\(ignored\)$"
+    r"|\[[^]]*\] \S*osc_ucx_component.c:\d+\s+Error: OSC UCX component priority set inside "
+    r"component query failed"
+    r"|\[[^]]*\] PML \w+ cannot be selected"
+    r"|\[(mpiexec|proxy:)[^]]*\] "
+    r"|(mpirun|mpiexec|prterun): (abort is|Forwarding signal)"
+    r"|\S*: abort is already in progress|Abort is in progress"
+    # The program's own, but it may only say that the launcher ends the others after the first.
+    r"|commlens: ended by SIG"
+)
+
+# Open MPI's page on a rank that exits with status 0 too early; Open MPI 5 breaks its lines anew.
+_DEPARTURE = re.compile(
+    r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exiting\s+improperly"
+    r"|process\s+exiting\s+without\s+calling\s+.finalize"
+)
+_ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
+
+_SIGNALS_BY_DESCRIPTION = {
+    signal.strsignal(number): int(number) for number in signal.valid_signals()
+}
+_DESCRIPTIONS = "|".join(re.escape(text) for text in _SIGNALS_BY_DESCRIPTION if text)
+_DEATHS = (
+    re.compile(
+        r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<number>\d+)"
+    ),
+    re.compile(r"first noticed rank (?P<rank>\d+)\) terminated with signal (?P<number>\d+)"),
+    re.compile(rf"srun: error: \S+: tasks? (?P<rank>\d+)[^:]*: (?P<description>{_DESCRIPTIONS})"),
+    re.compile(r"EXIT STRING: .*\(signal (?P<number>\d+)\)"),
+    re.compile(rf"flux-job: task\(s\) (?P<description>{_DESCRIPTIONS})"),
+)
+
+
+@dataclass(frozen=True)
+class Death:
+    """A rank that a signal ended; `rank` is None where the launcher does not say which."""
+
+    rank: int | None
+    signal: int
+
+    def __str__(self) -> str:
+        return f"{_who(self.rank)} died (signal {self.signal}, {signal.strsignal(self.signal)})"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What the native program says when it catches a signal that asks it to end."""
+
+    line: str
+    signal: int
+
+
+def death(launcher_said: str, status: int) -> Death | None:
+    """Which rank died and of what, from what the launcher said, else from its exit status in a
+    shell's manner."""
+    for pattern in _DEATHS:
+        match = pattern.search(launcher_said)
+        if match:
+            found = match.groupdict()
+            number = (
+                int(found["number"])
+                if found.get("number")
+                else _SIGNALS_BY_DESCRIPTION[found["description"]]
+            )
+            return Death(int(found["rank"]) if found.get("rank") else None, number)
+    if status > 128 and status - 128 in signal.valid_signals():
+        return Death(None, status - 128)
+    return None
+
+
+def departure(launcher_said: str) -> str:
+    """`rank 1 left without MPI_Finalize`, where that is what the launcher says; else empty."""
+    match = _DEPARTURE.search(launcher_said)
+    return f"{_who(match['rank'])} left without MPI_Finalize" if match else ""
+
+
+def ending(held: str) -> Ending | None:
+    """The first such line among what was held back."""
+    match = _ENDING.search(held)
+    number = getattr(signal, match["name"], None) if match else None
+    return Ending(match[0], int(number)) if match and number else None
+
+
+def _who(rank: object) -> str:
+    return "a rank" if rank is None else f"rank {rank}"
+
+
+class Filter:
+    """Passes a stream on line by line and holds back what a launcher says of a failure.
+
+    `held` has what was held back, for the one who explains the failure. A message that is not
+    known passes through.
+    """
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self.held: list[str] = []
+        self.lines: list[str] = []  # all that passed
+        self._write = write
+        self._partial = b""
+        self._block: list[bytes] = []
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            # Open MPI 5 ends its messages with a NUL byte.
+            self._take(line.replace(b"\0", b"") + b"\n")
+
+    def finish(self) -> None:
+        """The stream has ended: pass on what is left."""
+        if self._partial.strip(b"\0 "):
+            self._take(self._partial)
+        self._partial = b""
+        for line in self._block:
+            self._pass(line)
+        self._block = []
+
+    def _take(self, line: bytes) -> None:
+        raise NotImplementedError
+
+    def _pass(self, line: bytes) -> None:
+        self.lines.append(_text(line))
+        self._write(line)
+
+    def _hold(self, lines: list[bytes]) -> None:
+        self.held.extend(_text(line) for line in lines)
+
+
+class OutputFilter(Filter):
+    """For the standard output, which is the program's but for what MPICH's launcher says there."""
+
+    def _take(self, line: bytes) -> None:
+        text = _text(line)
+        if len(self._block) > 1 and _BOX_LINE.match(text):
+            self._block.append(line)
+            self._hold([line])
+            return
+        if len(self._block) == 1 and _BOX_TITLE.match(text):
+            self._block.append(line)
+            self._hold(self._block)
+            return
+        if len(self._block) == 1:
+            self._pass(self._block[0])
+        self._block = []
+        if _BOX_EDGE.fullmatch(text):
+            self._block = [line]
+        elif _MPIEXEC_LINE.match(text):
+            self._hold([line])
+        else:
+            self._pass(line)
+
+    def finish(self) -> None:
+        if len(self._block) > 1:
+            self._block = []
+        super().finish()
+
+
+class ErrorFilter(Filter):
+    """For the standard error, on which the program, the MPI library and the launcher take turns."""
+
+    def _take(self, line: bytes) -> None:
+        text = _text(line)
+        is_edge = _DASHES.fullmatch(text) is not None
+        if not self._block:
+            if is_edge:
+                self._block = [line]
+            elif _SINGLE_LINES.match(text):
+                self._hold([line])
+            elif text:
+                self._pass(line)
+            return
+        self._block.append(line)
+        if is_edge:
+            block, self._block = self._block, []
+            if _DASHED_BLOCKS.search("\n".join(_text(part) for part in block)):
+                self._hold(block)
+            else:
+                for part in block:
+                    self._pass(part)
+
+
+def _text(line: bytes) -> str:
+    return line.decode(errors="replace").rstrip()

@@ -1,0 +1,178 @@
+"""The record of a profiled program: one line of JSON, as typed structs.
+
+docs/profile.schema.json is generated from the structs (schema.py). Their annotations are evaluated,
+also by Python 3.9, so this module does not postpone them.
+"""
+
+import re
+from functools import cached_property
+from typing import Annotated, Literal, Union
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from commlens.profile.imbalance import Imbalance, imbalance_of, mean
+
+VERSION: Literal[1] = 1
+FINALIZED = "finalized"
+_IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
+
+Count = Annotated[int, Meta(ge=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(ge=0)]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
+MemoryKind = Literal["host", "pinned", "device", "managed"]
+Ending = Literal["finalized", "in MPI_Finalize", "MPI_Abort", "signal", "exit without MPI_Finalize"]
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What all structs of the record have in common."""
+
+
+class Place(Strict, frozen=True):
+    """A rank that wrote its counters."""
+
+    rank: Count
+    host: str
+    pid: Count
+    ending: Ending
+    inside: Annotated[
+        str, Meta(description="function in which it ended; empty: outside MPI, or several threads")
+    ]
+
+
+class Communicators(Strict, frozen=True):
+    """Sizes of the communicators of a function's calls; empty for functions without one."""
+
+    mean_size: Union[Seconds, UnsetType] = UNSET
+    min_size: Union[Count, UnsetType] = UNSET
+    max_size: Union[Count, UnsetType] = UNSET
+
+
+class SizeBin(Strict, frozen=True):
+    """Calls by the number of bytes that they send."""
+
+    from_bytes: Count
+    to_bytes: Count
+    calls: Count
+
+
+class Function(Strict, frozen=True):
+    """An MPI function. Arrays have one value per entry of `placement`."""
+
+    name: str
+    group: str
+    calls: list[Count]
+    time_s: list[Seconds]
+    max_s: Annotated[list[Seconds], Meta(description="the longest call")]
+    waiting_s: Annotated[
+        list[Seconds],
+        Meta(description="in the barrier before a collective; 0 without --waiting"),
+    ]
+    bytes: list[Count]
+    communicators: Communicators
+    memory: Annotated[dict[MemoryKind, Count], Meta(description="calls by memory kind")]
+    sizes: Annotated[list[SizeBin], Meta(description="over all ranks")]
+
+    @cached_property
+    def time(self) -> Imbalance:
+        return imbalance_of(self.time_s)
+
+    @property
+    def mean_calls(self) -> float:
+        return mean(self.calls)
+
+
+class Peer(Strict, frozen=True):
+    """What one rank of MPI_COMM_WORLD sent to another."""
+
+    sender: Count = msgspec.field(name="from")
+    receiver: Count = msgspec.field(name="to")
+    bytes: Count
+    messages: Count
+
+
+class CallSite(Strict, frozen=True):
+    """A place in the program that calls an MPI function; sums over ranks."""
+
+    function: str
+    caller: str
+    file: str
+    line: Annotated[int, Meta(ge=0, description="0: unknown")]
+    calls: Count
+    time_s: Seconds
+    bytes: Count
+
+
+class Profile(Strict, frozen=True):
+    """One line of a file of records: where the time of one run of an MPI program went."""
+
+    profile: Annotated[
+        Literal[1], Meta(description="version of the format; always the first field of the line")
+    ]
+    time: Annotated[Time, Meta(description="end of the program, UTC")]
+    run: Annotated[str, Meta(min_length=1)]
+    command: Annotated[list[str], Meta(min_length=1, description="the words after --")]
+    exit_status: Annotated[int, Meta(ge=0, description="the launcher's; 128 + n after signal n")]
+    mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
+    program: Annotated[str, Meta(description="executable of the first rank that wrote")]
+    thread_level: ThreadLevel
+    ranks: AtLeastOne
+    nodes: AtLeastOne
+    placement: list[Place]
+    missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
+    total_s: Annotated[
+        list[Seconds], Meta(description="from the start of the process to its end, per rank")
+    ]
+    functions: list[Function]
+    peers: Annotated[list[Peer], Meta(description="pairs of ranks with at least one message")]
+    call_sites: Annotated[list[CallSite], Meta(description="empty without --callsites")]
+    warnings: list[str]
+    versions: dict[str, str]
+    environment: Annotated[
+        dict[str, str], Meta(description="variables that concern communication, without secrets")
+    ]
+
+    @property
+    def library(self) -> str:
+        """The name and version of the MPI library: `Open MPI v4.1.4`."""
+        return " ".join(self.mpi.partition(",")[0].split())
+
+    @cached_property
+    def by_time(self) -> list[Function]:
+        return sorted(self.functions, key=lambda function: -function.time.mean_s)
+
+    @cached_property
+    def mpi_s(self) -> list[float]:
+        """Seconds in MPI per rank."""
+        return [
+            sum(function.time_s[index] for function in self.functions)
+            for index in range(len(self.total_s))
+        ]
+
+    @property
+    def outside_s(self) -> list[float]:
+        return [max(0.0, total - mpi) for total, mpi in zip(self.total_s, self.mpi_s)]
+
+    @property
+    def mean_calls(self) -> float:
+        return sum(function.mean_calls for function in self.functions)
+
+
+_DECODER = msgspec.json.Decoder(Profile)
+
+
+def is_profile(line: str) -> bool:
+    """Whether a line of a file of records is a profile."""
+    return _IS_PROFILE.match(line) is not None
+
+
+def parse(line: str) -> Profile:
+    """The profile in a line of JSON. Raises ValueError that says what is wrong with it."""
+    try:
+        return _DECODER.decode(line)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"not a profile of version {VERSION} ({str(error)[:160]})") from None
+    except msgspec.DecodeError as error:
+        raise ValueError(f"not a profile (not JSON: {error})") from None

@@ -1,0 +1,54 @@
+"""Records: what a benchmark measured, read from files, and grouped into what can be compared."""
+
+from commlens.records.cases import CaseKey, Group, case_key, groups, merged_transports
+from commlens.records.reading import Loaded, load, read
+from commlens.records.record import OVERLAP_METRIC, TIME_METRIC, Record, option_text
+from commlens.records.results import (
+    Candidate,
+    Ceiling,
+    Interval,
+    Part,
+    Span,
+    Statistic,
+    Timeline,
+)
+from commlens.records.start import (
+    BenchmarkDeclaration,
+    FactDeclaration,
+    Metric,
+    Parameter,
+    Place,
+    Start,
+    StartLine,
+    Value,
+)
+
+__all__ = [
+    "OVERLAP_METRIC",
+    "TIME_METRIC",
+    "BenchmarkDeclaration",
+    "Candidate",
+    "CaseKey",
+    "Ceiling",
+    "FactDeclaration",
+    "Group",
+    "Interval",
+    "Loaded",
+    "Metric",
+    "Parameter",
+    "Part",
+    "Place",
+    "Record",
+    "Span",
+    "Start",
+    "StartLine",
+    "Statistic",
+    "Timeline",
+    "Value",
+    "case_key",
+    "groups",
+    "load",
+    "merged_transports",
+    "option_text",
+    "read",
+]

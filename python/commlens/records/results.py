@@ -1,0 +1,210 @@
+"""What a record consists of: samples, statistics, validation, parts, timeline, ceilings.
+
+The structs are the schema, as in start.py: their annotations are evaluated by Python 3.9 too.
+"""
+
+from array import array
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Optional
+
+from msgspec import Meta
+
+from commlens.records.start import Absent, Count, Name, Strict
+
+if TYPE_CHECKING:
+    Samples_s = array[float]
+else:
+    Samples_s = array  # eight bytes a sample; the module array has no types of elements before 3.12
+
+Seconds = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def nothing() -> Mapping[str, Any]:
+    """One empty mapping for all records: those of a hundred thousand would take 30 MB."""
+    return _NOTHING
+
+
+class Interval(NamedTuple):
+    """A median with its 95% confidence interval, None for too few samples, in a unit of choice."""
+
+    median: float
+    ci_low: Optional[float]
+    ci_high: Optional[float]
+    min: Optional[float] = None
+
+
+class Statistic(Strict, frozen=True):
+    """Of a metric over the samples; the unit is the metric's."""
+
+    count: Annotated[int, Meta(ge=1)]
+    median: float
+    ci_low: Annotated[
+        Optional[float], Meta(description="null: too few samples for an interval (fewer than 6)")
+    ]
+    ci_high: Optional[float]
+    confidence: Annotated[float, Meta(ge=0.95, le=0.95)]
+    min: float
+    mean: float
+    p95: float
+    p99: float
+    max: float
+
+    def scaled(self, factor: float) -> Interval:
+        low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
+        return Interval(self.median * factor, low, high, self.min * factor)
+
+
+class Harness(Strict, frozen=True):
+    timing: Annotated[
+        Literal["batch", "each"],
+        Meta(description="batch: back-to-back operations; each: every operation by itself"),
+    ]
+    repeat: Annotated[int, Meta(ge=1, description="operations in a batch; with each: in a round")]
+    warmup: Count
+    batches: Annotated[int, Meta(ge=1)]
+    min_time_s: Seconds = 0.0
+    until_ci_percent: Annotated[float, Meta(ge=0)] = 0.0
+
+
+class Samples(Strict, frozen=True):
+    operation: Annotated[str, Meta(description="what one sample times: round trip ...")]
+    values_s: Annotated[
+        Samples_s, Meta(description="seconds per operation, the largest over the ranks")
+    ]
+
+
+class Deviation(Strict, frozen=True):
+    """Of results that are right to rounding only, from what they would be exactly."""
+
+    largest: Annotated[float, Meta(ge=0, description="of any element, over all checks and ranks")]
+    total: Annotated[float, Meta(ge=0, description="over the elements of a check")]
+
+
+class Validation(Strict, frozen=True):
+    status: Literal["passed", "failed", "off", "not reached"]
+    checks: Annotated[int, Meta(ge=0, description="how often results were compared on each rank")]
+    elements: Annotated[int, Meta(ge=0, description="compared, over all checks and ranks")]
+    message: Annotated[str, Meta(description="the first wrong element: rank, index, values")]
+    exact: Annotated[bool, Meta(description="to the last bit; false: to rounding")] = True
+    deviation: Absent[Deviation] = None
+
+
+class PartSamples(Strict, frozen=True):
+    values_s: Annotated[Samples_s, Meta(extra_json_schema={"minItems": 1})]
+
+    def __post_init__(self) -> None:
+        if not self.values_s:
+            raise ValueError("a part has no samples")
+
+
+class PartStatistics(Strict, frozen=True):
+    time_us: Statistic
+
+
+class Part(Strict, frozen=True):
+    """A part of an operation.
+
+    Either measured alone, where parts of different streams may overlap and those of one stream
+    cannot; or `within` the operation, of whose time it is a share.
+    """
+
+    name: Name
+    stream: Annotated[Name, Meta(description="parts of one stream cannot overlap with each other")]
+    samples: PartSamples
+    statistics: PartStatistics
+    within: Annotated[
+        bool, Meta(description="measured within the operation; all parts of a record or none")
+    ] = False
+
+    @property
+    def time(self) -> Interval:
+        """In seconds."""
+        return self.statistics.time_us.scaled(1e-6)
+
+    @property
+    def time_s(self) -> float:
+        """The median."""
+        return self.statistics.time_us.median * 1e-6
+
+
+class Span(Strict, frozen=True):
+    """One step of one part on one rank, since a barrier just before the operation."""
+
+    rank: Count
+    stream: Name
+    part: Name
+    step: Annotated[int, Meta(ge=0, description="the block, from 0")]
+    start_us: float
+    end_us: float
+
+    @property
+    def start_s(self) -> float:
+        return self.start_us * 1e-6
+
+    @property
+    def end_s(self) -> float:
+        return self.end_us * 1e-6
+
+
+class Timeline(Strict, frozen=True):
+    """One more operation, after the samples, step by step."""
+
+    time_us: Positive
+    spans: list[Span]
+
+    @property
+    def time_s(self) -> float:
+        return self.time_us * 1e-6
+
+
+class Candidate(Strict, frozen=True):
+    """One of several ways to do the same, of which the application uses the fastest."""
+
+    name: Name
+    seconds: Annotated[float, Meta(ge=0, description="by which the application chooses")]
+    text: Annotated[str, Meta(description="the name and its times, in the application's words")]
+
+
+class Ceiling(Strict, frozen=True):
+    """What the hardware needs for the bytes of an operation, or for its arithmetic."""
+
+    name: Annotated[Name, Meta(description="memory copy, peer copy, square GEMM ...")]
+    method: str
+    time_us: Annotated[float, Meta(gt=0, description="the least time of one operation")]
+    fraction: Annotated[
+        float, Meta(ge=0, description="time_us over the median: 1 is all that the hardware gives")
+    ]
+    metrics: Annotated[
+        Mapping[str, float], Meta(description="each metric as it would be at it; of a part none")
+    ]
+    part: Annotated[
+        Absent[Name], Meta(description="whose ceiling it is; absent: the operation's")
+    ] = None
+    rate: Annotated[Absent[Positive], Meta(description="what was reached, in `unit`")] = None
+    unit: Annotated[Absent[Name], Meta(description="of rate: GB/s, TFLOP/s")] = None
+    library: Annotated[
+        bool, Meta(description="what a library gives for a shape; the hardware may give more")
+    ] = False
+
+    # What __post_init__ says, for the JSON schema.
+    rules: ClassVar[Mapping[str, Any]] = {
+        "dependentRequired": {"rate": ["unit"], "unit": ["rate"]},
+        "if": {"required": ["part"]},
+        "then": {"properties": {"metrics": {"maxProperties": 0}}},
+        "else": {"required": ["rate"]},
+    }
+
+    @property
+    def time_s(self) -> float:
+        return self.time_us * 1e-6
+
+    def __post_init__(self) -> None:
+        if self.part is not None and self.metrics:
+            raise ValueError("the ceiling of a part has no metrics")
+        if (self.rate is None) != (self.unit is None):
+            raise ValueError("rate and unit belong together")
+        if self.part is None and self.rate is None:
+            raise ValueError("the ceiling of an operation has a rate")

@@ -1,0 +1,233 @@
+"""What a start of a benchmark writes down once: its declarations, where it ran and with what.
+
+The structs are the schema: docs/record.schema.json is generated from their types and descriptions.
+Their annotations are evaluated by Python 3.9 too, which is why this module does not postpone them.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar, Union
+
+from msgspec import Meta, Struct
+
+SCHEMA_VERSION = 2
+
+_Kind = TypeVar("_Kind")
+
+if TYPE_CHECKING:
+    Absent = Optional[_Kind]
+else:
+
+    class Absent:
+        """Absent[X]: an X, or no such field; unlike Optional[X] never a null."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return kind
+
+
+Name = Annotated[str, Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
+Value = Union[bool, int, float, str]
+Role = Literal["size", "setting", "derived", "variant"]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Unit = Annotated[str, Meta(description="us, GB/s, B (bytes) ...; empty: none")]
+
+UNKNOWN_HOST = "unknown host"
+UNKNOWN_MPI = "unknown MPI"
+
+
+class Strict(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """What all structs of a file of records have in common: no field is unknown."""
+
+
+class Parameter(Strict, frozen=True):
+    """An option of the benchmark, or a value that follows from its options."""
+
+    name: Annotated[Name, Meta(description="its key in the parameters of a record")]
+    option: Annotated[
+        str, Meta(description="the name of the command line's option, without dashes")
+    ]
+    role: Annotated[
+        Role,
+        Meta(
+            description="size: what a sweep runs over; setting: part of the case; derived: follows"
+            " from other parameters, the ranks or the memory, and is not part of the case; variant:"
+            " the values that this start compares"
+        ),
+    ]
+    unit: Unit
+    help: str
+
+    @property
+    def title(self) -> str:
+        """The name as it stands in tables: that of the option."""
+        return self.option or self.name.replace("_", "-")
+
+
+class Metric(Strict, frozen=True):
+    """A quantity derived from a sample."""
+
+    name: Annotated[Name, Meta(description="its key in the statistics of a record")]
+    label: Annotated[str, Meta(description="the name without its unit, as words")]
+    unit: Unit
+    better: Literal["lower", "higher"]
+    definition: str
+
+    def ratio(self, value: float, best: float) -> float:
+        """How many times worse the value is than the best one; infinite where that cannot be."""
+        worse, good = (value, best) if self.better == "lower" else (best, value)
+        return worse / good if good > 0 else float("inf")
+
+    def is_better(self, value: float, other: float) -> bool:
+        return value < other if self.better == "lower" else value > other
+
+
+class FactDeclaration(Strict, frozen=True):
+    """Something that the benchmark counts or finds out."""
+
+    name: Annotated[Name, Meta(description="its key in the facts of a record")]
+    label: str
+    unit: Unit
+    definition: str
+
+
+class BenchmarkDeclaration(Strict, frozen=True):
+    name: Name
+    description: str
+    parameters: list[Parameter]
+    metrics: Annotated[
+        list[Metric],
+        Meta(
+            description="in the order in which they are shown; the first that a record has"
+            " statistics of is its main metric"
+        ),
+    ]
+    facts: list[FactDeclaration]
+
+
+class Device(Strict, frozen=True):
+    ordinal: Annotated[int, Meta(ge=0, description="as the rank sees it")]
+    name: str
+    uuid: str
+    pci: str
+    numa_node: Annotated[int, Meta(ge=-1, description="-1: the machine does not say")]
+    memory_bytes: Count
+
+
+class Place(Strict, frozen=True):
+    """Where one rank runs."""
+
+    rank: Count
+    host: str
+    cores: Annotated[
+        str, Meta(description="the cores that the rank may run on, as in /proc: 0-3,8")
+    ]
+    numa_nodes: Annotated[str, Meta(description="the NUMA nodes of those cores, likewise")]
+    device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
+
+
+class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
+    """One launch of the whole job, before its first record: what all its records have in common."""
+
+    schema: Literal[2]
+    start: Annotated[Name, Meta(description="names this start; its records refer to it")]
+    time: Time
+    benchmark: BenchmarkDeclaration
+    backend: Annotated[Name, Meta(description="the device code compiled in: host, cuda, hip")]
+    ranks: Annotated[int, Meta(ge=1)]
+    nodes: Annotated[int, Meta(ge=1)]
+    transports: Annotated[
+        list[Name], Meta(description="those of the build, in the order in which they are shown")
+    ]
+    placement: list[Place]
+    warnings: Annotated[
+        list[str], Meta(description="what on this machine or in this placement may distort results")
+    ]
+    notes: Annotated[
+        list[str],
+        Meta(description="what was chosen where the user left it open, such as a problem's size"),
+    ]
+    versions: dict[str, str]
+    environment: Annotated[
+        dict[str, str],
+        Meta(description="the variables that concern communication, secrets removed"),
+    ]
+    settings: Annotated[
+        list[str], Meta(description="names in environment that change how bytes travel")
+    ]
+    command: list[str]
+
+
+class Start:
+    """A start as its records see it: the line of the file, and what follows from it."""
+
+    def __init__(self, line: StartLine) -> None:
+        self.line = line
+        self.start = line.start
+        self.time = line.time
+        self.benchmark = line.benchmark
+        self.backend, self.ranks, self.nodes = line.backend, line.ranks, line.nodes
+        self.transports, self.placement = line.transports, line.placement
+        self.warnings, self.notes = line.warnings, line.notes
+        self.versions, self.environment = line.versions, line.environment
+        self.settings, self.command = line.settings, line.command
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """By name, in the order in which they are shown."""
+        return {metric.name: metric for metric in self.benchmark.metrics}
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        return {parameter.name: parameter for parameter in self.benchmark.parameters}
+
+    @cached_property
+    def facts(self) -> dict[str, FactDeclaration]:
+        return {fact.name: fact for fact in self.benchmark.facts}
+
+    @cached_property
+    def size_parameters(self) -> list[Parameter]:
+        return [one for one in self.benchmark.parameters if one.role == "size"]
+
+    @cached_property
+    def variant(self) -> Optional[Parameter]:
+        """The parameter whose values this start compares."""
+        return next((one for one in self.benchmark.parameters if one.role == "variant"), None)
+
+    @property
+    def host(self) -> str:
+        """That of the first rank."""
+        return self.placement[0].host if self.placement else UNKNOWN_HOST
+
+    @cached_property
+    def gpu(self) -> Optional[str]:
+        """The name of the first rank's GPU that has one."""
+        return next((place.device.name for place in self.placement if place.device), None)
+
+    @property
+    def mpi(self) -> str:
+        return self.versions.get("mpi") or UNKNOWN_MPI
+
+    @cached_property
+    def settings_of_transport(self) -> dict[str, str]:
+        """The environment that changes how bytes travel."""
+        return {name: self.environment[name] for name in self.settings if name in self.environment}
+
+    @cached_property
+    def is_oversubscribed(self) -> bool:
+        """Whether on some host more ranks ran than there are cores among those they may use."""
+        ranks: dict[str, int] = {}
+        cores: dict[str, set[int]] = {}
+        for place in self.placement:
+            ranks[place.host] = ranks.get(place.host, 0) + 1
+            cores.setdefault(place.host, set()).update(_cores(place.cores))
+        return any(cores[host] and ranks[host] > len(cores[host]) for host in ranks)
+
+
+def _cores(text: str) -> set[int]:
+    """Of a list as in /proc: `0-3,8`."""
+    found: set[int] = set()
+    for piece in filter(None, text.split(",")):
+        first, _, last = piece.partition("-")
+        if first.isdecimal() and (last or first).isdecimal():
+            found.update(range(int(first), int(last or first) + 1))
+    return found

@@ -1,0 +1,93 @@
+"""Why a job failed, in one line unless the native program has said it already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commlens.errors import Status
+from commlens.launch.messages import (
+    Death,
+    ErrorFilter,
+    OutputFilter,
+    death,
+    departure,
+    ending,
+)
+from commlens.run.record_file import Kept
+
+# Lines of the native program that say how it goes, not why it ended.
+_NO_REASON = re.compile(r"commlens: warning\b")
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    status: int  # the launcher's
+    launcher: str  # its name
+    output: OutputFilter
+    error: ErrorFilter
+    kept: Kept
+
+    @property
+    def launcher_said(self) -> str:
+        return "\n".join(self.error.held + self.output.held)
+
+    @property
+    def log(self) -> str:
+        """The standard error, and what the launcher said."""
+        return "\n".join([*self.error.lines, self.launcher_said])
+
+    @property
+    def program_said_why(self) -> bool:
+        return any(
+            line.startswith("commlens: ") and not _NO_REASON.match(line)
+            for line in self.error.lines
+        )
+
+    @property
+    def records_say_why(self) -> bool:
+        """As the program's table then does, and a line of it for what failed."""
+        return any(record.status != "ok" for record in self.kept.records)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A status of ours, and lines for the user: `quoted` as they are, `reason` in our own name."""
+
+    status: int
+    quoted: Sequence[str] = ()
+    reason: str = ""
+    counted: bool = False  # the number of records kept is part of the reason
+
+
+def explain(job: EndedJob, known_cause: str) -> Explanation:
+    """`known_cause` is a sentence for a start that failed for a known reason, else empty."""
+    died, left = death(job.launcher_said, job.status), departure(job.launcher_said)
+    status = _status(job, died)
+    if job.program_said_why or (died is None and not left and job.records_say_why):
+        return Explanation(status)
+    ended = ending(job.launcher_said)
+    if ended and not left:
+        nothing_else = all(map(ending, job.error.held))
+        if ended.signal == died.signal if died else nothing_else:
+            return Explanation(status, quoted=[ended.line])
+    if known_cause:
+        return Explanation(status, reason=known_cause)
+    if died or left:
+        return Explanation(status, reason=f"{died or left}; {job.kept}", counted=True)
+    return Explanation(
+        status,
+        quoted=job.error.held + job.output.held,
+        reason=f"{job.launcher} ended with status {job.status}; {job.kept}",
+        counted=True,
+    )
+
+
+def _status(job: EndedJob, died: Death | None) -> int:
+    """A launcher's status may be the number of the signal that a rank died of: then it is none of
+    ours."""
+    is_ours = job.status in list(Status) and (
+        died is None or (job.program_said_why and died.signal != job.status)
+    )
+    return job.status if is_ours else Status.FAILED

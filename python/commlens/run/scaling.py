@@ -1,0 +1,61 @@
+"""Runs one benchmark on several numbers of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commlens import show
+from commlens.errors import Status, say, status_text, worst
+from commlens.records import Record, groups
+from commlens.records.scaling import scalings
+from commlens.run.entry import Entry
+from commlens.run.session import Result, Session
+from commlens.run.starts import is_for_people, planned_file, run_starts
+from commlens.text import plural
+
+
+def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
+    """Runs a benchmark on each number of ranks, whatever fails on the way, and returns the worst
+    status.
+
+    Each is a job of its own; all records go into one file. Raises CommlensError for bad usage.
+    """
+    jobs = session.jobs([replace(entry, ranks=count) for count in counts])
+    if session.settings.dry_run:
+        for job in jobs:
+            session.print_command(job, planned_file(session, entry))
+        return Status.OK
+    record_file = session.record_file(entry, several_jobs=True)
+    results: list[Result] = []
+    statuses: list[int] = []
+    try:
+        for number, job in enumerate(jobs, start=1):
+            place = f"[{number}/{len(jobs)}] {entry.benchmark} on {plural(job.ranks, 'rank')}"
+
+            def announce(start: int, place: str = place) -> None:
+                say(place if entry.starts == 1 else f"{place}, start {start} of {entry.starts}")
+
+            own = run_starts(session, job, entry.starts, lambda _: record_file, announce)
+            if own[-1].interrupted:
+                return own[-1].status
+            results += own
+            statuses.append(worst(result.status for result in own))
+            if statuses[-1] != Status.OK and not any(result.records for result in own):
+                word = status_text(statuses[-1])
+                say(f"{plural(job.ranks, 'rank')}: {word}, and no record to show")
+    finally:
+        record_file.discard_if_empty()
+    records = [record for result in results for record in result.records]
+    if records and is_for_people(entry.options):
+        _print(records)
+    record_file.tell([result.kept for result in results])
+    return worst(statuses)
+
+
+def _print(records: Sequence[Record]) -> None:
+    """What the records say by ranks."""
+    console = show.console()
+    for scaling in scalings(groups(records), fewest=1):
+        console.print()
+        show.show_scaling(scaling, console)

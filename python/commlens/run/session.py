@@ -1,0 +1,176 @@
+"""The jobs of one command: one native program, one launcher, and one verdict on GPU memory."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from commlens.errors import CommlensError, Status, say, worst
+from commlens.launch import launchers, process, signals
+from commlens.launch.job import Job
+from commlens.launch.messages import ErrorFilter, OutputFilter
+from commlens.launch.native import Native
+from commlens.launch.options import Options
+from commlens.records import Record
+from commlens.results import reserve_record_file
+from commlens.run import probe
+from commlens.run.entry import Entry
+from commlens.run.explain import EndedJob, explain
+from commlens.run.probe import GpuSupport, Verdict
+from commlens.run.record_file import Kept, RecordFile
+
+_GPU_OFF = "gpu-aware-mpi-off"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `commlens run` that are about no job."""
+
+    launcher: str
+    out: Path
+    dry_run: bool = False
+    use_probe: bool = True
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one job."""
+
+    status: int
+    kept: Kept | None = None
+    interrupted: bool = False
+    counted: bool = False  # the user was told how many records were kept
+
+    @property
+    def records(self) -> Sequence[Record]:
+        return self.kept.records if self.kept else ()
+
+
+class Session:
+    def __init__(self, native: Native, settings: Settings) -> None:
+        self.native = native
+        self.settings = settings
+        self._launcher = launchers.choose(settings.launcher, native)
+        self._verdicts: dict[tuple[object, ...], Verdict] = {}
+        self._most_ranks = 0
+
+    def jobs(self, entries: Sequence[Entry]) -> list[Job]:
+        """A job for each entry, so that whatever cannot be is found before anything runs."""
+        for entry in entries:
+            if "record" in entry.options:
+                self._check_record_file(entry.options.text("record"))
+        jobs = [entry.job(self.native) for entry in entries]
+        self._most_ranks = max(job.ranks for job in jobs)
+        return jobs
+
+    def record_file(self, entry: Entry, *, several_jobs: bool) -> RecordFile:
+        """The user's file of records, or a new one named after the benchmark."""
+        if given := entry.options.text("record"):
+            return RecordFile.of_user(Path(given), self.settings.out)
+        path = reserve_record_file(self.settings.out, entry.benchmark)
+        return RecordFile(path, collects=several_jobs)
+
+    def _check_record_file(self, name: str) -> None:
+        if not name:
+            raise CommlensError("--record '': name a file")
+        if not self.settings.dry_run:
+            RecordFile.of_user(Path(name), self.settings.out)
+
+    def print_command(self, job: Job, record_file: Path) -> None:
+        """What would be run, as a line for a shell."""
+        variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
+        print(*variables, shlex.join(self._command(replace(job, record_file=record_file))))
+
+    def run(self, job: Job, record_file: RecordFile) -> Result:
+        """Runs one job. What goes wrong in it is said here, in one line unless the native program
+        has said it already."""
+        with signals.listed() as requests:
+            probed = self._probed(job, requests)
+            return self._run(probed, record_file, requests) if isinstance(probed, Job) else probed
+
+    def _run(self, job: Job, record_file: RecordFile, requests: list[int]) -> Result:
+        own = record_file.begin_job()
+        output = OutputFilter(_writer(sys.stdout.buffer))
+        error = ErrorFilter(_writer(sys.stderr.buffer))
+        try:
+            outcome = process.run(
+                self._command(replace(job, record_file=own)),
+                {**os.environ, **job.environment},
+                output.feed,
+                error.feed,
+                requests,
+            )
+            output.finish()
+            error.finish()
+        finally:
+            kept = record_file.end_job(own)
+        launcher = Path(self._launcher.program).name
+        ended = EndedJob(outcome.status, launcher, output, error, kept)
+        return self._result(job, ended, next(iter(requests), outcome.interrupted))
+
+    def _probed(self, job: Job, requests: list[int]) -> Job | Result:
+        """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""
+        if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
+            return job
+        verdict, interrupted = self._verdict(job, requests)
+        if interrupted:
+            say("interrupted while MPI was tried with GPU memory; no record was written")
+            return Result(128 + interrupted, interrupted=True, counted=True)
+        if verdict.support is GpuSupport.BROKEN:
+            return Result(Status.FAILED)
+        if verdict.support is GpuSupport.UNSUPPORTED:
+            off = Options({_GPU_OFF: verdict.sentence})
+            return replace(job, options=off.replaced_by(job.options))
+        return job
+
+    def _result(self, job: Job, ended: EndedJob, interrupted: int | None) -> Result:
+        kept = ended.kept
+        for problem in filter(None, (kept.failure, *kept.problems)):
+            say(problem)
+        if interrupted:
+            say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
+            return Result(128 + interrupted, kept, interrupted=True, counted=True)
+        status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
+        counted = bool(kept.failure)
+        if ended.status != 0:
+            settings = self._launcher.settings(job)
+            cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
+            explanation = explain(ended, cause)
+            for line in explanation.quoted:
+                print(line, file=sys.stderr, flush=True)
+            if explanation.reason:
+                say(explanation.reason)
+            status, counted = worst([explanation.status, status]), counted or explanation.counted
+        return Result(status, kept, counted=counted)
+
+    def _verdict(self, job: Job, requests: list[int]) -> tuple[Verdict, int | None]:
+        """What a probe under the job's conditions finds, which is said once; and the signal that
+        ended it."""
+        conditions = (*job.environment.items(), *job.launcher_arguments)
+        if conditions in self._verdicts:
+            return self._verdicts[conditions], None
+        ranks = min(2, self._most_ranks)
+        verdict, outcome = probe.run_probe(job, ranks, self._launcher, self.native, requests)
+        if not outcome.interrupted:
+            self._verdicts[conditions] = verdict
+            if verdict.sentence:
+                say(verdict.sentence)
+        return verdict, outcome.interrupted
+
+    def _command(self, job: Job) -> list[str]:
+        return self._launcher.command(job, self.native.path, with_gpus=self.native.about.has_gpu)
+
+
+def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
+
+    return write

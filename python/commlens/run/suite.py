@@ -1,0 +1,233 @@
+"""A suite: a YAML file that lists benchmarks with their options and how they are launched."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Optional, TypeVar, Union, get_args
+
+import msgspec
+import yaml
+
+from commlens.errors import CommlensError
+from commlens.launch.job import is_variable
+from commlens.launch.launchers import MOST_RANKS
+from commlens.launch.native import Native
+from commlens.launch.options import Options
+from commlens.run.entry import MOST_STARTS, Entry
+
+ENDINGS = (".yaml", ".yml")
+_TRUE = ("true", "yes", "on")
+_FALSE = ("false", "no", "off")
+
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+def _must(text: str) -> msgspec.Meta:
+    """What a value must be: said to the user where it is not."""
+    return msgspec.Meta(description=f"must be {text}")
+
+
+_Text = Annotated[str, _must("a single value")]
+_Name = Annotated[str, _must("a name from `commlens list`")]
+_Runs = Annotated[list[Any], msgspec.Meta(min_length=1), _must("a list (`- benchmark: latency`)")]
+_Options = Annotated[dict[str, Any], _must("a mapping (`options: {repeat: 10}`)")]
+_Option = Annotated[Union[str, list[str]], _must("a single value")]
+_Environment = Annotated[dict[str, Any], _must("a mapping (`environment: {UCX_TLS: all}`)")]
+_Ranks = Optional[
+    Annotated[
+        int,
+        msgspec.Meta(ge=1, le=MOST_RANKS),
+        _must(f"a whole number from 1 to {MOST_RANKS:,}"),
+    ]
+]
+_Starts = Annotated[
+    int,
+    msgspec.Meta(ge=1, le=MOST_STARTS),
+    _must(f"a whole number from 1 to {MOST_STARTS:,}"),
+]
+
+
+class _SuiteText(msgspec.Struct):
+    """A suite as it stands in the file, in which every value is text."""
+
+    runs: _Runs
+    name: _Text = ""
+    description: _Text = ""
+
+
+class _EntryText(msgspec.Struct):
+    benchmark: _Name
+    options: _Options = {}
+    ranks: _Ranks = None
+    environment: _Environment = {}
+    launcher_args: _Text = ""
+    starts: _Starts = 1
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str
+    description: str
+    entries: Sequence[Entry]
+    source: str  # the file, for messages
+
+
+def is_suite(name: str) -> bool:
+    """Whether `commlens run NAME` means a suite: a YAML file, or one that is shipped."""
+    return name.endswith(ENDINGS) or name in shipped()
+
+
+def shipped() -> dict[str, str]:
+    """The text of each suite that comes with commlens, by name."""
+    folder = files("commlens") / "suites"
+    return {
+        Path(entry.name).stem: entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(ENDINGS)
+    }
+
+
+def load(name: str) -> Suite:
+    """The shipped suite of this name, or the one in the YAML file `name`. Raises CommlensError for
+    a mistake in it."""
+    if not name.endswith(ENDINGS):
+        return parse(shipped()[name], f"{name}.yaml")
+    try:
+        return parse(Path(name).read_text(encoding="utf-8"), name)
+    except OSError as error:
+        raise CommlensError(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CommlensError(f"{name} is not a text file in UTF-8") from None
+
+
+def parse(text: str, source: str) -> Suite:
+    """Raises CommlensError, which names the file, the entry, the value and the cure."""
+    data = _yaml(text, source)
+    if not isinstance(data, dict):
+        raise CommlensError(
+            f"{source}: a suite is a mapping with 'name' and 'runs', not {_kind(data)}"
+        )
+    suite = _converted(_SuiteText, data, source)
+    return Suite(
+        suite.name or Path(source).stem,
+        suite.description,
+        [_entry(run, f"{source}, entry {number}") for number, run in enumerate(suite.runs, 1)],
+        source,
+    )
+
+
+def check(suite: Suite, native: Native) -> None:
+    """Raises CommlensError for a benchmark or an option that the native program does not have."""
+    for number, entry in enumerate(suite.entries, start=1):
+        where = f"{suite.source}, entry {number}"
+        try:
+            native.benchmark(entry.benchmark)
+        except CommlensError as error:
+            raise CommlensError(f"{where}: {error}") from None
+        known = native.option_names(entry.benchmark)
+        for name in entry.options:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                lists = f"`commlens run {entry.benchmark} --help` lists them"
+                cure = f"did you mean '{near[0]}'?" if near else lists
+                raise CommlensError(f"{where}: {entry.benchmark} has no option '{name}': {cure}")
+
+
+def _yaml(text: str, source: str) -> Any:
+    try:
+        # BaseLoader leaves every value as it is written: `8:32` is a range of sizes here, not
+        # YAML's 512 in base sixty.
+        return yaml.load(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise CommlensError(
+            f"{source}{line}: not YAML ({error.problem}); see `commlens run --help` for a suite"
+        ) from None
+    except yaml.YAMLError as error:
+        raise CommlensError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
+
+
+def _entry(data: Any, where: str) -> Entry:
+    if not isinstance(data, dict):
+        raise CommlensError(f"{where}: must be a mapping (`benchmark: latency`), not {_kind(data)}")
+    entry = _converted(_EntryText, data, where)
+    try:
+        launcher_arguments = shlex.split(entry.launcher_args)
+    except ValueError as error:
+        raise CommlensError(
+            f"{where}: launcher_args {entry.launcher_args!r}: {str(error).lower()}"
+        ) from None
+    return Entry(
+        entry.benchmark,
+        Options(
+            {
+                str(name).lstrip("-"): _option(value, f"{where}: option '{name}'")
+                for name, value in entry.options.items()
+            }
+        ),
+        entry.ranks,
+        {name: _variable(name, value, where) for name, value in entry.environment.items()},
+        launcher_arguments,
+        entry.starts,
+    )
+
+
+def _converted(kind: type[_Struct], data: Mapping[Any, Any], where: str) -> _Struct:
+    """The struct that a mapping holds, each of its values as the struct says that it must be."""
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    for name in data:
+        if name not in fields:
+            raise CommlensError(f"{where}: unknown key '{name}'; known are {', '.join(fields)}")
+    for name, field in fields.items():
+        if field.required or name in data:
+            _value(field.type, data.get(name), f"{where}: '{name}'")
+    return msgspec.convert(data, kind, strict=False)
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    """Raises CommlensError where the value is not what the kind says that it must be."""
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        raise CommlensError(f"{where} {_description(kind)}, not {_kind(value)}") from None
+
+
+def _description(kind: Any) -> str:
+    """What `_must` says of the kind, wherever it is in it."""
+    if isinstance(kind, msgspec.Meta):
+        return kind.description or ""
+    metadata = getattr(kind, "__metadata__", ())
+    return next(filter(None, map(_description, (*metadata, *get_args(kind)))), "")
+
+
+def _option(value: Any, where: str) -> str | None:
+    value = _value(_Option, value, where)
+    if isinstance(value, list):
+        return ",".join(value)
+    text: str = value
+    if text.lower() in _FALSE:
+        raise CommlensError(
+            f"{where}: '{text}' is no value; leave the option out, or name its opposite with 'true'"
+        )
+    return None if text.lower() in _TRUE else text
+
+
+def _variable(name: str, value: Any, where: str) -> str:
+    if not is_variable(name):
+        raise CommlensError(f"{where}: environment '{name}' cannot be the name of a variable")
+    text: str = _value(_Text, value, f"{where}: environment '{name}'")
+    return text
+
+
+def _kind(value: Any) -> str:
+    """What stands in the place of something else, for messages."""
+    if value is None or value == "":
+        return "nothing"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return "a mapping" if isinstance(value, dict) else f"'{value}'"

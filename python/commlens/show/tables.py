@@ -1,0 +1,188 @@
+"""A group of records as tables: its metrics, and what else it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+
+from commlens.records import OVERLAP_METRIC, TIME_METRIC, Group, Metric, Record
+from commlens.show import details
+from commlens.show.columns import (
+    NOTHING,
+    cells,
+    interval_column,
+    metric_column,
+    place_columns,
+)
+from commlens.show.grid import Column, Grid, Lines, print_whole
+from commlens.show.parts import overlap_grid, shares_grid
+from commlens.show.scaling import gain_lines
+from commlens.text import (
+    format_number,
+    format_percent,
+    format_value,
+    labelled,
+    plural,
+    readable_time,
+)
+
+
+def print_group(group: Group, console: Console, wide: bool, told: set[tuple[str, str]]) -> None:
+    """`told`: the blocks of reports that were printed before, which this joins."""
+    print_whole(console, Lines([[(group.benchmark, "bold cyan"), (f"  {title(group)}", "dim")]]))
+    if report := details.report_lines(group.records, told):
+        print_whole(console, Lines([[], *report.lines, []]))
+    common = details.common_facts(group.records)
+    if common:
+        print_whole(console, details.facts_line(group, common))
+    measured = [record for record in group.records if record.statistics]
+    if measured:
+        whole = main_grid(group, measured, wide)
+        grid = whole if wide else whole.fitted(console.width)
+        print_whole(console, grid, *_left_out(group, whole, grid, wide))
+        print_whole(console, *_other_grids(group, measured, list(common), wide))
+    ends = (_common_calls(measured), gain_lines(group), _used_lines(group))
+    lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
+    gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
+    print_whole(console, Lines([*gap, *lines]))
+
+
+def title(group: Group) -> str:
+    """`dtype f64 · in-place true · 2 ranks · timing batch`"""
+    parameters = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
+    return " · ".join([*parameters, plural(group.ranks, "rank"), f"timing {group.timing}"])
+
+
+def main_grid(group: Group, records: Sequence[Record], wide: bool) -> Grid:
+    """The metrics, how near they are to the ceiling and to the best, and the check.
+
+    Where the width does not suffice, the other metrics and the name of the ceiling are left out.
+    """
+    main, *others = _shown_metrics(group, records, wide)
+    columns = place_columns(group, records)
+    if wide and group.size_name == "size" and group.sizes:
+        texts = cells((record.size for record in records), "{:,}".format)
+        columns.insert(1, Column("bytes", texts))
+    columns += [metric_column(main, records), interval_column(main, records)]
+    for metric in others:
+        column = metric_column(metric, records)
+        column.optional = not wide
+        columns.append(column)
+    ceilings = [record.ceiling for record in records]
+    of_it = cells(ceilings, lambda ceiling: format_percent(ceiling.fraction))
+    columns.append(Column("of ceiling", of_it))
+    if any(ceilings):
+        if wide:
+            columns.append(_ceiling_column(main, records))
+        names = cells(ceilings, lambda ceiling: ceiling.name)
+        columns.append(Column("ceiling", names, left=True, optional=not wide))
+    columns += [_ratio_column(group, records), _check_column(records)]
+    if wide:
+        compared = ["exact" if record.validation.exact else "to rounding" for record in records]
+        columns.append(Column("compared", compared, left=True))
+    return Grid([*columns, *_choice_columns(group, records)])
+
+
+def _shown_metrics(group: Group, records: Sequence[Record], wide: bool) -> list[Metric]:
+    """All, if `wide`; else not the time of the operation beside another main metric, and not what
+    the table of parts shows."""
+    main, *others = group.metrics
+    if not wide:
+        hidden = {TIME_METRIC}
+        if any(record.alone_s for record in records):
+            hidden.add(OVERLAP_METRIC)
+        others = [metric for metric in others if metric.name not in hidden]
+    return [main, *others]
+
+
+def _ceiling_column(main: Metric, records: Sequence[Record]) -> Column:
+    """The ceiling in the unit of the main metric."""
+    values = [
+        record.ceiling.metrics.get(main.name) if record.ceiling else None for record in records
+    ]
+    texts = cells(values, lambda value: format_value(value, main.unit))
+    return Column(labelled("ceiling", main.unit), texts)
+
+
+def _ratio_column(group: Group, records: Sequence[Record]) -> Column:
+    ratios = [group.ratio_to_best(record) for record in records]
+    styles = []
+    for ratio in ratios:
+        if ratio is None:
+            styles.append("dim")
+        elif ratio == 1:
+            styles.append("green")
+        else:
+            styles.append("red" if ratio >= 10 else "")
+    return Column("to best", cells(ratios, _ratio), styles=styles)
+
+
+def _ratio(ratio: float) -> str:
+    if ratio == 1:
+        return "best"
+    return f"{ratio:.2f}x" if ratio < 10 else f"{ratio:,.0f}x"
+
+
+def _check_column(records: Sequence[Record]) -> Column:
+    texts: list[str] = [
+        "failed" if record.status == "failed" else record.validation.status for record in records
+    ]
+    styles = {"passed": "green", "off": "yellow", "failed": "bold red"}
+    return Column("check", texts, left=True, styles=[styles.get(text, "red") for text in texts])
+
+
+def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column]:
+    """The time by which an application chooses, and which one it chose."""
+    candidates = [record.candidate for record in records]
+    if not any(candidates):
+        return []
+    longest = max(candidate.seconds for candidate in candidates if candidate)
+    unit, factor = readable_time("s", longest)
+    times = cells(candidates, lambda candidate: format_number(factor * candidate.seconds))
+    used = [group.is_used(record) for record in records]
+    return [
+        Column(f"chosen by ({unit})", times),
+        Column("", ["used" if one else "" for one in used], left=True, style="bold green"),
+    ]
+
+
+def _left_out(group: Group, whole: Grid, shown: Grid, wide: bool) -> Iterator[Lines]:
+    """That there is more, and how to see it."""
+    if wide:
+        return
+    missing = [column.head for column in whole.columns if column not in shown.columns]
+    if missing:
+        yield Lines([[(f"  --wide has more columns: {', '.join(missing)}", "dim")]])
+
+
+def _other_grids(
+    group: Group, measured: Sequence[Record], common: Sequence[str], wide: bool
+) -> Iterator[Grid]:
+    if alone := [record for record in measured if record.alone_s]:
+        yield overlap_grid(group, alone)
+    if within := [record for record in measured if record.has_parts_within]:
+        yield shares_grid(group, within)
+    if any(
+        details.has_several_ceilings(record) or (wide and record.ceilings) for record in measured
+    ):
+        yield details.ceilings_grid(group, [record for record in measured if record.ceilings])
+    names = dict.fromkeys(name for record in measured for name in record.facts)
+    if differing := [name for name in names if name not in common]:
+        yield details.facts_grid(group, measured, differing)
+    calling = [record for record in measured if record.calls]
+    if calling and not details.common_calls(calling):
+        yield details.calls_grid(group, calling)
+    if rounded := [record for record in measured if record.validation.deviation]:
+        yield details.deviations_grid(group, rounded)
+
+
+def _common_calls(measured: Sequence[Record]) -> Lines:
+    calls = details.common_calls([record for record in measured if record.calls])
+    return Lines([[(f"  calls per operation: {calls}", "dim")]] if calls else [])
+
+
+def _used_lines(group: Group) -> Lines:
+    used = (record.candidate for record in group.records if group.is_used(record))
+    texts = dict.fromkeys(candidate.text for candidate in used if candidate)
+    return Lines([("  used config: ", "green"), (text or NOTHING, "")] for text in texts)

@@ -1,0 +1,159 @@
+#include "benchmarks/bp5/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "benchmarks/spectral_elements/node_budget.hpp"
+#include "harness/usage_error.hpp"
+#include "sem/memory.hpp"
+#include "sem/numbering.hpp"
+
+namespace commlens::bp5 {
+
+namespace gs = gather_scatter;
+using sem::Geometry;
+using sem::Solver;
+using sem::Storage;
+
+namespace {
+
+constexpr const char* automatic = "auto";
+
+std::optional<gs::Method> parse_mode(const std::string& text) {
+  if (text == automatic) return std::nullopt;
+  if (const auto method = from_name<gs::Method>(text)) return method;
+  throw UsageError("mode", text.empty() ? "''" : text,
+                   fmt::format("write {} or {}", automatic, fmt::join(all_names<gs::Method>(), " or ")));
+}
+
+}  // namespace
+
+void Options::describe(OptionSet& options) {
+  mesh.describe(options);
+  options.add("edge", edge,
+              "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32");
+  options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
+  options.add("storage", storage, "vectors: every node of every element, or every unknown once");
+  describe_solve(options);
+  describe_exchange(options);
+}
+
+void Options::describe_solve(OptionSet& options) {
+  constexpr double below_one = 1 - std::numeric_limits<double>::epsilon() / 2;
+  options.add("solver", solver,
+              "conjugate gradients with two reductions per iteration, or with one (Chronopoulos and Gear)");
+  options.add("rhs", rhs, "right-hand side: nekRS's; or one whose solution is known, with its error");
+  options.add("iterations", iterations, "most iterations of a solve").shown_as([this] {
+    return iterations > 0 ? std::to_string(iterations) : std::string("500; 20 in host memory");
+  });
+  options.add("tolerance", tolerance,
+              {.least = 0, .most = below_one, .cure = "write a number from 0 to below 1, such as 1e-8"},
+              "relative residual at which a solve ends");
+}
+
+void Options::describe_exchange(OptionSet& options) {
+  options.add("exchange-dtype", exchange_type, "type of shared values in messages");
+  options.add_text(
+      "mode", [this](const std::string& text) { mode = parse_mode(text); }, [this] { return mode_name(); },
+      fmt::format("of the gather-scatter; {} times all modes and uses the fastest ({}, {})", automatic, automatic,
+                  fmt::join(all_names<gs::Method>(), ", ")));
+  options.add_flag("overlap", "no-overlap", overlap,
+                   "apply the operator inside a rank while shared nodes travel, or to all elements first");
+}
+
+std::string Options::mode_name() const { return mode ? std::string(name(*mode)) : automatic; }
+
+void Options::resolve(int ranks) {
+  if (!edge.empty() && mesh.given()) {
+    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
+  }
+  mesh.sized_by_elements = edge.empty();
+  mesh.resolve(ranks);
+}
+
+std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, int ranks) {
+  on_gpu = budget.on_gpu;
+  std::vector<std::string> notes;
+  if (iterations == 0) {
+    iterations = on_gpu ? 500 : 20;
+    if (!on_gpu) {
+      notes.emplace_back("20 iterations per solve in host memory, where nekRS does 500: --iterations changes it");
+    }
+  }
+  refuse_iterations_beyond(budget);
+  refuse_mesh_beyond(budget, ranks);
+  return notes;
+}
+
+// ---- memory ----
+
+namespace {
+
+/// Beside the operator and the solver: b, x and A x, and weights where nodes are stored by element.
+double own_vectors_bytes(const Options& options, double length) {
+  constexpr double scratch = 256.0 * 1024;  // of inner products, and what vectors are rounded up to
+  const double vectors = options.storage == Storage::element ? 4 : 3;
+  return vectors * sizeof(double) * length + scratch;
+}
+
+/// On the host, per node, while the mesh is numbered.
+constexpr double set_up_bytes = 100;
+
+/// Points of the lattice in a rank's box of elements.
+double points_of(const sem::Block& block, int order) {
+  double points = 1;
+  for (const auto& [begin, end] : block) {
+    points *= static_cast<double>((end - begin) * static_cast<std::size_t>(order) + 1);
+  }
+  return points;
+}
+
+}  // namespace
+
+void Options::refuse_iterations_beyond(const MemoryBudget& budget) const {
+  const double needed = sem::upper_bytes({.iterations = static_cast<double>(iterations)}, geometry, solver);
+  if (needed <= budget.buffers / 2) return;
+  refuse_for_memory("iterations", std::to_string(iterations), {.buffers = needed}, budget, "nekRS does 500 iterations");
+}
+
+/// Refuses a mesh whose lists alone are larger than the machine, before it is made.
+void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
+  const double order = mesh.shape.order;
+  const double unknowns_per_node = storage == Storage::element ? 1 : std::pow(order / (order + 1), 3);
+  const KershawOptions largest = edge.empty() ? mesh : mesh.with_edge(edge.largest(), ranks);
+  const double nodes = largest.nodes_about(ranks);
+  const double length = unknowns_per_node * nodes;
+  const double bytes =
+      sem::upper_bytes({.nodes = nodes, .length = length}, geometry, solver) + own_vectors_bytes(*this, length);
+  require_room({.option = edge.empty() ? "elements" : "edge",
+                .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
+                .nodes = nodes,
+                .per_node = {.buffers = bytes / nodes, .staging = set_up_bytes},
+                .limit = sem::Numbering::most_unknowns},
+               budget, [&](double possible) {
+                 if (edge.empty()) return mesh.largest_cube(possible, ranks);
+                 return fmt::format("the largest is about --edge {}", mesh.largest_edge(possible));
+               });
+}
+
+MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
+  const KershawOptions current = case_mesh(ranks);
+  const sem::Partition partition = current.partition(ranks);
+  const int order = current.shape.order;
+  const auto elements = static_cast<double>(partition.count(rank));
+  const double nodes = elements * std::pow(order + 1, 3);
+  const double length = storage == Storage::element ? nodes : points_of(partition.block(rank), order);
+  const double sent = sem::values_sent(partition, order);
+  const auto exchange = gs::upper_bytes({.nodes = length, .sent = sent, .ranks = ranks}, exchange_kind());
+  const sem::Load load{
+      .elements = elements, .nodes = nodes, .length = length, .iterations = static_cast<double>(iterations + 1)};
+  return {.buffers = own_vectors_bytes(*this, length) + sem::upper_bytes(load, geometry, solver) + exchange.buffers,
+          .staging = on_gpu ? exchange.staging : 0,
+          .operation = 2 * sent * sizeof(double)};
+}
+
+}  // namespace commlens::bp5

@@ -1,0 +1,56 @@
+// The options of bp5.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/bp5/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/kershaw_options.hpp"
+#include "benchmarks/spectral_elements/real_type.hpp"
+#include "gather_scatter/gather_scatter.hpp"
+#include "harness/memory_plan.hpp"
+#include "harness/options.hpp"
+#include "sem/conjugate_gradients.hpp"
+#include "sem/poisson.hpp"
+
+namespace commlens::bp5 {
+
+struct Options {
+  KershawOptions mesh;
+  Sweep edge;  ///< without values there is one case, with `mesh`
+  sem::Geometry geometry = sem::Geometry::trilinear;
+  sem::Storage storage = sem::Storage::unique;
+  sem::Solver solver = sem::Solver::classical;
+  RightHandSide rhs = RightHandSide::nekrs;
+  std::size_t iterations = 0;  ///< 0: chosen by scale_to_memory()
+  double tolerance = 1e-15;
+  RealType exchange_type = RealType::f64;
+  std::optional<gather_scatter::Method> mode;  ///< none: the fastest
+  bool overlap = true;
+  bool on_gpu = false;  ///< set by scale_to_memory()
+
+  void describe(OptionSet& options);
+  void resolve(int ranks);
+  std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
+  [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
+
+  /// Of a case.
+  [[nodiscard]] KershawOptions case_mesh(int ranks) const { return edge.empty() ? mesh : mesh.with_edge(edge, ranks); }
+  [[nodiscard]] sem::ConjugateGradients::Limits limits() const {
+    return {.iterations = iterations, .tolerance = tolerance};
+  }
+  [[nodiscard]] std::string mode_name() const;  ///< "auto" or the method's name
+  [[nodiscard]] gather_scatter::ValueKind exchange_kind() const {
+    return {.type = DataType::f64, .exchange_type = data_type(exchange_type)};
+  }
+
+ private:
+  void describe_solve(OptionSet& options);
+  void describe_exchange(OptionSet& options);
+  void refuse_iterations_beyond(const MemoryBudget& budget) const;
+  void refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const;
+};
+
+}  // namespace commlens::bp5

@@ -1,0 +1,24 @@
+// Right-hand sides of bp5.
+#pragma once
+
+#include <vector>
+
+#include "measure/enum_names.hpp"
+#include "sem/mesh.hpp"
+
+namespace commlens::bp5 {
+
+/// nekrs: 3 pi^2 sin(pi x) sin(pi y) sin(pi z), as in nekRS's case, without the mass matrix. manufactured: the same
+/// with cosines, times the mass matrix, so that the solution is cos(pi x) cos(pi y) cos(pi z).
+enum class RightHandSide { nekrs, manufactured };
+constexpr auto names_of(RightHandSide /*type*/) {
+  return enum_names<RightHandSide>({{RightHandSide::nekrs, "nekrs"}, {RightHandSide::manufactured, "manufactured"}});
+}
+
+/// By node.
+std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind);
+
+/// Of RightHandSide::manufactured.
+double manufactured_solution(const sem::Point& point);
+
+}  // namespace commlens::bp5

@@ -1,0 +1,51 @@
+#include "benchmarks/bp5/work.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace commlens::bp5 {
+
+namespace {
+
+/// Per rank, on average.
+double elements_of(const sem::Mesh& mesh, int ranks) {
+  const auto& [x, y, z] = mesh.shape().elements;
+  return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z) / ranks;
+}
+
+/// If nothing stays in a cache between two kernels, and everything within one.
+double bytes_per_iteration(const Problem& problem) {
+  const Options& options = problem.options();
+  const VectorLayout layout = problem.layout();
+  const auto nodes = static_cast<double>(layout.mesh.nodes());
+  const auto length = static_cast<double>(layout.length());
+  const bool unique = options.storage == sem::Storage::unique;
+  double bytes = sem::ConjugateGradients::traffic(options.solver, layout.length());
+  // The operator reads its input and writes its output, to which it adds what is there, by numbers of unknowns.
+  bytes += unique ? 3 * length * sizeof(double) + nodes * sizeof(std::uint32_t) : 2 * length * sizeof(double);
+  bytes += options.geometry == sem::Geometry::stored
+               ? nodes * 6 * sizeof(double)
+               : static_cast<double>(layout.mesh.elements()) * 8 * 3 * sizeof(double);
+  // The gather-scatter reads and writes what is in groups, by a number per node and one per group.
+  const gather_scatter::Sharing& sharing = problem.sharing();
+  const auto grouped = static_cast<double>(sharing.local.nodes.size() + sharing.shared.nodes.size());
+  const auto groups = static_cast<double>(sharing.local.size() + sharing.shared.size());
+  return bytes + grouped * (2 * sizeof(double) + sizeof(std::uint32_t)) + groups * sizeof(std::uint32_t);
+}
+
+}  // namespace
+
+/// nekRS counts 12 N^4 + 15 N^3 operations per element and application, N = order + 1, and the vector operations.
+Work work_of(const Problem& problem, int ranks) {
+  const sem::Mesh& mesh = problem.mesh();
+  const double n = mesh.shape().order + 1;
+  const double elements = elements_of(mesh, ranks);
+  const double nodes = elements * std::pow(n, 3);
+  const double application = elements * (12 * std::pow(n, 4) + 15 * std::pow(n, 3));
+  return {.dof = elements * std::pow(mesh.shape().order, 3),
+          .flops_per_iteration = application + 16 * nodes,
+          .flops_of_start = application + 9 * nodes,
+          .bytes_per_iteration = bytes_per_iteration(problem)};
+}
+
+}  // namespace commlens::bp5

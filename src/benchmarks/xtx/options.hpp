@@ -1,0 +1,82 @@
+// The options of xtx, and the sizes that suit the memory at hand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "benchmarks/xtx/blocks.hpp"
+#include "benchmarks/xtx/gram_matrix.hpp"
+#include "device/data_type.hpp"
+#include "device/device.hpp"
+#include "harness/memory_plan.hpp"
+#include "harness/options.hpp"
+#include "measure/enum_names.hpp"
+
+namespace commlens::xtx {
+
+/// Of a block as the BLAS computes it: its columns one after the other, or its rows.
+enum class Layout { tall, wide };
+constexpr auto names_of(Layout /*type*/) {
+  return enum_names<Layout>({{Layout::tall, "tall"}, {Layout::wide, "wide"}});
+}
+
+/// The block to begin with.
+enum class First { largest, smallest };
+constexpr auto names_of(First /*type*/) {
+  return enum_names<First>({{First::largest, "largest"}, {First::smallest, "smallest"}});
+}
+
+struct Options {
+  // The case that DFT-FE published: two thirds of Summit's memory.
+  static constexpr std::size_t published_dofs = 16'194'277;
+  static constexpr std::size_t published_vectors = 36'600;
+  static constexpr std::size_t published_block = 732;
+
+  std::size_t dofs = 0;     ///< 0: scaled to the memory
+  std::size_t vectors = 0;  ///< 0: scaled to the memory
+  Sweep block;              ///< empty: published_block, or a tenth of the vectors
+  DataType type = DataType::f64;
+  std::size_t depth = 2;
+  Layout layout = Layout::tall;
+  First first = First::largest;
+  device::Priority priority = device::Priority::high;
+  Numbers numbers = Numbers::full;
+  bool overlap = true;
+  bool copy = true;
+  bool tune = false;
+  std::string trace;
+
+  void describe(OptionSet& options);
+  void resolve(int ranks) const;
+  std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
+  [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
+
+  [[nodiscard]] Blocks blocks() const { return {vectors, block}; }
+  /// Blocks on the device at a time.
+  [[nodiscard]] std::size_t slots(const Blocks& of) const { return overlap ? std::min(depth, of.count()) : 1; }
+  [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
+
+ private:
+  /// What scale_to_memory() has chosen: not part of a case's key.
+  struct Scaled {
+    bool dofs = false;
+    bool vectors = false;
+    bool block = false;
+  };
+
+  [[nodiscard]] static std::size_t default_block(std::size_t of_vectors) {
+    return std::min(published_block, (of_vectors + 9) / 10);
+  }
+  /// Of the widest blocks that are asked for, at most as wide as there are vectors.
+  [[nodiscard]] Blocks widest_blocks(std::size_t of_vectors) const;
+  [[nodiscard]] MemoryEstimate estimate(const Blocks& of, int rank, int ranks) const;
+  [[nodiscard]] bool fits(const MemoryBudget& budget, int ranks, std::size_t with_vectors) const;
+  void choose_size(const MemoryBudget& budget, int ranks);
+  [[noreturn]] void refuse(const MemoryBudget& budget, int ranks) const;
+
+  Scaled scaled_;
+};
+
+}  // namespace commlens::xtx

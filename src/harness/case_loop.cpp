@@ -1,0 +1,187 @@
+#include "harness/case_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "harness/environment.hpp"
+#include "measure/stopwatch.hpp"
+
+namespace commlens {
+
+namespace {
+
+/// "ccl, block 732": what tells the timelines of one start apart.
+std::string title_of(const measure::Record& record) {
+  std::string title = record.transport;
+  for (const auto& [name, value, role, unit] : record.parameters) {
+    if (role == measure::Role::variant) title += ", " + measure::text_of(value);
+  }
+  const auto* size = record.parameter_of(measure::Role::size);
+  return size == nullptr ? title : fmt::format("{}, {} {}", title, size->name, measure::text_of(size->value));
+}
+
+}  // namespace
+
+MemoryEstimate largest_estimate(const std::vector<CaseGroup>& groups, const transport::Communicator& communicator) {
+  MemoryEstimate largest;
+  for (const CaseGroup& group : groups) {
+    for (const auto& one : group) {
+      const MemoryEstimate estimate = one->memory_estimate(communicator.rank(), communicator.size());
+      largest.buffers = std::max(largest.buffers, estimate.buffers);
+      largest.staging = std::max(largest.staging, estimate.staging);
+      largest.operation = std::max(largest.operation, estimate.operation);
+    }
+  }
+  return largest;
+}
+
+void Tally::add(std::span<const measure::Result> variants) {
+  std::string skipped;
+  bool some_ran = false;
+  for (const measure::Result& result : variants) {
+    const auto& outcome = result.outcome();
+    const std::string what = fmt::format("{} over {}", result.record().benchmark, result.record().transport);
+    some_ran = some_ran || outcome.status == measure::Status::ok;
+    if (outcome.status == measure::Status::failed && failed_.empty()) failed_ = what + " failed: " + outcome.reason;
+    if (outcome.status == measure::Status::skipped && skipped.empty()) {
+      skipped = what + " was skipped: " + outcome.reason;
+    }
+  }
+  ran_ = ran_ || some_ran;
+  if (!some_ran && skipped_.empty()) skipped_ = skipped;
+}
+
+Exit Tally::exit_status(bool all_optional) const {
+  if (!failed_.empty()) return Exit::failed;
+  return ran_ && (skipped_.empty() || all_optional) ? Exit::ok : Exit::nothing_ran;
+}
+
+CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> memories,
+                   const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate)
+    : parameters_(parameters),
+      memories_(std::move(memories)),
+      resources_{.settings = parameters.settings,
+                 .communicator = parameters.communicator,
+                 .device = parameters.device,
+                 .ceilings = parameters.ceilings,
+                 .memories = memories_,
+                 .metrics = parameters.start.benchmark.metrics,
+                 .blas = [this](device::Memory memory) -> device::Blas& { return blas(memory); },
+                 .retained = retained_} {
+  make_transports(transports);
+  allocate(estimate);
+}
+
+CaseLoop::~CaseLoop() = default;
+
+void CaseLoop::make_transports(const std::vector<const transport::Description*>& transports) {
+  const auto& communicator = parameters_.communicator;
+  const transport::Setup setup{.communicator = communicator,
+                               .device = parameters_.device,
+                               .memory = memories_[static_cast<std::size_t>(communicator.rank())],
+                               .gpu_aware_mpi_off = parameters_.settings.gpu_aware_mpi_off};
+  for (const auto* description : transports) {
+    Participant participant{.description = description,
+                            .unsupported = communicator.first(description->unsupported(setup))};
+    if (participant.unsupported.empty()) {
+      Monitor::status(fmt::format("setting up the transport {}", description->name));
+      const Stopwatch stopwatch;
+      try {
+        participant.transport = description->make(setup);
+      } catch (const std::exception& error) {
+        parameters_.fail(error);
+      }
+      participant.setup_s = communicator.maximum(stopwatch.seconds());
+    }
+    participants_.push_back(std::move(participant));
+  }
+}
+
+void CaseLoop::allocate(const MemoryEstimate& estimate) {
+  Monitor::status("allocating memory");
+  const Stopwatch stopwatch;
+  auto& device = parameters_.device;
+  const auto memory = memories_[static_cast<std::size_t>(parameters_.communicator.rank())];
+  arena_ = device.allocate(memory, static_cast<std::size_t>(estimate.buffers) + Run::slack);
+  if (estimate.staging > 0) {
+    staging_ = device.allocate(device.staging_memory(), static_cast<std::size_t>(estimate.staging) + Run::slack);
+  }
+  allocation_s_ = parameters_.communicator.maximum(stopwatch.seconds());
+}
+
+measure::Record CaseLoop::start_record(const Case& one, const Participant& participant) const {
+  measure::Record record;
+  record.benchmark = parameters_.start.benchmark.name;
+  record.parameters = one.parameters();
+  record.ranks = parameters_.start.ranks;
+  record.transport = participant.description->name;
+  record.memory = name(memories_.front());
+  if (memories_.back() != memories_.front()) record.memory += ":" + std::string(name(memories_.back()));
+  record.setup_s = participant.setup_s + allocation_s_;
+  if (!participant.unsupported.empty()) {
+    record.status = measure::Status::skipped;
+    record.reason = participant.unsupported;
+  }
+  return record;
+}
+
+void CaseLoop::run(const Case& one, Participant& participant, measure::Record& record) {
+  Monitor::status(fmt::format("setting up {} over {}", record.benchmark, record.transport));
+  try {
+    Run run(resources_, *participant.transport, {arena_}, {staging_}, record);
+    one.run(run);
+  } catch (const Unsupported& unsupported) {
+    record.status = measure::Status::skipped;
+    record.reason = unsupported.what();
+  } catch (const std::exception& error) {
+    parameters_.fail(error);
+  }
+}
+
+void CaseLoop::run(const CaseGroup& group) {
+  std::vector<measure::Result> results;
+  for (Participant& participant : participants_) {
+    const std::size_t before = results.size();
+    for (const auto& one : group) {
+      if (participant.told) continue;
+      auto record = start_record(*one, participant);
+      participant.told = !participant.unsupported.empty();
+      if (participant.unsupported.empty()) run(*one, participant, record);
+      const bool skipped = record.status == measure::Status::skipped;
+      if (skipped && !results.empty()) record.repetition = results.front().record().repetition;
+      record.time = utc_now();
+      results.emplace_back(std::move(record));
+      if (parameters_.output != nullptr) parameters_.output->keep(results.back());
+      if (parameters_.trace != nullptr) {
+        parameters_.trace->add(title_of(results.back().record()), results.back().record().timeline);
+      }
+    }
+    tally_.add(std::span(results).subspan(before));
+  }
+  if (parameters_.output != nullptr) parameters_.output->show(results);
+  parameters_.monitor.shown();
+}
+
+device::Blas& CaseLoop::blas(device::Memory memory) {
+  auto& blas = blas_[memory];
+  if (!blas) {
+    blas = parameters_.device.blas(memory, parameters_.blas_threads);
+    if (parameters_.communicator.rank() == 0 && !blas->advice().empty()) {
+      std::cerr << "commlens: warning: " << blas->advice() << '\n';
+    }
+  }
+  return *blas;
+}
+
+Exit CaseLoop::exit_status() const {
+  const Exit exit = tally_.exit_status(parameters_.settings.transports == "all");
+  if (exit != Exit::ok && parameters_.communicator.rank() == 0) {
+    std::cerr << fmt::format("commlens: {}\n",
+                             tally_.complaint());  // in one piece: launchers interleave what ranks write
+  }
+  return exit;
+}
+
+}  // namespace commlens

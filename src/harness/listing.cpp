@@ -1,0 +1,106 @@
+#include "harness/listing.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "device/device.hpp"
+#include "harness/benchmark.hpp"
+#include "measure/declarations_json.hpp"
+#include "measure/reporter.hpp"
+#include "transport/mpi_library.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens::listing {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+template <class Items>
+std::vector<std::string> names_in(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(item.name);
+  return names;
+}
+
+Json options_of(const BenchmarkDescription& description) {
+  auto options = Json::array();
+  const auto benchmark = description.make();
+  for (const Option& option : benchmark->options().options()) {
+    options.push_back({{"name", option.name()},
+                       {"opposite", option.opposite()},
+                       {"default", option.text()},
+                       {"help", option.help()},
+                       {"role", name(option.role())},
+                       {"unit", option.unit()}});
+  }
+  return options;
+}
+
+std::string row(std::string_view benchmark, const measure::Metric& metric) {
+  return fmt::format("| {} | `{}` | {} | {} | {} |\n", benchmark, metric.name, metric.unit.text, name(metric.better),
+                     metric.definition);
+}
+
+}  // namespace
+
+std::string benchmarks_text() {
+  std::string text;
+  for (const auto& benchmark : benchmarks()) text += fmt::format("  {:<26}{}\n", benchmark.name, benchmark.help);
+  return text;
+}
+
+std::string benchmarks_json() {
+  auto all = Json::array();
+  for (const auto& description : benchmarks()) {
+    all.push_back({{"name", description.name},
+                   {"description", description.help},
+                   {"options", options_of(description)},
+                   {"metrics", measure::to_json(measure::with_time(description.metrics))},
+                   {"facts", measure::to_json(description.facts)}});
+  }
+  return all.dump(1) + "\n";
+}
+
+std::string metrics_json() {
+  auto all = Json::array();
+  for (const auto& description : benchmarks()) {
+    all.push_back({{"name", description.name},
+                   {"metrics", measure::to_json(measure::with_time(description.metrics))},
+                   {"facts", measure::to_json(description.facts)}});
+  }
+  return all.dump(1) + "\n";
+}
+
+std::string metrics_markdown() {
+  std::string text = "| benchmark | metric | unit | better | definition |\n| --- | --- | --- | --- | --- |\n";
+  text += row("all", measure::time_us);
+  for (const auto& description : benchmarks()) {
+    for (const measure::Metric& metric : description.metrics) {
+      if (metric.name != measure::time_us.name || metric.definition != measure::time_us.definition) {
+        text += row(fmt::format("`{}`", description.name), metric);
+      }
+    }
+  }
+  text += "\n| benchmark | fact | unit | definition |\n| --- | --- | --- | --- |\n";
+  for (const auto& description : benchmarks()) {
+    for (const measure::Fact& fact : description.facts) {
+      text += fmt::format("| `{}` | `{}` | {} | {} |\n", description.name, fact.name, fact.unit.text, fact.definition);
+    }
+  }
+  return text;
+}
+
+std::string about_json() {
+  const Json about{{"version", COMMLENS_VERSION},
+                   {"backend", device::backend()},
+                   {"gpus", device::gpu_count()},
+                   {"transports", names_in(transport::all())},
+                   {"formats", names_in(measure::reporters())},
+                   {"mpi", transport::mpi_library()},
+                   {"mpi_family", transport::mpi_family()}};
+  return about.dump() + "\n";
+}
+
+}  // namespace commlens::listing

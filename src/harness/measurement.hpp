@@ -1,0 +1,98 @@
+// What a benchmark hands to Run::measure(): the operation, its validation, its metrics, its parts and ceilings.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "device/blas.hpp"
+#include "device/steps.hpp"
+#include "measure/metric.hpp"
+#include "measure/record.hpp"
+#include "measure/sampling.hpp"
+
+namespace commlens {
+
+using measure::Verdict;
+
+/// The least that the hardware needs for one operation: copies of `bytes` from this rank's memory to `peer`'s, measured
+/// in the same run by all ranks with `takes_part` at the same time.
+struct CopyCeiling {
+  std::size_t bytes = 0;
+  double copies = 1;  ///< copies of `bytes` that one operation stands for
+  int peer = 0;       ///< whose memory is copied to
+  bool takes_part = true;
+  bool to_staging = false;  ///< copied to staging memory of this rank instead: `peer` does not matter
+  std::string part;         ///< that it is the least time of, rather than of the operation
+};
+
+/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in
+/// the same run by all ranks at the same time, back to back for a second, so that clocks and power are those of a
+/// device at work.
+struct GemmCeiling {
+  double flops = 0;   ///< of one operation, on this rank
+  device::Gemm gemm;  ///< of the benchmark's own buffers; without `a`, a large square product of its type
+};
+
+/// What a library needs for a part of the operation: its calls by themselves, each after a barrier.
+struct CallCeiling {
+  std::string name;    ///< "alltoall alone"
+  std::string method;  ///< what the calls are, for the record
+  std::string part;
+  std::size_t bytes = 0;                     ///< that this rank sends in all of them
+  std::vector<std::function<void()>> calls;  ///< of one operation; collective
+};
+
+using CeilingRequest = std::variant<CopyCeiling, GemmCeiling, CallCeiling>;
+
+/// A piece of an operation: either one that overlaps with others, timed alone, in turns with the whole; or, without
+/// operate(), timed within the operation, by the steps that Measurement::trace gives to its observer.
+struct Part {
+  std::string name;
+  std::string stream;  ///< parts of one stream cannot overlap with each other
+  std::function<void()> operate = nullptr;
+};
+
+/// Compares the outputs with what `operations` calls of operate() since reset(round) must give. A function of the round
+/// alone will do where the number does not matter.
+class Verify {
+ public:
+  Verify() = default;
+  template <class Function>
+    requires std::invocable<Function, std::size_t, std::size_t>
+  Verify(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+  template <class Function>
+    requires std::invocable<Function, std::size_t>
+  Verify(Function function)  // NOLINT(google-explicit-constructor)
+      : function_([function = std::move(function)](std::size_t round, std::size_t) { return function(round); }) {}
+
+  explicit operator bool() const { return static_cast<bool>(function_); }
+  Verdict operator()(std::size_t round, std::size_t operations) const { return function_(round, operations); }
+
+ private:
+  std::function<Verdict(std::size_t round, std::size_t operations)> function_;
+};
+
+struct Measurement {
+  std::string operation;  ///< what operate() does once: "round trip"
+  /// Untimed: fills the inputs and poisons the outputs, differently for each `round`. May only queue it on the stream.
+  std::function<void(std::size_t round)> reset;
+  std::function<void()> operate;  ///< timed
+  Verify verify;                  ///< untimed
+  bool exact = true;              ///< verify() compares to the last bit; otherwise to rounding
+  /// After so many operations reset() is due, with the clock stopped.
+  std::size_t operations_per_reset = static_cast<std::size_t>(-1);
+  measure::Repetition repetition{.repeat = 100, .warmup = 10, .batches = 10};  ///< unless the user asks for another
+  std::size_t least_warmup = 0;                                                ///< whatever the user asks for
+  std::vector<measure::CaseMetric> metrics;                                    ///< the first is the main metric
+  /// With parts timed alone, the metric overlap_efficiency is added, which the benchmark must have declared.
+  std::vector<Part> parts;
+  /// Does the operation once more and tells the observer of its steps: the record's timeline. May be empty.
+  std::function<void(StepObserver& observer)> trace;
+  std::vector<CeilingRequest> ceilings;
+};
+
+}  // namespace commlens

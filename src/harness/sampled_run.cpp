@@ -1,0 +1,91 @@
+#include "harness/sampled_run.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "harness/monitor.hpp"
+#include "harness/run.hpp"
+
+namespace commlens {
+
+void RanksOf::mean(std::vector<double>& values) {
+  for (double& value : values) value = communicator_.sum_of_reals(value) / communicator_.size();
+}
+
+SampledRun::SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream, std::string what)
+    : measurement_(measurement), device_(device), stream_(stream), what_(std::move(what)) {}
+
+/// Inputs of gigabytes take their time: both this and verify() count as progress.
+void SampledRun::prepare(std::size_t round) {
+  const InCall call(Call::filling);
+  if (measurement_.reset) measurement_.reset(round);
+  stream_.wait();
+  Run::heartbeat();
+  before_ = call_counts();
+}
+
+void SampledRun::repeat(const std::function<void()>& operate, std::size_t times) {
+  for (std::size_t i = 0; i < times; ++i) {
+    operate();
+    Run::heartbeat();
+  }
+  stream_.wait();
+}
+
+void SampledRun::operate(std::size_t operations) { repeat(measurement_.operate, operations); }
+
+void SampledRun::operate_part(std::size_t part, std::size_t operations) {
+  repeat(measurement_.parts[part].operate, operations);
+}
+
+measure::Verdict SampledRun::verify(std::size_t round, std::size_t operations) {
+  const InCall call(Call::comparing);
+  const measure::Verdict verdict = measurement_.verify(round, operations);
+  Run::heartbeat();
+  return verdict;
+}
+
+void SampledRun::begin_parts() {
+  Tracer::Streams streams;
+  for (const Part& part : measurement_.parts) streams[part.name] = part.stream;
+  const std::string default_stream = measurement_.parts.empty() ? "" : measurement_.parts.front().stream;
+  tracer_ = std::make_unique<Tracer>(device_, stream_, std::move(streams), default_stream);
+}
+
+void SampledRun::operate_in_parts() {
+  measurement_.trace(*tracer_);
+  stream_.wait();
+}
+
+std::vector<double> SampledRun::seconds_in_parts() {
+  auto seconds_of = tracer_->seconds();
+  std::vector<double> seconds;
+  for (const Part& part : measurement_.parts) seconds.push_back(seconds_of[part.name]);
+  return seconds;
+}
+
+std::vector<measure::Span> SampledRun::spans(const transport::Communicator& communicator) {
+  return tracer_->spans(communicator);
+}
+
+void SampledRun::sampled(std::size_t operations) {
+  for (std::size_t call = 0; call < calls_.size(); ++call) calls_[call] += call_counts()[call] - before_[call];
+  operations_ += operations;
+}
+
+void SampledRun::status(const std::string& what) { Monitor::status(what + " " + what_); }
+
+std::map<std::string, double> SampledRun::calls_per_operation(const transport::Communicator& communicator) const {
+  std::map<std::string, double> calls;
+  if (operations_ == 0) return calls;
+  for (std::size_t call = 0; call < calls_.size(); ++call) {
+    const std::string name(commlens::name(static_cast<Call>(call)));
+    const auto total = communicator.sum(static_cast<std::int64_t>(calls_[call]));
+    if (total == 0 || !name.starts_with("MPI_")) continue;
+    calls[name] = static_cast<double>(total) / static_cast<double>(operations_) / communicator.size();
+  }
+  return calls;
+}
+
+}  // namespace commlens

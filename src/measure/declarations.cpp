@@ -1,0 +1,23 @@
+#include "measure/declarations.hpp"
+
+#include <algorithm>
+
+namespace commlens::measure {
+
+std::string label_of(std::string_view name, const Unit& unit) {
+  if (!unit.ending.empty() && name.ends_with(unit.ending)) name.remove_suffix(unit.ending.size());
+  std::string label(name);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+std::string Metric::label() const { return given_label.empty() ? label_of(name, unit) : std::string(given_label); }
+
+std::vector<Metric> with_time(std::vector<Metric> metrics) {
+  const bool known =
+      std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.name == time_us.name; });
+  if (!known) metrics.push_back(time_us);
+  return metrics;
+}
+
+}  // namespace commlens::measure

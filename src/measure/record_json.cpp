@@ -1,0 +1,241 @@
+#include "measure/record_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "measure/declarations_json.hpp"
+
+namespace commlens::measure {
+namespace {
+
+// Ordered, so that a line reads in the order of the schema and two lines can be compared as text.
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 2;
+
+double microseconds(double seconds) { return seconds * 1e6; }
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+double time_or_zero(double seconds) { return is_time(seconds) ? seconds : 0; }
+
+/// JSON has no word for infinities and NaN, and an option may well be one ("no limit"): it is written as text.
+struct ValueToJson {
+  Json operator()(double value) const { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+  template <typename Other>
+  Json operator()(const Other& value) const {
+    return value;
+  }
+};
+
+Json to_json(const Value& value) { return std::visit(ValueToJson{}, value); }
+
+Json to_json(const Gpu& gpu) {
+  return {{"ordinal", gpu.ordinal}, {"name", gpu.name},           {"uuid", gpu.uuid},
+          {"pci", gpu.pci},         {"numa_node", gpu.numa_node}, {"memory_bytes", gpu.memory_bytes}};
+}
+
+Json to_json(const Placement& place) {
+  Json json = {{"rank", place.rank}, {"host", place.host}, {"cores", place.cores}, {"numa_nodes", place.numa_nodes}};
+  if (place.gpu) json["device"] = to_json(*place.gpu);
+  return json;
+}
+
+Json parameters_to_json(const Parameters& parameters) {
+  Json json = Json::object();
+  for (const Parameter& parameter : parameters) json[parameter.name] = to_json(parameter.value);
+  return json;
+}
+
+Json facts_to_json(const Facts& facts) {
+  Json json = Json::object();
+  for (const auto& [fact, value] : facts) json[fact] = to_json(value);
+  return json;
+}
+
+Json to_json(const Repetition& repetition) {
+  return {{"timing", name(repetition.timing)},
+          {"repeat", repetition.repeat},
+          {"warmup", repetition.warmup},
+          {"batches", repetition.batches},
+          {"min_time_s", time_or_zero(repetition.min_time_s)},
+          {"until_ci_percent", time_or_zero(repetition.until_ci_percent)}};
+}
+
+/// `scale` is from the unit of the statistics to the record's.
+Json to_json(const Statistics& statistics, double scale = 1) {
+  const auto& interval = statistics.median_interval;
+  return {{"count", statistics.count},
+          {"median", scale * statistics.median},
+          {"ci_low", interval ? Json(scale * interval->low) : Json(nullptr)},
+          {"ci_high", interval ? Json(scale * interval->high) : Json(nullptr)},
+          {"confidence", Statistics::confidence},
+          {"min", scale * statistics.min},
+          {"mean", scale * statistics.mean},
+          {"p95", scale * statistics.p95},
+          {"p99", scale * statistics.p99},
+          {"max", scale * statistics.max}};
+}
+
+Json statistics_to_json(const Result& result) {
+  Json json = Json::object();
+  for (const auto& [metric, statistics] : result.metrics()) json[metric.metric.name] = to_json(statistics);
+  return json;
+}
+
+Json samples_to_json(const Record& record) {
+  Json values = Json::array();
+  for (const double sample : record.samples_s) {
+    if (is_time(sample)) values.push_back(sample);  // the record's reason says what was left out
+  }
+  return {{"operation", record.operation}, {"values_s", std::move(values)}};
+}
+
+Json to_json(const Validation& validation) {
+  Json json{{"status", name(validation.status)},
+            {"checks", validation.checks},
+            {"exact", validation.exact},
+            {"elements", validation.elements},
+            {"message", validation.message}};
+  const auto& deviation = validation.deviation;
+  if (deviation && std::isfinite(deviation->largest) && std::isfinite(deviation->total)) {
+    json["deviation"] = {{"largest", deviation->largest}, {"total", deviation->total}};
+  }
+  return json;
+}
+
+Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fraction) {
+  Json metrics = Json::object();
+  for (const CaseMetric& metric : record.metrics) {
+    const double value = metric.at(ceiling.seconds);
+    if (ceiling.part.empty() && std::isfinite(value)) metrics[metric.metric.name] = value;
+  }
+  Json json{{"name", ceiling.name}, {"method", ceiling.method}, {"time_us", microseconds(ceiling.seconds)}};
+  if (!ceiling.part.empty()) json["part"] = ceiling.part;
+  json["rate"] = ceiling.rate;
+  json["unit"] = ceiling.unit.text;
+  if (ceiling.library) json["library"] = true;
+  json["metrics"] = std::move(metrics);
+  json["fraction"] = fraction;
+  return json;
+}
+
+Json ceilings_to_json(const Result& result) {
+  Json json = Json::array();
+  const auto& ceilings = result.record().ceilings;
+  for (std::size_t i = 0; i < ceilings.size(); ++i) {
+    const auto fraction = result.fractions()[i];
+    if (fraction) json.push_back(ceiling_to_json(result.record(), ceilings[i], *fraction));
+  }
+  return json;
+}
+
+Json parts_to_json(const Result& result) {
+  Json json = Json::array();
+  const auto& parts = result.record().parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Json entry{{"name", parts[i].name}, {"stream", parts[i].stream}};
+    if (parts[i].within) entry["within"] = true;
+    entry["samples"] = {{"values_s", parts[i].samples_s}};
+    entry["statistics"] = {{"time_us", to_json(result.parts()[i], 1e6)}};
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json to_json(const Timeline& timeline) {
+  Json spans = Json::array();
+  for (const Span& span : timeline.spans) {
+    spans.push_back({{"rank", span.rank},
+                     {"stream", span.stream},
+                     {"part", span.part},
+                     {"step", span.step},
+                     {"start_us", microseconds(span.start_s)},
+                     {"end_us", microseconds(span.end_s)}});
+  }
+  return {{"time_us", microseconds(timeline.seconds)}, {"spans", std::move(spans)}};
+}
+
+/// A value that is not finite is null, so that those behind it keep their steps.
+Json series_to_json(const std::map<std::string, std::vector<double>>& series) {
+  Json json = Json::object();
+  for (const auto& [name, values] : series) {
+    json[name] = Json::array();
+    for (const double value : values) json[name].push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+  }
+  return json;
+}
+
+void add_observations(Json& json, const Record& record) {
+  const auto& candidate = record.candidate;
+  if (!record.facts.empty()) json["facts"] = facts_to_json(record.facts);
+  if (!record.series.empty()) json["series"] = series_to_json(record.series);
+  if (!record.report.empty()) json["report"] = record.report;
+  if (candidate && is_time(candidate->seconds)) {
+    json["candidate"] = {{"name", candidate->name}, {"seconds", candidate->seconds}, {"text", candidate->text}};
+  }
+}
+
+void add_results(Json& json, const Result& result) {
+  const Record& record = result.record();
+  const Outcome& outcome = result.outcome();
+  json["status"] = name(outcome.status);
+  json["reason"] = outcome.reason;
+  json["samples"] = samples_to_json(record);
+  json["statistics"] = statistics_to_json(result);
+  json["setup_s"] = time_or_zero(record.setup_s);
+  json["validation"] = to_json(record.validation);
+  if (outcome.measured && !record.parts.empty()) json["parts"] = parts_to_json(result);
+  if (outcome.measured && !record.timeline.spans.empty()) json["timeline"] = to_json(record.timeline);
+  if (outcome.measured && !record.calls.empty()) json["calls"] = record.calls;
+  add_observations(json, record);
+  json["ceilings"] = ceilings_to_json(result);
+  if (!record.libraries.empty()) json["libraries"] = record.libraries;
+}
+
+/// Text from the environment and from libraries need not be UTF-8; a record is not worth losing for that.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string start_line(const Start& start) {
+  Json placement = Json::array();
+  for (const Placement& place : start.placement) placement.push_back(to_json(place));
+  return line_of({{"kind", "start"},
+                  {"schema", schema_version},
+                  {"start", start.id},
+                  {"time", start.time},
+                  {"benchmark", to_json(start.benchmark)},
+                  {"backend", start.backend},
+                  {"ranks", start.ranks},
+                  {"nodes", start.nodes},
+                  {"transports", start.transports},
+                  {"placement", std::move(placement)},
+                  {"warnings", start.warnings},
+                  {"notes", start.notes},
+                  {"versions", start.versions},
+                  {"environment", start.environment},
+                  {"settings", start.settings},
+                  {"command", start.command}});
+}
+
+std::string record_line(const Start& start, const Result& result) {
+  const Record& record = result.record();
+  Json json = {{"kind", "record"},
+               {"schema", schema_version},
+               {"start", start.id},
+               {"time", record.time},
+               {"benchmark", record.benchmark},
+               {"parameters", parameters_to_json(record.parameters)},
+               {"ranks", record.ranks},
+               {"transport", record.transport},
+               {"memory", record.memory},
+               {"harness", to_json(record.repetition)}};
+  add_results(json, result);
+  return line_of(json);
+}
+
+}  // namespace commlens::measure

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from commlens.launch.messages import (
+    Death,
+    Ending,
+    ErrorFilter,
+    Filter,
+    OutputFilter,
+    death,
+    departure,
+    ending,
+)
+from conftest import captured
+
+
+def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
+    """Feeds the text in chunks, as a pipe might."""
+    written = bytearray()
+    found = kind(written.extend)
+    data = text.encode()
+    for start in range(0, len(data), chunk):
+        found.feed(data[start : start + chunk])
+    found.finish()
+    assert written.decode().split() == "\n".join(found.lines).split()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "expected"),
+    [
+        ("open-mpi-4-segv", 139, Death(1, 11)),
+        ("open-mpi-4-kill", 137, Death(1, 9)),
+        ("open-mpi-4-mpiabort", 1, None),
+        ("open-mpi-4-exit", 3, None),
+        ("open-mpi-5-segv", 139, Death(1, 11)),
+        ("open-mpi-5-kill", 137, Death(1, 9)),
+        ("open-mpi-5-mpiabort", 1, None),
+        ("open-mpi-5-exit", 3, None),
+    ],
+)
+def test_open_mpis_pages_become_a_fact(name: str, status: int, expected: Death | None) -> None:
+    found = filtered(ErrorFilter, captured(name))
+    assert death("\n".join(found.held), status) == expected
+    # Backtraces and warnings of the library stay.
+    assert [line for line in found.lines if not line.startswith("[")] == []
+
+
+@pytest.mark.parametrize(("name", "number"), [("mpich-segv", 11), ("mpich-kill", 9)])
+def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
+    found = filtered(OutputFilter, captured(name))
+    assert death("\n".join(found.held), number) == Death(None, number)
+    assert [line for line in found.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+@pytest.mark.parametrize("name", ["open-mpi-4-left", "open-mpi-5-left"])
+def test_a_rank_that_leaves_is_found_in_open_mpis_page(name: str) -> None:
+    found = filtered(ErrorFilter, captured(name))
+    assert found.lines == []
+    assert departure("\n".join(found.held)) == "rank 1 left without MPI_Finalize"
+    assert death("\n".join(found.held), 1) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["open-mpi-4-exit", "open-mpi-4-kill", "open-mpi-5-exit", "open-mpi-5-mpiabort"]
+)
+def test_other_ends_are_no_departures(name: str) -> None:
+    assert departure(captured(name)) == ""
+
+
+def test_open_mpi_may_not_know_who_left() -> None:
+    page = (
+        'mpirun has exited due to a process exiting without calling "finalize",\n'
+        "but has no info as to the process"
+    )
+    found = filtered(ErrorFilter, f"{'-' * 74}\n{page}\n{'-' * 74}\n")
+    assert found.lines == []
+    assert departure("\n".join(found.held)) == "a rank left without MPI_Finalize"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
+        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): "
+        "Bad file descriptor",
+    ],
+)
+def test_a_log_line_after_an_abort_is_held_back(line: str) -> None:
+    assert filtered(ErrorFilter, line).held == [line]
+
+
+def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
+    line = "commlens: ended by SIGTERM while timing latency"
+    found = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
+    assert found.lines == ["commlens progress: half"]
+    assert ending("\n".join(found.held)) == Ending(line, 15)
+    assert ending("") is None
+
+
+def test_an_unknown_message_passes() -> None:
+    text = captured("open-mpi-4-slots")
+    found = filtered(ErrorFilter, text)
+    assert found.held == []
+    assert found.lines == [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_table_of_the_program_passes() -> None:
+    text = "a title\n" + "=" * 70 + "\nsize  time\n" + "-" * 70 + "\n1  2\n" + "=" * 70
+    assert filtered(OutputFilter, text).lines == text.splitlines()
+
+
+def test_an_unfinished_block_passes() -> None:
+    text = "-" * 74 + "\nsomething new"
+    assert filtered(ErrorFilter, text).lines == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("srun: error: node7: task 3: Segmentation fault (core dumped)", Death(3, 11)),
+        ("srun: error: node7: tasks 2-3: Killed", Death(2, 9)),
+        (
+            "ERROR:  One or more process (first noticed rank 1) terminated with signal 11 "
+            "(core dumped)",
+            Death(1, 11),
+        ),
+        ("flux-job: task(s) Segmentation fault", Death(None, 11)),
+    ],
+)
+def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
+    assert filtered(ErrorFilter, said).held == [said]
+    assert death(said, 1) == expected
+
+
+def test_a_status_in_the_shells_manner_is_a_death() -> None:
+    assert death("", 139) == Death(None, 11)
+    assert death("", 255) is None
+    assert str(Death(1, 9)) == "rank 1 died (signal 9, Killed)"

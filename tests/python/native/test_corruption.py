@@ -1,0 +1,89 @@
+"""Results that are corrupted on their way between the real programs: one wrong bit is found."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from native_helpers import (
+    AT_ONCE,
+    BRIEFLY,
+    FAILED,
+    OF_SIZES,
+    needs_native,
+    records_in,
+    start,
+    under_mpirun,
+)
+
+pytestmark = needs_native
+
+# Changes a bit of what rank RANK receives into the program's buffers, which are longer than 64
+# bytes.
+CORRUPTION = r"""
+#include <mpi.h>
+#include <stdlib.h>
+static unsigned char* last; static int last_bytes;
+static int due(void) {
+  int rank; PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == atoi(getenv("CORRUPTED_RANK"));
+}
+static void corrupt(void* data, int bytes) {
+  if (bytes > 64 && due()) ((unsigned char*)data)[40] ^= 1;
+}
+int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Status* status) {
+  int size, result = PMPI_Recv(data, count, type, from, tag, comm, status);
+  PMPI_Type_size(type, &size); corrupt(data, count * size); return result;
+}
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  int size; PMPI_Type_size(type, &size); last = data; last_bytes = count * size;
+  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  int result = PMPI_Waitall(count, requests, statuses);
+  if (last) corrupt(last, last_bytes);
+  last = 0; return result;
+}
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
+  int size, result = PMPI_Allreduce(in, out, count, type, op, comm);
+  PMPI_Type_size(type, &size); if (op == MPI_SUM) corrupt(out, count * size); return result;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("corruption") / "corruption.c"
+    source.write_text(CORRUPTION)
+    built = source.with_suffix(".so")
+    try:
+        command = ["mpicc", "-shared", "-fPIC", "-o", str(built), str(source)]
+        subprocess.run(command, check=True, timeout=60)
+    except OSError:
+        pytest.skip("there is no mpicc to build the library that corrupts messages")
+    return built
+
+
+@pytest.mark.parametrize("benchmark", OF_SIZES)
+@pytest.mark.parametrize("transport", ["mpi", "staged"])
+def test_one_wrong_bit_is_found(
+    benchmark: str, transport: str, library: Path, records: Path
+) -> None:
+    options = f"--transport {transport} --bytes 64,1000 --memory host --format osu"
+    command = under_mpirun(2, benchmark, options, *BRIEFLY, "--record", records)
+    environment = {**AT_ONCE, "LD_PRELOAD": str(library), "CORRUPTED_RANK": "1"}
+    job = start(command, records.parent, environment).wait(20)
+    assert job.status == FAILED
+    good, bad = records_in(records)
+    assert good.status == "ok" and bad.status == "failed"
+    element = "element 5 of 125 is " if benchmark == "allreduce" else "byte 40 of 1000 is "
+    assert f"rank 1, after 2 operations: {element}" in bad.reason
+    assert ", must be " in bad.reason
+    assert job.table.count(bad.reason) == 1
+    rows = [line.split() for line in job.output.splitlines() if line and not line.startswith("#")]
+    assert [size for size, *_ in rows] == ["64"], "no wrong result passes for a right one"

@@ -1,0 +1,234 @@
+"""Ranks that go wrong, with the real programs: the job ends in time, no process is left, one
+message says why, and the records of what had ended are whole."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from native_helpers import (
+    AT_ONCE,
+    FAILED,
+    FAULTS,
+    OK,
+    STALLED,
+    Job,
+    Jobs,
+    foreign_lines,
+    native,
+    needs_native,
+    records_in,
+    start,
+    under_commlens,
+    under_mpirun,
+)
+
+pytestmark = needs_native
+
+SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
+
+
+def fault(records: Path, name: str, *words: object, ranks: int = 2) -> Job:
+    """A fault under mpirun, with all of the launcher's own patience."""
+    over = () if "--transport" in words else ("--transport", "mpi")
+    command = under_mpirun(ranks, name, *over, "--record", records, *words, program=FAULTS)
+    return start(command, records.parent).wait(30)
+
+
+def fault_through_command(records: Path, name: str, *words: object) -> Job:
+    command = under_commlens(name, "--transport", "mpi", "--record", records, *words)
+    return start(command, records.parent, {**AT_ONCE, "COMMLENS_BENCH": str(FAULTS)}).wait(30)
+
+
+def assert_kept(records: Path) -> None:
+    """The records of the sizes before the fault, and nothing of the fault."""
+    assert [record.status for record in records_in(records)] == ["ok"] * SIZES_BEFORE
+
+
+# Rank 2 of 2 is rank 0, which writes the records.
+FAULT_RUNS: dict[str, tuple[object, ...]] = {
+    "die on rank 1": ("die",),
+    "die on rank 0": ("die", "--on-rank", 2),
+    "crash on rank 1": ("crash",),
+    "crash on rank 0": ("crash", "--on-rank", 2),
+    "leave": ("leave",),
+    "fail": ("fail",),
+    "misaddress over mpi": ("misaddress",),
+    "misaddress over staged": ("misaddress", "--transport", "staged"),
+    "err": ("err",),
+    "err, each": ("err", "--timing", "each"),
+    "err, warmed up": ("err", "--warmup", 2),
+    "err on rank 0": ("err", "--on-rank", 2),
+    "stall on rank 1": ("stall", "--timeout", 1),
+    "stall on rank 0": ("stall", "--timeout", 1, "--on-rank", 2),
+    "stop on rank 1": ("stop", "--timeout", 1),
+    "stop on rank 0": ("stop", "--timeout", 1, "--on-rank", 2),
+    "stall-checking": ("stall-checking", "--timeout", 1),
+    "stall the other way": ("stall-the-other-way", "--timeout", 1),
+}
+
+
+@pytest.fixture(scope="module")
+def faults(submit: Callable[..., Jobs]) -> Jobs:
+    return submit(fault, FAULT_RUNS)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_is_killed(rank: int, faults: Jobs) -> None:
+    """Nobody but the launcher can say it."""
+    future, records = faults[f"die on rank {rank}"]
+    job = future.result()
+    assert job.status == 128 + signal.SIGKILL
+    assert f"process rank {rank} " in job.error and "signal 9" in job.error
+    said = [line.partition(" while ")[0] for line in job.messages]
+    assert said in ([], ["commlens: ended by SIGTERM"])
+    assert_kept(records)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_crashes(rank: int, faults: Jobs) -> None:
+    future, records = faults[f"crash on rank {rank}"]
+    job = future.result()
+    assert job.status == 128 + signal.SIGSEGV
+    assert f"rank {rank} crashed (SIGSEGV) while timing" in job.message
+    assert "crash over mpi, bytes 16" in job.message
+    assert_kept(records)
+
+
+def test_a_rank_that_leaves(faults: Jobs) -> None:
+    future, records = faults["leave"]
+    job = future.result()
+    assert job.status == FAILED
+    assert "process rank 1 " in job.error
+    assert_kept(records)
+
+
+def test_a_call_that_fails(faults: Jobs) -> None:
+    future, records = faults["fail"]
+    job = future.result()
+    assert job.status == FAILED
+    assert "rank 1 (" in job.message and "MPI_Imaginary: no such thing" in job.message
+    assert_kept(records)
+
+
+@pytest.mark.parametrize("transport", ["mpi", "staged"])
+def test_an_mpi_call_that_fails(transport: str, faults: Jobs) -> None:
+    future, records = faults[f"misaddress over {transport}"]
+    job = future.result()
+    assert job.status == FAILED
+    assert "rank 1 (" in job.message
+    assert "rank" in job.message.partition("MPI_Send: ")[2]
+    assert_kept(records)
+
+
+def test_all_ranks_fail_and_one_speaks(records: Path) -> None:
+    job = fault(records, "spill", ranks=4)
+    assert job.status == FAILED
+    assert "memory estimate" in job.message
+    assert records_in(records) == []
+
+
+@pytest.mark.parametrize("name", ["err", "err, each", "err, warmed up", "err on rank 0"])
+def test_a_wrong_result(name: str, faults: Jobs) -> None:
+    future, records = faults[name]
+    job = future.result()
+    assert job.status == FAILED
+    found = records_in(records)
+    assert [record.status for record in found] == ["ok", "ok", "failed", "ok", "ok"]
+    wrong = found[SIZES_BEFORE]
+    rank = 0 if name.endswith("rank 0") else 1
+    assert wrong.validation.status == "failed"
+    assert f"rank {rank}, " in wrong.reason and "byte 3 of 16 is 7, must be 8" in wrong.reason
+    assert job.table.count(wrong.reason) == 1
+    assert wrong.reason in job.message, (
+        "the table may lie in a file: a non-zero status needs a line here"
+    )
+
+
+def test_a_wrong_result_that_nobody_looks_for(records: Path) -> None:
+    assert fault(records, "err", "--no-validate").status == OK
+    assert {record.validation.status for record in records_in(records)} == {"off"}
+
+
+@pytest.mark.parametrize("name", ["stall", "stop"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) -> None:
+    future, records = faults[f"{name} on rank {rank}"]
+    job = future.result()
+    assert job.status == STALLED
+    assert "for 1 s" in job.message and "--timeout" in job.message
+    where = f"timing (batch 1) {name} over mpi, bytes 16"
+    assert f"rank {1 - rank} was {where}, host memory, in MPI_Barrier" in job.message
+    assert f"rank {rank} was {where}, host memory" in job.message
+    assert job.message.count("MPI_Barrier") == 1, "the rank that stalls is not in MPI"
+    assert job.seconds < 10
+    assert_kept(records)
+
+
+def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
+    future, _ = faults["stall the other way"]
+    job = future.result()
+    assert job.status == STALLED
+    where = "stall-the-other-way over mpi, bytes 16, way other, host memory"
+    assert f"timing (batch 1) {where}" in job.message
+
+
+def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:
+    future, records = faults["stall-checking"]
+    job = future.result()
+    assert job.status == STALLED
+    assert_kept(records)
+    assert job.message.count("waiting for the other ranks") == 1
+    assert job.message.endswith("in comparing the results"), (
+        "rank 1 is the one that the others wait for"
+    )
+
+
+def test_the_watchdog_leaves_a_slow_run_alone(records: Path) -> None:
+    """A batch is longer than the patience with a stalled run, but its operations are counted."""
+    words = "latency --transport mpi --bytes 8 --repeat 1000000 --batches 1 --timeout 0.3"
+    job = native(records.parent, 2, words, "--record", records, limit_s=60)
+    assert job.status == OK, job
+    assert job.messages == []
+    assert records_in(records)[0].samples.values_s[0] * 1_000_000 > 0.3
+
+
+COMMAND_FAULTS = {
+    "die": (FAILED, "rank 1 died (signal 9"),
+    "crash": (FAILED, "rank 1 crashed (SIGSEGV)"),
+    "leave": (FAILED, "rank 1"),
+    "fail": (FAILED, "MPI_Imaginary: no such thing"),
+    "stall": (STALLED, "in MPI_Barrier; rank 1 was timing"),
+    "stop": (STALLED, "in MPI_Barrier; rank 1 was timing"),
+}
+
+
+@pytest.fixture(scope="module")
+def command_faults(submit: Callable[..., Jobs]) -> Jobs:
+    return submit(
+        fault_through_command, {name: (name, "--timeout", 1) for name in [*COMMAND_FAULTS, "err"]}
+    )
+
+
+@pytest.mark.parametrize("name", COMMAND_FAULTS)
+def test_the_command_explains_a_rank_that_goes_wrong(name: str, command_faults: Jobs) -> None:
+    future, records = command_faults[name]
+    job = future.result()
+    status, said = COMMAND_FAULTS[name]
+    assert job.status == status
+    assert said in job.message
+    assert_kept(records)
+    assert foreign_lines(job) == [], "the launcher's pages are held back"
+
+
+def test_the_command_tells_of_a_wrong_result(command_faults: Jobs) -> None:
+    future, records = command_faults["err"]
+    job = future.result()
+    assert job.status == FAILED
+    wrong = [record for record in records_in(records) if record.status == "failed"]
+    assert len(wrong) == 1
+    assert wrong[0].reason in job.table
+    assert wrong[0].reason in job.message

@@ -1,0 +1,267 @@
+"""Mistakes on the command line, with the real programs: one line that names the option, the value
+and the cure, exit status 2, and nothing is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from native_helpers import (
+    BENCHMARKS,
+    TRANSPORTS,
+    USAGE,
+    Job,
+    Jobs,
+    alone,
+    native,
+    needs_native,
+    through_command,
+)
+
+pytestmark = needs_native
+
+NOT_A_SIZE = ("whole number", "4096", "8K")
+
+# words on the command line, and what the message must hold: option, value and cure
+MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
+    (["nosuch"], ("'nosuch'", *BENCHMARKS)),
+    ([""], ("''", *BENCHMARKS)),
+    (["--frobnicate"], ("--frobnicate", "--help")),
+    (["allreduce", "--transport", "carrier"], ("--transport carrier", *TRANSPORTS, "all")),
+    (
+        ["allreduce", "--transport", "mpi,carrier"],
+        ("--transport mpi,carrier", "'carrier'", *TRANSPORTS),
+    ),
+    (["allreduce", "--transport", ""], ("--transport ''", "all")),
+    (["latency", "--memory", "tape"], ("--memory tape", "host", "pinned", "device", "managed")),
+    (["latency", "--from", "tape"], ("--from tape", "host", "pinned", "device", "managed")),
+    (["latency", "--bytes", "0"], ("--bytes 0", *NOT_A_SIZE)),
+    (["latency", "--bytes", "-8"], ("--bytes -8", *NOT_A_SIZE)),
+    (["latency", "--bytes", "eight"], ("--bytes eight", *NOT_A_SIZE)),
+    (["latency", "--bytes", "3.5"], ("--bytes 3.5", *NOT_A_SIZE)),
+    (["latency", "--bytes", ""], ("--bytes ''", *NOT_A_SIZE)),
+    (["latency", "--bytes", "1e30"], ("--bytes 1e30", *NOT_A_SIZE)),
+    (["latency", "--bytes", "8:4"], ("--bytes 8:4", "4:8")),
+    (["latency", "--bytes", "1:8:x1"], ("--bytes 1:8:x1", "x2")),
+    (["allreduce", "--bytes", "0"], ("--bytes 0", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "-8"], ("--bytes -8", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "eight"], ("--bytes eight", *NOT_A_SIZE)),
+    (["allreduce", "--bytes", "64:8"], ("--bytes 64:8", "8:64")),
+    (["allreduce", "--bytes", "12"], ("--bytes 12", "multiple", "8 bytes of f64")),
+    (
+        ["allreduce", "--bytes", "8,24", "--dtype", "c128"],
+        ("--bytes 8", "multiple", "16 bytes of c128"),
+    ),
+    (["allreduce", "--count", "0"], ("--count 0", *NOT_A_SIZE)),
+    (["allreduce", "--dtype", "f16"], ("--dtype f16", "i32", "f32", "f64", "c64", "c128")),
+    (["latency", "--frobnicate", "3"], ("--frobnicate", "latency --help")),
+    (["latency", "surplus"], ("surplus", "latency --help")),
+    (["latency", "--bytes", "8", "--bytes", "16"], ("--bytes", "latency --help")),
+    (["latency", "--format", "xml"], ("--format xml", "table", "json", "osu", "dftfe")),
+    (["latency", "--timing", "often"], ("--timing often", "batch", "each")),
+    (["latency", "--repeat", "0"], ("--repeat 0", "whole number")),
+    (["latency", "--repeat"], ("--repeat", "latency --help")),
+    (["latency", "--batches", "0"], ("--batches 0", "whole number")),
+    (["latency", "--warmup", "-1"], ("--warmup -1", "0")),
+    (["latency", "--warmup", "0.5"], ("--warmup 0.5", "whole number")),
+    (["latency", "--timeout", "x"], ("--timeout x", "number")),
+    (["latency", "--timeout", "-1"], ("--timeout -1", "number")),
+    (["latency", "--timeout", "nan"], ("--timeout nan", "number")),
+    (["latency", "--until-ci", "narrow"], ("--until-ci narrow", "number")),
+    (["latency", "--max-time", "1h"], ("--max-time 1h", "number")),
+    (["latency", "--record", ""], ("--record ''",)),
+    (["latency", "--pairs", "0"], ("--pairs 0", "whole number")),
+    (["latency", "--pairs", "3"], ("3 pairs", "--ranks 6")),
+    (["xtx", "--vectors", "0"], ("--vectors 0", *NOT_A_SIZE)),
+    (["xtx", "--dofs", "0"], ("--dofs 0", *NOT_A_SIZE)),
+    (["xtx", "--block", "0"], ("--block 0", *NOT_A_SIZE)),
+    (["xtx", "--vectors", "50", "--block", "51"], ("--block 51", "50 columns", "--vectors")),
+    (["xtx", "--vectors", "50", "--block", "10,51"], ("--block 51", "50 columns")),
+    (["xtx", "--dtype", "i32"], ("--dtype i32", "f64", "c128", "f32", "c64")),
+    (
+        ["xtx", "--dofs", "1e8", "--dtype", "f32"],
+        ("--dofs 100000000", "2097152 rows", "--numbers full"),
+    ),
+    (["xtx", "--depth", "0"], ("--depth 0", "whole number")),
+    (["xtx", "--layout", "round"], ("--layout round", "tall", "wide")),
+    (["xtx", "--numbers", "prime"], ("--numbers prime", "full", "integers")),
+    (["xtx", "--trace", ""], ("--trace ''", "name a file")),
+    (
+        ["xtx", "--trace", "/nonexistent/trace.json"],
+        ("--trace /nonexistent/trace.json", "No such file or directory"),
+    ),
+    (
+        ["xtx", "--dofs", "1e12", "--vectors", "36600"],
+        ("--vectors 36600", "needs", "on each rank", "free", "fits"),
+    ),
+    (["latency", "--trace", "trace.json"], ("--trace", "latency --help")),
+    (["gather-scatter", "--elements", "0"], ("--elements 0", *NOT_A_SIZE)),
+    (
+        ["gather-scatter", "--elements", "4,4"],
+        ("--elements 4,4", "one number of elements for a cube", "or three"),
+    ),
+    (["gather-scatter", "--elements", "1:4"], ("--elements 1:4", "or three")),
+    (["gather-scatter", "--elements", "4,4,1e7"], ("--elements 4,4,1e7", "at most 1M each")),
+    (
+        ["gather-scatter", "--elements", "1000000"],
+        ("--elements 1000000x1000000x1000000", "free", "is about --elements"),
+    ),
+    (
+        ["gather-scatter", "--elements", "1000"],
+        ("--elements 1000x1000x1000", "of host memory", "is about --elements"),
+    ),
+    (["gather-scatter", "--order", "0"], ("--order 0", "1 to 15")),
+    (["gather-scatter", "--order", "16"], ("--order 16", "1 to 15")),
+    (["gather-scatter", "--order", "7.5"], ("--order 7.5", "whole number")),
+    (["gather-scatter", "--order", ""], ("--order ''", "whole number")),
+    (["gather-scatter", "--kershaw-eps", "0"], ("--kershaw-eps 0", "from 1e-6")),
+    (["gather-scatter", "--kershaw-eps", "1e-300"], ("--kershaw-eps 1e-300", "from 1e-6")),
+    (["gather-scatter", "--kershaw-eps", "-0.3"], ("--kershaw-eps -0.3", "from 1e-6")),
+    (["gather-scatter", "--kershaw-eps", "1.01"], ("--kershaw-eps 1.01", "to 1,")),
+    (["gather-scatter", "--kershaw-eps", "nan"], ("--kershaw-eps nan", "number")),
+    (["gather-scatter", "--kershaw-eps", "little"], ("--kershaw-eps little", "number")),
+    (["gather-scatter", "--fields", "2"], ("--fields 2", "1 or 3")),
+    (["gather-scatter", "--fields", "0"], ("--fields 0", *NOT_A_SIZE)),
+    (["gather-scatter", "--dtype", "c128"], ("--dtype c128", "f64 or f32")),
+    (
+        ["gather-scatter", "--dtype", "f32", "--exchange-dtype", "f64"],
+        ("--exchange-dtype f64", "as they are"),
+    ),
+    (["gather-scatter", "--exchange-dtype", "i32"], ("--exchange-dtype i32", "f32")),
+    (["gather-scatter", "--exchange-dtype", "f16"], ("--exchange-dtype f16", "f64 or f32")),
+    (
+        ["gather-scatter", "--combine", "divide"],
+        ("--combine divide", "add", "multiply", "minimum", "maximum"),
+    ),
+    (
+        ["gather-scatter", "--mode", "pigeon"],
+        ("--mode pigeon", "pairwise", "crystal-router", "all"),
+    ),
+    (["gather-scatter", "--ids", "none"], ("--ids none", "mesh", "random")),
+    (["gather-scatter", "--nodes", "8"], ("--nodes 8", "--ids random")),
+    (["gather-scatter", "--multiplicity", "8"], ("--multiplicity 8", "--ids random")),
+    (
+        ["gather-scatter", "--ids", "random", "--multiplicity", "101"],
+        ("--multiplicity 101", "at most 100"),
+    ),
+    (
+        ["gather-scatter", "--ids", "random", "--nodes", "1e9"],
+        ("--nodes 1000000000", "free", "nodes fit"),
+    ),
+    (["gather-scatter", "--ids", "random", "--elements", "4"], ("--elements 4x4x4", "--nodes")),
+    (["gather-scatter", "--ids", "random", "--overlap"], ("--overlap", "--ids random")),
+    (["bp5", "--elements", "0"], ("--elements 0", *NOT_A_SIZE)),
+    (
+        ["bp5", "--elements", "4,4"],
+        ("--elements 4,4", "one number of elements for a cube", "or three"),
+    ),
+    (
+        ["bp5", "--elements", "100000"],
+        ("--elements 100000x100000x100000", "of host memory", "is about --elements"),
+    ),
+    (["bp5", "--edge", "0"], ("--edge 0", *NOT_A_SIZE)),
+    (["bp5", "--edge", "2000"], ("--edge 2000", "of host memory", "is about --edge")),
+    (["bp5", "--edge", "4:2"], ("--edge 4:2", "2:4")),
+    (["bp5", "--edge", "4", "--elements", "8"], ("--edge 4", "--elements", "one of the two")),
+    (["bp5", "--order", "0"], ("--order 0", "1 to 15")),
+    (["bp5", "--order", "16"], ("--order 16", "1 to 15")),
+    (["bp5", "--order", "x"], ("--order x", "whole number")),
+    (["bp5", "--kershaw-eps", "0"], ("--kershaw-eps 0", "from 1e-6")),
+    (["bp5", "--kershaw-eps", "-1"], ("--kershaw-eps -1", "from 1e-6")),
+    (["bp5", "--kershaw-eps", "1.5"], ("--kershaw-eps 1.5", "to 1,")),
+    (["bp5", "--kershaw-eps", "nan"], ("--kershaw-eps nan", "number")),
+    (["bp5", "--geometry", "round"], ("--geometry round", "trilinear", "stored")),
+    (["bp5", "--storage", "heap"], ("--storage heap", "unique", "element")),
+    (["bp5", "--solver", "gmres"], ("--solver gmres", "classical", "fused")),
+    (["bp5", "--rhs", "zero"], ("--rhs zero", "nekrs", "manufactured")),
+    (["bp5", "--iterations", "0"], ("--iterations 0", *NOT_A_SIZE)),
+    (["bp5", "--iterations", "many"], ("--iterations many", *NOT_A_SIZE)),
+    (["bp5", "--iterations", "1e15"], ("--iterations 1000000000000000", "free", "500")),
+    (["bp5", "--tolerance", "-1"], ("--tolerance -1", "number from 0 to below 1")),
+    (["bp5", "--tolerance", "1"], ("--tolerance 1", "number from 0 to below 1")),
+    (["bp5", "--tolerance", "nan"], ("--tolerance nan", "number from 0 to below 1")),
+    (["bp5", "--tolerance", ""], ("--tolerance ''", "number from 0 to below 1")),
+    (["bp5", "--exchange-dtype", "i32"], ("--exchange-dtype i32", "f64 or f32")),
+    (["bp5", "--exchange-dtype", "c64"], ("--exchange-dtype c64", "f64 or f32")),
+    (["bp5", "--exchange-dtype", "f16"], ("--exchange-dtype f16", "f64", "f32")),
+    (["bp5", "--mode", "nonsense"], ("--mode nonsense", "auto", "pairwise", "crystal-router")),
+]
+
+
+def shown(words: list[str]) -> str:
+    return " ".join(words) or "nothing"
+
+
+@pytest.fixture(scope="module")
+def mistakes(submit: Callable[..., Jobs]) -> Jobs:
+    return submit(alone, {shown(words): words for words, _ in MISTAKES})
+
+
+@pytest.mark.parametrize(("name", "said"), [(shown(words), said) for words, said in MISTAKES])
+def test_a_mistake_is_one_line_with_option_value_and_cure(
+    name: str, said: tuple[str, ...], mistakes: Jobs
+) -> None:
+    job = mistakes[name][0].result()
+    assert job.status == USAGE, job
+    for part in said:
+        assert part in job.message, job
+    assert job.output == "", "nothing was run, so nothing is shown"
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nosuch"], "'nosuch'"),
+        (["allreduce", "--bytes", "8:4"], "--bytes 8:4"),
+        (["allreduce", "--transport", "carrier"], "--transport carrier"),
+        (["gather-scatter", "--elements", "1"], "--elements 1x1x1: fewer than the"),
+    ],
+    ids=["benchmark", "bytes", "transport", "elements"],
+)
+def test_one_rank_speaks_for_all(words: list[str], said: str, ranks: int, tmp_path: Path) -> None:
+    job = native(tmp_path, ranks, *words)
+    assert job.status == USAGE
+    assert said in job.message
+
+
+COMMAND_MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
+    (["nosuch"], ("'nosuch'", *BENCHMARKS)),
+    (["latency", "--transport", "carrier"], ("--transport carrier", *TRANSPORTS)),
+    (["latency", "--memory", "tape"], ("--memory tape", "host", "device")),
+    (["latency", "--bytes", "8:4"], ("--bytes 8:4", "4:8")),
+    (["latency", "--bytes", "1T"], ("--bytes 1099511627776", "free")),
+    (["latency", "--frobnicate", "3"], ("--frobnicate",)),
+    (["latency", "--format", "xml"], ("--format xml", "table")),
+    (["latency", "--repeat"], ("--repeat", "latency --help")),
+    (["latency", "--record", ""], ("--record ''",)),
+    (["latency", "--ranks", "1"], ("--ranks 1", "--ranks 2")),
+    (["latency", "--ranks", "3"], ("--ranks 3", "--ranks 2")),
+    (["latency", "--ranks", "0"], ("--ranks", "0")),
+    (["latency", "--pairs", "999999999999"], ("--pairs",)),
+]
+
+
+@pytest.fixture(scope="module")
+def command_mistakes(submit: Callable[..., Jobs]) -> Jobs:
+    def run(records: Path, *words: object) -> Job:
+        return through_command(records.parent, *words)
+
+    return submit(run, {shown(words): words for words, _ in COMMAND_MISTAKES})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [(shown(words), said) for words, said in COMMAND_MISTAKES]
+)
+def test_the_command_hands_a_mistake_on_as_it_is(
+    name: str, said: tuple[str, ...], command_mistakes: Jobs
+) -> None:
+    future, records = command_mistakes[name]
+    job = future.result()
+    assert job.status == USAGE, job
+    for part in said:
+        assert part in job.message, job
+    assert job.error.splitlines() == [job.message], "nothing of the launcher's is left in between"
+    assert list(records.parent.rglob("*.jsonl")) == []

@@ -1,0 +1,88 @@
+"""A program that ends in another way than by MPI_Finalize, or leaves nothing to record."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from profile_helpers import TIME_LIMIT_S, Mpi
+
+
+@pytest.mark.parametrize(
+    ("how", "ending"),
+    [
+        ("no-finalize", "exit without MPI_Finalize"),
+        ("abort", "signal"),
+        ("mpi-abort", "MPI_Abort"),
+        ("terminate", "signal"),
+        ("handler", "signal"),
+        ("fork", "finalized"),
+    ],
+)
+def test_a_run_that_ends_otherwise_leaves_what_it_had(mpi: Mpi, how: str, ending: str) -> None:
+    program = mpi.compile("endings.c")
+    bare = subprocess.run(
+        mpi.command(program, how),
+        env=mpi.environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+    )
+    run = mpi.profile(program, how)
+    statuses = run.status, bare.returncode
+    # The status of MPICH's launcher depends on the rank that it finds dead first.
+    assert run.status == bare.returncode or (mpi.name == "mpich" and 0 not in statuses)
+    # The launcher can kill the others as soon as the first rank has died.
+    assert ending in run.endings()
+    assert set(run.endings()) <= {ending, "signal", "in MPI_Finalize"}
+    assert max(run.calls()["MPI_Barrier"]) == 1
+    assert ("own handler" in run.output) == ("own handler" in bare.stdout)
+
+
+def test_a_terminated_command_shows_where_it_was_stuck(mpi: Mpi) -> None:
+    words = ["profile", "--out", "out", "--", *mpi.command(mpi.compile("endings.c"), "stuck")]
+    with Path("output").open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "commlens", *words],
+            env=mpi.environment(),
+            stdout=output,
+            stderr=output,
+        )
+    deadline = time.monotonic() + 60
+    while Path("output").read_text().count("stuck") < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    status = process.wait(60)
+    assert status != 0 or mpi.name == "mpich"  # whose launcher says 0 then
+    assert "ended by signal, within MPI_Recv" in Path("output").read_text()
+
+
+def test_nothing_to_record_is_said(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("endings.c"), "no-init")
+    assert (run.status, run.record) == (4, None)
+    assert "nothing was recorded: no rank of" in run.error
+    run = mpi.profile("ls", "/dev/null")
+    assert (run.status, run.record) == (0, None)
+    assert "nothing was recorded: ls is not linked to MPI" in run.error
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_an_unwritable_folder_does_not_stop_the_program(mpi: Mpi, status: int) -> None:
+    Path("file").touch()
+    run = mpi.profile(mpi.compile("counts.c"), status, out="file/below")
+    assert run.status == status
+    assert "The program runs, and its record is not kept" in run.error
+    assert "|MPI_Allreduce" in run.output
+
+
+def test_the_program_keeps_its_standard_input(mpi: Mpi) -> None:
+    if mpi.name == "mpich":
+        pytest.skip("the launcher of MPICH 4.0 can hang if its standard input is a pipe")
+    echoed = mpi.profile(mpi.compile("endings.c"), "echo", stdin="a word\n")
+    assert echoed.output.startswith("read a word\n")

@@ -1,0 +1,77 @@
+"""Formulas, the record and its schema, `show` and `plot` of profiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from commlens.profile import schema
+from commlens.profile.imbalance import imbalance
+from commlens.profile.record import is_profile
+from conftest import Commlens
+from profile_helpers import ROOT, Mpi
+from sample_records import lines, make_record
+
+# Time, Imb. Time and Imb. Time % of CrayPAT's table for 256 ranks of CP2K's FFT.
+CRAYPAT_ROWS = [
+    (7.270134, 0.741629, 9.3),
+    (4.782975, 1.257500, 20.9),
+    (0.144511, 0.006960, 4.6),
+    (0.034614, 0.003197, 8.5),
+    (0.025250, 0.002017, 7.4),
+    (0.014001, 0.001163, 7.7),
+    (0.008200, 0.001827, 18.3),
+    (0.007483, 0.001781, 19.3),
+]
+
+
+@pytest.mark.parametrize(("time_s", "imbalance_s", "percent"), CRAYPAT_ROWS)
+def test_imbalance_is_craypats(time_s: float, imbalance_s: float, percent: float) -> None:
+    own = imbalance(time_s, time_s + imbalance_s, 256)
+    assert own.imbalance_s == pytest.approx(imbalance_s)
+    # The times are rounded to a microsecond, which the last row's percentage still shows.
+    assert own.percent == pytest.approx(percent, abs=0.051)
+
+
+def test_imbalance_ends() -> None:
+    assert imbalance(0.25, 1.0, 4).percent == pytest.approx(100)  # one of four ranks did it all
+    assert imbalance(1.0, 1.0, 4).percent == 0
+    assert imbalance(1.0, 1.0, 1).percent == 0
+    assert imbalance(0.0, 0.0, 4).percent == 0
+
+
+def test_the_schema_in_the_docs_is_that_of_the_structs() -> None:
+    written = (ROOT / "docs/profile.schema.json").read_text(encoding="utf-8")
+    command = "python -m commlens.profile.schema > docs/profile.schema.json"
+    assert json.loads(written) == schema.document(), command
+
+
+def test_show_and_plot_read_profiles(mpi: Mpi, commlens: Commlens) -> None:
+    run = mpi.profile(mpi.compile("counts.c"))
+    shown = commlens("show", "out")
+    assert shown.returncode == 0, shown.stderr
+    assert run.output.startswith(shown.stdout)
+    written = re.findall(r"^(record|picture): +out/profile-\S+", run.output, re.MULTILINE)
+    assert written == ["record", "picture"]
+    for ending in (".png", ".svg"):
+        assert commlens("plot", "out", "--out", f"picture{ending}").returncode == 0
+        assert Path(f"picture{ending}").stat().st_size > 1000
+
+
+def test_other_records_and_profiles_get_a_picture_each(mpi: Mpi, commlens: Commlens) -> None:
+    mpi.profile(mpi.compile("counts.c"))
+    Path("out/other.jsonl").write_text("".join(lines([make_record()])))
+    drawn = commlens("plot", "out", "--out", "picture.png")
+    assert drawn.stdout == "picture.png\npicture-profiles.png\n"
+    assert Path("picture.png").exists() and Path("picture-profiles.png").exists()
+
+
+def test_a_line_that_is_cut_short_is_a_problem(commlens: Commlens) -> None:
+    Path("cut.jsonl").write_text('{"profile": 1, "time": \n')
+    assert is_profile('{"profile": 1}') and not is_profile('{"schema": 1}')
+    shown = commlens("show", "cut.jsonl")
+    assert shown.returncode == 1
+    assert "cut.jsonl:1: not a profile" in shown.stderr

@@ -1,0 +1,162 @@
+"""Compiles MPI programs and runs them under `commlens profile`, with each MPI that is installed.
+
+With COMMLENS_TEST_ALL_MPIS=1 it is a failure if Open MPI, MPICH or a compiler of one is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from commlens.profile import program as profile_program
+from commlens.profile.record import parse
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "tests" / "profile"
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("PYTEST_", "COMMLENS_"))
+}
+TIME_LIMIT_S = 120
+_BUILT = os.environ.get("COMMLENS_PROFILE_LIBRARY") or str(
+    ROOT / "build/host/src/profile/libcommlens-profile.so"
+)
+_MUST_HAVE_ALL = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An installed MPI with its profiling library; programs are compiled once."""
+
+    name: str
+    library: Path
+    folder: Path
+
+    def compile(self, source: str) -> Path:
+        program = self.folder / f"{Path(source).stem}-{self.name}"
+        if not program.exists():
+            compiler = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpif90"}[Path(source).suffix]
+            wrapper = shutil.which(_tool(compiler, self.name))
+            if wrapper is None:
+                _lack(f"there is no {compiler} of {self.name}")
+            words = [wrapper, "-g", str(SOURCES / source), "-o", str(program)]
+            subprocess.run(
+                [*words, "-J", str(self.folder)] if source.endswith("f90") else words, check=True
+            )
+        return program
+
+    def command(self, *words: object, ranks: int = 2) -> list[str]:
+        options = ["--oversubscribe"] if self.name == "openmpi" else []
+        return [_tool("mpirun", self.name), *options, "-n", str(ranks), *map(str, words)]
+
+    def environment(self) -> dict[str, str]:
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        python = {"PYTHONPATH": str(ROOT / "python"), "COMMLENS_PROFILE_LIBRARY": str(self.library)}
+        return {**ENVIRONMENT, **root, **python}
+
+    def profile(
+        self,
+        *words: object,
+        ranks: int = 2,
+        options: tuple[str, ...] = (),
+        out: str = "out",
+        stdin: str = "",
+    ) -> Profiled:
+        """Runs `commlens profile` in the working directory, which is the test's own."""
+        before = set(Path(out).glob("*.jsonl")) if Path(out).is_dir() else set()
+        arguments = ["profile", "--out", out, *options, "--", *self.command(*words, ranks=ranks)]
+        answer = subprocess.run(
+            [sys.executable, "-m", "commlens", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=self.environment(),
+            timeout=TIME_LIMIT_S,
+        )
+        new = sorted(set(Path(out).glob("*.jsonl")) - before) if Path(out).is_dir() else []
+        record = json.loads(new[0].read_text()) if new else None
+        if record is not None:
+            parse(json.dumps(record))  # as the schema has it
+        return Profiled(answer.returncode, answer.stdout, answer.stderr, record)
+
+
+@dataclass(frozen=True)
+class Profiled:
+    status: int
+    output: str
+    error: str
+    record: dict[str, Any] | None
+
+    def functions(self) -> dict[str, dict[str, Any]]:
+        assert self.record is not None, self.error
+        return {function["name"]: function for function in self.record["functions"]}
+
+    def bytes(self, function: str) -> list[int]:
+        return list(self.functions()[function]["bytes"])
+
+    def calls(self) -> dict[str, list[int]]:
+        return {name: function["calls"] for name, function in self.functions().items()}
+
+    def peers(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Bytes and messages by sender and receiver."""
+        assert self.record is not None, self.error
+        return {
+            (entry["from"], entry["to"]): (entry["bytes"], entry["messages"])
+            for entry in self.record["peers"]
+        }
+
+    def endings(self) -> list[str]:
+        assert self.record is not None, self.error
+        return [entry["ending"] for entry in self.record["placement"]]
+
+
+def _lack(what: str) -> NoReturn:
+    if _MUST_HAVE_ALL:
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def _tool(name: str, mpi: str) -> str:
+    return f"{name}.{mpi}" if shutil.which(f"{name}.{mpi}") else name
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
+    return install(request.param)
+
+
+@pytest.fixture(scope="session")
+def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
+    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}")))
+
+
+def _install(name: str, folder: Path) -> Mpi:
+    """The MPI with its profiling library. The test is skipped if the MPI is missing."""
+    family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
+    compiler = shutil.which(_tool("mpicc", name))
+    if compiler is None or ("mpich" in _shown_by(compiler)) != (name == "mpich"):
+        _lack(f"{family} is not installed")
+    built = profile_program.read_library(Path(_BUILT))
+    if built is not None and built.is_for(family):
+        return Mpi(name, built.path, folder)
+    # Without the compiler's name CMake can find another MPI.
+    folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
+    configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
+    for words in (configure, ["cmake", "--build", str(folder)]):
+        subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
+    return Mpi(name, folder / profile_program.LIBRARY, folder)
+
+
+def _shown_by(compiler: str) -> str:
+    return subprocess.run([compiler, "-show"], capture_output=True, text=True).stdout

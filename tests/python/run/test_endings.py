@@ -1,0 +1,164 @@
+"""How jobs end: what is said of it, once and in one line, and that no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import Commlens, captured, command_line
+from run_helpers import kept, ranks_alive, wait_for
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "said"),
+    [
+        ("die", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
+        ("crash said", 1, "commlens: rank 1 crashed (SIGSEGV) in MPI_Send\n"),
+        ("wrong", 1, ""),
+        ("leave", 1, "commlens: rank 1 left without MPI_Finalize; 3 records kept in FILE\n"),
+        ("die among many", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
+        ("ended", 1, "commlens: ended by SIGTERM while timing\n"),
+        ("progress", 0, "commlens progress: size 3 of 4\n"),
+        ("stall", 3, "commlens: no rank has made progress for 1 s: rank 0 in MPI_Recv\n"),
+        ("skip", 4, ""),
+    ],
+)
+def test_what_goes_wrong_is_said_once(
+    commlens: Commlens, mode: str, status: int, said: str
+) -> None:
+    run = commlens("run", "latency", FAKE_MODE=mode)
+    (file,) = Path("results").iterdir()
+    assert run.returncode == status
+    own = [line for line in run.stderr.splitlines(keepends=True) if " records in " not in line]
+    assert "".join(own) == said.replace("FILE", str(file))
+
+
+def test_bad_usage_of_the_native_program_leaves_nothing_behind(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--repeat", 0)
+    assert (run.returncode, run.stderr) == (2, "commlens: --repeat 0: must be at least 1\n")
+    assert list(Path("results").iterdir()) == []
+
+
+def test_a_status_that_nobody_explained_is_not_hidden(commlens: Commlens) -> None:
+    run = commlens("run", "latency", FAKE_STATUS="7")
+    assert run.returncode == 1
+    assert "Exit code:    7" in run.stderr
+    said = "commlens: mpirun ended with status 7; 3 records kept in results/latency-"
+    assert said in run.stderr
+
+
+def test_a_launcher_that_refuses_is_heard(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--launcher-args=--refuse")
+    assert run.returncode == 1
+    assert run.stderr == (
+        "mpirun: no such option: --refuse\n"
+        "commlens: mpirun ended with status 213; no record was written\n"
+    )
+
+
+def test_lines_that_are_no_records_are_told_of(commlens: Commlens) -> None:
+    run = commlens("run", "latency", FAKE_MODE="old records")
+    assert run.returncode == 1
+    (file,) = Path("results").iterdir()
+    assert f"commlens: {file}:5: not a record" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("mode", "launcher", "number"),
+    [
+        ("wait", "", signal.SIGINT),
+        ("wait and tell", "", signal.SIGTERM),
+        ("stubborn", "", signal.SIGTERM),
+        ("wait", "stubborn", signal.SIGINT),
+    ],
+)
+def test_an_interrupted_run_leaves_records_and_no_process(
+    mode: str, launcher: str, number: int
+) -> None:
+    process = subprocess.Popen(
+        command_line("run", "latency"),
+        env={**os.environ, "FAKE_MODE": mode, "FAKE_LAUNCHER": launcher},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: len(kept()) == 3)
+    time.sleep(0.2)
+    process.send_signal(number)
+    if launcher or mode == "stubborn":  # asked again and again, as an impatient user does
+        for _ in range(3):
+            time.sleep(0.3)
+            process.send_signal(number)
+    output, error = process.communicate(timeout=30)
+    (file,) = Path("results").iterdir()
+    assert process.returncode == 128 + number
+    name = signal.Signals(number).name
+    assert error == f"commlens: interrupted by {name}; 3 records kept in {file}\n"
+    assert output == "row 0\nrow 1\nrow 2\n", "no tables of what was not finished"
+    assert ranks_alive() == []
+
+
+def test_an_interruption_ends_all_starts() -> None:
+    process = subprocess.Popen(
+        command_line("run", "latency", "--starts", 3),
+        env={**os.environ, "FAKE_MODE": "wait"},
+        text=True,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: len(kept()) == 3)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    (file,) = Path("results").iterdir()
+    assert process.returncode == 130
+    ending = f"commlens: interrupted by SIGINT; 3 records kept in {file}"
+    assert error.splitlines() == ["commlens: latency, start 1 of 3", ending]
+
+
+def test_a_hangup_does_not_end_what_nohup_has_started() -> None:
+    process = subprocess.Popen(
+        ["nohup", *command_line("run", "latency")],
+        env={**os.environ, "FAKE_MODE": "wait"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: len(kept()) == 3)
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert ranks_alive() == []
+
+
+def test_a_rank_that_outlives_its_launcher_is_ended(commlens: Commlens) -> None:
+    started = time.monotonic()
+    assert commlens("run", "latency", FAKE_MODE="daemon").returncode == 0
+    assert time.monotonic() - started < 20
+    assert ranks_alive() == []
+
+
+def test_open_mpi_without_its_ucx_is_explained_without_a_probe(
+    commlens: Commlens, tmp_path: Path
+) -> None:
+    launcher = tmp_path / "bin" / "mpirun"
+    launcher.parent.mkdir()
+    message = tmp_path / "message"
+    log = captured("open-mpi-4-pml-ucx-refused").replace("init returned failure", "")
+    message.write_text(log)
+    launcher.write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && echo 'Open MPI' && exit\ncat {message} >&2\nexit 1\n"
+    )
+    launcher.chmod(0o755)
+    for words, environment in (([], {"OMPI_MCA_pml": "ucx"}), (["--env", "OMPI_MCA_pml=ucx"], {})):
+        path = f"{launcher.parent}:{os.environ['PATH']}"
+        run = commlens("run", "latency", *words, PATH=path, **environment)
+        assert run.returncode == 1
+        (said,) = [line for line in run.stderr.splitlines() if line.startswith("commlens: ")]
+        refused = "MPI_Init failed: Open MPI 4.1.4 was told to use pml ucx"
+        assert said.startswith(f"commlens: {refused}")

@@ -1,0 +1,231 @@
+"""`commlens run` and `commlens list` from outside, with a native program and a launcher that are
+scripts: what a job is given, and where its records go."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import FAKES, Commlens
+from run_helpers import command_of_record, kept, lines_of
+
+BENCH = FAKES / "commlens-bench"
+GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
+
+
+def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
+    words = ("--bytes", "8:1K", "--ranks", 2, "--format=osu", "--in-place")
+    run = commlens("run", "latency", *words)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "row 0\nrow 1\nrow 2\n", "programs read this format: no table is added"
+    (file,) = Path("results").iterdir()
+    assert run.stderr == f"commlens: 3 records in {file}\n"
+    assert file.name.startswith("latency-20")
+    expected = ["latency", "--record", str(file), "--bytes", "8:1K", "--format", "osu"]
+    assert command_of_record()[1:] == [*expected, "--in-place"]
+
+
+def test_two_runs_in_a_second_do_not_share_a_file(commlens: Commlens) -> None:
+    for _ in range(3):
+        commlens("run", "latency", "--out", "here")
+    assert len(list(Path("here").iterdir())) == 3
+
+
+@pytest.mark.parametrize("wide", [[], ["--wide"]])
+def test_the_tables_at_the_end_are_those_of_show(commlens: Commlens, wide: list[str]) -> None:
+    run = commlens("run", "latency", *wide)
+    live, _, tables = run.stdout.partition("row 2\n")
+    assert live == "row 0\nrow 1\n"
+    assert tables.strip()
+    assert tables.strip() == commlens("show", "results", *wide).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "expected"),
+    [
+        (["allreduce"], {}, "-n 2 "),
+        (["allreduce"], GPUS, "-n 4 "),
+        (["allreduce", "--ranks", "3"], GPUS, "-n 3 "),
+        (["latency"], GPUS, "-n 2 "),
+        (["message-rate", "--pairs", "3"], {}, "-n 6 "),
+        (["latency", "--launcher-args", "--host 'a b'"], {}, "--host 'a b' "),
+    ],
+)
+def test_dry_run_prints_the_command_line_and_does_nothing(
+    commlens: Commlens, words: list[str], environment: dict[str, str], expected: str
+) -> None:
+    run = commlens("run", *words, "--dry-run", **environment)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(str(FAKES / "mpirun"))
+    assert expected in run.stdout
+    assert f" {words[0]} --record results/{words[0]}-TIME.jsonl" in run.stdout
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
+        ([], "run what? name a benchmark or a suite: `commlens list` shows them"),
+        (
+            ["latency", "--ranks", "0"],
+            "Invalid value for '-n' / '--ranks': 0 is not in the range 1<=x<=1000000.",
+        ),
+        (
+            ["latency", "--starts", "0"],
+            "Invalid value for '--starts': 0 is not in the range 1<=x<=10000.",
+        ),
+        (["latency", "--record", ""], "--record '': name a file"),
+        (["latency", "--record="], "--record '': name a file"),
+        (["latency", "--record"], "--record '': name a file"),
+        (["quick", "--record", ""], "--record '': name a file"),
+        (
+            ["latency", "--record", "none/r.jsonl"],
+            "--record none/r.jsonl: records cannot be written there (No such file or directory)",
+        ),
+        (
+            ["latency", "--record", "/"],
+            "--record /: records cannot be written there (Is a directory)",
+        ),
+        (
+            ["latency", "-x"],
+            "'-x' belongs to no option; write options as --NAME VALUE, "
+            "`commlens run BENCHMARK --help` lists them",
+        ),
+        (
+            ["latency", "--env", "UCX_TLS"],
+            "--env 'UCX_TLS': write NAME=VALUE with the name of a variable, as in UCX_TLS=all",
+        ),
+        (
+            ["latency", "--pairs", "999999999999"],
+            "--pairs 999999999999: a pair is two ranks, and more than 1,000,000 cannot be started",
+        ),
+        (
+            ["latency", "--launcher", "srun"],
+            "--launcher srun: there is no srun on the PATH; load its module first",
+        ),
+        (["latency", "--launcher-args", "'"], '--launcher-args "\'": no closing quotation'),
+        (["mine.yaml"], "mine.yaml cannot be read: No such file or directory"),
+        (
+            ["latency", "--out", "/dev/null/here"],
+            "--out /dev/null/here: results cannot be written there (a file is in the way); "
+            "name another folder",
+        ),
+    ],
+)
+def test_bad_usage_is_one_line(commlens: Commlens, words: list[str], message: str) -> None:
+    run = commlens("run", *words)
+    assert run.returncode == 2
+    assert run.stderr == f"commlens: {message}\n"
+    assert run.stdout == ""
+    assert not Path("results").exists()
+
+
+def test_an_option_without_its_value_takes_none_of_ours(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--repeat")
+    assert command_of_record()[-1] == "--repeat"
+    assert run.returncode == 0
+
+
+def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
+    run = commlens("run", "latency", COMMLENS_BENCH="/none")
+    assert run.returncode == 2
+    assert run.stderr == (
+        "commlens: COMMLENS_BENCH=/none is not a program: name the built commlens-bench, "
+        "or unset it\n"
+    )
+
+
+def test_a_native_program_of_another_version_is_named(commlens: Commlens, tmp_path: Path) -> None:
+    old = tmp_path / "commlens-bench"
+    old.write_text('#!/bin/sh\necho \'{"version": "0.0.1"}\'\n')
+    old.chmod(0o755)
+    run = commlens("run", "latency", COMMLENS_BENCH=str(old))
+    assert run.returncode == 2
+    assert f"{old} --about has another answer than commlens-bench 0.1.0" in run.stderr
+
+
+# Variables and starts
+
+
+def test_a_variable_is_set_for_all_ranks_and_recorded(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--env", "UCX_TLS=self,sm", "--env", "UCX_NET_DEVICES=")
+    assert run.returncode == 0, run.stderr
+    environment = dict(kept()[0].start.environment)
+    assert environment == {"UCX_TLS": "self,sm", "UCX_NET_DEVICES": ""}
+
+
+def test_a_dry_run_shows_variables_as_the_shell_and_the_launcher_take_them(
+    commlens: Commlens,
+) -> None:
+    run = commlens("run", "latency", "--env", "UCX_TLS=a b", "--dry-run")
+    assert run.stdout.startswith(f"UCX_TLS='a b' {FAKES / 'mpirun'} ")
+    assert " -x 'UCX_TLS=a b' " in run.stdout
+
+
+def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--starts", 3)
+    assert run.returncode == 0, run.stderr
+    (file,) = Path("results").iterdir()
+    said = [f"commlens: latency, start {start} of 3" for start in (1, 2, 3)]
+    assert run.stderr.splitlines() == [*said, f"commlens: 9 records in {file}"]
+    assert len({record.start.start for record in kept(file)}) == 3
+    assert run.stdout.startswith("row 0\nrow 1\nrow 2\n" * 3)
+
+
+def test_starts_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--starts", 2, FAKE_MODE="wrong")
+    assert run.returncode == 1
+    assert len(kept()) == 8
+    refused = commlens("run", "latency", "--starts", 3, "--repeat", 0, "--out", "none")
+    assert refused.returncode == 2
+    assert refused.stderr.count("--repeat 0: must be at least 1") == 1
+    assert list(Path("none").iterdir()) == []
+
+
+def test_a_dry_run_of_several_starts_has_a_line_for_each(commlens: Commlens) -> None:
+    assert len(commlens("run", "latency", "--starts", 3, "--dry-run").stdout.splitlines()) == 3
+
+
+# Help and list
+
+
+def test_the_help_has_the_options_of_the_benchmark_too(commlens: Commlens) -> None:
+    both = commlens("run", "latency", "--help")
+    assert both.returncode == 0
+    assert "--launcher" in both.stdout and "commlens run quick" in both.stdout
+    assert "options of the native latency" in both.stdout
+    assert "options of the native" not in commlens("run", "--help").stdout
+
+
+@pytest.mark.parametrize("words", [[], ["run"], ["list"], ["show"], ["plot"], ["profile"]])
+def test_every_help_has_an_example(commlens: Commlens, words: list[str]) -> None:
+    shown = commlens(*words, "--help")
+    assert shown.returncode == 0
+    example = r"^ *Examples?:\n +commlens " + " ".join(words)
+    assert re.search(example, shown.stdout, re.MULTILINE)
+
+
+def test_the_command_alone_shows_its_help(commlens: Commlens) -> None:
+    alone = commlens()
+    assert alone.returncode in (0, 2), "as the version of click has it"
+    assert "commlens run quick" in alone.stdout + alone.stderr
+    assert "Traceback" not in alone.stderr
+
+
+def test_list_needs_no_launcher(commlens: Commlens) -> None:
+    listed = commlens("list", PATH=f"{Path(BENCH).parent / 'none'}:/usr/bin:/bin")
+    assert listed.returncode == 0, listed.stderr
+    for text in (
+        "message-rate",
+        "what latency measures",
+        "quick",
+        "mpi, staged",
+        "Open MPI 4.1.4",
+        "table, json, osu",
+    ):
+        assert text in listed.stdout
+    lines = lines_of(listed.stdout)
+    assert "quick every benchmark at sizes that finish within two minutes on two cores" in lines

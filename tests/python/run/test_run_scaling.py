@@ -1,0 +1,147 @@
+"""`commlens run --scaling`: one problem on several numbers of ranks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Commlens
+from run_helpers import kept, lines_of
+
+NO_NUMBER = "is no number of ranks; write whole numbers from 1 to 1,000,000 as in 1,2,4,8"
+
+
+def test_a_scaling_starts_the_program_on_each_number_of_ranks(commlens: Commlens) -> None:
+    run = commlens("run", "fft", "--scaling", "1,2,8", "--grid", "64")
+    assert run.returncode == 0, run.stderr
+    (file,) = Path("results").iterdir()
+    assert run.stderr.splitlines() == [
+        "commlens: [1/3] fft on 1 rank",
+        "commlens: [2/3] fft on 2 ranks",
+        "commlens: [3/3] fft on 8 ranks",
+        f"commlens: 6 records in {file}",
+    ]
+    assert [record.ranks for record in kept()] == [1, 1, 2, 2, 8, 8]
+    assert all(list(record.start.command[-2:]) == ["--grid", "64"] for record in kept())
+    lines = lines_of(run.stdout)
+    assert any(line.startswith("fft by ranks ") for line in lines)
+    assert "mpi host 1 1x1 90.90 90.00 1.0% 101.0 100.0 1.0%" in lines
+    assert "8 4x2 12.15 11.25 8.0% 13.50 12.50 8.0%" in lines
+    assert run.stdout.strip() in commlens("show", "results").stdout, "show has the same table"
+
+
+def test_a_scaling_of_any_benchmark_shows_its_main_metric(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "2,4,6")
+    assert run.returncode == 0, run.stderr
+    lines = lines_of(run.stdout)
+    assert "latency by ranks pairs 1 · timing batch" in lines
+    assert "1 B mpi host 2 2.000 1.960 to 2.040 1.00 100%" in lines
+    assert "6 2.000 1.960 to 2.040 1.00 33% oversubscribed" in lines
+
+
+def test_other_formats_have_no_table_of_ours(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "1,2", "--format", "osu")
+    assert (run.returncode, run.stdout) == (0, "row 0\nrow 1\nrow 2\n" * 2)
+
+
+@pytest.mark.parametrize("where", [["--record", "mine.jsonl"], []])
+def test_a_start_that_fails_is_told_and_the_others_go_on(
+    commlens: Commlens, where: list[str]
+) -> None:
+    run = commlens(
+        "run", "fft", "--scaling", "2,3,4", *where, FAKE_MODE="die early", FAKE_MODE_RANKS="3"
+    )
+    assert run.returncode == 1
+    said = run.stderr.splitlines()
+    assert said[2].startswith("commlens: rank ") and said[2].endswith("no record was written")
+    assert said[3] == "commlens: 3 ranks: failed, and no record to show"
+    assert said[4] == "commlens: [3/3] fft on 4 ranks"
+    assert said[5].startswith(f"commlens: 4 records in {where[1] if where else 'results/fft-'}")
+    rows = [line.split()[-1] for line in lines_of(run.stdout) if line.endswith("%")]
+    assert rows == ["2.0%", "4.0%"]
+
+
+def test_a_wrong_result_is_the_status_of_all(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "2,4", FAKE_MODE="wrong", FAKE_MODE_RANKS="4")
+    assert run.returncode == 1
+    assert len(kept()) == 7
+    assert "8 B mpi host 4 - - - - failed" in lines_of(run.stdout)
+
+
+def test_each_number_of_ranks_may_have_several_starts(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "1,2", "--starts", 2)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.splitlines()[:4] == [
+        "commlens: [1/2] latency on 1 rank, start 1 of 2",
+        "commlens: [1/2] latency on 1 rank, start 2 of 2",
+        "commlens: [2/2] latency on 2 ranks, start 1 of 2",
+        "commlens: [2/2] latency on 2 ranks, start 2 of 2",
+    ]
+    assert [record.ranks for record in kept()] == [1] * 6 + [2] * 6
+    assert len({record.start.start for record in kept()}) == 4
+
+
+def test_when_all_fail_nothing_is_left_behind(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "1,2", "--repeat", 0)
+    assert run.returncode == 2
+    assert run.stderr.count("commlens: --repeat 0: must be at least 1\n") == 2
+    assert "2 ranks: bad usage, and no record to show" in run.stderr
+    assert list(Path("results").iterdir()) == []
+
+
+def test_a_dry_run_has_every_command_line(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "1,900", "--dry-run")
+    one, many = run.stdout.splitlines()
+    assert " -n 1 " in one and "--oversubscribe" not in one
+    assert " -n 900 " in many and "--oversubscribe" in many
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--scaling", "x"], f"--scaling x: 'x' {NO_NUMBER}"),
+        (["--scaling", "0,2"], f"--scaling 0,2: '0' {NO_NUMBER}"),
+        (["--scaling", "2,"], f"--scaling 2,: '' {NO_NUMBER}"),
+        (["--scaling", ""], "--scaling '': name numbers of ranks, as in 1,2,4,8"),
+        (["--scaling", "1,1000001"], f"--scaling 1,1000001: '1000001' {NO_NUMBER}"),
+        (["--scaling", "1,2,2"], "--scaling 1,2,2: 2 stands there twice; leave one of them out"),
+        (
+            ["--scaling", "1,2", "--ranks", "2"],
+            "--scaling 1,2 beside --ranks 2: both say on how many ranks; leave one of them out",
+        ),
+        (["--scaling", "1,2", "--record", ""], "--record '': name a file"),
+    ],
+)  # fmt: skip
+def test_a_scaling_that_cannot_be_is_one_line(
+    commlens: Commlens, words: list[str], message: str
+) -> None:
+    run = commlens("run", "latency", *words)
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"commlens: {message}\n")
+    assert not Path("results").exists()
+
+
+def test_a_suite_has_no_scaling(commlens: Commlens) -> None:
+    for name in ("quick", "mine.yaml"):
+        run = commlens("run", name, "--scaling", "1,2")
+        assert run.returncode == 2
+        assert run.stderr == (
+            f"commlens: --scaling 1,2: {name} is a suite; name a single benchmark, "
+            "or run the suite without\n"
+        )
+
+
+def test_the_probe_is_made_for_the_most_ranks(commlens: Commlens, tmp_path: Path) -> None:
+    script = tmp_path / "probe.txt"
+    script.write_text(
+        "".join(
+            json.dumps({"probe": "done", "rank": rank}, separators=(",", ":")) + "\n"
+            for rank in (0, 1)
+        )
+    )
+    environment = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4", "FAKE_PROBE": str(script)}
+    run = commlens("run", "latency", "--scaling", "1,2", **environment)
+    assert run.returncode == 0, run.stderr
+    assert len(kept()) == 6

@@ -1,0 +1,46 @@
+"""What `commlens run` leaves in a test's folder: records, commands, processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from commlens.records import Record, load
+
+
+def kept(*places: str | Path) -> list[Record]:
+    """The records in the files and folders, or in all that is below results/. Every line is one."""
+    paths = [Path(place) for place in places] or sorted(Path("results").rglob("*.jsonl"))
+    loaded = load(paths)
+    assert loaded.problems == []
+    return loaded.records
+
+
+def command_of_record() -> list[str]:
+    return list(kept()[0].start.command)
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def lines_of(output: str) -> list[str]:
+    """With a space where there are several."""
+    return [" ".join(line.split()) for line in output.splitlines()]
+
+
+def ranks_alive() -> list[int]:
+    """The fakes that run in this test's folder."""
+    here = str(Path.cwd())
+    return [
+        process.pid
+        for process in psutil.process_iter(["cwd", "cmdline"])
+        if process.info["cwd"] == here
+        and any("commlens-bench" in word for word in process.info["cmdline"] or [])
+    ]

@@ -1,0 +1,97 @@
+// What is particular to a single transport.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "world.hpp"
+
+namespace commlens::transport {
+namespace {
+
+using device::Memory;
+
+/// Does at once what it is given, and counts copies.
+class CountingStream final : public device::Stream {
+ public:
+  void wait() override {}
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    ++copies;
+    std::memcpy(to, from, bytes);
+  }
+  void fill(void* data, unsigned char value, std::size_t bytes) override { std::memset(data, value, bytes); }
+  void enqueue(std::function<void()> work) override { work(); }
+  void record(device::Event& /*event*/) override {}
+  void wait_for(device::Event& /*event*/) override {}
+  [[nodiscard]] bool on_gpu() const override { return false; }
+  void* native() override { return nullptr; }
+
+  int copies = 0;
+};
+
+TEST(All, ComeInTheOrderOfTables) {
+  std::vector<std::string> names;
+  for (const auto& one : all()) names.push_back(one.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"mpi", "staged", "ccl"}));
+}
+
+TEST(Mpi, RefusesNeighborsFurtherApartThanAnIntReaches) {
+  const auto stream = this_device().stream(Memory::host);
+  const auto transport = all().at(0).make({world(), this_device(), Memory::host, ""});
+  int here = 0;  // nothing is read
+  const auto far = reinterpret_cast<std::uintptr_t>(&here) + (std::uintptr_t{1} << 31) + 1;
+  const std::vector<Message> messages{{0, &here, 1}, {0, reinterpret_cast<void*>(far), 1}};
+  EXPECT_THROW(transport->neighbor_exchange(messages, messages), Error);
+}
+
+TEST(Staged, CopiesOnceWhatLiesOneBehindTheOther) {
+  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
+  CountingStream stream;
+  const auto transport = all().at(1).make({world(), this_device(), Memory::host, ""});
+  std::vector<int> out{1, 2, 3, 4, 5, 6};
+  std::vector<int> in(7, 0);
+  // Of those that go, all lie together; of those that come, the last lies apart.
+  const std::vector<Message> sends{{0, &out[0], 4}, {0, &out[1], 12}, {0, &out[4], 8}};
+  const std::vector<Message> receives{{0, &in[0], 4}, {0, &in[1], 12}, {0, &in[5], 8}};
+  const auto exchange = transport->exchange(sends, receives);
+  exchange->start(stream);
+  EXPECT_EQ(stream.copies, 1);
+  exchange->finish(stream);
+  EXPECT_EQ(stream.copies, 3);
+  EXPECT_EQ(in, (std::vector<int>{1, 2, 3, 4, 0, 5, 6}));
+}
+
+TEST(Staged, CopiesEachMessageOfAWindow) {
+  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
+  CountingStream stream;
+  const auto transport = all().at(1).make({world(), this_device(), Memory::host, ""});
+  int out = 9;
+  int in = 0;
+  const auto exchange = transport->exchange({{0, &out, 4}, {0, &out, 4}}, {{0, &in, 4}, {0, &in, 4}});
+  exchange->start(stream);
+  EXPECT_EQ(stream.copies, 2) << "what would be sent twice is copied twice";
+  exchange->finish(stream);
+  EXPECT_EQ(in, 9);
+}
+
+TEST(Mpi, IsUnsupportedForGpuMemoryIfTheProbeCrashed) {
+  if (!this_device().has(Memory::device)) GTEST_SKIP() << "no GPU";
+  const transport::Setup setup{world(), this_device(), Memory::device, "the probe crashed"};
+  EXPECT_EQ(all().at(0).unsupported(setup), "the probe crashed");
+}
+
+TEST(Ccl, RefusesWhatItCannotDoInWords) {
+  const auto& ccl = all().at(2);
+  EXPECT_FALSE(ccl.unsupported(transport::Setup{world(), this_device(), Memory::host, ""}).empty());
+}
+
+TEST(DataTypes, HaveNamesAndSizes) {
+  for (const auto type : {DataType::i32, DataType::f32, DataType::f64, DataType::c64, DataType::c128}) {
+    EXPECT_EQ(from_name<DataType>(name(type)), type);
+  }
+  EXPECT_EQ(size_of(DataType::c128), 16U);
+  EXPECT_FALSE(from_name<DataType>("f16"));
+}
+
+}  // namespace
+}  // namespace commlens::transport

@@ -1,0 +1,70 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace commlens {
+
+namespace {
+
+class World : public testing::Environment {
+ public:
+  void SetUp() override {
+    communicator.emplace(MPI_COMM_WORLD);
+    const int gpus = device::gpu_count();
+    device = gpus > 0 ? device::open_gpu(communicator->rank() % gpus) : device::open_host();
+    device->make_current();
+  }
+  void TearDown() override {
+    device.reset();
+    communicator.reset();
+  }
+
+  std::optional<transport::Communicator> communicator;
+  std::unique_ptr<device::Device> device;
+};
+
+auto* const the_world = new World;  // GoogleTest owns it
+const auto* const registered = testing::AddGlobalTestEnvironment(the_world);
+
+}  // namespace
+
+const transport::Communicator& world() { return *the_world->communicator; }
+device::Device& this_device() { return *the_world->device; }
+
+std::string name_of(const testing::TestParamInfo<Place>& place) {
+  return place.param.transport + "_" + std::string(name(place.param.memory));
+}
+
+void InPlace::SetUp() {
+  if (!this_device().has(memory())) GTEST_SKIP() << "no " << name(memory()) << " memory on this machine";
+  const auto& all = transport::all();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == GetParam().transport; });
+  ASSERT_NE(found, all.end());
+  const transport::Setup setup{world(), this_device(), memory(), ""};
+  const std::string reason = world().first(found->unsupported(setup));
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  transport = found->make(setup);
+  stream = this_device().stream(memory());
+}
+
+Context InPlace::context() {
+  return {.communicator = world(),
+          .transport = *transport,
+          .device = this_device(),
+          .memory = memory(),
+          .stream = *stream,
+          .allocate =
+              [this](std::size_t bytes) {
+                allocated += static_cast<double>(bytes);
+                return allocate(bytes);
+              },
+          .allocate_staging =
+              [this](std::size_t bytes) {
+                staged += static_cast<double>(bytes);
+                return this_device().allocate(this_device().staging_memory(), bytes);
+              }};
+}
+
+}  // namespace commlens

@@ -1,0 +1,138 @@
+"""The solver of BP5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commlens.records import Record
+from doc_tables import Row, table
+from doc_tables.source import ceiling_of, fact, json_lines, median, number, rate, records, value
+
+_VARIANT = ("storage", "geometry", "solver")
+_KERNELS = "h200/bp5-memory.jsonl"
+_THROUGHPUT = "(DOF x iter)/s/rank"
+
+
+def _variant(record: Record) -> tuple[str, ...]:
+    return tuple(str(record.parameters[name]) for name in _VARIANT)
+
+
+def _variant_of_kernels(line: Any) -> tuple[str, ...]:
+    return tuple(line["options"][1::2])
+
+
+def _throughput(record: Record) -> str:
+    return f"{value(record, 'throughput_DOF_iter_per_s'):.3g}"
+
+
+def _iteration_us(record: Record) -> float:
+    return value(record, "time_ms") * 1e3 / number(record, "iterations")
+
+
+@table
+def bp5() -> list[Row]:
+    kernels = {_variant_of_kernels(line): line for line in json_lines(_KERNELS)}
+    rows: list[Row] = [
+        [
+            *("one H200, 20³ elements", "geometry", "solver", _THROUGHPUT, "iteration, µs"),
+            *("kernels, µs", "bytes per DOF and iteration: counted", "measured"),
+            *("measured bytes, GB/s", "copy, GB/s", "% of copy"),
+        ]
+    ]
+    for record in records("h200/bp5"):
+        own = kernels[_variant(record)]
+        measured = own["bytes_per_iteration"]
+        bandwidth = measured / _iteration_us(record) * 1e-3
+        copy = 2 * rate(record, "device copy")  # read and written
+        rows.append(
+            [
+                *_variant(record),
+                _throughput(record),
+                f"{_iteration_us(record):.1f}",
+                f"{own['kernels_us_per_iteration']:.1f}",
+                fact(record, "bytes_per_dof_iteration", ".1f"),
+                f"{measured / number(record, 'dof_per_rank'):.1f}",
+                f"{bandwidth:.0f}",
+                f"{copy:.0f}",
+                f"{bandwidth / copy:.0%}",
+            ]
+        )
+    return rows
+
+
+@table
+def bp5_host() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("one core, 20³ elements", "geometry", _THROUGHPUT, "counted bytes, GB/s"),
+            *("% of copy", "GFLOP/s by nekRS's count", "% of square GEMM"),
+        ]
+    ]
+    for record in records("bp5-host"):
+        storage, geometry, _ = _variant(record)
+        copy, gemm = (ceiling_of(record, name) for name in ("memory copy", "square GEMM"))
+        rows.append(
+            [
+                storage,
+                geometry,
+                _throughput(record),
+                median(record, "memory_GBps"),
+                f"{copy.fraction:.0%}",
+                median(record, "rank_GFLOPs"),
+                f"{gemm.fraction:.0%}",
+            ]
+        )
+    return rows
+
+
+@table
+def bp5_kernels() -> list[Row]:
+    rows: list[Row] = [
+        [*_VARIANT, "kernel", "launches per iteration", "µs each", "MB each", "GB/s"]
+    ]
+    for line in json_lines(_KERNELS):
+        title: tuple[str, ...] = _variant_of_kernels(line)
+        kernels = sorted(line["kernels"].items(), key=lambda item: -float(item[1]["us"]))
+        for name, kernel in kernels:
+            rows.append(
+                [
+                    *title,
+                    name,
+                    kernel["launches"],
+                    f"{kernel['us']:.1f}",
+                    f"{kernel['bytes'] * 1e-6:.1f}",
+                    f"{kernel['bytes'] / kernel['us'] * 1e-3:.0f}",
+                ]
+            )
+            title = ("",) * len(_VARIANT)
+    return rows
+
+
+@table
+def bp5_ranks() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("two H200s, 40x20x20 elements", "transport", "exchange", _THROUGHPUT),
+            "iteration, µs",
+        ]
+    ]
+    for record in records("h200-x2/bp5"):
+        rows.append(
+            [
+                _options(record),
+                record.transport,
+                str(record.facts["exchange"]),
+                _throughput(record),
+                f"{_iteration_us(record):.1f}",
+            ]
+        )
+    return rows
+
+
+def _options(record: Record) -> str:
+    options = record.parameters
+    if options["exchange_dtype"] != "f64":
+        return "`--exchange-dtype f32`"
+    if not options["overlap"]:
+        return "`--no-overlap`"
+    return "default" if options["solver"] == "classical" else "`--solver fused`"

@@ -1,0 +1,138 @@
+"""The overlap matrix of GEMMs, reductions and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from commlens.records import Record
+from doc_tables import Row, table
+from doc_tables.source import ceiling_of, efficiency, median, part_s, rate, records, value
+
+_MINI_APP_S = 1.12  # the DFT-FE mini-app on its own case, in the same job (docs/overlap.md)
+_OPTIONS = {
+    "xtx": "as DFT-FE does it",
+    "xtx-wide": "`--layout wide`",
+    "xtx-tuned": "`--tune --depth 4 --priority normal`",
+    "xtx-tuned-wide": "the same, `--layout wide`",
+    "xtx-tuned-512": "`--tune --depth 4 --priority normal --block 512`",
+}
+_PARTS = ("multiplications", "reductions", "copies")
+_GEMMS = ("square GEMM", "block GEMM")
+
+
+def _runs() -> Iterator[tuple[str, Record]]:
+    """The records with their options, which are written once."""
+    for name, title in _OPTIONS.items():
+        for record in records(f"h200-x2/{name}"):
+            yield title, record
+            title = ""
+
+
+@table
+def xtx() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("two H200s, f64, block 732 unless given", "transport", "total, s", "products alone"),
+            *("reductions alone", "copies alone", "sum of the three", "overlap efficiency"),
+            *("speed-up over the mini-app", "TFLOP/s per GPU", "% of square GEMM"),
+        ]
+    ]
+    for title, record in _runs():
+        total = value(record, "time_s")
+        parts = [part_s(record, part) for part in _PARTS]
+        rows.append(
+            [
+                title,
+                record.transport,
+                f"{total:.3f}",
+                *(f"{part:.3g}" for part in parts),
+                f"{sum(parts):.3f}",
+                efficiency(record),
+                f"{_MINI_APP_S / total:.2f}",
+                median(record, "rank_TFLOPs"),
+                f"{ceiling_of(record, 'square GEMM').fraction:.1%}",
+            ]
+        )
+    return rows
+
+
+@table
+def xtx_limits() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("options", "transport", "square GEMM, TFLOP/s", "block GEMM, TFLOP/s"),
+            *("reductions in the pipeline, s", "products in the pipeline, s"),
+        ]
+    ]
+    for title, record in _runs():
+        rates = [f"{rate(record, gemm):.1f}" for gemm in _GEMMS]
+        times = [f"{_overlapped_s(record, part):.3g}" for part in ("reductions", _PARTS[0])]
+        rows.append([title, record.transport, *rates, *times])
+    return rows
+
+
+def _overlapped_s(record: Record, part: str) -> float:
+    """Time of the steps of a part on rank 0 in the timeline, while others run beside them."""
+    spans = record.timeline.spans if record.timeline else []
+    own = [span for span in spans if span.rank == 0 and span.part == part]
+    return sum(span.end_s - span.start_s for span in own)
+
+
+@table
+def xtx_blocks() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("block", "options", "total, s", "products alone", "total over products alone"),
+            *("speed-up over the mini-app", "TFLOP/s per GPU", "at the rate of a square GEMM, s"),
+        ]
+    ]
+    names = ("xtx-blocks", "xtx-tuned-512", "xtx-tuned-ccl")
+    for record in records(*(f"h200-x2/{name}" for name in names)):
+        if record.transport != "ccl":
+            continue
+        total, gemms = value(record, "time_s"), part_s(record, "multiplications")
+        rows.append(
+            [
+                str(record.parameters["block"]),
+                f"`{_options_of(record)}`",
+                f"{total:.3f}",
+                f"{gemms:.3f}",
+                f"{total / gemms - 1:+.1%}",
+                f"{_MINI_APP_S / total:.2f}",
+                median(record, "rank_TFLOPs"),
+                f"{total * ceiling_of(record, 'square GEMM').fraction:.3f}",
+            ]
+        )
+    return rows
+
+
+def _options_of(record: Record) -> str:
+    options = record.parameters
+    words = ["--tune"] if options["tune"] else []
+    if options["overlap"]:
+        words.append(f"--depth {options['depth']} --priority {options['priority']}")
+    else:
+        words.append("--no-overlap")
+    return " ".join(words)
+
+
+@table
+def xtx_types() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("one H100, 1 rank", "transport", "total, s", "overlap efficiency", "TFLOP/s"),
+            *("square GEMM", "block GEMM"),
+        ]
+    ]
+    for record in records("h100/xtx", "h100/xtx-types"):
+        rows.append(
+            [
+                str(record.parameters["dtype"]),
+                record.transport,
+                median(record, "time_s"),
+                efficiency(record),
+                median(record, "rank_TFLOPs"),
+                *(f"{rate(record, gemm):.1f}" for gemm in _GEMMS),
+            ]
+        )
+    return rows

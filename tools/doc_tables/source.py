@@ -1,0 +1,86 @@
+"""The records in docs/measured/, and what tables take from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from commlens.records import TIME_METRIC, Ceiling, Record, load
+
+MEASURED = Path(__file__).resolve().parents[2] / "docs" / "measured"
+NOTHING = "-"
+SYSTEMS = {"ucx": "pml ucx", "smcuda": "pml ob1, btl smcuda"}  # by the ending of a file's name
+
+
+def records(*names: str) -> list[Record]:
+    """Those that were measured, of the files docs/measured/NAME.jsonl."""
+    loaded = load([MEASURED / f"{name}.jsonl" for name in names])
+    assert not loaded.problems, loaded.problems
+    return [record for record in loaded.records if record.measured]
+
+
+def json_file(name: str) -> Any:
+    return json.loads((MEASURED / name).read_text(encoding="utf-8"))
+
+
+def json_lines(name: str) -> list[Any]:
+    lines = (MEASURED / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def transports(pool: Iterable[Record]) -> list[str]:
+    return list(next(iter(pool)).start.transports)
+
+
+def value(record: Record, metric: str) -> float:
+    """The median."""
+    return record.statistics[metric].median
+
+
+def median(record: Record | None, metric: str) -> str:
+    return f"{value(record, metric):.4g}" if record else NOTHING
+
+
+def time_us(record: Record) -> float:
+    return value(record, TIME_METRIC)
+
+
+def find(pool: Iterable[Record], **wanted: object) -> Record | None:
+    """The last record whose transport, memory or parameters are as wanted."""
+    return next((record for record in reversed(list(pool)) if _is(record, wanted)), None)
+
+
+def _is(record: Record, wanted: Mapping[str, object]) -> bool:
+    have = {**record.parameters, "transport": record.transport, "memory": record.memory}
+    return all(have.get(key) == value for key, value in wanted.items())
+
+
+def fact(record: Record, name: str, digits: str = ".4g") -> str:
+    return f"{number(record, name):{digits}}"
+
+
+def number(record: Record, fact_name: str) -> float:
+    found = record.number(fact_name)
+    assert found is not None, f"{fact_name} is not a number of {record.benchmark}"
+    return found
+
+
+def part_s(record: Record, name: str) -> float:
+    return next(part.time_s for part in record.parts if part.name == name)
+
+
+def ceiling_of(record: Record, name: str) -> Ceiling:
+    return next(ceiling for ceiling in record.ceilings if ceiling.name == name)
+
+
+def rate(record: Record, name: str) -> float:
+    """What was reached at a ceiling."""
+    found = ceiling_of(record, name).rate
+    assert found is not None, name
+    return found
+
+
+def efficiency(record: Record) -> str:
+    return f"{record.efficiency or 0:.1%}"

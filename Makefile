@@ -6,6 +6,8 @@ MAKEFLAGS += --no-print-directory
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export CMAKE_GENERATOR ?= Ninja
+# The wheel and build/host compile the same sources.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 
 native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json docs/profile.schema.json $(shell find cmake src -type f)
 python_sources := pyproject.toml $(wildcard README.md) $(shell find python -type f ! -name '*.pyc')

@@ -52,7 +52,12 @@ def format_count(count: int) -> str:
 
 def format_percent(fraction: float) -> str:
     """`87%`; below a tenth with two digits, `3.2%`."""
-    return f"{100 * fraction:.0f}%" if fraction >= 0.1 else f"{100 * fraction:.2g}%"
+    return f"{100 * fraction:.0f}%" if abs(fraction) >= 0.1 else f"{100 * fraction:.2g}%"
+
+
+def format_fraction(fraction: float) -> str:
+    """Of a ceiling: `87%`; below one percent `1/250`."""
+    return f"1/{1 / fraction:,.0f}" if 0 < fraction < 0.01 else format_percent(fraction)
 
 
 def format_value(value: float, unit: str, largest: float = 0) -> str:

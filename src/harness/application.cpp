@@ -14,6 +14,7 @@
 #include "harness/probe.hpp"
 #include "harness/session.hpp"
 #include "harness/usage_error.hpp"
+#include "transport/own_device.hpp"
 
 namespace commlens {
 
@@ -79,9 +80,6 @@ int run_application(int argc, char** argv) {
     std::cout << line->text;
     return 0;
   }
-  // The GPU comes before MPI, also for host memory, as in an application that computes on it: some libraries look for
-  // one in MPI_Init and never again. Open MPI 5's smcuda, its way over CUDA IPC, turns itself off in a process without
-  // a context.
   const auto local_rank = local_rank_from_environment();
   auto device = line && local_rank ? open_own_device(*local_rank) : nullptr;
   const MpiLibrary library(argc, argv);

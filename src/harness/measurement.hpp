@@ -88,7 +88,8 @@ struct Measurement {
   measure::Repetition repetition{.repeat = 100, .warmup = 10, .batches = 10};  ///< unless the user asks for another
   std::size_t least_warmup = 0;                                                ///< whatever the user asks for
   std::vector<measure::CaseMetric> metrics;                                    ///< the first is the main metric
-  /// With parts timed alone, the metric overlap_efficiency is added, which the benchmark must have declared.
+  /// With parts timed alone, hidden_communication and overlap_efficiency are added, which the benchmark must have
+  /// declared.
   std::vector<Part> parts;
   /// Does the operation once more and tells the observer of its steps: the record's timeline. May be empty.
   std::function<void(StepObserver& observer)> trace;

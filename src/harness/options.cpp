@@ -123,7 +123,8 @@ std::vector<measure::ParameterDeclaration> OptionSet::declarations() const {
   std::vector<measure::ParameterDeclaration> declarations;
   for (const Option& option : options_) {
     if (trace_ != nullptr && option.name() == "trace") continue;  // no parameter
-    declarations.push_back({option.parameter(), option.name(), role_of(option), option.unit(), option.help()});
+    declarations.push_back(
+        {option.parameter(), option.name(), role_of(option), option.unit(), option.help(), option.is_per_rank()});
   }
   return declarations;
 }

@@ -86,6 +86,11 @@ class Option {
     value = std::move(recorded);
     return *this;
   }
+  /// Its value is that of each rank: with more ranks the problem grows.
+  Option& per_rank() {
+    per_rank_ = true;
+    return *this;
+  }
   /// It says how large a case is: the one to name when a case does not fit.
   Option& sets_the_size() {
     sets_size_ = true;
@@ -98,6 +103,7 @@ class Option {
   [[nodiscard]] measure::Role role() const { return role_; }
   [[nodiscard]] const std::string& unit() const { return unit_; }
   [[nodiscard]] bool is_size() const { return sets_size_; }
+  [[nodiscard]] bool is_per_rank() const { return per_rank_; }
   /// As a record names it: with underscores for hyphens.
   [[nodiscard]] std::string parameter() const;
 
@@ -114,6 +120,7 @@ class Option {
   std::string unit_;
   measure::Role role_ = measure::Role::setting;
   bool sets_size_ = false;
+  bool per_rank_ = false;
 };
 
 class OptionSet {

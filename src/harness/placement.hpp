@@ -2,8 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,16 +10,6 @@
 #include "transport/communicator.hpp"
 
 namespace commlens {
-
-/// This process's place among those of its node, as the launcher tells it before MPI is there; nothing under a launcher
-/// that does not.
-std::optional<int> local_rank_from_environment();
-
-/// Which of `count` GPUs a rank takes: the ranks of a node in turn. -1 without GPUs.
-int gpu_of(int local_rank, int count);
-
-/// The device of the rank with this place on its node, made current: its GPU, or the host where there is none.
-std::unique_ptr<device::Device> open_own_device(int local_rank);
 
 /// "0-3,8" for {0, 1, 2, 3, 8}.
 std::string ranges(const std::vector<int>& numbers);

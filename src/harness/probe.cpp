@@ -16,6 +16,7 @@
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/own_device.hpp"
 
 namespace commlens {
 
@@ -157,7 +158,7 @@ int run_probe(int argc, char** argv) {
     const auto memory = memory_from_arguments(argc, argv);
     say({{"probe", "begin"}, {"rank", -1}, {"call", "MPI_Init"}, {"bytes", 0}, {"memory", name(memory)}});
     const auto local_rank = local_rank_from_environment();
-    auto device = local_rank ? open_own_device(*local_rank) : nullptr;  // before MPI, as run_application() does
+    auto device = local_rank ? open_own_device(*local_rank) : nullptr;  // before MPI
     MPI_Init(&argc, &argv);
     const int status = probe(memory, std::move(device));
     MPI_Finalize();

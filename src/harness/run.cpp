@@ -103,6 +103,7 @@ measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
   chosen.batches = settings.batches.value_or(chosen.timing == Timing::each ? 1 : defaults.batches);
   chosen.min_time_s = settings.min_time_s;
   chosen.until_ci_percent = settings.until_ci_percent;
+  chosen.max_time_s = settings.max_time_s;
   return chosen;
 }
 
@@ -133,7 +134,7 @@ void Run::require_declared(const Measurement& measurement) const {
   auto metrics = measurement.metrics;
   const bool overlaps = std::any_of(measurement.parts.begin(), measurement.parts.end(),
                                     [](const Part& part) { return part.operate != nullptr; });
-  if (overlaps) metrics.push_back(measure::overlap_efficiency());
+  if (overlaps) metrics.insert(metrics.end(), {measure::hidden_communication(), measure::overlap_efficiency()});
   for (const measure::CaseMetric& metric : metrics) {
     const auto& declared = resources_.metrics;
     const bool known = std::any_of(declared.begin(), declared.end(),
@@ -147,7 +148,6 @@ void Run::require_declared(const Measurement& measurement) const {
 void Run::sample(const Measurement& measurement) {
   const Settings& settings = resources_.settings;
   measure::Sampling sampling{.repetition = repetition(measurement.repetition),
-                             .max_time_s = settings.max_time_s,
                              .validate = settings.validate && measurement.verify,
                              .operations_per_round = measurement.operations_per_reset};
   sampling.repetition.warmup = std::max(sampling.repetition.warmup, measurement.least_warmup);
@@ -176,7 +176,10 @@ void Run::take(measure::Samples samples, const Measurement& measurement) {
   record_.metrics = measurement.metrics;
   const bool overlaps =
       std::any_of(samples.parts.begin(), samples.parts.end(), [](const measure::Part& part) { return !part.within; });
-  if (overlaps) record_.metrics.push_back(measure::overlap_efficiency(measure::ideal_seconds(samples.parts)));
+  if (overlaps) {
+    if (const auto hidden = measure::hidden_communication_of(samples.parts)) record_.metrics.push_back(*hidden);
+    record_.metrics.push_back(measure::overlap_efficiency(measure::ideal_seconds(samples.parts)));
+  }
   record_.samples_s = std::move(samples.seconds);
   record_.parts = std::move(samples.parts);
 

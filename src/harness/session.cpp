@@ -11,6 +11,7 @@
 #include "harness/placement.hpp"
 #include "harness/usage_error.hpp"
 #include "measure/format.hpp"
+#include "transport/own_device.hpp"
 
 namespace commlens {
 

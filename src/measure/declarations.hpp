@@ -26,6 +26,7 @@ struct ParameterDeclaration {
   Role role = Role::setting;
   std::string unit;  ///< "B", or empty
   std::string help;
+  bool per_rank = false;  ///< with more ranks the problem grows: weak scaling
 };
 
 /// A fact that a benchmark counts or finds beside its times. Its texts live as long as the program.
@@ -41,6 +42,8 @@ struct BenchmarkDeclaration {
   std::vector<ParameterDeclaration> parameters;
   std::vector<Metric> metrics;  ///< in the order in which they are shown; the first is the main metric
   std::vector<Fact> facts;
+  /// The ranks divide the work of one problem, so that speed-up and efficiency against ranks mean something.
+  bool divides_work = false;
 };
 
 /// The metrics with those that the harness adds: time_us at the end, if it is not among them.

@@ -20,11 +20,8 @@ Json to_json(const Fact& fact) {
 }
 
 Json to_json(const ParameterDeclaration& parameter) {
-  return {{"name", parameter.name},
-          {"option", parameter.option},
-          {"role", name(parameter.role)},
-          {"unit", parameter.unit},
-          {"help", parameter.help}};
+  return {{"name", parameter.name}, {"option", parameter.option}, {"role", name(parameter.role)},
+          {"unit", parameter.unit}, {"help", parameter.help},     {"per_rank", parameter.per_rank}};
 }
 
 Json to_json(const BenchmarkDeclaration& benchmark) {
@@ -32,7 +29,8 @@ Json to_json(const BenchmarkDeclaration& benchmark) {
           {"description", benchmark.description},
           {"parameters", to_json(benchmark.parameters)},
           {"metrics", to_json(with_time(benchmark.metrics))},
-          {"facts", to_json(benchmark.facts)}};
+          {"facts", to_json(benchmark.facts)},
+          {"divides_work", benchmark.divides_work}};
 }
 
 }  // namespace commlens::measure

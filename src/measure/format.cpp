@@ -56,6 +56,10 @@ std::string format_percent(double fraction) {
   return fmt::format("{:.{}f}%", percent, percent >= 100 ? 0 : percent >= 10 ? 1 : 2);
 }
 
+std::string format_fraction(double fraction) {
+  return fraction > 0 && fraction < 0.01 ? fmt::format("1/{:.0f}", 1 / fraction) : format_percent(fraction);
+}
+
 std::string format_bytes(std::int64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   const std::size_t binary = whole_divisions(bytes, 1024);

@@ -26,6 +26,9 @@ std::string with_interval(const Statistics& statistics, std::size_t width);
 /// "12.3%"
 std::string format_percent(double fraction);
 
+/// Of a ceiling: "63.1%", below one percent "1/250".
+std::string format_fraction(double fraction);
+
 /// "4 MiB" or "80 MB" where that is exact, otherwise rounded to three digits: "76.3 MiB".
 std::string format_bytes(std::int64_t bytes);
 /// Of an estimate, rounded: "5.3 GiB".

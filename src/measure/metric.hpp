@@ -18,11 +18,12 @@ struct Unit {
   std::string_view ending;  ///< "_GBps"
   std::string_view text;    ///< "GB/s"
   double scale = 1;         ///< from seconds, or an amount per second: 1e-9
-  bool is_time = false;     ///< a metric is then an amount times the seconds, otherwise an amount over the seconds
+  bool is_linear = false;   ///< a metric is then linear in the seconds, otherwise an amount over the seconds
 };
 
 namespace unit {
 inline constexpr Unit none{"", ""};
+inline constexpr Unit linear_share{"", "", 1, true};  ///< of one, that falls or grows with the time
 inline constexpr Unit s{"_s", "s", 1, true};
 inline constexpr Unit ms{"_ms", "ms", 1e3, true};
 inline constexpr Unit us{"_us", "us", 1e6, true};
@@ -52,7 +53,7 @@ struct Metric {
 
   /// For tables and pictures: given_label, else the name without the unit's ending: "bus bandwidth".
   [[nodiscard]] std::string label() const;
-  /// For one case: amount * seconds for a time, amount / seconds for anything else; in the metric's unit.
+  /// For one case: amount * seconds where the unit is linear, otherwise amount / seconds; in the metric's unit.
   [[nodiscard]] constexpr CaseMetric operator()(double amount = 1) const;
 };
 
@@ -60,10 +61,11 @@ struct Metric {
 struct CaseMetric {
   Metric metric;
   double amount = 1;
+  double constant = 0;  ///< added to amount * seconds
 
   /// `seconds` of one operation.
   [[nodiscard]] constexpr double at(double seconds) const {
-    return (metric.unit.is_time ? amount * seconds : amount / seconds) * metric.unit.scale;
+    return (metric.unit.is_linear ? constant + amount * seconds : amount / seconds) * metric.unit.scale;
   }
 };
 
@@ -74,6 +76,10 @@ inline constexpr Metric time_us{"time_us", unit::us, Better::lower, "time of one
 inline constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one operation"};
 inline constexpr Metric time_s{"time_s", unit::s, Better::lower, "time of one operation"};
 /// Of benchmarks whose parts are timed alone.
+inline constexpr Metric hidden_communication{
+    "hidden_communication", unit::linear_share, Better::higher,
+    "(sum of the parts' times alone - time of the operation) / (sum of the parts - the longest stream): 1 hides all of "
+    "the shorter stream, usually the communication; 0 hides nothing; negative: overlapping costs more than it hides"};
 inline constexpr Metric overlap_efficiency{
     "overlap_efficiency", unit::none, Better::higher,
     "time of the stream whose parts take longest alone, over the time of the operation: 1 is perfect overlap"};

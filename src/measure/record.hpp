@@ -78,7 +78,8 @@ struct Repetition {
   std::size_t warmup = 0;
   std::size_t batches = 1;
   double min_time_s = 0;        ///< 0: no such limit
-  double until_ci_percent = 0;  ///< 0: not asked for
+  double until_ci_percent = 0;  ///< half the interval's width, of the median; 0: not asked for
+  double max_time_s = 60;       ///< where min_time_s and until_ci_percent stop adding batches
 };
 
 /// What the hardware needs for the bytes of one operation, or for its arithmetic, measured in the same run.

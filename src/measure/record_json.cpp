@@ -62,7 +62,8 @@ Json to_json(const Repetition& repetition) {
           {"warmup", repetition.warmup},
           {"batches", repetition.batches},
           {"min_time_s", time_or_zero(repetition.min_time_s)},
-          {"until_ci_percent", time_or_zero(repetition.until_ci_percent)}};
+          {"until_ci_percent", time_or_zero(repetition.until_ci_percent)},
+          {"max_time_s", time_or_zero(repetition.max_time_s)}};
 }
 
 /// `scale` is from the unit of the statistics to the record's.

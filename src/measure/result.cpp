@@ -72,6 +72,11 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
   for (std::size_t i = 0; i < fractions_.size(); ++i) fractions_[i] = fraction_of(record_.ceilings[i], median_s);
 }
 
+const Statistics& Result::time() const {
+  const auto is_time = [](const MetricStatistics& one) { return one.metric.metric.name == time_us.name; };
+  return std::find_if(metrics_.begin(), metrics_.end(), is_time)->statistics;
+}
+
 std::optional<double> Result::fraction_of(const Ceiling& ceiling, double median_s) const {
   if (!is_time(ceiling.seconds) || ceiling.seconds == 0) return std::nullopt;
   if (!std::isfinite(ceiling.rate) || ceiling.rate <= 0) return std::nullopt;
@@ -96,12 +101,29 @@ std::optional<double> Result::fraction() const {
   return nearest;
 }
 
-double ideal_seconds(const std::vector<Part>& parts) {
+namespace {
+
+/// Of the parts of each stream, which cannot overlap with each other.
+std::map<std::string, double> seconds_of_streams(const std::vector<Part>& parts) {
   std::map<std::string, double> of_stream;
   for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
+  return of_stream;
+}
+
+}  // namespace
+
+double ideal_seconds(const std::vector<Part>& parts) {
   double longest = 0;
-  for (const auto& [stream, seconds] : of_stream) longest = std::max(longest, seconds);
+  for (const auto& [stream, seconds] : seconds_of_streams(parts)) longest = std::max(longest, seconds);
   return longest;
+}
+
+std::optional<CaseMetric> hidden_communication_of(const std::vector<Part>& parts) {
+  double sum = 0;
+  for (const auto& [stream, seconds] : seconds_of_streams(parts)) sum += seconds;
+  const double hideable = sum - ideal_seconds(parts);
+  if (hideable <= 0) return std::nullopt;
+  return CaseMetric{hidden_communication, -1 / hideable, sum / hideable};
 }
 
 }  // namespace commlens::measure

@@ -34,6 +34,8 @@ class Result {
   [[nodiscard]] const std::vector<MetricStatistics>& metrics() const { return metrics_; }
   /// The main metric; nullptr: nothing was measured.
   [[nodiscard]] const MetricStatistics* main() const { return metrics_.empty() ? nullptr : &metrics_.front(); }
+  /// Of time_us. Only where something was measured.
+  [[nodiscard]] const Statistics& time() const;
   /// Of seconds, one for each of the record's parts.
   [[nodiscard]] const std::vector<Statistics>& parts() const { return parts_; }
   /// One for each of the record's ceilings: its time over the median time of the operation, or of its part; 1 is all
@@ -55,5 +57,8 @@ class Result {
 /// The least time in which an operation of these parts can be done where their streams overlap in full: that of the
 /// stream whose parts take longest, one after the other. Each counts with its median. 0 without parts.
 double ideal_seconds(const std::vector<Part>& parts);
+
+/// How much of the shorter streams is hidden, for parts that were timed alone. Nothing if there is nothing to hide.
+std::optional<CaseMetric> hidden_communication_of(const std::vector<Part>& parts);
 
 }  // namespace commlens::measure

@@ -40,7 +40,7 @@ bool Sampler::more(std::size_t batches_done, double began) {
   if (batches_done < repetition.batches) return true;
   if (repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
   if (samples_.seconds.size() >= most_samples) return false;
-  if (largest(clock_() - began) > sampling_.max_time_s) return false;
+  if (largest(clock_() - began) > repetition.max_time_s) return false;
   if (sampled_s_ < repetition.min_time_s) return true;
   if (repetition.until_ci_percent <= 0) return false;
   const auto width = relative_half_width(summarize(samples_.seconds));

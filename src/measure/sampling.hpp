@@ -67,7 +67,6 @@ class SampledOperation {
 
 struct Sampling {
   Repetition repetition;
-  double max_time_s = 60;  ///< where min_time_s and until_ci_percent stop adding batches
   bool validate = true;
   /// After so many operations prepare() is due, with the clock stopped.
   std::size_t operations_per_round = static_cast<std::size_t>(-1);

@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "transport/own_device.hpp"
+
 namespace commlens {
 namespace {
 

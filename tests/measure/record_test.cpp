@@ -95,9 +95,8 @@ TEST(StartToJson, HasADeviceOnlyWhereARankHasOne) {
 TEST(StartToJson, DeclaresParametersWithTheirRolesAndMetricsWithUnitDirectionAndDefinition) {
   const Json benchmark = json_of(examples::start_with_gpus())["benchmark"];
   EXPECT_EQ(benchmark["name"], "allreduce");
-  EXPECT_EQ(
-      benchmark["parameters"][0],
-      Json::parse(R"({"name": "bytes", "option": "bytes", "role": "size", "unit": "B", "help": "size of the array"})"));
+  EXPECT_EQ(benchmark["parameters"][0], Json::parse(R"({"name": "bytes", "option": "bytes", "role": "size", "unit": "B",
+                          "help": "size of the array", "per_rank": false})"));
   EXPECT_EQ(benchmark["parameters"][1]["role"], "derived");
   EXPECT_EQ(benchmark["parameters"][2]["option"], "in-place");
   EXPECT_EQ(benchmark["metrics"][2], Json::parse(R"({"name": "bus_bandwidth_GBps", "label": "bus bandwidth",

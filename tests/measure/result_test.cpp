@@ -79,6 +79,18 @@ TEST(IdealSeconds, AreTheTimeOfTheLongestStream) {
       << "parts of one stream follow each other";
 }
 
+TEST(HiddenCommunication, IsTheShareOfTheShorterStreamsThatIsHidden) {
+  const std::vector<Part> parts{{"a", "compute", {4}}, {"b", "communication", {1.5}}, {"c", "communication", {0.5}}};
+  const auto hidden = hidden_communication_of(parts);
+  ASSERT_TRUE(hidden);
+  EXPECT_DOUBLE_EQ(hidden->at(4), 1) << "as long as the longest stream";
+  EXPECT_DOUBLE_EQ(hidden->at(6), 0) << "one after the other";
+  EXPECT_DOUBLE_EQ(hidden->at(5), 0.5);
+  EXPECT_DOUBLE_EQ(hidden->at(7), -0.5) << "slower than one after the other";
+  EXPECT_FALSE(hidden_communication_of({{"a", "compute", {4}}})) << "there is nothing to hide";
+  EXPECT_FALSE(hidden_communication_of({}));
+}
+
 TEST(Metrics, AreTimesOrRatesInTheirUnits) {
   constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, ""};
   constexpr Metric rate_GBps{"rate_GBps", unit::GBps, Better::higher, ""};

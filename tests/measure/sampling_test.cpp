@@ -136,7 +136,7 @@ TEST_F(SamplingTest, AddsBatchesUntilTheIntervalIsNarrow) {
 
 TEST_F(SamplingTest, EndsAtTheTimeLimitAllTheSame) {
   sampling.repetition.until_ci_percent = 1;
-  sampling.max_time_s = 40;
+  sampling.repetition.max_time_s = 40;
   operation.growth = 1.1;  // never the same twice
   const auto samples = sample().seconds.size();
   EXPECT_GE(samples, 3U) << "those that were asked for";

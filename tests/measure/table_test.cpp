@@ -67,11 +67,11 @@ TEST(TableReporter, HasARowForEachTransportAndTheNearestCeiling) {
             R"(
 # allreduce: dtype=f64, in_place=true (timing batch)
 #      size  transport  memory         time (us) [95% interval]           of ceiling  check
-        8 B  mpi        device            120000 [116400, 123600]              0.17%  passed
+        8 B  mpi        device            120000 [116400, 123600]              1/594  passed
         8 B  staged     device         skipped
 #    skipped: no host; memory
         8 B  ccl        device             285.1 [276.5, 293.7]                70.9%  passed
-      80 MB  mpi        device            120000 [116400, 123600]              0.17%  passed
+      80 MB  mpi        device            120000 [116400, 123600]              1/594  passed
       80 MB  staged     device         skipped
 #    skipped: no host; memory
       80 MB  ccl        device             285.1 [276.5, 293.7]                70.9%  passed
@@ -102,6 +102,19 @@ TEST(TableReporter, SaysThatThereAreTooFewSamplesForAnInterval) {
 #      size  transport  memory         bandwidth (GB/s) [95% interval]    of ceiling  check
        1 MB  mpi        device              1.00 [3 samples]                       -  passed
 )");
+}
+
+TEST(TableReporter, SaysWhereTheIntervalThatWasAskedForIsNotReached) {
+  Record record = latency(8, "mpi", "host", 2e-6);
+  record.repetition.until_ci_percent = 50;
+  EXPECT_EQ(rows({{record}}).find("until-ci"), std::string::npos);
+  record.repetition.until_ci_percent = 0.5;
+  record.repetition.max_time_s = 3;
+  EXPECT_NE(rows({{record}}).find("--until-ci 0.5%: not reached within --max-time 3 s: the interval is +-3"),
+            std::string::npos)
+      << rows({{record}});
+  record.samples_s = {2e-6, 2e-6};
+  EXPECT_NE(rows({{record}}).find("there is no interval after 2 samples"), std::string::npos);
 }
 
 TEST(TableReporter, IsNoWiderThan100Columns) {

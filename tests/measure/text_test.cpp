@@ -36,6 +36,13 @@ TEST(FormatBytes, RoundsAnEstimate) {
   EXPECT_EQ(format_bytes(5.3 * 1073741824), "5.30 GiB");
 }
 
+TEST(FormatFraction, IsAFactorBelowOnePercent) {
+  EXPECT_EQ(format_fraction(0.631), "63.1%");
+  EXPECT_EQ(format_fraction(0.01), "1.00%");
+  EXPECT_EQ(format_fraction(0.004), "1/250");
+  EXPECT_EQ(format_fraction(0), "0.00%");
+}
+
 TEST(OnOneLine, JoinsLines) {
   EXPECT_EQ(on_one_line("a\nb\r\nc\n"), "a; b; c");
   EXPECT_EQ(on_one_line("\n"), "");

@@ -24,6 +24,7 @@ METRICS = {
     "fft_GFLOPs": ("fft", "GFLOP/s", "higher"),
     "throughput_DOF_iter_per_s": ("throughput", "DOF*iter/s", "higher"),
     "rank_GFLOPs": ("rank", "GFLOP/s", "higher"),
+    "hidden_communication": ("hidden communication", "", "higher"),
     "overlap_efficiency": ("overlap efficiency", "", "higher"),
 }
 ROLES = {
@@ -36,6 +37,8 @@ ROLES = {
     "grid_of_ranks": "derived",
 }
 UNITS = {"bytes": "B", "bytes_per_iteration": "B", "bidirectional_GBps": "GB/s"}  # of others none
+PER_RANK = ("edge", "nodes")
+DIVIDES_WORK = ("bp5", "fft", "pipeline", "transform", "xtx")
 _OF_START = (
     "start", "backend", "nodes", "transports", "placement", "warnings", "notes", "versions",
     "environment", "settings", "command",
@@ -92,6 +95,7 @@ def declare(
                 "role": of_parameter.get(parameter, "setting"),
                 "unit": UNITS.get(parameter, ""),
                 "help": "",
+                "per_rank": parameter in PER_RANK,
             }
             for parameter in parameters
         ],
@@ -112,6 +116,7 @@ def declare(
             }
             for fact in facts
         ],
+        "divides_work": name in DIVIDES_WORK,
     }
 
 

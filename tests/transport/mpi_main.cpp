@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "world.hpp"
+
 namespace {
 
 /// After a test that failed on some ranks, ranks may not agree on what comes next. So all of them end, after the output
@@ -34,6 +36,7 @@ class EndTogether : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  commlens::open_device_before_mpi();
   MPI_Init(&argc, &argv);
   testing::InitGoogleTest(&argc, argv);
   int rank = 0;

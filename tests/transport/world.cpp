@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "transport/own_device.hpp"
+
 namespace commlens {
 
 namespace {
@@ -11,9 +13,7 @@ class World : public testing::Environment {
  public:
   void SetUp() override {
     communicator.emplace(MPI_COMM_WORLD);
-    const int gpus = device::gpu_count();
-    device = gpus > 0 ? device::open_gpu(communicator->rank() % gpus) : device::open_host();
-    device->make_current();
+    if (!device) device = open_own_device(communicator->node().rank());
   }
   void TearDown() override {
     device.reset();
@@ -31,6 +31,9 @@ const auto* const registered = testing::AddGlobalTestEnvironment(the_world);
 
 const transport::Communicator& world() { return *the_world->communicator; }
 device::Device& this_device() { return *the_world->device; }
+void open_device_before_mpi() {
+  if (const auto local_rank = local_rank_from_environment()) the_world->device = open_own_device(*local_rank);
+}
 
 std::string name_of(const testing::TestParamInfo<Place>& place) {
   return place.param.transport + "_" + std::string(name(place.param.memory));

@@ -19,6 +19,8 @@ namespace commlens {
 /// (mpi_main.cpp).
 const transport::Communicator& world();
 device::Device& this_device();
+/// Opens it as early as the launcher allows: main() calls this before MPI_Init.
+void open_device_before_mpi();
 
 /// Where a test runs.
 struct Place {

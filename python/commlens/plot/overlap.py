@@ -12,6 +12,7 @@ from commlens.plot.bars import draw_bar, end_of, name_bars
 from commlens.plot.panel import series_of
 from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series, Theme
 from commlens.records import TIME_METRIC, Group, Interval, Record
+from commlens.show.parts import hidden_text
 from commlens.text import format_percent, labelled, plural, readable_time
 
 # With a larger ratio of the slowest to the fastest, one scale would make the fast one invisible.
@@ -107,6 +108,7 @@ class OverlapPanel:
         longest = max(record.alone_s, key=lambda stream: record.alone_s[stream])
         words = [
             self.operation.difference,
+            f"hidden communication {hidden_text(record.hidden)}" if record.hidden else "",
             f"overlap efficiency {format_percent(record.efficiency or 0)}",
             f"ideal: {longest} alone",
         ]

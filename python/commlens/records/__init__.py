@@ -1,8 +1,22 @@
 """Records: what a benchmark measured, read from files, and grouped into what can be compared."""
 
-from commlens.records.cases import CaseKey, Group, case_key, groups, merged_transports
+from commlens.records.cases import (
+    CaseKey,
+    Group,
+    Standing,
+    case_key,
+    groups,
+    merged_transports,
+)
+from commlens.records.comparison import TIE, is_tie, why_tie
 from commlens.records.reading import Loaded, load, read
-from commlens.records.record import OVERLAP_METRIC, TIME_METRIC, Record, option_text
+from commlens.records.record import (
+    HIDDEN_METRIC,
+    OVERLAP_METRIC,
+    TIME_METRIC,
+    Record,
+    option_text,
+)
 from commlens.records.results import (
     Candidate,
     Ceiling,
@@ -24,7 +38,9 @@ from commlens.records.start import (
 )
 
 __all__ = [
+    "HIDDEN_METRIC",
     "OVERLAP_METRIC",
+    "TIE",
     "TIME_METRIC",
     "BenchmarkDeclaration",
     "Candidate",
@@ -40,6 +56,7 @@ __all__ = [
     "Place",
     "Record",
     "Span",
+    "Standing",
     "Start",
     "StartLine",
     "Statistic",
@@ -47,8 +64,10 @@ __all__ = [
     "Value",
     "case_key",
     "groups",
+    "is_tie",
     "load",
     "merged_transports",
     "option_text",
     "read",
+    "why_tie",
 ]

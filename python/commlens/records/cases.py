@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from commlens.records.comparison import is_tie
 from commlens.records.record import Record, option_text
 from commlens.records.start import Metric, Parameter, Start, Value
 from commlens.text import format_bytes, format_count
@@ -55,6 +56,34 @@ def merged_transports(records: Iterable[Record]) -> list[str]:
     for start in {id(record.start): record.start for record in records}.values():
         merged |= dict.fromkeys(start.transports)
     return list(merged | dict.fromkeys(record.transport for record in records))
+
+
+class Standing(NamedTuple):
+    """A record beside the others of its size and memory, by the main metric."""
+
+    best: Record  # the one with the best median
+    ratio: float  # how many times worse its median is than the best one
+    is_tie: bool  # with the best; of the best one: with another
+
+
+class Rivals(NamedTuple):
+    """Records of one size and memory."""
+
+    number: int
+    best: Record
+    is_tied: bool  # another one is not different from it
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Rivals:
+        best = records[0]
+        for record in records[1:]:
+            metric = record.main
+            if metric and metric.is_better(_median(record, metric), _median(best, metric)):
+                best = record
+        name = best.main.name if best.main else ""
+        own = best.statistics[name]
+        is_tied = any(is_tie(own, one.statistics[name]) for one in records if one is not best)
+        return cls(len(records), best, is_tied)
 
 
 class Group:
@@ -172,26 +201,28 @@ class Group:
     def _variant_numbers(self) -> dict[str, int]:
         return {value: number for number, value in enumerate(self.variant_values)}
 
-    def ratio_to_best(self, record: Record) -> float | None:
-        """How many times worse than the best of its size and memory; None where it is alone."""
+    def standing(self, record: Record) -> Standing | None:
+        """Beside the others of its size and memory; None where it is alone."""
         metric = record.main
         if metric is None or not record.measured:
             return None
-        count, best = self._bests[record.size, record.memory, metric.name]
-        return metric.ratio(record.statistics[metric.name].median, best) if count > 1 else None
+        rivals = self._rivals[record.size, record.memory, metric.name]
+        if rivals.number < 2:
+            return None
+        own, best = record.statistics[metric.name], rivals.best.statistics[metric.name]
+        ratio = metric.ratio(own.median, best.median)
+        return Standing(
+            rivals.best, ratio, rivals.is_tied if record is rivals.best else is_tie(own, best)
+        )
 
     @cached_property
-    def _bests(self) -> dict[tuple[int | None, str, str], tuple[int, float]]:
-        """By size, memory and main metric: how many there are, and the best median."""
-        found: dict[tuple[int | None, str, str], tuple[int, float]] = {}
+    def _rivals(self) -> dict[tuple[int | None, str, str], Rivals]:
+        """By size, memory and main metric."""
+        compared: dict[tuple[int | None, str, str], list[Record]] = {}
         for record in self.records:
-            metric = record.main
-            if metric is None or not record.measured:
-                continue
-            key, value = (record.size, record.memory, metric.name), _median(record, metric)
-            count, best = found.get(key, (0, value))
-            found[key] = count + 1, value if metric.is_better(value, best) else best
-        return found
+            if record.measured and (metric := record.main):
+                compared.setdefault((record.size, record.memory, metric.name), []).append(record)
+        return {key: Rivals.of(own) for key, own in compared.items()}
 
     def is_used(self, record: Record) -> bool:
         """Whether it is the candidate of its start and size that an application would use."""

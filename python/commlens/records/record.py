@@ -23,6 +23,7 @@ from commlens.records.results import (
 from commlens.records.start import Absent, Metric, Name, Parameter, Start, Strict, Time, Value
 
 TIME_METRIC = "time_us"  # of the whole operation: every record that was measured has it
+HIDDEN_METRIC = "hidden_communication"  # where parts were timed alone
 OVERLAP_METRIC = "overlap_efficiency"  # ideal over time, where parts were timed alone
 _MEMORY = r"^(host|pinned|device|managed)(:(host|pinned|device|managed))?$"
 
@@ -176,6 +177,21 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         """The time of the whole operation."""
         time = self.statistics.get(TIME_METRIC)
         return time.median * 1e-6 if time else None
+
+    @property
+    def hidden(self) -> Optional[Statistic]:
+        """How much of the shorter streams is hidden behind the longest. None without parts."""
+        return self.statistics.get(HIDDEN_METRIC)
+
+    @property
+    def missed_half_width(self) -> Optional[float]:
+        """Half the interval over the median, where --until-ci asked for less; infinite without an
+        interval."""
+        wanted, time = self.harness.until_ci_percent, self.statistics.get(TIME_METRIC)
+        if not wanted or time is None:
+            return None
+        reached = time.half_width
+        return reached if 100 * reached > wanted else None
 
     @property
     def efficiency(self) -> Optional[float]:

@@ -52,6 +52,13 @@ class Statistic(Strict, frozen=True):
     p99: float
     max: float
 
+    @property
+    def half_width(self) -> float:
+        """Of the interval, over the median; infinite without an interval."""
+        if self.ci_low is None or self.ci_high is None or not self.median:
+            return float("inf")
+        return (self.ci_high - self.ci_low) / 2 / abs(self.median)
+
     def scaled(self, factor: float) -> Interval:
         low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
         return Interval(self.median * factor, low, high, self.min * factor)
@@ -66,7 +73,12 @@ class Harness(Strict, frozen=True):
     warmup: Count
     batches: Annotated[int, Meta(ge=1)]
     min_time_s: Seconds = 0.0
-    until_ci_percent: Annotated[float, Meta(ge=0)] = 0.0
+    until_ci_percent: Annotated[
+        float, Meta(ge=0, description="half the width of the interval of the time, of the median")
+    ] = 0.0
+    max_time_s: Annotated[
+        float, Meta(ge=0, description="where min_time_s and until_ci_percent stop adding batches")
+    ] = 60.0
 
 
 class Samples(Strict, frozen=True):

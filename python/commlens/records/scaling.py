@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from commlens.records.cases import Group, merged_transports
+from commlens.records.comparison import is_tie
 from commlens.records.record import TIME_METRIC, Record, option_text
 from commlens.records.results import Statistic
 from commlens.records.start import Metric, Parameter
@@ -39,6 +40,10 @@ class Pair:
         """before / after - 1, of the medians: 0.12 is a speed-up of 12%."""
         before, after = self.statistics
         return _gain(before.median, after.median)
+
+    @property
+    def is_tie(self) -> bool:
+        return is_tie(*self.statistics)
 
     @property
     def gain_of_best(self) -> float:
@@ -98,6 +103,17 @@ class Scaling:
     @property
     def variant(self) -> Parameter | None:
         return self.groups[0].variant
+
+    @property
+    def divides_work(self) -> bool:
+        """Whether speed-up and efficiency mean something."""
+        return all(start.benchmark.divides_work for group in self.groups for start in group.starts)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the problem grows with the ranks: a parameter of each rank is the same."""
+        record = self.groups[0].records[0]
+        return any(record.start.parameters[name].per_rank for name in record.parameters)
 
     @property
     def settings(self) -> dict[str, str]:

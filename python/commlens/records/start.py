@@ -56,6 +56,9 @@ class Parameter(Strict, frozen=True):
     ]
     unit: Unit
     help: str
+    per_rank: Annotated[
+        bool, Meta(description="the value of each rank: with more ranks the problem grows")
+    ] = False
 
     @property
     def title(self) -> str:
@@ -102,6 +105,13 @@ class BenchmarkDeclaration(Strict, frozen=True):
         ),
     ]
     facts: list[FactDeclaration]
+    divides_work: Annotated[
+        bool,
+        Meta(
+            description="the ranks divide the work of one problem, so that speed-up and efficiency"
+            " against ranks mean something"
+        ),
+    ] = False
 
 
 class Device(Strict, frozen=True):

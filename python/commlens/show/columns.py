@@ -65,11 +65,17 @@ def interval_column(metric: Metric, records: Sequence[Record]) -> Column:
     texts = []
     for one in own:
         if one is None or one.ci_low is None or one.ci_high is None:
-            texts.append("too few samples")
+            texts.append("too few samples" if one else NOTHING)
             continue
         ends = (format_value(end, metric.unit, largest) for end in (one.ci_low, one.ci_high))
         texts.append(" to ".join(ends))
     return Column("95% CI", texts, style="dim")
+
+
+def count_column(metric: Metric, records: Sequence[Record]) -> Column:
+    """The numbers of samples."""
+    counts = (record.statistics.get(metric.name) for record in records)
+    return Column("n", cells(counts, lambda one: f"{one.count:,}"), style="dim")
 
 
 def time_column(head: str, seconds: Sequence[float | None], factor: float) -> Column:

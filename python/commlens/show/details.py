@@ -9,6 +9,7 @@ from commlens.show.columns import NOTHING, cells, place_columns
 from commlens.show.grid import Column, Grid, Lines
 from commlens.text import (
     format_fact,
+    format_fraction,
     format_number,
     format_percent,
     format_time,
@@ -27,7 +28,7 @@ def ceilings_grid(group: Group, records: Sequence[Record]) -> Grid:
         own = [one.get(name) for one in found]
         columns.append(Column(head, cells(own, _rate)))
         columns.append(
-            Column("of it", cells(own, lambda ceiling: format_percent(ceiling.fraction)))
+            Column("of it", cells(own, lambda ceiling: format_fraction(ceiling.fraction)))
         )
     return Grid(columns)
 
@@ -130,6 +131,28 @@ def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> Lines
                 gap: list[list[tuple[str, str]]] = [[]] if lines else []
                 lines += [*gap, *([(f"  {line}", "")] for line in block.strip("\n").split("\n"))]
     return Lines(lines) if lines else None
+
+
+def missed_interval_lines(group: Group, records: Sequence[Record]) -> Lines:
+    """Where --until-ci ended at its limit of time: how wide the interval of the time is."""
+    missed = [
+        (record, width) for record in records if (width := record.missed_half_width) is not None
+    ]
+    lines = []
+    for record, width in missed:
+        words = [record.transport, memory_name(record.memory), group.label(record)]
+        if group.is_sweep and record.size is not None:
+            words.insert(0, group.format_size(record.size))
+        reached = "no interval" if width == float("inf") else f"+-{format_percent(width)}"
+        harness, count = record.harness, len(record.samples.values_s)
+        lines.append(
+            [
+                (f"  --until-ci {harness.until_ci_percent:g}% not reached", "yellow"),
+                (f" ({', '.join(filter(None, words))}): {reached} after {count} samples", ""),
+                (f" within --max-time {harness.max_time_s:g} s", ""),
+            ]
+        )
+    return Lines(lines)
 
 
 def reason_lines(group: Group) -> Lines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commlens.records import Group, Record
+from commlens.records import Group, Record, Statistic
 from commlens.show.columns import cells, place_columns, time_column
 from commlens.show.grid import Column, Grid
 from commlens.text import format_number, format_percent, readable_time
@@ -24,8 +24,18 @@ def overlap_grid(group: Group, records: Sequence[Record]) -> Grid:
         columns.append(time_column(f"{name} alone\n{stream} ({unit})", own, factor))
     columns.append(time_column(f"ideal\n({unit})", ideal, factor))
     columns.append(time_column(f"together\n({unit})", together, factor))
+    hidden = cells((record.hidden for record in records), hidden_text)
     efficiency = cells((record.efficiency for record in records), format_percent)
+    columns.append(Column("hidden\ncommunication", hidden))
     return Grid([*columns, Column("overlap\nefficiency", efficiency)])
+
+
+def hidden_text(hidden: Statistic) -> str:
+    """`83% [80%, 86%]`: the median with its interval, if there are samples enough."""
+    median = format_percent(hidden.median)
+    if hidden.ci_low is None or hidden.ci_high is None:
+        return f"{median} (n={hidden.count})"
+    return f"{median} [{format_percent(hidden.ci_low)}, {format_percent(hidden.ci_high)}]"
 
 
 def shares_grid(group: Group, records: Sequence[Record]) -> Grid:

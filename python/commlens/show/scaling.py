@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commlens.records import Group, Metric, Record, option_text
+from commlens.records import TIE, TIME_METRIC, Group, Metric, Record, is_tie, option_text, why_tie
 from commlens.records.scaling import Pair, Position, Scaling, is_oversubscribed, pairs, position
 from commlens.show.columns import NOTHING
 from commlens.show.grid import Column, Grid, Lines
@@ -13,7 +13,8 @@ from commlens.text import format_percent, format_value, labelled, memory_name
 
 
 def gain_lines(group: Group) -> Lines:
-    """`cached over per-transpose (mpi, host): speed-up 12.3% by the medians ...`, one per pair."""
+    """`cached over per-transpose (mpi, host): speed-up 12.3% by the medians ...`, one per pair, or
+    that it is a tie."""
     if any(record.candidate for record in group.records):
         return Lines([])  # the fastest alone is used: what others gain on each other is no matter
     return Lines(_gain_line(group, pair) for pair in pairs(group))
@@ -26,9 +27,12 @@ def _gain_line(group: Group, pair: Pair) -> list[tuple[str, str]]:
         words.append(group.format_size(after.size))
     words += [after.transport, memory_name(after.memory), group.start_label(after)]
     where = ", ".join(filter(None, words))
+    verdict, why = (TIE, f" ({why_tie(*pair.statistics)})") if pair.is_tie else ("speed-up", "")
     return [
-        (f"  {after.variant_value} over {pair.before.variant_value} ({where}): speed-up ", ""),
-        (format_gain(pair.gain), "bold"),
+        (f"  {after.variant_value} over {pair.before.variant_value} ({where}): ", ""),
+        (verdict, "bold"),
+        (f"{why}: " if why else " ", ""),
+        (format_gain(pair.gain), ""),
         (f" by the medians, {format_gain(pair.gain_of_best)} by the best times", ""),
     ]
 
@@ -39,10 +43,15 @@ def format_gain(gain: float) -> str:
 
 
 def scaling_tables(scaling: Scaling) -> Iterator[Grid | Lines]:
-    """Before and after by the number of ranks where variants are compared, else the main metric."""
-    title = [(f"{scaling.benchmark} by ranks", "bold cyan"), (f"  {scaling.title}", "dim")]
-    yield Lines([title])
-    yield from _gain_grids(scaling) if scaling.variant else [_metric_grid(scaling)]
+    """By the number of ranks: before and after where variants are compared; strong or weak scaling
+    where the ranks divide the work; else the metrics alone."""
+    kind = f"{'weak' if scaling.is_weak else 'strong'} scaling" if scaling.divides_work else ""
+    details = " · ".join(filter(None, (kind, scaling.title)))
+    yield Lines([[(f"{scaling.benchmark} by ranks", "bold cyan"), (f"  {details}", "dim")]])
+    if scaling.variant:
+        yield from _gain_grids(scaling)
+    else:
+        yield _efficiency_grid(scaling) if scaling.divides_work else _metrics_grid(scaling)
 
 
 @dataclass(frozen=True)
@@ -76,39 +85,73 @@ def _gain_cells(pair: Pair) -> list[str]:
     unit = pair.metric.unit
     best = [format_value(one.min, unit) for one in pair.statistics]
     medians = [format_value(one.median, unit) for one in pair.statistics]
-    return [*best, format_gain(pair.gain_of_best), *medians, format_gain(pair.gain)]
+    gain = TIE if pair.is_tie else format_gain(pair.gain)
+    return [*best, format_gain(pair.gain_of_best), *medians, gain]
 
 
-def _metric_grid(scaling: Scaling) -> Grid:
-    """How many times better each is than on the fewest ranks; times fewest/ranks: efficiency."""
-    measured = [
-        (group, record) for group in scaling.groups for record in group.records if record.measured
+def _metrics_grid(scaling: Scaling) -> Grid:
+    """The metrics: where each rank adds work of its own, a speed-up would mean nothing."""
+    metrics = [
+        metric
+        for metric in dict.fromkeys(one for group in scaling.groups for one in group.metrics)
+        if metric.name != TIME_METRIC or metric == scaling.groups[0].main
     ]
-    metric = next((record.main for _, record in measured), None)
-    if metric is None:
+    heads = [labelled(metric.label, metric.unit) for metric in metrics]
+    rows = []
+    for group, record in _measured(scaling):
+        main, *others = (_median_cell(metric, record) for metric in metrics)
+        rows.append(_Row(group, record, [main, _interval_cell(metrics[0], record), *others]))
+    return _grid(scaling, [*heads[:1], "95% CI", *heads[1:]], rows)
+
+
+def _efficiency_grid(scaling: Scaling) -> Grid:
+    """Beside the main metric the time, and what it is worth against that on the fewest ranks.
+
+    Strong scaling: speed-up t0/t and efficiency t0 n0 / (t n). Weak scaling: efficiency t0/t.
+    """
+    main = next((record.main for _, record in _measured(scaling)), None)
+    if main is None:
         return _grid(scaling, [], [])
     fewest: dict[Position, Record] = {}
     rows = []
-    for group, record in measured:
-        if metric.name in record.statistics:
-            first = fewest.setdefault(position(group, record), record)
-            rows.append(_Row(group, record, _metric_cells(metric, record, first)))
-    head = labelled(metric.label, metric.unit)
-    return _grid(scaling, [head, "95% CI", "speed-up", "efficiency"], rows)
+    for group, record in _measured(scaling):
+        first = fewest.setdefault(position(group, record), record)
+        cells = [_median_cell(main, record), _interval_cell(main, record)]
+        cells += _efficiency_cells(scaling.is_weak, record, first)
+        rows.append(_Row(group, record, cells))
+    head = labelled(main.label, main.unit)
+    worth = ["efficiency"] if scaling.is_weak else ["speed-up", "efficiency"]
+    return _grid(scaling, [head, "95% CI", *worth], rows)
 
 
-def _metric_cells(metric: Metric, record: Record, first: Record) -> list[str]:
-    own, base = record.statistics[metric.name], first.statistics[metric.name]
+def _measured(scaling: Scaling) -> list[tuple[Group, Record]]:
+    return [(group, one) for group in scaling.groups for one in group.records if one.measured]
+
+
+def _median_cell(metric: Metric, record: Record) -> str:
+    own = record.statistics.get(metric.name)
+    return format_value(own.median, metric.unit) if own else NOTHING
+
+
+def _interval_cell(metric: Metric, record: Record) -> str:
+    own = record.statistics.get(metric.name)
+    if own is None:
+        return NOTHING
     ends = [format_value(end, metric.unit) for end in (own.ci_low, own.ci_high) if end is not None]
-    cells = [format_value(own.median, metric.unit), " to ".join(ends) or "too few samples"]
-    worse, good = (
-        (base.median, own.median) if metric.better == "lower" else (own.median, base.median)
-    )
-    if good <= 0:
-        return [*cells, NOTHING, NOTHING]
-    ratio = worse / good
+    return " to ".join(ends) or f"too few samples ({own.count})"
+
+
+def _efficiency_cells(is_weak: bool, record: Record, first: Record) -> list[str]:
+    time, base = record.statistics[TIME_METRIC], first.statistics[TIME_METRIC]
+    if time.median <= 0:
+        return [NOTHING] if is_weak else [NOTHING, NOTHING]
+    ratio = base.median / time.median
+    if is_weak:
+        return [format_percent(ratio)]
     speed_up = f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-    return [*cells, speed_up, format_percent(ratio * first.ranks / record.ranks)]
+    tied = record is not first and is_tie(time, base)
+    efficiency = format_percent(ratio * first.ranks / record.ranks)
+    return [f"{speed_up} ({TIE})" if tied else speed_up, efficiency]
 
 
 def _grid(scaling: Scaling, heads: Sequence[str], rows: Sequence[_Row]) -> Grid:

@@ -6,11 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from commlens.records import OVERLAP_METRIC, TIME_METRIC, Group, Metric, Record
+from commlens.records import (
+    HIDDEN_METRIC,
+    OVERLAP_METRIC,
+    TIE,
+    TIME_METRIC,
+    Group,
+    Metric,
+    Record,
+    Standing,
+)
 from commlens.show import details
 from commlens.show.columns import (
     NOTHING,
     cells,
+    count_column,
     interval_column,
     metric_column,
     place_columns,
@@ -19,8 +29,8 @@ from commlens.show.grid import Column, Grid, Lines, print_whole
 from commlens.show.parts import overlap_grid, shares_grid
 from commlens.show.scaling import gain_lines
 from commlens.text import (
+    format_fraction,
     format_number,
-    format_percent,
     format_value,
     labelled,
     plural,
@@ -42,7 +52,12 @@ def print_group(group: Group, console: Console, wide: bool, told: set[tuple[str,
         grid = whole if wide else whole.fitted(console.width)
         print_whole(console, grid, *_left_out(group, whole, grid, wide))
         print_whole(console, *_other_grids(group, measured, list(common), wide))
-    ends = (_common_calls(measured), gain_lines(group), _used_lines(group))
+    ends = (
+        _common_calls(measured),
+        gain_lines(group),
+        _used_lines(group),
+        details.missed_interval_lines(group, measured),
+    )
     lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
     gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
     print_whole(console, Lines([*gap, *lines]))
@@ -65,12 +80,13 @@ def main_grid(group: Group, records: Sequence[Record], wide: bool) -> Grid:
         texts = cells((record.size for record in records), "{:,}".format)
         columns.insert(1, Column("bytes", texts))
     columns += [metric_column(main, records), interval_column(main, records)]
+    columns.append(count_column(main, records))
     for metric in others:
         column = metric_column(metric, records)
         column.optional = not wide
         columns.append(column)
     ceilings = [record.ceiling for record in records]
-    of_it = cells(ceilings, lambda ceiling: format_percent(ceiling.fraction))
+    of_it = cells(ceilings, lambda ceiling: format_fraction(ceiling.fraction))
     columns.append(Column("of ceiling", of_it))
     if any(ceilings):
         if wide:
@@ -91,7 +107,7 @@ def _shown_metrics(group: Group, records: Sequence[Record], wide: bool) -> list[
     if not wide:
         hidden = {TIME_METRIC}
         if any(record.alone_s for record in records):
-            hidden.add(OVERLAP_METRIC)
+            hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
         others = [metric for metric in others if metric.name not in hidden]
     return [main, *others]
 
@@ -106,22 +122,18 @@ def _ceiling_column(main: Metric, records: Sequence[Record]) -> Column:
 
 
 def _ratio_column(group: Group, records: Sequence[Record]) -> Column:
-    ratios = [group.ratio_to_best(record) for record in records]
-    styles = []
-    for ratio in ratios:
-        if ratio is None:
-            styles.append("dim")
-        elif ratio == 1:
-            styles.append("green")
-        else:
-            styles.append("red" if ratio >= 10 else "")
-    return Column("to best", cells(ratios, _ratio), styles=styles)
+    texts = cells((group.standing(record) for record in records), _standing_text)
+    styles = {NOTHING: "dim", TIE: "dim", "best": "green"}
+    return Column("to best", texts, styles=[styles.get(text, "") for text in texts])
 
 
-def _ratio(ratio: float) -> str:
-    if ratio == 1:
+def _standing_text(standing: Standing) -> str:
+    """`best`, `tie` with the best, or how many times worse."""
+    if standing.is_tie:
+        return TIE
+    if standing.ratio == 1:
         return "best"
-    return f"{ratio:.2f}x" if ratio < 10 else f"{ratio:,.0f}x"
+    return f"{standing.ratio:.2f}x" if standing.ratio < 10 else f"{standing.ratio:,.0f}x"
 
 
 def _check_column(records: Sequence[Record]) -> Column:
@@ -183,6 +195,24 @@ def _common_calls(measured: Sequence[Record]) -> Lines:
 
 
 def _used_lines(group: Group) -> Lines:
-    used = (record.candidate for record in group.records if group.is_used(record))
-    texts = dict.fromkeys(candidate.text for candidate in used if candidate)
-    return Lines([("  used config: ", "green"), (text or NOTHING, "")] for text in texts)
+    used = [record for record in group.records if group.is_used(record)]
+    lines = dict.fromkeys((_candidate_text(record), _doubt(group, record)) for record in used)
+    return Lines(
+        [("  used config: ", "green"), (text or NOTHING, ""), (doubt, "dim")]
+        for text, doubt in lines
+    )
+
+
+def _candidate_text(record: Record) -> str:
+    return record.candidate.text if record.candidate else ""
+
+
+def _doubt(group: Group, used: Record) -> str:
+    """What the samples of the table say of the choice, which a few trials made before them."""
+    standing = group.standing(used)
+    if standing is None or (standing.best is used and not standing.is_tie):
+        return ""
+    if standing.is_tie:
+        return "  (in this table a tie: the choice was within noise)"
+    name = standing.best.candidate.name if standing.best.candidate else standing.best.transport
+    return f"  (in this table {name} is {standing.ratio:.2f}x better: the choice was within noise)"

@@ -34,8 +34,10 @@ std::optional<gs::Method> parse_mode(const std::string& text) {
 
 void Options::describe(OptionSet& options) {
   mesh.describe(options);
-  options.add("edge", edge,
-              "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32");
+  options
+      .add("edge", edge,
+           "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32")
+      .per_rank();
   options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
   options.add("storage", storage, "vectors: every node of every element, or every unknown once");
   describe_solve(options);

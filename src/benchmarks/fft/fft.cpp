@@ -123,7 +123,7 @@ void fft_pairs(Run& run, const FftOptions& options) {
 }
 
 BENCHMARK("fft", "a distributed FFT, with sub-communicators made anew or cached (CP2K's PW_TRANSFER test)", fft_pairs,
-          FftOptions, .metrics = {time_ms, cp2k_Mflops, fft_GFLOPs});
+          FftOptions, .metrics = {time_ms, cp2k_Mflops, fft_GFLOPs}, .divides_work = true);
 
 }  // namespace
 }  // namespace commlens

@@ -190,10 +190,12 @@ void combine_nodes(Run& run, const GatherScatterOptions& options) {
 }
 
 BENCHMARK("gather-scatter", "combine the nodes that spectral elements share (nekRS's oogs, Nek5000's gslib)",
-          combine_nodes, GatherScatterOptions, .metrics = {time_us, bandwidth_GBps, measure::overlap_efficiency},
+          combine_nodes, GatherScatterOptions,
+          .metrics = {time_us, bandwidth_GBps, measure::hidden_communication, measure::overlap_efficiency},
           .facts = {shared_ids, messages, message_size_max, message_size_min, message_size_avg, message_size_sum,
                     buffer_bytes, list_bytes, exchange_min_us, exchange_max_us, exchange_avg_us, bidirectional_GBps,
-                    selection_us});
+                    selection_us},
+          .divides_work = true);
 
 }  // namespace
 }  // namespace commlens

@@ -55,7 +55,7 @@ void GatherScatterOptions::describe_random_ids(OptionSet& options) {
           return static_cast<std::int64_t>(value);
         });
   };
-  add("nodes", nodes, default_nodes, "of --ids random: nodes per rank").sets_the_size();
+  add("nodes", nodes, default_nodes, "of --ids random: nodes per rank").sets_the_size().per_rank();
   add("multiplicity", multiplicity, most_random_copies, "of --ids random: most nodes with one id, up to 100");
 }
 

@@ -76,7 +76,9 @@ void overlap_matrix(Run& run, const Options& options) {
 }
 
 BENCHMARK("xtx", "the overlap matrix X^T X, with communication behind arithmetic (DFT-FE's benchmarkXtX)",
-          overlap_matrix, Options, .metrics = {time_s, rank_TFLOPs, measure::overlap_efficiency});
+          overlap_matrix, Options,
+          .metrics = {time_s, rank_TFLOPs, measure::hidden_communication, measure::overlap_efficiency},
+          .divides_work = true);
 
 }  // namespace
 }  // namespace commlens::xtx

@@ -115,11 +115,23 @@ struct Layout {
     }
     const auto fraction = result.fraction();
     cells.push_back(with_interval(result.main()->statistics, number_width));
-    cells.push_back(fraction ? format_percent(*fraction) : "-");
+    cells.push_back(fraction ? format_fraction(*fraction) : "-");
     cells.push_back(check_of(record.validation));
     return cells;
   }
 };
+
+/// What --until-ci has not reached; empty if it was not asked for, or has.
+std::string missed_interval(const Result& result) {
+  const Repetition& repetition = result.record().repetition;
+  if (repetition.until_ci_percent <= 0 || !result.outcome().measured) return {};
+  const auto& statistics = result.time();
+  const auto width = relative_half_width(statistics);
+  if (width && 100 * *width <= repetition.until_ci_percent) return {};
+  const std::string reached = width ? "the interval is +-" + format_percent(*width) : "there is no interval";
+  return fmt::format("--until-ci {:g}%: not reached within --max-time {:g} s: {} after {}", repetition.until_ci_percent,
+                     repetition.max_time_s, reached, counted(statistics.count, "sample"));
+}
 
 class TableReporter final : public Reporter {
  public:
@@ -166,6 +178,7 @@ class TableReporter final : public Reporter {
   void write(const Layout& layout, const Result& result) {
     out_ << row_of(columns_, layout.cells(result)) << '\n';
     if (result.outcome().status != Status::ok) out_ << wrapped("#   ", complaint(result.outcome()));
+    if (const std::string note = missed_interval(result); !note.empty()) out_ << wrapped("#   ", note);
   }
 
   std::ostream& out_;

@@ -266,17 +266,40 @@ def test_the_best_size_is_by_the_main_metric() -> None:
     assert best(*make_overlap_sweep(), failed) == expected
 
 
+def ratios(group: Group) -> list[float | None]:
+    """Of each record to the best one; None where it is alone."""
+    found = [group.standing(one) for one in group.records]
+    return [one.ratio if one else None for one in found]
+
+
 def test_the_ratio_is_to_the_best_transport_of_the_size_and_memory() -> None:
     fast, slow = make_record(median_us=2), make_record(median_us=5, transport="staged")
     (group,) = grouped(fast, slow, make_record(bytes=8))
-    alone, *both = group.records
-    assert [group.ratio_to_best(one) for one in (*both, alone)] == [1, 2.5, None]
+    assert ratios(group) == [None, 1, 2.5]
     wide, narrow = (
         make_record(metric="bandwidth_GBps", median_us=us, transport=name)
         for us, name in ((1, "a"), (4, "b"))
     )
     (group,) = grouped(wide, narrow)
-    assert [group.ratio_to_best(one) for one in group.records] == [1, 4]
+    assert ratios(group) == [1, 4]
+
+
+def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:
+    """Intervals are 2% to each side: 2.00 and 2.05 overlap, 2.00 and 2.10 do not."""
+    times = {"mpi": 2.0, "staged": 2.05, "ccl": 2.1}
+    records = [make_record(median_us=us, transport=name) for name, us in times.items()]
+    (group,) = grouped(*records)
+    assert [group.standing(one).is_tie for one in group.records] == [True, True, False]  # type: ignore[union-attr]
+    (group,) = grouped(records[0], records[2])
+    assert [group.standing(one).is_tie for one in group.records] == [False, False]  # type: ignore[union-attr]
+
+
+def test_without_an_interval_nothing_is_better() -> None:
+    records = [make_record(median_us=us, transport=name) for us, name in ((2, "mpi"), (50, "ccl"))]
+    for statistic in records[1]["statistics"].values():
+        statistic |= {"count": 5, "ci_low": None, "ci_high": None}
+    (group,) = grouped(*records)
+    assert [group.standing(one).is_tie for one in group.records] == [True, True]  # type: ignore[union-attr]
 
 
 def test_the_direction_of_a_metric_decides_what_is_best() -> None:
@@ -284,7 +307,7 @@ def test_the_direction_of_a_metric_decides_what_is_best() -> None:
     for one in records:
         one["start"]["benchmark"]["metrics"][0]["better"] = "higher"
     (group,) = grouped(*records)
-    assert [group.ratio_to_best(one) for one in group.records] == [2.5, 1]
+    assert ratios(group) == [2.5, 1]
 
 
 # Variants and candidates
@@ -372,7 +395,7 @@ def medians_read(sizes: int, monkeypatch: pytest.MonkeyPatch) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(cases, "_median", counting)
         for one in group.records:
-            group.ratio_to_best(one)
+            group.standing(one)
             group.is_used(one)
             group.series_number(one)
     return read

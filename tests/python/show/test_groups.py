@@ -42,8 +42,8 @@ def test_show_has_all_that_matters() -> None:
     assert lines.count("rank 0 node cores 0-3 NUMA 0 GPU 0 A GPU at 0000:01:00.0, NUMA 1") == 1
     assert lines.count("warning: rank 0 sits on the far NUMA node") == 1
     assert "latency pairs 1 · 2 ranks · timing batch" in lines
-    assert "1 KiB mpi host 2.000 1.960 to 2.040 25% memory copy best passed" in lines
-    assert "staged host 50.00 49.00 to 51.00 1% memory copy 25x passed" in lines
+    assert "1 KiB mpi host 2.000 1.960 to 2.040 10 25% memory copy best passed" in lines
+    assert "staged host 50.00 49.00 to 51.00 10 1% memory copy 25x passed" in lines
     assert "skipped: ccl, host: NCCL wants a GPU per rank" in lines
     assert "failed: mpi, host: wrong data in [rank 1]" in lines
 
@@ -69,12 +69,12 @@ def test_a_table_is_as_wide_as_the_terminal_and_wide_shows_all() -> None:
         return next(line for line in shown(*records, **changes) if "95% CI" in line)
 
     assert heads() == (
-        "transport memory communicators time (ms) 95% CI cp2k (Mflop/s) fft (GFLOP/s) of ceiling "
+        "transport memory communicators time (ms) 95% CI n cp2k (Mflop/s) fft (GFLOP/s) of ceiling "
         "to best check"
     )
-    assert heads(width=115).endswith("time (ms) 95% CI cp2k (Mflop/s) of ceiling to best check")
+    assert heads(width=115).endswith("time (ms) 95% CI n cp2k (Mflop/s) of ceiling to best check")
     assert "--wide has more columns: fft (GFLOP/s)" in shown(*records, width=115)
-    assert heads(width=80).endswith("time (ms) 95% CI of ceiling to best check")
+    assert heads(width=80).endswith("time (ms) 95% CI n of ceiling to best check")
     wide = heads(width=80, wide=True)
     assert wide.endswith("fft (GFLOP/s) time (us) of ceiling to best check compared")
     assert not any("--wide" in line for line in shown(*records, wide=True))
@@ -91,11 +91,11 @@ def test_wide_has_the_exact_size_the_ceiling_and_how_results_were_compared() -> 
     lines = shown(make_record(bytes=1025, validation=rounded), wide=True)
     head = next(number for number, line in enumerate(lines) if "95% CI" in line)
     assert lines[head] == (
-        "size bytes transport memory latency (us) 95% CI time (us) of ceiling ceiling (us) ceiling "
-        "to best check compared"
+        "size bytes transport memory latency (us) 95% CI n time (us) of ceiling ceiling (us) "
+        "ceiling to best check compared"
     )
     assert lines[head + 2] == (
-        "1 KiB 1,025 mpi host 2.000 1.960 to 2.040 2.000 25% 0.5000 memory copy - passed "
+        "1 KiB 1,025 mpi host 2.000 1.960 to 2.040 10 2.000 25% 0.5000 memory copy - passed "
         "to rounding"
     )
 

@@ -36,8 +36,8 @@ def test_show_has_the_parts_alone_and_together() -> None:
         "multiplications alone reductions alone copies alone ideal together hidden overlap"
     )
     assert lines[head + 1 : head + 5] == [
-        "block transport memory compute (s) communication (s) communication (s) (s) (s) communication "
-        "efficiency",
+        "block transport memory compute (s) communication (s) communication (s) (s) (s) "
+        "communication efficiency",
         lines[head + 2],
         "366 mpi host 0.5000 0.4000 0.2000 0.6000 1.200 - 50%",
         "staged host 0.5000 0.4000 0.2000 0.6000 1.200 - 50%",

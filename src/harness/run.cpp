@@ -40,7 +40,7 @@ device::Buffer Run::Storage::take(std::size_t bytes, const std::string& benchmar
   const std::size_t rounded = (bytes + page - 1) / page * page;
   if (used + bytes > arena.bytes()) {
     throw std::logic_error(
-        fmt::format("{} asks for {} bytes beyond its memory estimate", benchmark, used + bytes - arena.bytes()));
+        fmt::format("{} asks for {} bytes beyond its memory_estimate()", benchmark, used + bytes - arena.bytes()));
   }
   std::byte* const start = arena.as<std::byte>() + used;
   used = std::min(used + rounded, arena.bytes());

@@ -1,5 +1,7 @@
 // A transport: MPI's synchronous sends, which return only when the receiver has begun to receive. Beside `mpi` it shows
 // what a library gains by sending short messages eagerly.
+#include <climits>
+
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/registration.hpp"
@@ -12,6 +14,7 @@ class SynchronousTransport final : public Transport {
   explicit SynchronousTransport(const Communicator& parent) : communicator_(parent.handle()) {}
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    if (bytes > INT_MAX) throw Error("synchronous: a message is longer than MPI_Ssend takes");
     stream.wait();  // MPI knows nothing of streams
     check_mpi(MPI_Ssend(data, static_cast<int>(bytes), MPI_BYTE, to, 0, communicator_.handle()), "MPI_Ssend");
   }

@@ -37,7 +37,7 @@ class ResidualsPanel(LinesPanel):
                 for value in record.series[_SERIES]
             ]
             longest = max(longest, len(values))
-            step = max(1, len(values) // _MARKERS_PER_LINE)
+            step = max(len(self.curves), len(values) // _MARKERS_PER_LINE)
             # The same arithmetic over another transport has the same residuals.
             every = number * step // len(self.curves), step
             iterations = range(1, len(values) + 1)

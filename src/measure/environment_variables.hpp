@@ -2,7 +2,9 @@
 // because the preloaded profiling library uses it too.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace commlens::environment {
@@ -46,10 +48,8 @@ constexpr Names secret_words = {"PASSWORD", "PASSWD",  "SECRET", "TOKEN", "CREDE
 constexpr std::size_t secret_length = 32;
 
 constexpr bool begins_with_any(std::string_view text, const auto& beginnings) {
-  for (const std::string_view beginning : beginnings) {
-    if (text.starts_with(beginning)) return true;
-  }
-  return false;
+  return std::any_of(std::begin(beginnings), std::end(beginnings),
+                     [text](std::string_view beginning) { return text.starts_with(beginning); });
 }
 
 constexpr char upper(char letter) {

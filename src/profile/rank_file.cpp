@@ -161,8 +161,8 @@ void write_environment(JsonWriter& writer) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
-    const std::string_view name(text.data(), equals);
-    const std::string_view value(text.data() + equals + 1, text.size() - equals - 1);
+    const std::string_view name(*entry, equals);
+    const std::string_view value(*entry + equals + 1);
     if (environment::is_recorded(name, value)) writer.field(name, value);
   }
   writer.close('}');

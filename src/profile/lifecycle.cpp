@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace {
 
 Counters all_counters[max_functions];
 CallSite all_call_sites[max_call_sites];
+Frame all_frames[max_call_sites * max_call_depth];
 
 // `commlens profile` searches the file for this text.
 [[gnu::used]] const char built_for_mark[] = "commlens-profile is built for: " COMMLENS_PROFILE_MPI;
@@ -161,7 +163,7 @@ void start() {
   profile.multithreaded = profile.multithreaded || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  if (profile.rank == 0) write_environment_file();
+  announce_rank();
   remove_from_ld_preload();
   handle_signals();
   profile.started = true;
@@ -170,20 +172,34 @@ void start() {
 [[gnu::constructor]] void load() {
   profile.folder = std::getenv("COMMLENS_PROFILE_OUT");
   profile.active = profile.folder != nullptr;
-  profile.records_call_sites = is_set("COMMLENS_PROFILE_CALLSITES");
+  constexpr const char* depths[] = {"COMMLENS_PROFILE_CALLSITES", nullptr};
+  profile.call_depth = std::clamp(number_from_environment(depths, 0), 0, max_call_depth);
+  profile.records_call_sites = profile.call_depth > 0;
+  profile.records_regions = is_set("COMMLENS_PROFILE_REGIONS");
   profile.measures_waiting = is_set("COMMLENS_PROFILE_WAITING");
   profile.counters = all_counters;
   profile.call_sites = all_call_sites;
-  for (CallSite& site : all_call_sites) {
-    if (!profile.records_call_sites) break;  // the pages stay unmapped
-    site.function.store(-1, std::memory_order_relaxed);
-  }
+  profile.frames = all_frames;
   if (profile.active && profile.records_call_sites) prepare_call_sites();
+  profile.loaded_ns = nanoseconds(CLOCK_REALTIME);
   profile.clock.start();
   if (profile.active) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
-[[gnu::destructor]] void unload() { end(Ending::exited); }
+/// Programs that call PMPI functions, or take the addresses of MPI functions from the library that
+/// they have opened themselves, use MPI without us.
+bool used_mpi_unseen() {
+  int initialized = 0;
+  using Initialized = int (*)(int*);
+  const auto was_initialized = reinterpret_cast<Initialized>(find_next("PMPI_Initialized"));
+  return was_initialized != nullptr && was_initialized(&initialized) == MPI_SUCCESS && initialized != 0;
+}
+
+/// MPI's default error handler ends the process within the call that has failed.
+[[gnu::destructor]] void unload() {
+  if (profile.active && !profile.started && used_mpi_unseen()) write_unseen_file();
+  end(Call::is_open() ? Ending::failed : Ending::exited);
+}
 
 }  // namespace
 

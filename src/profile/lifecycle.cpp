@@ -1,6 +1,7 @@
 // The start of the profiler, and each way in which a program can end.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,11 +143,12 @@ void identify(bool has_world) {
     profile.library.comm_size(world, &profile.size);
     if (!profile.peers.is_enabled()) profile.peers.start(world, profile.size);
   }
+  profile.pid = getpid();
   gethostname(profile.host, sizeof profile.host - 1);
   const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
   if (length < 0) profile.program[0] = '\0';
   std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
-                profile.host, static_cast<int>(getpid()));
+                profile.host, static_cast<int>(profile.pid));
   std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
 }
 
@@ -196,9 +198,11 @@ bool used_mpi_unseen() {
 }
 
 /// MPI's default error handler ends the process within the call that has failed.
+void end_by_exit() { end(Call::is_open() ? Ending::failed : Ending::exited); }
+
 [[gnu::destructor]] void unload() {
   if (profile.active && !profile.started && used_mpi_unseen()) write_unseen_file();
-  end(Call::is_open() ? Ending::failed : Ending::exited);
+  end_by_exit();
 }
 
 }  // namespace
@@ -234,4 +238,13 @@ void forget_groups() {
 }
 
 }  // namespace hook
+
+// Open MPI's error handler ends so. A child of vfork has another process id and our memory.
+extern "C" __attribute__((visibility("default"), noreturn)) void exit_at_once(int status) __asm__("_exit");
+extern "C" void exit_at_once(int status) {
+  if (profile.started && getpid() == profile.pid) end_by_exit();
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
 }  // namespace commlens::profile

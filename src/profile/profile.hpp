@@ -31,6 +31,7 @@ struct Profile {
   bool multithreaded = false;  // the thread level is MPI_THREAD_MULTIPLE
   int rank = 0;
   int size = 0;
+  pid_t pid = 0;
   std::atomic<int> sessions = 0;
   const char* thread_level = "";
   char host[256] = {};

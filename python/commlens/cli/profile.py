@@ -88,7 +88,7 @@ def profile(
         print_profile(own)
     if outcome.file is not None:
         click.echo(f"\nrecord:   {outcome.file}")
-        if picture := profiling.draw(outcome.profiles, outcome.file):
+        for picture in profiling.draw(outcome.profiles, outcome.file):
             click.echo(f"picture:  {picture}")
     context.exit(outcome.status)
 

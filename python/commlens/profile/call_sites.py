@@ -36,7 +36,7 @@ def resolve(files: Sequence[RankFile]) -> list[CallSite]:
             file=callers[0].file,
             line=callers[0].line,
             calls=sum(site.calls for _, site in own),
-            time_s=sum(file.seconds(site.time_ns) for file, site in own),
+            time_s=sum(file.seconds(site.time_ns, function) for file, site in own),
             bytes=sum(site.bytes for _, site in own),
             waiting_s=sum(file.seconds(site.waiting_ns) for file, site in own),
             callers=[own for own in callers[1:] if not _STARTS_PROGRAM.match(own.caller)],

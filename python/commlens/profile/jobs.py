@@ -139,7 +139,10 @@ def losses(lost: Sequence[Started]) -> Iterator[str]:
     for error in sorted({own.error for own in lost}):
         ranks = named_ranks([own.rank for own in lost if own.error == error])
         if error == 0:
-            yield f"{ranks} started MPI and left no file: killed, or crashed"
+            yield (
+                f"{ranks} started MPI and left no file: crashed, or killed, as by MPICH's launcher "
+                "where a rank fails"
+            )
         else:
             why = os.strerror(error) if error in errno.errorcode else f"error {error}"
             yield f"the counters of {ranks} could not be written: {why}"

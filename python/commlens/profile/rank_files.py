@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from commlens.profile.record import (
+    INITIALIZATION,
     Communicators,
     Ending,
     Function,
@@ -111,10 +112,15 @@ class RankFile(msgspec.Struct, frozen=True):
             cpus=ranges(self.cpus),
         )
 
-    def seconds(self, nanoseconds: int) -> float:
-        """Per thread, where threads can be in MPI at the same time: a share of the total time."""
-        parallel = self.threads if self.thread_level == "multiple" else 1
-        return nanoseconds / 1e9 / max(1, parallel)
+    def seconds(self, nanoseconds: int, function: str = "") -> float:
+        """Per thread, where threads can be in MPI at the same time: a share of the total time.
+        One thread starts and ends MPI for all."""
+        is_shared = self.thread_level == "multiple" and function not in self._initializing
+        return nanoseconds / 1e9 / (max(1, self.threads) if is_shared else 1)
+
+    @property
+    def _initializing(self) -> set[str]:
+        return {own.name for own in self.functions if own.group == INITIALIZATION}
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -150,7 +156,7 @@ def _merged(
         name=name,
         group=group,
         calls=[rank.calls if rank else 0 for rank in ranks],
-        time_s=[file.seconds(rank.time_ns) if rank else 0.0 for file, rank in pairs],
+        time_s=[file.seconds(rank.time_ns, name) if rank else 0.0 for file, rank in pairs],
         max_s=[rank.max_ns / 1e9 if rank else 0.0 for rank in ranks],
         waiting_s=[file.seconds(rank.waiting_ns) if rank else 0.0 for file, rank in pairs],
         bytes=[rank.bytes if rank else 0 for rank in ranks],

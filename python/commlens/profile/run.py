@@ -62,17 +62,22 @@ def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcom
     return Outcome(status, found, _write(out, found))
 
 
-def draw(found: Sequence[Profile], record: Path) -> Path | None:
-    """A picture beside the record, or None if it cannot be written: the status is the program's."""
+def draw(found: Sequence[Profile], record: Path) -> list[Path]:
+    """Pictures beside the record, one for each job. One that cannot be written is left out: the
+    status is the program's."""
     from commlens import plot  # loading matplotlib takes longer than many programs
 
-    picture = record.with_suffix(".png")
-    try:
-        plot.plot_profiles(found, picture)
-    except CommlensError as error:
-        say(str(error))
-        return None
-    return picture
+    pictures = []
+    for number, profile in enumerate(found, start=1):
+        name = record.stem if number == 1 else f"{record.stem}-job{number}"
+        picture = record.with_name(f"{name}.png")
+        try:
+            plot.plot_profiles([profile], picture)
+        except CommlensError as error:
+            say(str(error))
+        else:
+            pictures.append(picture)
+    return pictures
 
 
 def _settings(library: Path, folder: Path, options: Options) -> dict[str, str]:

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "profile.hpp"
 
@@ -30,12 +31,31 @@ constexpr int signals[] = {SIGTERM, SIGINT, SIGABRT};
 constexpr int signal_count = sizeof signals / sizeof *signals;
 struct sigaction previous_actions[signal_count] = {};
 
-// Set when the file says how the program ended. Later events do not change that.
+// Set when the file is to say how the program ended. Later events do not change that.
 std::atomic_flag has_ended = ATOMIC_FLAG_INIT;
+std::atomic<pid_t> ending_thread = 0;
+std::atomic<bool> is_end_written = false;
+
+pid_t own_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+/// A thread of the MPI library can end the process while another one handles a signal.
+void wait_for_ending_thread() {
+  constexpr timespec pause{0, 1'000'000};
+  constexpr int most_pauses = 2000;
+  for (int count = 0; ending_thread != own_thread() && !is_end_written && count < most_pauses; ++count) {
+    nanosleep(&pause, nullptr);
+  }
+}
 
 void end(Ending ending) {
-  if (!profile.active || !profile.started || has_ended.test_and_set()) return;
+  if (!profile.active || !profile.started) return;
+  if (has_ended.test_and_set()) {
+    wait_for_ending_thread();
+    return;
+  }
+  ending_thread = own_thread();
   write_rank_file(ending);
+  is_end_written = true;
 }
 
 /// Writes the file, then lets the previous action handle the signal.
@@ -168,6 +188,7 @@ void start() {
   announce_rank();
   remove_from_ld_preload();
   handle_signals();
+  profile.queued_ns = queued_nanoseconds();
   profile.started = true;
 }
 
@@ -229,6 +250,7 @@ void finalizing() {
 void finalized() {
   if (profile.active && profile.started) write_rank_file(Ending::finalized);
   has_ended.test_and_set();
+  is_end_written = true;
 }
 
 void aborting() { end(Ending::aborted); }

@@ -32,6 +32,7 @@ struct Profile {
   int rank = 0;
   int size = 0;
   pid_t pid = 0;
+  std::uint64_t queued_ns = 0;  // queued_nanoseconds() when MPI had started
   std::atomic<int> sessions = 0;
   const char* thread_level = "";
   char host[256] = {};
@@ -67,6 +68,9 @@ void forget_groups();  // MPI may reuse a freed handle
 void write_rank_file(Ending ending);
 /// Creates the rank's file under its temporary name: MPI has been started.
 void announce_rank();
+/// The time in which the main thread was ready to run and waited for a processor: the second number
+/// of Linux' schedstat. 0 where there is none.
+std::uint64_t queued_nanoseconds();
 /// Leaves word of a process that used MPI, but by no function that the library defines.
 void write_unseen_file();
 

@@ -249,8 +249,8 @@ void write_cpus(JsonWriter& writer) {
   writer.close(']');
 }
 
-/// The time in which the main thread was ready to run and waited for a processor: the second number
-/// of Linux' schedstat. 0 where there is none.
+}  // namespace
+
 std::uint64_t queued_nanoseconds() {
   char text[128] = {};
   const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -264,6 +264,8 @@ std::uint64_t queued_nanoseconds() {
   }
   return value;
 }
+
+namespace {
 
 void write_environment(JsonWriter& writer) {
   writer.key("environment");
@@ -296,7 +298,7 @@ void write_profile(JsonWriter& writer, Ending ending) {
   writer.field("loaded_ns", profile.loaded_ns);
   writer.field("threads", static_cast<std::uint64_t>(profile.threads.count()));
   writer.field("cpu_ns", nanoseconds(CLOCK_PROCESS_CPUTIME_ID));
-  writer.field("queued_ns", queued_nanoseconds());
+  writer.field("queued_ns", queued_nanoseconds() - profile.queued_ns);
   write_cpus(writer);
   writer.field("total_ns", scale.nanoseconds(profile.clock.ticks() - profile.clock.started_ticks()));
   write_functions(writer, scale);

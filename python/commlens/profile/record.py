@@ -62,7 +62,10 @@ class Place(Strict, frozen=True):
     ] = UNSET
     queued_s: Annotated[
         Union[Seconds, UnsetType],
-        Meta(description="in which its main thread was ready to run and waited for a processor"),
+        Meta(
+            description="after MPI_Init, in which its main thread could run and waited for a "
+            "processor"
+        ),
     ] = UNSET
     cpus: Annotated[
         str,

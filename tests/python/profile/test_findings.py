@@ -49,9 +49,8 @@ def test_uneven_work_is_found_where_others_wait_for_it() -> None:
     (finding,) = findings(profile(function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])))
     assert "rank 3 has 10.00 s, the mean is 7.000 s" in finding.evidence
     assert finding.share == 0.3
-    waiting_for_nobody = function("MPI_Init", [4.0, 4.0, 4.0, 0.0])
-    waiting_for_nobody["group"] = "initialization"
-    assert findings(profile(waiting_for_nobody)) == []
+    at_start = {**function("MPI_Init", [4.0, 4.0, 4.0, 0.0]), "group": "initialization"}
+    assert findings(profile(at_start)) == []
 
 
 def test_the_most_expensive_comes_first() -> None:

@@ -1,8 +1,14 @@
+#include <algorithm>
 #include <bit>
 
 #include "profile.hpp"
 
 namespace commlens::profile {
+namespace {
+
+int size_bin(std::uint64_t bytes) { return std::min(64 - std::countl_zero(bytes), size_bins - 1); }
+
+}  // namespace
 
 constinit thread_local int Call::depth_ = 0;
 
@@ -12,10 +18,25 @@ void Call::wait_for_ranks_of(MPI_Comm communicator) {
   if (is_inter != 0) return;  // a barrier waits for both groups, which the collective may not do
   const std::uint64_t start = profile.clock.ticks();
   profile.library.barrier(communicator);
-  const std::uint64_t ticks = profile.clock.ticks() - start;
+  count_waiting(profile.clock.ticks() - start);
+}
+
+void Call::wait_for_message(int source, int tag, MPI_Comm communicator) {
+  const std::uint64_t start = profile.clock.ticks();
+  profile.library.probe(source, tag, communicator, MPI_STATUS_IGNORE);
+  count_waiting(profile.clock.ticks() - start);
+}
+
+void Call::count_late_receiver(std::uint64_t bytes) const {
+  Count& fastest = counters().fastest[size_bin(bytes)];
+  Adder::lower(fastest, ticks_);
+  count_waiting(ticks_ - std::min(ticks_, fastest.load(std::memory_order_relaxed)));
+}
+
+void Call::count_waiting(std::uint64_t ticks) const {
   const Adder adder(profile.multithreaded);
   adder.add(counters().waiting_ticks, ticks);
-  adder.add(counters().ticks, ticks);  // without the barrier the collective would have taken it
+  if (call_site_ != nullptr) adder.add(call_site_->waiting_ticks, ticks);
 }
 
 void Call::count_communicator(MPI_Comm communicator) {
@@ -35,9 +56,8 @@ void Call::count_communicator(MPI_Comm communicator) {
 
 void Call::count_bytes(std::uint64_t bytes) {
   const Adder adder(profile.multithreaded);
-  const int bin = bytes == 0 ? 0 : 64 - std::countl_zero(bytes);
   adder.add(counters().bytes, bytes);
-  adder.add(counters().bins[bin < size_bins ? bin : size_bins - 1], 1);
+  adder.add(counters().bins[size_bin(bytes)], 1);
   if (call_site_ != nullptr) adder.add(call_site_->bytes, bytes);
 }
 
@@ -45,15 +65,16 @@ void Call::count_buffer(const void* buffer) {
   Adder(profile.multithreaded).add(counters().memory[static_cast<int>(memory_kind_of(buffer))], 1);
 }
 
-void Call::count_call_site(std::uint64_t ticks) {
+void Call::find_site() {
   call_site_ = find_call_site(function_, return_address_);
+  thread_->call_site.store(call_site_, std::memory_order_relaxed);
+  if (call_site_ == nullptr) Adder(profile.multithreaded).add(profile.dropped_call_sites, 1);
+}
+
+void Call::count_call_site() const {
   const Adder adder(profile.multithreaded);
-  if (call_site_ == nullptr) {
-    adder.add(profile.dropped_call_sites, 1);
-    return;
-  }
   adder.add(call_site_->calls, 1);
-  adder.add(call_site_->ticks, ticks);
+  adder.add(call_site_->ticks, ticks_);
 }
 
 }  // namespace commlens::profile

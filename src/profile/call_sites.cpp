@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -40,36 +41,50 @@ bool is_in_fortran_library(std::uintptr_t address) {
                      [address](const Range& range) { return range.holds(address); });
 }
 
-std::uintptr_t caller_outside_fortran_library(std::uintptr_t address) {
-  constexpr int max_frames = 16;
+constexpr std::uint64_t mixer = 0x9E3779B97F4A7C15U;
+
+/// The return addresses that distinguish a call site: that of the caller, then those of its callers.
+struct Addresses {
+  std::uintptr_t values[max_call_depth];
+  int count;
+
+  [[nodiscard]] std::uint64_t key(int function) const {
+    auto mixed = static_cast<std::uint64_t>(function) + 1;
+    for (int index = 0; index < count; ++index) mixed = (mixed ^ values[index]) * mixer ^ (mixed >> 29U);
+    return mixed != 0 ? mixed : 1;
+  }
+};
+
+/// Walks the stack, which takes a microsecond or more. `address` is that of the wrapper's caller.
+Addresses walk_stack(std::uintptr_t address) {
+  constexpr int max_frames = 16 + max_call_depth;
   void* frames[max_frames];
   const int count = backtrace(frames, max_frames);
-  bool was_in_library = false;
-  for (int index = 0; index < count; ++index) {
-    const auto frame = reinterpret_cast<std::uintptr_t>(frames[index]);
-    if (is_in_fortran_library(frame)) {
-      was_in_library = true;
-    } else if (was_in_library) {
-      return frame;
-    }
+  const auto at = [&](int index) { return reinterpret_cast<std::uintptr_t>(frames[index]); };
+  int index = 0;
+  while (index < count && at(index) != address) ++index;
+  while (index < count && is_in_fortran_library(at(index))) ++index;
+  Addresses found{{address}, 1};
+  for (found.count = 0; index < count && found.count < profile.call_depth; ++index) {
+    found.values[found.count++] = at(index);
   }
-  return address;
-}
-
-std::size_t first_slot(std::uintptr_t address, int function) {
-  const std::uint64_t mixed = (address ^ (static_cast<std::uint64_t>(function) << 48U)) * 0x9E3779B97F4A7C15U;
-  return static_cast<std::size_t>(mixed >> 40U) % max_call_sites;
+  if (found.count == 0) found = {{address}, 1};
+  return found;
 }
 
 /// Fills the slot that this call has reserved. `function` is stored last: it publishes the slot.
-void describe(CallSite& site, std::uintptr_t address, int function) {
-  Dl_info info{};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a return address
-  if (dladdr(reinterpret_cast<void*>(address), &info) != 0) {
-    site.module = info.dli_fname;
-    site.base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+void describe(int slot, const Addresses& addresses, int function) {
+  Frame* frames = profile.frames + static_cast<std::ptrdiff_t>(slot) * profile.call_depth;
+  for (int index = 0; index < addresses.count; ++index) {
+    frames[index] = {addresses.values[index], nullptr, 0};
+    Dl_info info{};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a return address
+    if (dladdr(reinterpret_cast<void*>(addresses.values[index]), &info) != 0) {
+      frames[index].module = info.dli_fname;
+      frames[index].base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+    }
   }
-  site.function.store(function, std::memory_order_release);
+  profile.call_sites[slot].function.store(function + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -82,21 +97,20 @@ void prepare_call_sites() {
 }
 
 CallSite* find_call_site(int function, void* return_address) {
-  auto address = reinterpret_cast<std::uintptr_t>(return_address);
-  if (is_in_fortran_library(address)) address = caller_outside_fortran_library(address);
+  const auto address = reinterpret_cast<std::uintptr_t>(return_address);
+  const bool needs_stack = profile.call_depth > 1 || is_in_fortran_library(address);
+  const Addresses addresses = needs_stack ? walk_stack(address) : Addresses{{address}, 1};
+  const std::uint64_t key = addresses.key(function);
   constexpr int max_probes = 64;
-  std::size_t slot = first_slot(address, function);
+  auto slot = static_cast<int>((key >> 32U) % max_call_sites);
   for (int probe = 0; probe < max_probes; ++probe, slot = (slot + 1) % max_call_sites) {
     CallSite& site = profile.call_sites[slot];
-    std::uintptr_t stored = site.address.load(std::memory_order_acquire);
-    if (stored == 0 && site.address.compare_exchange_strong(stored, address)) {
-      describe(site, address, function);
+    std::uint64_t stored = site.key.load(std::memory_order_acquire);
+    if (stored == 0 && site.key.compare_exchange_strong(stored, key)) {
+      describe(slot, addresses, function);
       return &site;
     }
-    if (stored != address) continue;
-    int owner = site.function.load(std::memory_order_acquire);
-    while (owner < 0) owner = site.function.load(std::memory_order_acquire);  // another thread is filling it
-    if (owner == function) return &site;
+    if (stored == key) return &site;
   }
   return nullptr;
 }

@@ -11,9 +11,9 @@
 
 namespace commlens::profile {
 
-inline std::uint64_t nanoseconds() {
+inline std::uint64_t nanoseconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
 }
 

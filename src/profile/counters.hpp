@@ -33,19 +33,27 @@ struct Counters {
   Count largest_communicator;
   Count memory[memory_kind_count];
   Count bins[size_bins];
+  Count fastest[size_bins];  // ticks of the fastest call of that size
+};
+
+/// A return address.
+struct Frame {
+  std::uintptr_t address;
+  const char* module;   // file of the code
+  std::uintptr_t base;  // address at which the file is loaded
 };
 
 /// A place in the program that calls an MPI function.
 struct CallSite {
-  std::atomic<std::uintptr_t> address;  // 0: free slot
-  std::atomic<int> function;            // -1 until module and base are set
-  const char* module;                   // file of the code
-  std::uintptr_t base;                  // address at which the file is loaded
+  Count key;                  // of function and return addresses, 0: free
+  std::atomic<int> function;  // plus 1; 0 until the frames are set
   Count calls;
   Count ticks;
+  Count waiting_ticks;
   Count bytes;
 };
 constexpr int max_call_sites = 2048;
+constexpr int max_call_depth = 8;
 constexpr int max_functions = 640;  // the generated code checks it
 
 /// Adds without a locked instruction where only one thread can call MPI.

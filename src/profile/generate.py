@@ -81,6 +81,7 @@ class Wrapper:
             f"if (!call.is_counted()) return next({values});",
             *self._before(),
             "call.begin();",
+            *self._waiting(),
             f"{'const auto return_value = ' if returns else ''}next({values});",
             "call.end();",
             *self._after(),
@@ -95,10 +96,19 @@ class Wrapper:
         if "frees" in roles:
             request = f"request_at({binding.handle(roles['frees'])}, 0)"
             lines.append(f"profile.requests.forget({request});")
-        if self.function.group == _GROUP_THAT_WAITS:
-            communicator = f"communicator_of({binding.handle(roles['comm'])})"
-            lines.append(f"if (Call::measures_waiting()) call.wait_for_ranks_of({communicator});")
         return lines
+
+    def _waiting(self) -> list[str]:
+        roles, binding = self.function.roles, self.binding
+        if self.function.group == _GROUP_THAT_WAITS:
+            wait = "wait_for_ranks_of("
+        elif "sender_of" in roles:
+            wait = "".join(f"{binding.value(name)}, " for name in roles["sender_of"].split(","))
+            wait = f"wait_for_message({wait}"
+        else:
+            return []
+        communicator = f"communicator_of({binding.handle(roles['comm'])})"
+        return [f"if (Call::measures_waiting()) call.{wait}{communicator});"]
 
     def _after(self) -> list[str]:
         lines = []
@@ -132,6 +142,10 @@ def count(roles: dict[str, str], binding: Binding) -> list[str]:
     elif "bytes" in roles:
         lines.append("call.count_bytes(bytes);")
         lines += count_peers(roles, binding)
+    if "late" in roles:
+        bytes_ = "bytes" if "bytes" in roles else ""
+        late = f"call.count_late_{roles['late']}({bytes_});"
+        lines.append(f"if (Call::measures_waiting()) {late}")
     if "starts" in roles:
         number = binding.value(roles["number"]) if "number" in roles else "1"
         lines.append(f"count_starts(call, {binding.handle(roles['starts'])}, {number});")

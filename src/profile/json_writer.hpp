@@ -50,7 +50,8 @@ class JsonWriter {
     key(name);
     text(value);
   }
-  [[nodiscard]] bool finish() {
+  /// Whether everything has been written.
+  bool finish() {
     flush();
     return is_good_;
   }

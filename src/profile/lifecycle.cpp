@@ -1,13 +1,16 @@
 // The start of the profiler, and each way in which a program can end.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "profile.hpp"
 
@@ -19,6 +22,7 @@ namespace {
 
 Counters all_counters[max_functions];
 CallSite all_call_sites[max_call_sites];
+Frame all_frames[max_call_sites * max_call_depth];
 
 // `commlens profile` searches the file for this text.
 [[gnu::used]] const char built_for_mark[] = "commlens-profile is built for: " COMMLENS_PROFILE_MPI;
@@ -27,12 +31,31 @@ constexpr int signals[] = {SIGTERM, SIGINT, SIGABRT};
 constexpr int signal_count = sizeof signals / sizeof *signals;
 struct sigaction previous_actions[signal_count] = {};
 
-// Set when the file says how the program ended. Later events do not change that.
+// Set when the file is to say how the program ended. Later events do not change that.
 std::atomic_flag has_ended = ATOMIC_FLAG_INIT;
+std::atomic<pid_t> ending_thread = 0;
+std::atomic<bool> is_end_written = false;
+
+pid_t own_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+/// A thread of the MPI library can end the process while another one handles a signal.
+void wait_for_ending_thread() {
+  constexpr timespec pause{0, 1'000'000};
+  constexpr int most_pauses = 2000;
+  for (int count = 0; ending_thread != own_thread() && !is_end_written && count < most_pauses; ++count) {
+    nanosleep(&pause, nullptr);
+  }
+}
 
 void end(Ending ending) {
-  if (!profile.active || !profile.started || has_ended.test_and_set()) return;
+  if (!profile.active || !profile.started) return;
+  if (has_ended.test_and_set()) {
+    wait_for_ending_thread();
+    return;
+  }
+  ending_thread = own_thread();
   write_rank_file(ending);
+  is_end_written = true;
 }
 
 /// Writes the file, then lets the previous action handle the signal.
@@ -140,11 +163,12 @@ void identify(bool has_world) {
     profile.library.comm_size(world, &profile.size);
     if (!profile.peers.is_enabled()) profile.peers.start(world, profile.size);
   }
+  profile.pid = getpid();
   gethostname(profile.host, sizeof profile.host - 1);
   const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
   if (length < 0) profile.program[0] = '\0';
   std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
-                profile.host, static_cast<int>(getpid()));
+                profile.host, static_cast<int>(profile.pid));
   std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
 }
 
@@ -161,29 +185,46 @@ void start() {
   profile.multithreaded = profile.multithreaded || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  if (profile.rank == 0) write_environment_file();
+  announce_rank();
   remove_from_ld_preload();
   handle_signals();
+  profile.queued_ns = queued_nanoseconds();
   profile.started = true;
 }
 
 [[gnu::constructor]] void load() {
   profile.folder = std::getenv("COMMLENS_PROFILE_OUT");
   profile.active = profile.folder != nullptr;
-  profile.records_call_sites = is_set("COMMLENS_PROFILE_CALLSITES");
+  constexpr const char* depths[] = {"COMMLENS_PROFILE_CALLSITES", nullptr};
+  profile.call_depth = std::clamp(number_from_environment(depths, 0), 0, max_call_depth);
+  profile.records_call_sites = profile.call_depth > 0;
+  profile.records_regions = is_set("COMMLENS_PROFILE_REGIONS");
   profile.measures_waiting = is_set("COMMLENS_PROFILE_WAITING");
   profile.counters = all_counters;
   profile.call_sites = all_call_sites;
-  for (CallSite& site : all_call_sites) {
-    if (!profile.records_call_sites) break;  // the pages stay unmapped
-    site.function.store(-1, std::memory_order_relaxed);
-  }
+  profile.frames = all_frames;
   if (profile.active && profile.records_call_sites) prepare_call_sites();
+  profile.loaded_ns = nanoseconds(CLOCK_REALTIME);
   profile.clock.start();
   if (profile.active) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
-[[gnu::destructor]] void unload() { end(Ending::exited); }
+/// Programs that call PMPI functions, or take the addresses of MPI functions from the library that
+/// they have opened themselves, use MPI without us.
+bool used_mpi_unseen() {
+  int initialized = 0;
+  using Initialized = int (*)(int*);
+  const auto was_initialized = reinterpret_cast<Initialized>(find_next("PMPI_Initialized"));
+  return was_initialized != nullptr && was_initialized(&initialized) == MPI_SUCCESS && initialized != 0;
+}
+
+/// MPI's default error handler ends the process within the call that has failed.
+void end_by_exit() { end(Call::is_open() ? Ending::failed : Ending::exited); }
+
+[[gnu::destructor]] void unload() {
+  if (profile.active && !profile.started && used_mpi_unseen()) write_unseen_file();
+  end_by_exit();
+}
 
 }  // namespace
 
@@ -209,6 +250,7 @@ void finalizing() {
 void finalized() {
   if (profile.active && profile.started) write_rank_file(Ending::finalized);
   has_ended.test_and_set();
+  is_end_written = true;
 }
 
 void aborting() { end(Ending::aborted); }
@@ -218,4 +260,13 @@ void forget_groups() {
 }
 
 }  // namespace hook
+
+// Open MPI's error handler ends so. A child of vfork has another process id and our memory.
+extern "C" __attribute__((visibility("default"), noreturn)) void exit_at_once(int status) __asm__("_exit");
+extern "C" void exit_at_once(int status) {
+  if (profile.started && getpid() == profile.pid) end_by_exit();
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
 }  // namespace commlens::profile

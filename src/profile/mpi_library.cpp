@@ -91,6 +91,7 @@ void MpiLibrary::find() {
   find_into(graph_neighbors_count, "PMPI_Graph_neighbors_count");
   find_into(dist_graph_neighbors_count, "PMPI_Dist_graph_neighbors_count");
   find_into(barrier, "PMPI_Barrier");
+  find_into(probe, "PMPI_Probe");
   find_into(initialized, "PMPI_Initialized");
   find_into(query_thread, "PMPI_Query_thread");
   find_into(get_library_version, "PMPI_Get_library_version");

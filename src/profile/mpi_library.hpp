@@ -60,6 +60,7 @@ struct MpiLibrary {
   int (*graph_neighbors_count)(MPI_Comm, int, int*);
   int (*dist_graph_neighbors_count)(MPI_Comm, int*, int*, int*);
   int (*barrier)(MPI_Comm);
+  int (*probe)(int, int, MPI_Comm, MPI_Status*);
   int (*initialized)(int*);
   int (*query_thread)(int*);
   int (*get_library_version)(char*, int*);

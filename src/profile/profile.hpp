@@ -5,20 +5,25 @@
 #include "counters.hpp"
 #include "mpi_library.hpp"
 #include "peers.hpp"
+#include "regions.hpp"
 #include "requests.hpp"
+#include "threads.hpp"
 
 namespace commlens::profile {
 
 /// Why a rank's file was written.
-enum class Ending : std::uint8_t { finalizing, finalized, aborted, signalled, exited };
+enum class Ending : std::uint8_t { finalizing, finalized, aborted, failed, signalled, exited };
 
 /// Global because the wrappers are C functions that the program calls: they receive no object.
 struct Profile {
   // Set when the library is loaded.
   bool active = false;  // false in a program that is not profiled and in a forked child
   bool records_call_sites = false;
+  bool records_regions = false;
   bool measures_waiting = false;
+  int call_depth = 1;  // return addresses by which call sites differ
   const char* folder = nullptr;
+  std::uint64_t loaded_ns = 0;  // since 1970
   Clock clock;
 
   // Set when MPI starts.
@@ -26,6 +31,8 @@ struct Profile {
   bool multithreaded = false;  // the thread level is MPI_THREAD_MULTIPLE
   int rank = 0;
   int size = 0;
+  pid_t pid = 0;
+  std::uint64_t queued_ns = 0;  // queued_nanoseconds() when MPI had started
   std::atomic<int> sessions = 0;
   const char* thread_level = "";
   char host[256] = {};
@@ -36,12 +43,13 @@ struct Profile {
   MpiLibrary library{};
   Peers peers;
   Requests requests;
+  Threads threads;
+  Regions regions;
 
   Counters* counters = nullptr;    // one per function
   CallSite* call_sites = nullptr;  // max_call_sites
+  Frame* frames = nullptr;         // call_depth for each call site
   Count dropped_call_sites = 0;    // calls from sites beyond max_call_sites
-  std::atomic<int> inside = -1;    // function being called, -1: none; unknown if multithreaded
-  Count inside_since = 0;
 };
 extern constinit Profile profile;
 
@@ -58,11 +66,16 @@ void forget_groups();  // MPI may reuse a freed handle
 
 /// Writes the rank's file, if it can be written. Async-signal-safe.
 void write_rank_file(Ending ending);
-/// Writes the variables that concern communication, for all ranks.
-void write_environment_file();
+/// Creates the rank's file under its temporary name: MPI has been started.
+void announce_rank();
+/// The time in which the main thread was ready to run and waited for a processor: the second number
+/// of Linux' schedstat. 0 where there is none.
+std::uint64_t queued_nanoseconds();
+/// Leaves word of a process that used MPI, but by no function that the library defines.
+void write_unseen_file();
 
-/// The caller's site: the return address, or the first one outside MPI's Fortran library. Null
-/// where there is no room for it.
+/// The caller's site: the return address, or the first one outside MPI's Fortran library, and
+/// those of its callers. Null where there is no room for it.
 CallSite* find_call_site(int function, void* return_address);
 void prepare_call_sites();
 
@@ -81,29 +94,37 @@ class Call {
   [[nodiscard]] bool is_counted() const { return is_counted_; }
 
   void begin() {
+    thread_ = &profile.threads.own();
+    if (profile.records_call_sites) find_site();
     start_ = profile.clock.ticks();
-    if (!profile.multithreaded) {
-      profile.inside_since.store(start_, std::memory_order_relaxed);
-      profile.inside.store(function_, std::memory_order_relaxed);
-    }
+    thread_->since.store(start_, std::memory_order_relaxed);
+    thread_->function.store(function_ + 1, std::memory_order_relaxed);
   }
   void end() {
-    const std::uint64_t ticks = profile.clock.ticks() - start_;
-    if (!profile.multithreaded) profile.inside.store(-1, std::memory_order_relaxed);
+    ticks_ = profile.clock.ticks() - start_;
+    thread_->function.store(0, std::memory_order_relaxed);
     Counters& own = counters();
     const Adder adder(profile.multithreaded);
     adder.add(own.calls, 1);
-    adder.add(own.ticks, ticks);
-    if (own.max_ticks.load(std::memory_order_relaxed) < ticks) Adder::raise(own.max_ticks, ticks);
-    if (profile.records_call_sites) count_call_site(ticks);
+    adder.add(own.ticks, ticks_);
+    if (own.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(own.max_ticks, ticks_);
+    if (call_site_ != nullptr) count_call_site();
+    if (thread_->open_regions > 0) profile.regions.add(*thread_, function_, ticks_);
   }
+  /// Whether the calling thread is within a call.
+  [[nodiscard]] static bool is_open() { return depth_ > 0; }
   /// Whether MPI can be queried about the arguments.
   [[nodiscard]] static bool can_query_mpi() { return profile.started; }
 
-  /// Whether wait_for_ranks_of precedes each collective.
   [[nodiscard]] static bool measures_waiting() { return profile.measures_waiting && can_query_mpi(); }
-  /// Times a barrier, which ends when the last rank has arrived.
+  /// Before a collective: times a barrier, which ends when the last rank has arrived.
   void wait_for_ranks_of(MPI_Comm communicator);
+  /// Before a receive: times a probe, which ends when the message has arrived.
+  void wait_for_message(int source, int tag, MPI_Comm communicator);
+  /// After a call that does nothing but wait for the sender.
+  void count_late_sender() const { count_waiting(ticks_); }
+  /// After a send: what it took longer than the fastest one of its size.
+  void count_late_receiver(std::uint64_t bytes) const;
   void count_communicator(MPI_Comm communicator);
   void count_bytes(std::uint64_t bytes);
   void count_buffer(const void* buffer);
@@ -114,7 +135,9 @@ class Call {
 
  private:
   [[nodiscard]] Counters& counters() const { return profile.counters[function_]; }
-  void count_call_site(std::uint64_t ticks);
+  void find_site();
+  void count_call_site() const;
+  void count_waiting(std::uint64_t ticks) const;
 
   // A preloaded library can use the fast model of thread-local variables.
   static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));
@@ -123,6 +146,8 @@ class Call {
   void* return_address_;
   bool is_counted_;
   std::uint64_t start_ = 0;
+  std::uint64_t ticks_ = 0;
+  Thread* thread_ = nullptr;
   CallSite* call_site_ = nullptr;
 };
 

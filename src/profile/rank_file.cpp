@@ -1,9 +1,14 @@
 // The files that ranks write, each one JSON object. A rank's counters can be written in a signal
 // handler: no allocation, no stdio.
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 
 #include "json_writer.hpp"
 #include "measure/environment_variables.hpp"
@@ -36,6 +41,8 @@ const char* name_of(Ending ending) {
       return "finalized";
     case Ending::aborted:
       return "MPI_Abort";
+    case Ending::failed:
+      return "fatal MPI error";
     case Ending::signalled:
       return "signal";
     case Ending::exited:
@@ -64,17 +71,40 @@ void write_sizes(JsonWriter& writer, const Counters& counters) {
   writer.close('}');
 }
 
-void write_function(JsonWriter& writer, const Scale& scale, int index) {
+/// A call that has not ended counts up to now.
+struct OpenCalls {
+  std::uint64_t calls;
+  std::uint64_t ticks;
+  std::uint64_t longest;
+};
+
+template <class IsMeant>
+OpenCalls open_calls(IsMeant is_meant) {
+  OpenCalls open{};
+  for (int index = 0; index < profile.threads.count(); ++index) {
+    const Thread& thread = profile.threads[index];
+    if (thread.function.load(std::memory_order_relaxed) == 0 || !is_meant(thread)) continue;
+    const std::uint64_t ticks = profile.clock.ticks() - value_of(thread.since);
+    ++open.calls;
+    open.ticks += ticks;
+    open.longest = ticks > open.longest ? ticks : open.longest;
+  }
+  return open;
+}
+
+OpenCalls open_calls_of(int function) {
+  return open_calls([function](const Thread& thread) { return thread.function == function + 1; });
+}
+
+void write_function(JsonWriter& writer, const Scale& scale, int index, const OpenCalls& open) {
   const Counters& counters = profile.counters[index];
-  const bool is_inside = profile.inside.load(std::memory_order_relaxed) == index;
-  const std::uint64_t open_ticks = is_inside ? profile.clock.ticks() - value_of(profile.inside_since) : 0;
+  const std::uint64_t max = value_of(counters.max_ticks);
   writer.open('{');
   writer.field("name", functions[index].name);
   writer.field("group", functions[index].group);
-  writer.field("calls", value_of(counters.calls) + (is_inside ? 1 : 0));
-  writer.field("time_ns", scale.nanoseconds(value_of(counters.ticks) + open_ticks));
-  const std::uint64_t max = value_of(counters.max_ticks);
-  writer.field("max_ns", scale.nanoseconds(max > open_ticks ? max : open_ticks));
+  writer.field("calls", value_of(counters.calls) + open.calls);
+  writer.field("time_ns", scale.nanoseconds(value_of(counters.ticks) + open.ticks));
+  writer.field("max_ns", scale.nanoseconds(max > open.longest ? max : open.longest));
   writer.field("waiting_ns", scale.nanoseconds(counters.waiting_ticks));
   writer.field("bytes", value_of(counters.bytes));
   writer.key("communicators");
@@ -89,12 +119,17 @@ void write_function(JsonWriter& writer, const Scale& scale, int index) {
 }
 
 void write_functions(JsonWriter& writer, const Scale& scale) {
-  const int inside = profile.inside.load(std::memory_order_relaxed);
-  writer.field("inside", inside >= 0 ? functions[inside].name : "");
+  writer.key("inside");
+  writer.open('[');
+  for (int index = 0; index < function_count; ++index) {
+    if (open_calls_of(index).calls != 0) writer.text(functions[index].name);
+  }
+  writer.close(']');
   writer.key("functions");
   writer.open('[');
   for (int index = 0; index < function_count; ++index) {
-    if (value_of(profile.counters[index].calls) != 0 || index == inside) write_function(writer, scale, index);
+    const OpenCalls open = open_calls_of(index);
+    if (value_of(profile.counters[index].calls) + open.calls != 0) write_function(writer, scale, index, open);
   }
   writer.close(']');
 }
@@ -115,25 +150,135 @@ void write_peers(JsonWriter& writer) {
   writer.close(']');
 }
 
+void write_frames(JsonWriter& writer, int slot) {
+  writer.key("frames");
+  writer.open('[');
+  for (int index = 0; index < profile.call_depth; ++index) {
+    const Frame& frame = profile.frames[slot * profile.call_depth + index];
+    if (frame.address == 0) break;
+    writer.open('{');
+    writer.field("address", frame.address);
+    writer.field("module", frame.module != nullptr ? frame.module : "");
+    writer.field("base", frame.base);
+    writer.close('}');
+  }
+  writer.close(']');
+}
+
 void write_call_sites(JsonWriter& writer, const Scale& scale) {
   writer.field("dropped_call_sites", value_of(profile.dropped_call_sites));
   writer.key("call_sites");
   writer.open('[');
   for (int slot = 0; profile.records_call_sites && slot < max_call_sites; ++slot) {
     const CallSite& site = profile.call_sites[slot];
-    const int function = site.function.load(std::memory_order_acquire);
-    if (site.address.load(std::memory_order_relaxed) == 0 || function < 0) continue;
+    const int function = site.function.load(std::memory_order_acquire) - 1;
+    if (function < 0) continue;
+    const OpenCalls open = open_calls([&site](const Thread& thread) { return thread.call_site == &site; });
     writer.open('{');
     writer.field("function", functions[function].name);
-    writer.field("address", site.address.load(std::memory_order_relaxed));
-    writer.field("module", site.module != nullptr ? site.module : "");
-    writer.field("base", site.base);
-    writer.field("calls", value_of(site.calls));
-    writer.field("time_ns", scale.nanoseconds(site.ticks));
+    write_frames(writer, slot);
+    writer.field("calls", value_of(site.calls) + open.calls);
+    writer.field("time_ns", scale.nanoseconds(value_of(site.ticks) + open.ticks));
+    writer.field("waiting_ns", scale.nanoseconds(site.waiting_ticks));
     writer.field("bytes", value_of(site.bytes));
     writer.close('}');
   }
   writer.close(']');
+}
+
+/// The time since a region that is still open was entered.
+std::uint64_t open_ticks_of_region(int region) {
+  std::uint64_t ticks = 0;
+  for (int index = 0; index < profile.threads.count(); ++index) {
+    const Thread& thread = profile.threads[index];
+    for (int open = 0; open < thread.open_regions; ++open) {
+      if (thread.regions[open] == region) ticks += profile.clock.ticks() - value_of(thread.region_since[open]);
+    }
+  }
+  return ticks;
+}
+
+void write_region(JsonWriter& writer, const Scale& scale, int index) {
+  const Region& region = profile.regions[index];
+  writer.open('{');
+  writer.field("name", region.name);
+  writer.field("entries", value_of(region.entries));
+  writer.field("time_ns", scale.nanoseconds(value_of(region.ticks) + open_ticks_of_region(index)));
+  writer.key("functions");
+  writer.open('[');
+  for (int function = 0; function < function_count; ++function) {
+    const RegionFunction& counts = region.functions[function];
+    if (value_of(counts.calls) == 0) continue;
+    writer.open('{');
+    writer.field("name", functions[function].name);
+    writer.field("calls", value_of(counts.calls));
+    writer.field("time_ns", scale.nanoseconds(counts.ticks));
+    writer.close('}');
+  }
+  writer.close(']');
+  writer.close('}');
+}
+
+void write_regions(JsonWriter& writer, const Scale& scale) {
+  writer.field("dropped_regions", profile.regions.dropped());
+  writer.key("regions");
+  writer.open('[');
+  for (int index = 0; index < profile.regions.count(); ++index) write_region(writer, scale, index);
+  writer.close(']');
+}
+
+/// What tells the job from others that the profiled command starts; empty where the launcher sets
+/// nothing of the kind.
+const char* job() {
+  for (const char* name : {"PMIX_NAMESPACE", "PALS_APID", "ALPS_APP_ID", "FLUX_JOB_ID", "SLURM_STEPID"}) {
+    if (const char* value = std::getenv(name)) return value;
+  }
+  return "";
+}
+
+/// The processors on which the rank may run.
+void write_cpus(JsonWriter& writer) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  writer.key("cpus");
+  writer.open('[');
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &cpus)) writer.number(static_cast<std::uint64_t>(cpu));
+  }
+  writer.close(']');
+}
+
+}  // namespace
+
+std::uint64_t queued_nanoseconds() {
+  char text[128] = {};
+  const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  const char* second = length > 0 ? std::strchr(text, ' ') : nullptr;
+  std::uint64_t value = 0;
+  while (second != nullptr && *++second >= '0' && *second <= '9') {
+    value = 10 * value + static_cast<std::uint64_t>(*second - '0');
+  }
+  return value;
+}
+
+namespace {
+
+void write_environment(JsonWriter& writer) {
+  writer.key("environment");
+  writer.open('{');
+  for (char** entry = environ; profile.rank == 0 && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name(*entry, equals);
+    const std::string_view value(*entry + equals + 1);
+    if (environment::is_recorded(name, value)) writer.field(name, value);
+  }
+  writer.close('}');
 }
 
 void write_profile(JsonWriter& writer, Ending ending) {
@@ -148,53 +293,70 @@ void write_profile(JsonWriter& writer, Ending ending) {
   writer.field("mpi", profile.mpi);
   writer.field("thread_level", profile.thread_level);
   writer.field("ending", name_of(ending));
+  writer.field("job", job());
+  writer.field("parent", static_cast<std::uint64_t>(getppid()));
+  writer.field("loaded_ns", profile.loaded_ns);
+  writer.field("threads", static_cast<std::uint64_t>(profile.threads.count()));
+  writer.field("cpu_ns", nanoseconds(CLOCK_PROCESS_CPUTIME_ID));
+  writer.field("queued_ns", queued_nanoseconds() - profile.queued_ns);
+  write_cpus(writer);
   writer.field("total_ns", scale.nanoseconds(profile.clock.ticks() - profile.clock.started_ticks()));
   write_functions(writer, scale);
   write_peers(writer);
   write_call_sites(writer, scale);
+  write_regions(writer, scale);
+  write_environment(writer);
   writer.close('}');
 }
 
-void write_environment(JsonWriter& writer) {
-  writer.open('{');
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name(*entry, equals);
-    const std::string_view value(*entry + equals + 1);
-    if (environment::is_recorded(name, value)) writer.field(name, value);
+int create(const char* file) { return open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); }
+
+/// Leaves an empty file whose name tells why the counters could not be written.
+void leave_error(int error) {
+  char file[sizeof profile.file + 16];
+  std::snprintf(file, sizeof file, "%s.error-%d", profile.file, error);
+  if (truncate(profile.temporary_file, 0) != 0 || rename(profile.temporary_file, file) != 0) {
+    unlink(profile.temporary_file);
   }
-  writer.close('}');
-}
-
-/// The file appears under its name when it is complete.
-template <class Write>
-void write_file(const char* temporary_file, const char* file, Write write) {
-  const int descriptor = open(temporary_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return;
-  JsonWriter writer(descriptor);
-  write(writer);
-  const bool is_written = writer.finish();
-  const bool is_closed = close(descriptor) == 0;
-  if (!is_written || !is_closed || rename(temporary_file, file) != 0) unlink(temporary_file);
 }
 
 }  // namespace
 
+void announce_rank() {
+  const int descriptor = create(profile.temporary_file);
+  if (descriptor >= 0) close(descriptor);
+}
+
+/// The file appears under its name when it is complete.
 void write_rank_file(Ending ending) {
   static std::atomic_flag is_writing = ATOMIC_FLAG_INIT;
   if (is_writing.test_and_set()) return;
-  write_file(profile.temporary_file, profile.file, [ending](JsonWriter& writer) { write_profile(writer, ending); });
+  errno = 0;
+  const int descriptor = create(profile.temporary_file);
+  if (descriptor >= 0) {
+    JsonWriter writer(descriptor);
+    write_profile(writer, ending);
+    const bool is_written = writer.finish();
+    const int error = errno;
+    const bool is_closed = close(descriptor) == 0;
+    if (!is_written || !is_closed || rename(profile.temporary_file, profile.file) != 0) {
+      leave_error(is_written ? errno : error);
+    }
+  }
   is_writing.clear();
 }
 
-void write_environment_file() {
+void write_unseen_file() {
+  char program[sizeof profile.program] = {};
   char file[sizeof profile.file];
-  char temporary_file[sizeof profile.temporary_file];
-  std::snprintf(file, sizeof file, "%s/environment.json", profile.folder);
-  std::snprintf(temporary_file, sizeof temporary_file, "%s.part", file);
-  write_file(temporary_file, file, write_environment);
+  if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
+  std::snprintf(file, sizeof file, "%s/unseen-%d.json", profile.folder, static_cast<int>(getpid()));
+  const int descriptor = create(file);
+  if (descriptor < 0) return;
+  JsonWriter writer(descriptor);
+  writer.text(program);
+  writer.finish();
+  close(descriptor);
 }
 
 }  // namespace commlens::profile

@@ -12,8 +12,7 @@ static void collectives(int ranks, double* out, double* in) {
     counts[rank] = 3;
     counts[ranks + rank] = 3 * rank;
   }
-  MPI_Alltoallv(out, counts, counts + ranks, MPI_DOUBLE, in, counts, counts + ranks, MPI_DOUBLE,
-                MPI_COMM_WORLD);
+  MPI_Alltoallv(out, counts, counts + ranks, MPI_DOUBLE, in, counts, counts + ranks, MPI_DOUBLE, MPI_COMM_WORLD);
   free(counts);
   MPI_Bcast(in, 7, MPI_CHAR, 0, MPI_COMM_WORLD);
 }

@@ -35,12 +35,26 @@ static void handle_abort(int number) {
   _exit(97);
 }
 
+/// The disk of the working directory.
+static void fill_disk(void) {
+  static const char block[4096] = {0};
+  FILE* file = fopen("filling", "a");
+  if (file == NULL) return;
+  while (fwrite(block, sizeof block, 1, file) == 1 && fflush(file) == 0) {
+  }
+  fclose(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void end_without_finalize(const char* how) {
   if (strcmp(how, "no-finalize") == 0) exit(0);
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "mpi-abort") == 0) MPI_Abort(MPI_COMM_WORLD, 9);
   if (strcmp(how, "terminate") == 0) raise(SIGTERM);
   if (strcmp(how, "handler") == 0) raise(SIGABRT);
+  if (strcmp(how, "at-once") == 0) _exit(6);
+  if (strcmp(how, "error") == 0) MPI_Send(how, 1, MPI_CHAR, 1000, 0, MPI_COMM_WORLD);
+  if (strcmp(how, "fill") == 0) fill_disk();
   if (strcmp(how, "stuck") == 0) {
     int never = 0;
     printf("stuck\n");

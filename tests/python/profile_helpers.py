@@ -43,14 +43,14 @@ class Mpi:
     library: Path
     folder: Path
 
-    def compile(self, source: str) -> Path:
-        program = self.folder / f"{Path(source).stem}-{self.name}"
+    def compile(self, source: str, *options: str, name: str = "") -> Path:
+        program = self.folder / f"{name or Path(source).stem}-{self.name}"
         if not program.exists():
             compiler = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpif90"}[Path(source).suffix]
             wrapper = shutil.which(_tool(compiler, self.name))
             if wrapper is None:
                 _lack(f"there is no {compiler} of {self.name}")
-            words = [wrapper, "-g", str(SOURCES / source), "-o", str(program)]
+            words = [wrapper, "-g", str(SOURCES / source), *options, "-o", str(program)]
             subprocess.run(
                 [*words, "-J", str(self.folder)] if source.endswith("f90") else words, check=True
             )

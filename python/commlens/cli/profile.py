@@ -10,6 +10,8 @@ import click
 if TYPE_CHECKING:
     from commlens.profile.record import Profile
 
+_MAX_CALL_DEPTH = 8  # of the profiling library
+
 
 @click.command(
     context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
@@ -20,10 +22,24 @@ if TYPE_CHECKING:
     help="Also tell from which function and line each function was called.",
 )
 @click.option(
+    "--call-depth",
+    type=click.IntRange(1, _MAX_CALL_DEPTH),
+    metavar="N",
+    help="Distinguish call sites by N callers: the function that calls MPI, the one that calls "
+    "that, and so on. Implies --callsites; above 1 each call walks the stack, which takes "
+    "microseconds.",
+)
+@click.option(
     "--waiting",
     is_flag=True,
-    help="Time how long collectives wait for the last rank: by a barrier before each, which "
-    "changes the run.",
+    help="Tell waiting from transferring: time how long collectives wait for the last rank and "
+    "receives for their message, by a barrier or a probe before each, which changes the run.",
+)
+@click.option(
+    "--regions",
+    is_flag=True,
+    help='Time the regions between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), or '
+    "MPI_Pcontrol(N) and MPI_Pcontrol(-N).",
 )
 @click.option(
     "--out",
@@ -41,12 +57,19 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def profile(
-    context: click.Context, callsites: bool, waiting: bool, out: Path, program: tuple[str, ...]
+    context: click.Context,
+    callsites: bool,
+    call_depth: int | None,
+    waiting: bool,
+    regions: bool,
+    out: Path,
+    program: tuple[str, ...],
 ) -> None:
     """Run an MPI program, unmodified, and show where its time goes: time, imbalance, calls and
-    bytes of each function.
+    bytes of each function, and what to change.
 
-    The program keeps its standard streams, and its exit status is that of this command.
+    The program keeps its standard streams, and its exit status is that of this command. A -- after
+    the launcher's options says that the program follows.
 
     \b
     Examples:
@@ -55,12 +78,17 @@ def profile(
     """
     from commlens.profile import run as profiling
 
-    outcome = profiling.run(program, out, with_call_sites=callsites, with_waiting=waiting)
-    if outcome.profile is not None:
-        print_profile(outcome.profile)
-    if outcome.profile is not None and outcome.file is not None:
+    options = profiling.Options(
+        call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
+    )
+    outcome = profiling.run(program, out, options)
+    for number, own in enumerate(outcome.profiles):
+        if number:
+            click.echo()
+        print_profile(own)
+    if outcome.file is not None:
         click.echo(f"\nrecord:   {outcome.file}")
-        if picture := profiling.draw(outcome.profile, outcome.file):
+        for picture in profiling.draw(outcome.profiles, outcome.file):
             click.echo(f"picture:  {picture}")
     context.exit(outcome.status)
 

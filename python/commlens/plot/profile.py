@@ -1,45 +1,51 @@
-"""A profile as a row of panels: time by function, bytes by peer, sizes of messages."""
+"""A profile as panels: time by function and by rank, bytes by peer, sizes of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading
 from commlens.profile.imbalance import mean
 from commlens.profile.record import Profile
-from commlens.text import format_bytes, format_percent, plural
+from commlens.text import format_bytes, format_percent, format_short, plural
 
 _MAX_FUNCTIONS = 12
-_COLUMNS = 3
+_MAX_LABELED_BINS = 14
+_COLUMNS = 2
+_ROWS = 2
 _MEAN_COLOR = "#0072B2"
 _IMBALANCE_COLOR = "#E69F00"
 _SIZE_COLOR = "#009E73"
+_MAP = "viridis"
 _HEAD_INCHES = 0.5
 
 
 def draw_profiles(profiles: Sequence[Profile]) -> Figure:
-    width = PANEL_INCHES[0] * _COLUMNS
-    height = (PANEL_INCHES[1] + _HEAD_INCHES) * len(profiles)
-    figure = Figure(figsize=(width, height), layout="constrained")
-    cells = figure.add_gridspec(len(profiles), _COLUMNS, width_ratios=(1.25, 1, 1))
-    for row, profile in enumerate(profiles):
-        times, matrix, sizes = (
-            figure.add_subplot(cells[row, column]) for column in range(_COLUMNS)
-        )
-        _draw_times(times, profile)
-        _draw_matrix(matrix, profile)
-        _draw_sizes(sizes, profile)
+    """Command lines and names are shown as they are: `$` begins no formula."""
+    width = (PANEL_INCHES[0] + 1) * _COLUMNS
+    height = (PANEL_INCHES[1] + _HEAD_INCHES) * _ROWS * len(profiles)
+    with matplotlib.rc_context({"text.parse_math": False}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        cells = figure.add_gridspec(_ROWS * len(profiles), _COLUMNS, width_ratios=(1.25, 1))
+        for number, profile in enumerate(profiles):
+            for index, draw in enumerate((_draw_times, _draw_matrix, _draw_ranks, _draw_sizes)):
+                row, column = divmod(index, _COLUMNS)
+                draw(figure.add_subplot(cells[_ROWS * number + row, column]), profile)
     return figure
 
 
 def _draw_times(axes: Axes, profile: Profile) -> None:
     """The mean over ranks, and on top of it the excess of the slowest rank."""
-    shown = profile.by_time[:_MAX_FUNCTIONS]
+    _time_heading(profile).write(axes, PANEL_INCHES[0], 2)
+    shown = profile.communicating[:_MAX_FUNCTIONS]
+    if not shown:
+        _write_nothing(axes, "nothing but MPI_Init and MPI_Finalize")
+        return
     positions = range(len(shown))
     means = [function.time.mean_s for function in shown]
     excess = [function.time.imbalance_s for function in shown]
@@ -52,22 +58,46 @@ def _draw_times(axes: Axes, profile: Profile) -> None:
         color=_IMBALANCE_COLOR,
         label="imbalance: maximum - mean",
     )
-    axes.set_yticks(positions, [function.name for function in shown])
+    axes.set_yticks(positions, [_printable(function.name) for function in shown])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     axes.set_xlabel("time (s)")
     axes.grid(True, axis="x")
     axes.legend(loc="lower right")
-    _time_heading(profile).write(axes, PANEL_INCHES[0], 2)
 
 
 def _time_heading(profile: Profile) -> Heading:
     total = mean(profile.total_s)
     share = format_percent(mean(profile.mpi_s) / total) if total > 0 else "0%"
-    command = " ".join(profile.command)
-    details = f"{command}, {plural(profile.ranks, 'rank')}, {profile.library}"
-    return Heading(f"time by function: {share} of {total:.3g} s in MPI", details)
+    title = f"time by function: {share} of {total:.3g} s in MPI"
+    start = mean(profile.in_functions(profile.initializing))
+    apart = f"MPI_Init and MPI_Finalize apart: {start:.3g} s" if start > 0 else ""
+    threads = f"mean over {profile.threads} threads" if profile.threads > 1 else ""
+    ranks = plural(profile.ranks, "rank")
+    parts = (" ".join(profile.command), ranks, profile.library, threads, apart)
+    return Heading(title, _printable(", ".join(filter(None, parts))))
+
+
+def _draw_ranks(axes: Axes, profile: Profile) -> None:
+    heading = Heading("time by rank", "in the functions above; USER is outside MPI")
+    heading.write(axes, PANEL_INCHES[0], 2)
+    shown = profile.communicating[:_MAX_FUNCTIONS]
+    rows = [profile.outside_s, *(function.time_s for function in shown)]
+    names = ["USER", *(_printable(function.name) for function in shown)]
+    largest = max(max(row) for row in rows)
+    image = axes.imshow(
+        rows, cmap=_MAP, aspect="auto", interpolation="nearest", vmin=0, vmax=largest or 1
+    )
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    # The ranks that wrote, which are all but those that died.
+    ranks = [place.rank for place in profile.placement]
+    marked = range(0, len(ranks), max(1, -(-len(ranks) // 8)))
+    axes.set_xticks(list(marked), [str(ranks[index]) for index in marked])
+    axes.set_xlabel("rank")
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.85)
+    bar.set_label("time (s)")
 
 
 def _draw_matrix(axes: Axes, profile: Profile) -> None:
@@ -77,22 +107,19 @@ def _draw_matrix(axes: Axes, profile: Profile) -> None:
     if not sent:
         _write_nothing(axes, "no message from rank to rank")
         return
-    cells = [[float("nan")] * profile.ranks for _ in range(profile.ranks)]
+    cells = [[0] * profile.ranks for _ in range(profile.ranks)]
     for peer in sent:
         cells[peer.sender][peer.receiver] = peer.bytes
-    smallest = min(peer.bytes for peer in sent)
     largest = max(peer.bytes for peer in sent)
-    norm = LogNorm(smallest, max(largest, smallest * 1.001))
-    image = axes.imshow(cells, cmap="viridis", norm=norm, origin="upper")
+    image = axes.imshow(cells, cmap=_MAP, vmin=0, vmax=largest, interpolation="nearest")
     axes.set_xlabel("to rank")
     axes.set_ylabel("from rank")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.85)
-    bar.minorticks_off()
-    ends = [smallest, largest] if largest > smallest else [largest]
+    ends = [0, largest / 2, largest]
     bar.set_ticks(ends)
-    bar.set_ticklabels([format_bytes(value) for value in ends])
+    bar.set_ticklabels([format_bytes(round(value)) for value in ends])
 
 
 def _draw_sizes(axes: Axes, profile: Profile) -> None:
@@ -107,16 +134,21 @@ def _draw_sizes(axes: Axes, profile: Profile) -> None:
         _write_nothing(axes, "no call that transfers bytes")
         return
     bins = range(min(calls), max(calls) + 1)
-    axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=_SIZE_COLOR)
+    bars = axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=_SIZE_COLOR)
+    if len(bins) <= _MAX_LABELED_BINS:
+        texts = [format_short(calls[bits]) if calls.get(bits) else "" for bits in bins]
+        axes.bar_label(bars, texts, fontsize=8, color=QUIET_COLOR)
     marked = list(bins)[:: max(1, len(bins) // 6)]
     axes.set_xticks(marked, [format_bytes(0 if bits == 0 else 2 ** (bits - 1)) for bits in marked])
     axes.set_xlabel("bytes, from each label to less than twice as many")
     axes.set_ylabel("calls")
-    if max(calls.values()) > 50 * min(calls.values()):
-        axes.set_yscale("log")
     axes.grid(True, axis="y")
 
 
 def _write_nothing(axes: Axes, text: str) -> None:
     axes.set_axis_off()
     axes.text(0.5, 0.5, text, ha="center", va="center", color=QUIET_COLOR, transform=axes.transAxes)
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

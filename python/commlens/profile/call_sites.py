@@ -2,90 +2,110 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from commlens.profile.elf import read_elf
-from commlens.profile.rank_files import RankCallSite, RankFile, seconds
-from commlens.profile.record import CallSite
+from commlens.profile.rank_files import RankCallSite, RankFile, RankFrame
+from commlens.profile.record import Caller, CallSite
 
-
-class Location(NamedTuple):
-    caller: str
-    file: str
-    line: int  # 0: unknown
-
-
-@dataclass(frozen=True)
-class _Address:
-    module: str
-    offset: int  # in the file
-    site: RankCallSite
+_STARTS_PROGRAM = re.compile(r"_start$|__libc_start")  # the callers of main
+_SYMBOL = re.compile(r"(?P<start>[0-9a-f]+) (?P<size>[0-9a-f]+) [tTwWiuvV] ")
 
 
 def resolve(files: Sequence[RankFile]) -> list[CallSite]:
     """The call sites of all ranks, those of one place added up, the longest first."""
-    addresses = [_address(site, file.program) for file in files for site in file.call_sites]
+    sites = [(file, site) for file in files for site in file.call_sites]
     offsets: dict[str, set[int]] = {}
-    for address in addresses:
-        offsets.setdefault(address.module, set()).add(address.offset)
-    locations = {module: _look_up(module, sorted(own)) for module, own in offsets.items()}
-    merged: dict[tuple[str, Location], list[RankCallSite]] = {}
-    for address in addresses:
-        location = locations[address.module][address.offset]
-        merged.setdefault((address.site.function, location), []).append(address.site)
-    sites = [
+    for file, site in sites:
+        for module, offset in _addresses(site, file.program):
+            offsets.setdefault(module, set()).add(offset)
+    places = {module: _look_up(module, sorted(own)) for module, own in offsets.items()}
+    merged: dict[tuple[str, tuple[Caller, ...]], list[tuple[RankFile, RankCallSite]]] = {}
+    for file, site in sites:
+        callers = tuple(places[module][offset] for module, offset in _addresses(site, file.program))
+        merged.setdefault((site.function, callers), []).append((file, site))
+    found = [
         CallSite(
             function=function,
-            caller=location.caller,
-            file=location.file,
-            line=location.line,
-            calls=sum(site.calls for site in own),
-            time_s=sum(seconds(site.time_ns) for site in own),
-            bytes=sum(site.bytes for site in own),
+            caller=callers[0].caller,
+            file=callers[0].file,
+            line=callers[0].line,
+            calls=sum(site.calls for _, site in own),
+            time_s=sum(file.seconds(site.time_ns, function) for file, site in own),
+            bytes=sum(site.bytes for _, site in own),
+            waiting_s=sum(file.seconds(site.waiting_ns) for file, site in own),
+            callers=[own for own in callers[1:] if not _STARTS_PROGRAM.match(own.caller)],
         )
-        for (function, location), own in merged.items()
+        for (function, callers), own in merged.items()
     ]
-    return sorted(sites, key=lambda site: -site.time_s)
+    return sorted(found, key=lambda site: -site.time_s)
 
 
-def _address(site: RankCallSite, program: str) -> _Address:
-    module = site.module if site.module.startswith("/") else program
+def _addresses(site: RankCallSite, program: str) -> list[tuple[str, int]]:
+    """Of each frame the file of the code and the offset in it."""
+    return [_address(frame, program) for frame in site.frames]
+
+
+def _address(frame: RankFrame, program: str) -> tuple[str, int]:
+    module = frame.module if frame.module.startswith("/") else program
     elf = read_elf(Path(module))
-    base = 0 if elf and elf.has_fixed_addresses else site.base
+    base = 0 if elf and elf.has_fixed_addresses else frame.base
     # The return address is that of the next instruction, which can belong to the next line.
-    return _Address(module, site.address - base - 1, site)
+    return module, frame.address - base - 1
 
 
-def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Location]:
+class _Functions:
+    """The addresses of a file that belong to a function with a symbol, be it exported or in the
+    table that `strip` removes."""
+
+    def __init__(self, module: str) -> None:
+        ranges = set()
+        for table in ([], ["--dynamic"]):
+            words = ["nm", "--print-size", "--defined-only", *table, module]
+            answer = subprocess.run(words, capture_output=True, text=True, errors="replace")
+            for line in answer.stdout.splitlines():
+                match = _SYMBOL.match(line)
+                if match:
+                    start = int(match["start"], 16)
+                    ranges.add((start, start + int(match["size"], 16)))
+        self._ranges = sorted(ranges)
+
+    def __contains__(self, address: int) -> bool:
+        index = bisect_right(self._ranges, (address, 1 << 64)) - 1
+        return index >= 0 and address < self._ranges[index][1]
+
+
+def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
     """Where addr2line cannot tell, the caller is the module and the address."""
-    unknown = {
-        offset: Location(f"{Path(module).name}+{offset + 1:#x}", "", 0) for offset in offsets
-    }
+    unknown = {offset: Caller(f"{Path(module).name}+{offset + 1:#x}", "", 0) for offset in offsets}
     program = shutil.which("addr2line")
-    if program is None:
+    if program is None or shutil.which("nm") is None:
         return unknown
     answer = subprocess.run(
         [program, "-f", "-C", "-e", module],
         input="".join(f"{offset:#x}\n" for offset in offsets),
         capture_output=True,
         text=True,
+        errors="replace",
     )
     lines = answer.stdout.splitlines()
     if answer.returncode != 0 or len(lines) != 2 * len(offsets):
         return unknown
-    elf = read_elf(Path(module))
-    has_symbols = elf is None or elf.has_symbols
+    functions: _Functions | None = None
     found = {}
     for offset, caller, place in zip(offsets, lines[::2], lines[1::2]):
         file, _, number = place.partition(" ")[0].rpartition(":")
         line = int(number) if number.isdigit() else 0
-        # In a stripped file addr2line names the exported function before the address.
-        is_known = caller != "??" and (line > 0 or has_symbols)
+        # In a stripped file addr2line names the last exported function before the address, which
+        # can have ended long before it.
+        if line == 0:
+            functions = functions or _Functions(module)
+        is_known = caller != "??" and (functions is None or line > 0 or offset in functions)
         name = caller if is_known else unknown[offset].caller
-        found[offset] = Location(name, file if line else "", line)
+        found[offset] = Caller(name, file if line else "", line)
     return found

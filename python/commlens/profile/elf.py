@@ -14,7 +14,6 @@ from elftools.elf.elffile import ELFFile
 class ElfFile:
     is_dynamic: bool  # a dynamic loader starts it
     has_fixed_addresses: bool  # addresses in the file are those in memory
-    has_symbols: bool  # the table of all functions, which `strip` removes
 
 
 @cache
@@ -26,7 +25,6 @@ def read_elf(path: Path) -> ElfFile | None:
             return ElfFile(
                 is_dynamic=any(own.header.p_type == "PT_INTERP" for own in elf.iter_segments()),
                 has_fixed_addresses=elf.header.e_type == "ET_EXEC",
-                has_symbols=any(own.header.sh_type == "SHT_SYMTAB" for own in elf.iter_sections()),
             )
     except (OSError, ELFError):
         return None

@@ -12,20 +12,12 @@ from pathlib import Path
 
 import commlens
 from commlens.errors import CommlensError
+from commlens.launch.launcher_options import CommandLine, command_line
 from commlens.profile.elf import read_elf
 
 LIBRARY = "libcommlens-profile.so"
 _SOURCE_TREE = Path(__file__).resolve().parents[3]
 _MARK = re.compile(rb"commlens-profile is built for: ([\w .]+)")
-
-_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|jsrun|ibrun|flux)([._-].*)?")
-# Options whose value could be mistaken for a program, by the number of words that follow.
-_OPTIONS = {
-    1: "-n -np --np -c -N -x -H -host --host -hosts -ppn -f -hostfile --hostfile -machinefile "
-    "--machinefile -wdir --wdir -genvlist",
-    2: "-mca --mca -gmca --gmca -env -genv",
-}
-_WORDS_AFTER = {option: count for count, options in _OPTIONS.items() for option in options.split()}
 
 _OPEN_MPI = re.compile(r"\blibopen-(pal|rte)\.so|\blibmpi\.so\.[2-9]\d")
 _MPICH = re.compile(r"\b(libmpich|libmpi_(cray|gnu|intel|cray_ftn)\w*)\.so|\blibmpi\.so\.12\b")
@@ -40,60 +32,102 @@ class Library:
         return not family or self.mpi.startswith(family)
 
 
-def programs(command: Sequence[str]) -> list[int]:
-    """The positions of the programs that a launcher starts: one, or several separated by `:`.
+@dataclass(frozen=True)
+class Command:
+    """A command line, and where in it the programs are that a launcher starts."""
 
-    Raises CommlensError if there is none.
-    """
-    if not _LAUNCHERS.fullmatch(Path(command[0]).name):
-        if shutil.which(command[0]) is None:
+    words: Sequence[str]
+    programs: Sequence[int]  # one, or several separated by `:`
+    separators: Sequence[int] = ()  # words `--` that end the launcher's options
+
+    def with_environment(self, settings: Mapping[str, str]) -> list[str]:
+        """The words with `env NAME=VALUE...` before each program: the launcher is unaffected."""
+        prefix = ["env", *(f"{name}={value}" for name, value in settings.items())]
+        words: list[str] = []
+        for index, word in enumerate(self.words):
+            if index not in self.separators:  # not each launcher knows it
+                words += [*prefix, word] if index in self.programs else [word]
+        return words
+
+
+def parse(words: Sequence[str]) -> Command:
+    """Raises CommlensError if there is no program."""
+    launcher = command_line(words[0])
+    if launcher is None:
+        if shutil.which(words[0]) is None:
             raise CommlensError(
-                f"'{command[0]}' is not a program: it is neither an executable file nor on the PATH"
+                f"'{words[0]}' is not a program: it is neither an executable file nor on the PATH"
             )
-        return [0]
-    if shutil.which(command[0]) is None:
-        raise CommlensError(f"there is no {command[0]} on the PATH")
-    found = []
+        return Command(words, [0])
+    if shutil.which(words[0]) is None:
+        raise CommlensError(f"there is no {words[0]} on the PATH; load the module of its MPI first")
+    programs, separators = [], []
     start = 1
-    while start < len(command):
-        position = _program_from(command, start)
-        found.append(position)
+    while start < len(words) and words[start] in launcher.subcommands:
+        start += 1
+    while start < len(words):
+        position = _program_from(words, start, launcher)
+        programs.append(position)
+        if words[position - 1] == "--":
+            separators.append(position - 1)
         start = next(
-            (index + 1 for index in range(position, len(command)) if command[index] == ":"),
-            len(command),
+            (index + 1 for index in range(position, len(words)) if words[index] == ":"),
+            len(words),
         )
-    if not found:
-        raise CommlensError(f"{command[0]} is given no program to start")
-    return found
+    if not programs:
+        raise CommlensError(f"{words[0]} is given no program to start")
+    return Command(words, programs, separators)
 
 
-def _program_from(command: Sequence[str], start: int) -> int:
+def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> int:
+    """The first word that exists as a program and is no option's value.
+
+    After an unknown option it may be a value: then a `--` further on tells.
+    """
     index = start
-    words = []
-    while index < len(command) and command[index] != ":":
-        word = command[index]
+    is_certain = True
+    missing = []
+    while index < len(words) and words[index] != ":":
+        word = words[index]
+        if word == "--":
+            return _program_after_separator(words, index)
         if word.startswith("-"):
-            index += 1 + _WORDS_AFTER.get(word, 0)
+            values = launcher.values_of(word)
+            is_certain = values is not None
+            index += 1 + (values or 0)
             continue
         if shutil.which(word):
-            return index
-        words.append(word)
+            return index if is_certain else _settled_by_separator(words, index)
+        is_certain = True
+        missing.append(word)
         index += 1
+    if not missing:
+        raise CommlensError(f"{words[0]} is given no program to start")
     raise CommlensError(
-        f"{command[0]} is given no program that exists: {', '.join(map(repr, words)) or 'nothing'} "
+        f"{words[0]} is given no program that exists: {', '.join(map(repr, missing))} "
         "is neither an executable file nor on the PATH"
     )
 
 
-def with_environment(
-    command: Sequence[str], positions: Sequence[int], settings: Mapping[str, str]
-) -> list[str]:
-    """The command line with `env NAME=VALUE...` before each program: the launcher is unaffected."""
-    prefix = ["env", *(f"{name}={value}" for name, value in settings.items())]
-    words: list[str] = []
-    for index, word in enumerate(command):
-        words += [*prefix, word] if index in positions else [word]
-    return words
+def _settled_by_separator(words: Sequence[str], guess: int) -> int:
+    for index in range(guess + 1, len(words) - 1):
+        if words[index] == ":":
+            break
+        if words[index] == "--":
+            return index + 1 if shutil.which(words[index + 1]) else guess
+    return guess
+
+
+def _program_after_separator(words: Sequence[str], separator: int) -> int:
+    program = separator + 1
+    if program == len(words):
+        raise CommlensError(f"{words[0]} is given no program to start: nothing follows the --")
+    if shutil.which(words[program]) is None:
+        raise CommlensError(
+            f"'{words[program]}' after the -- of {words[0]} is neither an executable file nor on "
+            "the PATH"
+        )
+    return program
 
 
 def family(program: str) -> str:

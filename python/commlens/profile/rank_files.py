@@ -1,26 +1,24 @@
-"""The files that ranks wrote (src/profile/rank_file.cpp), merged over ranks."""
+"""The files that the ranks of a job wrote (src/profile/rank_file.cpp), merged over ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from commlens.profile.record import (
+    INITIALIZATION,
     Communicators,
     Ending,
     Function,
     MemoryKind,
     Peer,
     Place,
+    Region,
+    RegionFunction,
     SizeBin,
     ThreadLevel,
 )
-
-_File = TypeVar("_File")
 
 
 class RankFunction(msgspec.Struct, frozen=True):
@@ -36,14 +34,32 @@ class RankFunction(msgspec.Struct, frozen=True):
     memory: dict[MemoryKind, int]
 
 
-class RankCallSite(msgspec.Struct, frozen=True):
-    function: str
+class RankFrame(msgspec.Struct, frozen=True):
     address: int
     module: str
     base: int
+
+
+class RankCallSite(msgspec.Struct, frozen=True):
+    function: str
+    frames: list[RankFrame]  # of the caller, then of its callers
     calls: int
     time_ns: int
+    waiting_ns: int
     bytes: int
+
+
+class RankRegionFunction(msgspec.Struct, frozen=True):
+    name: str
+    calls: int
+    time_ns: int
+
+
+class RankRegion(msgspec.Struct, frozen=True):
+    name: str
+    entries: int
+    time_ns: int
+    functions: list[RankRegionFunction]
 
 
 class RankFile(msgspec.Struct, frozen=True):
@@ -55,80 +71,99 @@ class RankFile(msgspec.Struct, frozen=True):
     mpi: str
     thread_level: ThreadLevel
     ending: Ending
+    job: str  # the launcher's name for it; empty: it has none
+    parent: int  # process
+    loaded_ns: int  # start of the process, since 1970
+    threads: int  # that called MPI, at a time
+    cpu_ns: int
+    queued_ns: int
+    cpus: list[int]
     total_ns: int
-    inside: str
+    inside: list[str]
     functions: list[RankFunction]
     dropped_requests: int
     has_peers: bool
     peers: list[tuple[int, int, int]]  # rank, bytes, messages
     dropped_call_sites: int
     call_sites: list[RankCallSite]
+    dropped_regions: int
+    regions: list[RankRegion]
+    environment: dict[str, str]  # of rank 0
+
+    @property
+    def started_s(self) -> float:
+        return self.loaded_ns / 1e9
+
+    @property
+    def ended_s(self) -> float:
+        return (self.loaded_ns + self.total_ns) / 1e9
 
     @property
     def place(self) -> Place:
         return Place(
-            rank=self.rank, host=self.host, pid=self.pid, ending=self.ending, inside=self.inside
+            rank=self.rank,
+            host=self.host,
+            pid=self.pid,
+            ending=self.ending,
+            inside=", ".join(self.inside),
+            threads=max(1, self.threads),
+            cpu_s=self.cpu_ns / 1e9,
+            queued_s=self.queued_ns / 1e9,
+            cpus=ranges(self.cpus),
         )
 
+    def seconds(self, nanoseconds: int, function: str = "") -> float:
+        """Per thread, where threads can be in MPI at the same time: a share of the total time.
+        One thread starts and ends MPI for all."""
+        is_shared = self.thread_level == "multiple" and function not in self._initializing
+        return nanoseconds / 1e9 / (max(1, self.threads) if is_shared else 1)
 
-@dataclass(frozen=True)
-class RankFiles:
-    ranks: list[RankFile] = field(default_factory=list)  # by rank
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-def read_rank_files(folder: Path) -> RankFiles:
-    """An incomplete file, of a full disk, is treated as missing."""
-    ranks = _read(sorted(folder.glob("rank-*.json")), RankFile)
-    environments = _read([folder / "environment.json"], dict[str, str])
-    return RankFiles(
-        sorted(ranks, key=lambda file: (file.rank, file.host, file.pid)),
-        next(iter(environments), {}),
-    )
+    @property
+    def _initializing(self) -> set[str]:
+        return {own.name for own in self.functions if own.group == INITIALIZATION}
 
 
-def _read(paths: Iterable[Path], kind: type[_File]) -> list[_File]:
-    files = []
-    for path in paths:
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            files.append(msgspec.json.decode(text, type=kind, strict=False))
-        except (OSError, msgspec.DecodeError):
-            continue
-    return files
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-3,8`"""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
 
 
 def merge_functions(files: Sequence[RankFile]) -> list[Function]:
     groups = {function.name: function.group for file in files for function in file.functions}
     by_rank = [{function.name: function for function in file.functions} for file in files]
     return [
-        _merged(name, group, [functions.get(name) for functions in by_rank])
+        _merged(name, group, files, [functions.get(name) for functions in by_rank])
         for name, group in groups.items()
     ]
 
 
-def _merged(name: str, group: str, ranks: Sequence[RankFunction | None]) -> Function:
+def _merged(
+    name: str, group: str, files: Sequence[RankFile], ranks: Sequence[RankFunction | None]
+) -> Function:
     present = [rank for rank in ranks if rank]
     memory: dict[MemoryKind, int] = {}
     for rank in present:
         for kind, calls in rank.memory.items():
             memory[kind] = memory.get(kind, 0) + calls
+    pairs = list(zip(files, ranks))
     return Function(
         name=name,
         group=group,
         calls=[rank.calls if rank else 0 for rank in ranks],
-        time_s=[seconds(rank.time_ns) if rank else 0.0 for rank in ranks],
-        max_s=[seconds(rank.max_ns) if rank else 0.0 for rank in ranks],
-        waiting_s=[seconds(rank.waiting_ns) if rank else 0.0 for rank in ranks],
+        time_s=[file.seconds(rank.time_ns, name) if rank else 0.0 for file, rank in pairs],
+        max_s=[rank.max_ns / 1e9 if rank else 0.0 for rank in ranks],
+        waiting_s=[file.seconds(rank.waiting_ns) if rank else 0.0 for file, rank in pairs],
         bytes=[rank.bytes if rank else 0 for rank in ranks],
         communicators=_communicators([rank.communicators for rank in present]),
         memory=memory,
         sizes=_sizes(own for rank in present for own in rank.bins),
     )
-
-
-def seconds(nanoseconds: int) -> float:
-    return nanoseconds / 1e9
 
 
 def _communicators(ranks: Sequence[tuple[int, int, int, int]]) -> Communicators:
@@ -161,3 +196,30 @@ def merge_peers(files: Sequence[RankFile]) -> list[Peer]:
         for file in files
         for peer, bytes_, messages in file.peers
     ]
+
+
+def merge_regions(files: Sequence[RankFile]) -> list[Region]:
+    names = dict.fromkeys(region.name for file in files for region in file.regions)
+    return [_region(name, files) for name in names]
+
+
+def _region(name: str, files: Sequence[RankFile]) -> Region:
+    ranks = [next((own for own in file.regions if own.name == name), None) for file in files]
+    by_rank = [{own.name: own for own in rank.functions} if rank else {} for rank in ranks]
+    functions = dict.fromkeys(function for own in by_rank for function in own)
+    return Region(
+        name=name,
+        entries=[rank.entries if rank else 0 for rank in ranks],
+        time_s=[file.seconds(rank.time_ns) if rank else 0.0 for file, rank in zip(files, ranks)],
+        functions=[
+            RegionFunction(
+                name=function,
+                calls=[own[function].calls if function in own else 0 for own in by_rank],
+                time_s=[
+                    file.seconds(own[function].time_ns) if function in own else 0.0
+                    for file, own in zip(files, by_rank)
+                ],
+            )
+            for function in functions
+        ],
+    )

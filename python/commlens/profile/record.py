@@ -5,6 +5,7 @@ also by Python 3.9, so this module does not postpone them.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal, Union
 
@@ -17,13 +18,21 @@ VERSION: Literal[1] = 1
 FINALIZED = "finalized"
 _IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 
-Count = Annotated[int, Meta(ge=0)]
-AtLeastOne = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 MemoryKind = Literal["host", "pinned", "device", "managed"]
-Ending = Literal["finalized", "in MPI_Finalize", "MPI_Abort", "signal", "exit without MPI_Finalize"]
+Ending = Literal[
+    "finalized",
+    "in MPI_Finalize",
+    "MPI_Abort",
+    "fatal MPI error",
+    "signal",
+    "exit without MPI_Finalize",
+]
+INITIALIZATION = "initialization"  # the group of MPI_Init and MPI_Finalize
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -38,8 +47,33 @@ class Place(Strict, frozen=True):
     pid: Count
     ending: Ending
     inside: Annotated[
-        str, Meta(description="function in which it ended; empty: outside MPI, or several threads")
+        str,
+        Meta(description="function in which it ended, of several threads several; empty: outside"),
     ]
+    threads: Annotated[
+        AtLeastOne,
+        Meta(
+            description="that called MPI, at a time; with thread_level `multiple`, times of "
+            "functions, call sites and regions are means over them"
+        ),
+    ] = 1
+    cpu_s: Annotated[
+        Union[Seconds, UnsetType], Meta(description="CPU time of the process, all threads")
+    ] = UNSET
+    queued_s: Annotated[
+        Union[Seconds, UnsetType],
+        Meta(
+            description="after MPI_Init, in which its main thread could run and waited for a "
+            "processor"
+        ),
+    ] = UNSET
+    cpus: Annotated[
+        str,
+        Meta(
+            pattern=r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$",
+            description="processors on which it may run: `0-3,8`; empty: unknown",
+        ),
+    ] = ""
 
 
 class Communicators(Strict, frozen=True):
@@ -68,7 +102,11 @@ class Function(Strict, frozen=True):
     max_s: Annotated[list[Seconds], Meta(description="the longest call")]
     waiting_s: Annotated[
         list[Seconds],
-        Meta(description="in the barrier before a collective; 0 without --waiting"),
+        Meta(
+            description="part of time_s: until the last rank entered a collective, until the "
+            "message of a blocking receive or a probe arrived, and what a blocking send took "
+            "longer than the fastest one of its size; 0 without --waiting"
+        ),
     ]
     bytes: list[Count]
     communicators: Communicators
@@ -93,16 +131,52 @@ class Peer(Strict, frozen=True):
     messages: Count
 
 
+class Caller(Strict, frozen=True):
+    """A call in the program."""
+
+    caller: str
+    file: str
+    line: Annotated[Count, Meta(description="0: unknown")]
+
+
 class CallSite(Strict, frozen=True):
     """A place in the program that calls an MPI function; sums over ranks."""
 
     function: str
     caller: str
     file: str
-    line: Annotated[int, Meta(ge=0, description="0: unknown")]
+    line: Annotated[Count, Meta(description="0: unknown")]
     calls: Count
     time_s: Seconds
     bytes: Count
+    waiting_s: Annotated[Seconds, Meta(description="as of functions")] = 0.0
+    callers: Annotated[
+        list[Caller], Meta(description="of `caller`, innermost first; with --call-depth")
+    ] = []
+
+
+class RegionFunction(Strict, frozen=True):
+    """Calls of an MPI function within a region."""
+
+    name: str
+    calls: list[Count]
+    time_s: list[Seconds]
+
+
+class Region(Strict, frozen=True):
+    """What happened between MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name)."""
+
+    name: str
+    entries: list[Count]
+    time_s: list[Seconds]
+    functions: list[RegionFunction]
+
+    @property
+    def mpi_s(self) -> list[float]:
+        return [
+            sum(function.time_s[index] for function in self.functions)
+            for index in range(len(self.time_s))
+        ]
 
 
 class Profile(Strict, frozen=True):
@@ -113,7 +187,9 @@ class Profile(Strict, frozen=True):
     ]
     time: Annotated[Time, Meta(description="end of the program, UTC")]
     run: Annotated[str, Meta(min_length=1)]
-    command: Annotated[list[str], Meta(min_length=1, description="the words after --")]
+    command: Annotated[
+        list[str], Meta(min_length=1, description="the words after --; secrets are masked: ***")
+    ]
     exit_status: Annotated[int, Meta(ge=0, description="the launcher's; 128 + n after signal n")]
     mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
     program: Annotated[str, Meta(description="executable of the first rank that wrote")]
@@ -133,6 +209,21 @@ class Profile(Strict, frozen=True):
     environment: Annotated[
         dict[str, str], Meta(description="variables that concern communication, without secrets")
     ]
+    regions: Annotated[list[Region], Meta(description="empty without --regions")] = []
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.total_s)}
+        for own in self.functions:
+            arrays = own.time_s, own.max_s, own.waiting_s
+            lengths |= {len(own.calls), len(own.bytes), *map(len, arrays)}
+        for region in self.regions:
+            lengths |= {len(region.entries), len(region.time_s)}
+            lengths |= {len(part.calls) for part in region.functions}
+            lengths |= {len(part.time_s) for part in region.functions}
+        if not self.placement or lengths != {len(self.placement)}:
+            raise ValueError("arrays do not have one value per entry of `placement`")
+        if any(rank >= self.ranks for peer in self.peers for rank in (peer.sender, peer.receiver)):
+            raise ValueError("`peers` names a rank that there is not")
 
     @property
     def library(self) -> str:
@@ -143,21 +234,37 @@ class Profile(Strict, frozen=True):
     def by_time(self) -> list[Function]:
         return sorted(self.functions, key=lambda function: -function.time.mean_s)
 
-    @cached_property
-    def mpi_s(self) -> list[float]:
-        """Seconds in MPI per rank."""
+    def in_functions(self, functions: Iterable[Function]) -> list[float]:
+        """Seconds per rank."""
+        own = list(functions)
         return [
-            sum(function.time_s[index] for function in self.functions)
-            for index in range(len(self.total_s))
+            sum(function.time_s[index] for function in own) for index in range(len(self.total_s))
         ]
 
-    @property
+    @cached_property
+    def communicating(self) -> list[Function]:
+        """All but MPI_Init and MPI_Finalize, the longest first."""
+        return [own for own in self.by_time if own.group != INITIALIZATION]
+
+    @cached_property
+    def initializing(self) -> list[Function]:
+        return [own for own in self.by_time if own.group == INITIALIZATION]
+
+    @cached_property
+    def mpi_s(self) -> list[float]:
+        """Seconds in MPI per rank, without its start and end."""
+        return self.in_functions(self.communicating)
+
+    @cached_property
     def outside_s(self) -> list[float]:
-        return [max(0.0, total - mpi) for total, mpi in zip(self.total_s, self.mpi_s)]
+        inside = self.in_functions(self.functions)
+        return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
 
     @property
-    def mean_calls(self) -> float:
-        return sum(function.mean_calls for function in self.functions)
+    def threads(self) -> int:
+        """Over which times are means: the most of a rank; 1 where threads take turns."""
+        parallel = self.thread_level == "multiple"
+        return max(place.threads for place in self.placement) if parallel else 1
 
 
 _DECODER = msgspec.json.Decoder(Profile)

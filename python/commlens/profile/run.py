@@ -7,80 +7,88 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 
-import commlens
 from commlens.errors import CommlensError, reason, say
-from commlens.profile import call_sites
+from commlens.launch import signals
 from commlens.profile import program as profile_program
-from commlens.profile.rank_files import (
-    RankFile,
-    RankFiles,
-    merge_functions,
-    merge_peers,
-    read_rank_files,
-    seconds,
-)
-from commlens.profile.record import FINALIZED, VERSION, Profile
+from commlens.profile.assemble import profiles
+from commlens.profile.jobs import Left, collect, losses
+from commlens.profile.record import Profile
 from commlens.results import reserve_folder, reserve_record_file
-from commlens.text import plural
 
-_MAX_RANKS_NAMED = 8
+_POLL_S = 0.05
+# Who signals a whole process group, as `timeout` does, has told the launcher too. A launcher that
+# is told twice may end before its ranks.
+_FORWARD_AFTER_S = 1.0
+_ENOUGH_BYTES = 1 << 20  # for the files of some ranks
+_REMOVAL_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    call_depth: int = 0  # of call sites; 0: none are recorded
+    with_waiting: bool = False
+    with_regions: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
     status: int  # the program's, from its launcher
-    profile: Profile | None
-    file: Path | None  # of the record
+    profiles: list[Profile] = field(default_factory=list)  # one for each job
+    file: Path | None = None  # of the records
 
 
-def run(command: Sequence[str], out: Path, *, with_call_sites: bool, with_waiting: bool) -> Outcome:
+def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcome:
     """Runs the command to its end. Raises CommlensError if it cannot be profiled; it is not run."""
-    positions = profile_program.programs(command)
-    families = [profile_program.family(command[position]) for position in positions]
-    family = next((name for name in families if name), "")
-    library = profile_program.find_library(command[positions[0]], family)
-    with _folder_of_ranks(out) as folder:
-        settings = _settings(library.path, folder, with_call_sites, with_waiting)
-        status = _run(profile_program.with_environment(command, positions, settings))
-        files = read_rank_files(folder)
-        if not files.ranks:
-            _explain_nothing(command[positions[0]], family)
-            return Outcome(status, None, None)
-        profile = _profile(command, files, status, with_call_sites)
-    return Outcome(status, profile, _write(out, profile))
+    command = profile_program.parse(words)
+    names = [words[position] for position in command.programs]
+    family = next(filter(None, map(profile_program.family, names)), "")
+    library = profile_program.find_library(names[0], family)
+    with signals.listed() as requests, _folder_of_ranks(out) as folder:
+        settings = _settings(library.path, folder, options)
+        status = _run(command.with_environment(settings), requests)
+        left = collect(folder)
+    found = profiles(words, left, status)
+    if not found:
+        _explain_nothing(names[0], family, left)
+        return Outcome(status)
+    return Outcome(status, found, _write(out, found))
 
 
-def draw(profile: Profile, record: Path) -> Path | None:
-    """A picture beside the record, or None if it cannot be written: the status is the program's."""
+def draw(found: Sequence[Profile], record: Path) -> list[Path]:
+    """Pictures beside the record, one for each job. One that cannot be written is left out: the
+    status is the program's."""
     from commlens import plot  # loading matplotlib takes longer than many programs
 
-    picture = record.with_suffix(".png")
-    try:
-        plot.plot_profiles([profile], picture)
-    except CommlensError as error:
-        say(str(error))
-        return None
-    return picture
+    pictures = []
+    for number, profile in enumerate(found, start=1):
+        name = record.stem if number == 1 else f"{record.stem}-job{number}"
+        picture = record.with_name(f"{name}.png")
+        try:
+            plot.plot_profiles([profile], picture)
+        except CommlensError as error:
+            say(str(error))
+        else:
+            pictures.append(picture)
+    return pictures
 
 
-def _settings(
-    library: Path, folder: Path, with_call_sites: bool, with_waiting: bool
-) -> dict[str, str]:
+def _settings(library: Path, folder: Path, options: Options) -> dict[str, str]:
     preloads = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
     settings = {"LD_PRELOAD": ":".join(preloads), "COMMLENS_PROFILE_OUT": str(folder)}
-    if with_call_sites:
-        settings["COMMLENS_PROFILE_CALLSITES"] = "1"
-    if with_waiting:
+    if options.call_depth:
+        settings["COMMLENS_PROFILE_CALLSITES"] = str(options.call_depth)
+    if options.with_waiting:
         settings["COMMLENS_PROFILE_WAITING"] = "1"
+    if options.with_regions:
+        settings["COMMLENS_PROFILE_REGIONS"] = "1"
     return settings
 
 
@@ -89,116 +97,82 @@ def _folder_of_ranks(out: Path) -> Iterator[Path]:
     """Beside the record, so that other nodes see it too; a temporary folder if that fails."""
     try:
         folder = reserve_folder(out, "profile-ranks").resolve()
+        _check_space(folder, out)
     except CommlensError as error:
         say(f"{error}. The program runs, and its record is not kept")
         folder = Path(tempfile.mkdtemp(prefix="commlens-profile-"))
     try:
         yield folder
     finally:
+        _remove(folder)
+
+
+def _check_space(folder: Path, out: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ENOUGH_BYTES))
+    except OSError as error:
+        _remove(folder)
+        raise CommlensError(
+            f"--out {out}: results cannot be written there ({reason(error)}); name another folder"
+        ) from None
+
+
+def _remove(folder: Path) -> None:
+    """Also while a rank that outlived its launcher writes its file."""
+    for _ in range(_REMOVAL_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(_POLL_S)
 
 
-def _run(command: Sequence[str]) -> int:
-    """The status of the command, which has our streams. Signals are passed on to it."""
+def _run(command: Sequence[str], requests: list[int]) -> int:
+    """The status of the command, which has our streams. Signals are passed on to it, once each."""
     try:
         process = subprocess.Popen(command)
     except OSError as error:
         raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
-
-    def forward(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGINT:  # the terminal sends it to the launcher too
+    due: dict[int, float] = {}  # when a signal is passed on
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            status = process.wait(_POLL_S)
+            return status if status >= 0 else 128 - status
+        while requests:
+            number = requests.pop(0)
+            if number != signal.SIGINT:  # the terminal sends it to the launcher too
+                due.setdefault(number, time.monotonic() + _FORWARD_AFTER_S)
+        for number in [number for number, when in due.items() if when <= time.monotonic()]:
             process.send_signal(number)
-
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, forward) for number in signals}
-    try:
-        status = process.wait()
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-    return status if status >= 0 else 128 - status
+            due[number] = float("inf")
 
 
-def _explain_nothing(program: str, family: str) -> None:
-    if family:
-        why = f"no rank of {program} completed MPI_Init, or all ranks were killed"
+def _explain_nothing(program: str, family: str, left: Left) -> None:
+    if left.lost:
+        why = "; ".join(losses(left.lost))
+    elif left.unseen:
+        why = (
+            f"{left.unseen[0]} used MPI, but called none of its MPI_ functions in a way that can "
+            "be seen: it calls PMPI_ functions, or opens the MPI library itself (dlopen); link it "
+            "to the MPI library"
+        )
+    elif family:
+        why = f"no rank of {program} reached the end of MPI_Init"
     else:
         why = f"{program} is not linked to MPI, and nothing that it started completed MPI_Init"
     say(f"nothing was recorded: {why}")
 
 
-def _profile(
-    command: Sequence[str], files: RankFiles, status: int, with_call_sites: bool
-) -> Profile:
-    now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-    ranks = files.ranks
-    first = ranks[0]
-    size = max(file.size for file in ranks)
-    missing = sorted(set(range(size)) - {file.rank for file in ranks})
-    return Profile(
-        profile=VERSION,
-        time=now,
-        run=f"{now}-{os.uname().nodename}-{os.getpid()}",
-        command=list(command),
-        exit_status=status,
-        mpi=first.mpi,
-        program=first.program,
-        thread_level=first.thread_level,
-        ranks=size,
-        nodes=len({file.host for file in ranks}),
-        placement=[file.place for file in ranks],
-        missing_ranks=missing,
-        total_s=[seconds(file.total_ns) for file in ranks],
-        functions=merge_functions(ranks),
-        peers=merge_peers(ranks),
-        call_sites=call_sites.resolve(ranks) if with_call_sites else [],
-        warnings=list(_warnings(ranks, missing)),
-        versions={"commlens": commlens.__version__, "mpi": first.mpi},
-        environment=files.environment,
-    )
-
-
-def _warnings(files: Sequence[RankFile], missing: Sequence[int]) -> Iterator[str]:
-    if len(files) > 1 and all(file.size == 1 for file in files):
-        yield (
-            f"each of {len(files)} processes ran as the only rank: "
-            f"the launcher is not that of the program's MPI ({files[0].mpi})"
-        )
-    if missing:
-        yield f"no file from {_named(missing)}: killed, or the folder is not visible there"
-    endings: dict[tuple[str, str], list[int]] = {}
-    for file in files:
-        if file.ending != FINALIZED:
-            endings.setdefault((file.ending, file.inside), []).append(file.rank)
-    for (ending, inside), ranks in endings.items():
-        yield f"{_named(ranks)} ended by {ending}" + (f", within {inside}" if inside else "")
-    if not all(file.has_peers for file in files):
-        yield "bytes by peer are unknown: too many ranks, or a program of MPI sessions"
-    if sites := sum(file.dropped_call_sites for file in files):
-        yield f"{plural(sites, 'call')} from further call sites are not counted by site"
-    if requests := sum(file.dropped_requests for file in files):
-        yield (
-            f"the bytes of {plural(requests, 'persistent request')} are not counted: too many "
-            "requests exist at a time"
-        )
-
-
-def _named(ranks: Sequence[int]) -> str:
-    shown = ", ".join(map(str, ranks[:_MAX_RANKS_NAMED]))
-    hidden = len(ranks) - _MAX_RANKS_NAMED
-    return f"rank{'' if len(ranks) == 1 else 's'} {shown}" + (
-        f" and {hidden} more" if hidden > 0 else ""
-    )
-
-
-def _write(out: Path, profile: Profile) -> Path | None:
+def _write(out: Path, found: Sequence[Profile]) -> Path | None:
     try:
         path = reserve_record_file(out, "profile")
     except CommlensError:
         return None  # reported before the program ran
     try:
-        path.write_bytes(msgspec.json.encode(profile) + b"\n")
+        path.write_bytes(b"".join(msgspec.json.encode(profile) + b"\n" for profile in found))
     except OSError as error:
         say(f"--out {out}: the record cannot be written ({reason(error)})")
+        with suppress(OSError):
+            path.unlink()
         return None
     return path

@@ -1,13 +1,17 @@
-"""A profile as tables in CrayPAT's layout: by group and function, with the imbalance over ranks."""
+"""A profile as tables, the first in CrayPAT's layout: by group and function, with the imbalance
+over ranks."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from commlens.profile.findings import findings
 from commlens.profile.imbalance import Imbalance, imbalance_of, mean
-from commlens.profile.record import CallSite, Communicators, Function, Profile
-from commlens.text import format_bytes, format_count, plural
+from commlens.profile.rank_tables import ranks_table, regions_table
+from commlens.profile.record import Communicators, Function, Profile
+from commlens.profile.site_table import call_sites_table, waiting_table
+from commlens.text import format_bytes, plural
 
 _NONE = "--"
 _HEAD = (
@@ -15,45 +19,75 @@ _HEAD = (
     "        |            |           | Time % |            | Function",
 )
 _WIDTH = 78
-_MAX_CALL_SITES = 30
+_PROSE_WIDTH = 100
 
 
 def profile_lines(profile: Profile) -> Iterator[str]:
     """Everything that `commlens profile` and `commlens show` print of a profile."""
+    for line in _lines(profile):
+        # Names come from programs and records: control characters do not reach the terminal.
+        yield "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+def _lines(profile: Profile) -> Iterator[str]:
     yield f"# profile of {' '.join(profile.command)}"
     yield (
         f"# {plural(profile.ranks, 'rank')} on {plural(profile.nodes, 'node')}, "
         f"{profile.library}, {profile.time}"
     )
+    if profile.threads > 1:
+        yield (
+            f"# up to {profile.threads} threads of a rank call MPI: times are means over its "
+            "threads"
+        )
     for warning in profile.warnings:
         yield f"# {warning}"
     yield ""
+    for finding in findings(profile):
+        text = f"finding: {finding}"
+        yield from textwrap.wrap(text, _PROSE_WIDTH, subsequent_indent="  ")
+        yield ""
     yield from time_table(profile)
     sending = [function for function in profile.by_time if any(function.bytes)]
-    if sending:
-        yield ""
-        yield from _bytes_table(sending)
-    if profile.call_sites:
-        yield ""
-        yield from _call_sites_table(profile.call_sites, len(profile.total_s))
+    tables = (
+        _bytes_table(sending) if sending else (),
+        waiting_table(profile),
+        call_sites_table(profile),
+        regions_table(profile),
+        ranks_table(profile),
+    )
+    for table in tables:
+        rows = list(table)
+        if rows:
+            yield ""
+            yield from rows
 
 
 def time_table(profile: Profile) -> Iterator[str]:
     """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py."""
     total = mean(profile.total_s)
+    calls = sum(function.mean_calls for function in profile.functions)
     yield from _HEAD
     yield ""
-    yield _row("", total, total, None, profile.mean_calls, "Total")
+    yield _row("", total, total, None, calls, "Total")
     yield "|" + "-" * (_WIDTH - 1)
-    yield _row("|", total, mean(profile.mpi_s), None, profile.mean_calls, "MPI")
-    yield "||" + "-" * (_WIDTH - 2)
-    for function in profile.by_time:
-        time = function.time
-        yield _row("||", total, time.mean_s, time, function.mean_calls, function.name)
-    yield "||" + "=" * (_WIDTH - 2)
+    yield from _group("MPI", profile.communicating, profile)
+    if profile.initializing:
+        yield from _group("MPI's start and end", profile.initializing, profile)
     outside = imbalance_of(profile.outside_s)
     yield _row("|", total, outside.mean_s, outside, None, "USER (outside MPI)")
     yield "|" + "=" * (_WIDTH - 1)
+
+
+def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[str]:
+    total = mean(profile.total_s)
+    calls = sum(function.mean_calls for function in functions)
+    yield _row("|", total, mean(profile.in_functions(functions)), None, calls, name)
+    yield "||" + "-" * (_WIDTH - 2)
+    for function in functions:
+        time = function.time
+        yield _row("||", total, time.mean_s, time, function.mean_calls, function.name)
+    yield "||" + "=" * (_WIDTH - 2)
 
 
 def _row(
@@ -72,19 +106,13 @@ def _row(
 
 
 def _bytes_table(functions: Sequence[Function]) -> Iterator[str]:
-    has_waiting = any(any(function.waiting_s) for function in functions)
-    yield (
-        "Bytes per rank |     Mean size | Longest call s |"
-        + (" Waiting s |" if has_waiting else "")
-        + " Ranks      | Memory       |Function"
-    )
+    yield ("Bytes per rank |     Mean size | Longest call s | Ranks      | Memory       |Function")
     for function in functions:
         messages = sum(size.calls for size in function.sizes)
         mean_bytes = sum(function.bytes) / messages if messages else 0.0
-        waiting = f" {mean(function.waiting_s):9.6f} |" if has_waiting else ""
         yield (
             f" {mean(function.bytes):13.0f} | {format_bytes(round(mean_bytes)):>13} |"
-            f" {max(function.max_s):14.6f} |{waiting}"
+            f" {max(function.max_s):14.6f} |"
             f" {_sizes(function.communicators):10} |"
             f" {', '.join(function.memory) or _NONE:12} |{function.name}"
         )
@@ -95,15 +123,3 @@ def _sizes(communicators: Communicators) -> str:
     if not isinstance(smallest, int) or not isinstance(largest, int):
         return _NONE
     return str(smallest) if smallest == largest else f"{smallest} to {largest}"
-
-
-def _call_sites_table(sites: Sequence[CallSite], ranks: int) -> Iterator[str]:
-    yield "       Time |      Calls | Bytes per rank |Function called from"
-    for site in sites[:_MAX_CALL_SITES]:
-        where = f" ({Path(site.file).name}:{site.line})" if site.line else ""
-        yield (
-            f" {site.time_s / ranks:10.6f} | {site.calls / ranks:10.1f} |"
-            f" {site.bytes / ranks:14.0f} |{site.function} from {site.caller}{where}"
-        )
-    if len(sites) > _MAX_CALL_SITES:
-        yield f" ... and {format_count(len(sites) - _MAX_CALL_SITES)} more sites in the record"

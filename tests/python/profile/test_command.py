@@ -59,20 +59,69 @@ def test_another_mpi_behind_a_script_is_refused(mpi: Mpi, install: Callable[[str
     )
 
 
+KNOWN = {"mpirun", "mpiexec", "srun", "flux", "ls", "cat", "node", "test", "time", "batch", "env"}
+
+
+@pytest.fixture
+def known_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda word: word if word in KNOWN else None)
+
+
+@pytest.mark.usefixtures("known_programs")
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("line", "expected"),
     [
-        (["mpirun", "-n", "4", "ls", "-l"], [3]),
-        (["mpirun", "--mca", "btl", "self", "-x", "ls", "-n", "4", "ls", "ls"], [8]),
-        (["mpiexec", "-n", "1", "ls", ":", "-n", "2", "cat"], [3, 7]),
-        (["ls", "cat"], [0]),
+        ("mpirun -n 4 ls -l", [3]),
+        ("mpirun --mca btl self -x ls -n 4 ls ls", [8]),
+        ("mpiexec -n 1 ls : -n 2 cat", [3, 7]),
+        ("ls cat", [0]),
+        # Values that are the names of programs too.
+        ("mpirun --map-by node -n 2 ls", [5]),
+        ("mpirun -map-by node --bind-to=node ls", [4]),
+        ("mpirun --oversubscribe ls -- cat", [2]),
+        ("mpirun.mpich -genv time test -ppn 1 ls", [6]),
+        ("srun -J test -A time -p batch ls", [7]),
+        ("srun --job-name test -n2 ls", [4]),
+        ("flux run -n 2 --queue batch ls", [6]),
+        # What is not known to take a value, and a program whose name is no file.
+        ("srun --new-option test -- ls", [4]),
+        ("srun --new-option test ls", [2]),
+        ("mpirun -- ls", [2]),
+        ("mpiexec -n 1 -- ls -- x : -n 1 --new node -- cat", [4, 13]),
     ],
 )
 def test_the_program_is_found_in_the_command(
-    words: list[str], expected: list[int], monkeypatch: pytest.MonkeyPatch
+    line: str, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = {"mpirun", "mpiexec", "ls", "cat"}
-    monkeypatch.setattr("shutil.which", lambda word: word if word in known else None)
-    assert profile_program.programs(words) == expected
-    command = profile_program.with_environment(words, expected, {"LD_PRELOAD": "x.so"})
-    assert command.count("LD_PRELOAD=x.so") == len(expected)
+    words = line.split()
+    monkeypatch.setattr("shutil.which", lambda word: word if word.split(".")[0] in KNOWN else None)
+    command = profile_program.parse(words)
+    assert list(command.programs) == expected
+    started = command.with_environment({"LD_PRELOAD": "x.so"})
+    assert started.count("LD_PRELOAD=x.so") == len(expected)
+    for position in expected:
+        program = started[started.index("env") + 2]
+        assert program == words[position]
+        del started[started.index("env")]
+
+
+@pytest.mark.usefixtures("known_programs")
+def test_the_separator_is_not_passed_to_the_launcher() -> None:
+    command = profile_program.parse(["srun", "--new-option", "test", "--", "ls", "--", "x"])
+    started = command.with_environment({"A": "b"})
+    assert " ".join(started) == "srun --new-option test env A=b ls -- x"
+
+
+@pytest.mark.usefixtures("known_programs")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("mpirun -n 2", "mpirun is given no program to start"),
+        ("mpirun -n 2 --", "nothing follows the --"),
+        ("mpirun -n 2 -- ./missing", "'./missing' after the -- of mpirun is neither"),
+        ("mpirun -n 2 ./missing x", "'./missing', 'x' is neither an executable file nor on"),
+    ],
+)
+def test_a_command_without_a_program_is_refused(line: str, said: str) -> None:
+    with pytest.raises(CommlensError, match=said.replace("(", r"\(")):
+        profile_program.parse(line.split())

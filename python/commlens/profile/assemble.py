@@ -1,0 +1,115 @@
+"""The record of a job, from the files of its ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import commlens
+from commlens.profile import call_sites
+from commlens.profile.jobs import Left, Started, losses, named_ranks
+from commlens.profile.masking import masked
+from commlens.profile.rank_files import (
+    RankFile,
+    merge_functions,
+    merge_peers,
+    merge_regions,
+)
+from commlens.profile.record import FINALIZED, VERSION, Profile
+from commlens.text import plural
+
+_SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
+
+
+def profiles(command: Sequence[str], left: Left, status: int) -> list[Profile]:
+    """One for each job that the command started."""
+    now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    run = f"{now}-{os.uname().nodename}-{os.getpid()}"
+    found = []
+    for number, ranks in enumerate(left.jobs, start=1):
+        warnings = []
+        if len(left.jobs) > 1:
+            program = Path(ranks[0].program).name
+            warnings.append(f"job {number} of {len(left.jobs)} that the command started: {program}")
+        run_of_job = run if number == 1 else f"{run}-{number}"
+        found.append(_profile(masked(command), ranks, left, status, now, run_of_job, warnings))
+    return found
+
+
+def _profile(
+    command: list[str],
+    ranks: Sequence[RankFile],
+    left: Left,
+    status: int,
+    now: str,
+    run: str,
+    warnings: list[str],
+) -> Profile:
+    first = ranks[0]
+    size = max(file.size for file in ranks)
+    missing = sorted(set(range(size)) - {file.rank for file in ranks})
+    return Profile(
+        profile=VERSION,
+        time=now,
+        run=run,
+        command=command,
+        exit_status=status,
+        mpi=first.mpi,
+        program=first.program,
+        thread_level=first.thread_level,
+        ranks=size,
+        nodes=len({file.host for file in ranks}),
+        placement=[file.place for file in ranks],
+        missing_ranks=missing,
+        total_s=[file.total_ns / 1e9 for file in ranks],
+        functions=merge_functions(ranks),
+        peers=merge_peers(ranks),
+        call_sites=call_sites.resolve(ranks),
+        regions=merge_regions(ranks),
+        warnings=[*warnings, *_warnings(ranks, missing, left.lost)],
+        versions={"commlens": commlens.__version__, "mpi": first.mpi},
+        environment=next((file.environment for file in ranks if file.rank == 0), {}),
+    )
+
+
+def _warnings(
+    files: Sequence[RankFile], missing: Sequence[int], lost: Sequence[Started]
+) -> Iterator[str]:
+    if len(files) > 1 and all(file.size == 1 for file in files):
+        yield (
+            f"each of {len(files)} processes ran as the only rank: "
+            f"the launcher is not that of the program's MPI ({files[0].mpi})"
+        )
+    explained = [own for own in lost if own.rank in missing]
+    yield from losses(explained)
+    if silent := sorted(set(missing) - {own.rank for own in explained}):
+        yield f"no file from {named_ranks(silent)}: killed, or the folder is not visible there"
+    yield from _endings(files)
+    if any(function.name in _SPAWNING for file in files for function in file.functions):
+        yield "the processes that MPI_Comm_spawn started are not profiled"
+    yield from _dropped(files)
+
+
+def _endings(files: Sequence[RankFile]) -> Iterator[str]:
+    endings: dict[tuple[str, str], list[int]] = {}
+    for file in files:
+        if file.ending != FINALIZED:
+            endings.setdefault((file.ending, file.place.inside), []).append(file.rank)
+    for (ending, inside), ranks in endings.items():
+        yield f"{named_ranks(ranks)} ended by {ending}" + (f", within {inside}" if inside else "")
+
+
+def _dropped(files: Sequence[RankFile]) -> Iterator[str]:
+    if not all(file.has_peers for file in files):
+        yield "bytes by peer are unknown: too many ranks, or a program of MPI sessions"
+    if sites := sum(file.dropped_call_sites for file in files):
+        yield f"{plural(sites, 'call')} from further call sites are not counted by site"
+    if requests := sum(file.dropped_requests for file in files):
+        yield (
+            f"the bytes of {plural(requests, 'persistent request')} are not counted: too many "
+            "requests exist at a time"
+        )
+    if regions := sum(file.dropped_regions for file in files):
+        yield f"{regions} times a region began that is not counted: too many, or nested too deep"

@@ -1,0 +1,71 @@
+"""What a profile gives reason to change, of known records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from commlens.profile.findings import findings
+from commlens.profile.record import Profile, parse
+from commlens.profile.table import profile_lines
+from profile_helpers import ROOT
+
+RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
+
+
+def function(name: str, time_s: list[float], calls: int = 1, size: int = 0) -> dict[str, Any]:
+    return {
+        "name": name, "group": "collective", "calls": [calls] * 4, "time_s": time_s,
+        "max_s": time_s, "waiting_s": [0] * 4, "bytes": [calls * size] * 4, "communicators": {},
+        "memory": {}, "sizes": [{"from_bytes": size, "to_bytes": 2 * size, "calls": 4 * calls}],
+    }  # fmt: skip
+
+
+def profile(*functions: dict[str, Any], cpus: str = "", queued_s: float = 0) -> Profile:
+    placement = [
+        {**place, "host": "node", "cpus": cpus, "cpu_s": 1.0, "queued_s": queued_s}
+        for place in RECORD["placement"]
+    ]
+    fields = {"functions": list(functions), "placement": placement, "total_s": [10.0] * 4}
+    return parse(json.dumps({**RECORD, **fields}))
+
+
+def test_nothing_is_found_where_nothing_is_wrong() -> None:
+    assert findings(profile(function("MPI_Alltoall", [2.0] * 4, 100, 1 << 20), cpus="0-7")) == []
+
+
+def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
+    own = profile(function("MPI_Cart_sub", [0.86] * 4, 400), function("MPI_Comm_free", [0.0] * 4))
+    (finding,) = findings(own)
+    assert str(finding) == (
+        "communicators are made in a loop (MPI_Cart_sub 400 times per rank): 8.6% of the time "
+        "(860.0 ms per rank). Make them once and keep them; `commlens run fft` shows what caching "
+        "brings."
+    )
+    assert findings(profile(function("MPI_Cart_sub", [0.86] * 4, 4))) == []
+
+
+def test_uneven_work_is_found_where_others_wait_for_it() -> None:
+    (finding,) = findings(profile(function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])))
+    assert "rank 3 has 10.00 s, the mean is 7.000 s" in finding.evidence
+    assert finding.share == 0.3
+    at_start = {**function("MPI_Init", [4.0, 4.0, 4.0, 0.0]), "group": "initialization"}
+    assert findings(profile(at_start)) == []
+
+
+def test_the_most_expensive_comes_first() -> None:
+    own = profile(
+        function("MPI_Isend", [0.5] * 4, 5000, 96), function("MPI_Allreduce", [1.0] * 4, 3000, 8)
+    )
+    tiny, small = findings(own)
+    assert "MPI_Allreduce 3,000 times per rank, 8 B on average" in tiny.evidence
+    assert "MPI_Isend 5,000 times per rank, 96 B on average" in small.evidence
+
+
+def test_ranks_that_share_cores_are_found() -> None:
+    (finding,) = findings(profile(cpus="0-1", queued_s=4.0))
+    assert "4 ranks on 2 processors of node" in finding.evidence
+    assert finding.share == 0.4
+    assert findings(profile(cpus="0-3", queued_s=4.0)) == []
+    text = "\n".join(profile_lines(profile(cpus="0-1", queued_s=4.0)))
+    assert "finding: ranks share cores" in text

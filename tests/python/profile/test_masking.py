@@ -1,0 +1,82 @@
+"""Command lines without what they say in confidence, and odd ones, in tables and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commlens.profile.masking import masked
+from conftest import Commlens
+from profile_helpers import ROOT, Mpi
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("prog --password=hunter2 x", "prog --password=*** x"),
+        ("prog --api-key hunter2 x", "prog --api-key *** x"),
+        ("env DB_SECRET=hunter2 prog", "env DB_SECRET=*** prog"),
+        ("prog https://me:hunter2@host/data", "prog https://***@host/data"),
+        ("prog --id 0123456789abcdef0123456789abcdef", "prog --id ***"),
+        ("prog --token --verbose", "prog --token --verbose"),
+        ("prog key.txt -k 4 /a/path/that/is/long/but/no/key/0123456789", None),
+        ("mpirun --mca btl self -x PATH -n 4 prog input=file", None),
+    ],
+)
+def test_secrets_are_masked(words: str, expected: str | None) -> None:
+    assert " ".join(masked(words.split())) == (expected or words)
+
+
+def test_no_secret_is_stored_shown_or_drawn(mpi: Mpi, commlens: Commlens) -> None:
+    words = ("--password=hunter2", "costs 5$ or $6")
+    run = mpi.profile(mpi.compile("endings.c"), *words)
+    assert run.record is not None
+    assert run.record["command"][-2:] == ["--password=***", "costs 5$ or $6"]
+    assert commlens("plot", "out", "--out", "picture.svg").returncode == 0
+    for text in (run.output, Path("picture.svg").read_text()):
+        assert "hunter2" not in text
+    assert list(Path("out").glob("*.png"))
+    assert not [file for file in Path("out").rglob("*") if b"hunter2" in file.read_bytes()]
+
+
+def test_a_name_that_is_not_utf8(mpi: Mpi) -> None:
+    program = mpi.compile("endings.c")
+    run = mpi.profile(program, "\udcc3\x1b[31m")
+    assert run.status == 0, run.error
+    assert "\x1b" not in run.output
+    assert "picture:" in run.output
+
+
+RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
+
+
+def changed(**fields: object) -> str:
+    return json.dumps({**RECORD, **fields}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (changed(placement=RECORD["placement"][:2]), "one value per entry of `placement`"),
+        (changed(placement=[], total_s=[]), "one value per entry of `placement`"),
+        (changed(peers=[{"from": 0, "to": 99, "bytes": 1, "messages": 1}]), "`peers` names a rank"),
+        (changed(total_s=[-1.0] * 4), "total_s"),
+        (changed(total_s=[float("nan")] * 4), "not JSON"),
+        (changed(total_s=[10**400] * 4), "not "),
+    ],
+)
+def test_a_profile_that_contradicts_itself_is_a_problem(
+    commlens: Commlens, line: str, said: str
+) -> None:
+    Path("odd.jsonl").write_text(line)
+    shown = commlens("show", "odd.jsonl")
+    assert shown.returncode == 1 and said in shown.stderr, shown.stderr
+
+
+@pytest.mark.parametrize("name", [r"$\frac{$", "a\nb", "x" * 3000])
+def test_odd_names_are_shown_and_drawn(commlens: Commlens, name: str) -> None:
+    Path("odd.jsonl").write_text(changed(command=[name], program=name))
+    assert commlens("show", "odd.jsonl").returncode == 0
+    assert commlens("plot", "odd.jsonl", "--out", "odd.png").returncode == 0

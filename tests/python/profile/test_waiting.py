@@ -1,0 +1,134 @@
+"""Waiting apart from transferring, threads, regions, ranks: known patterns of communication."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from profile_helpers import Mpi, Profiled
+
+WAIT_S = 0.2  # that patterns.c is late
+
+
+def sites(run: Profiled) -> dict[tuple[str, str], dict[str, Any]]:
+    assert run.record is not None, run.error
+    return {(site["function"], site["caller"]): site for site in run.record["call_sites"]}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "function", "rank", "caller"),
+    [
+        ("late-sender", "MPI_Recv", 0, "send_late"),
+        ("late-receiver", "MPI_Ssend", 1, "receive_late"),
+    ],
+)
+def test_waiting_for_the_other_side(
+    mpi: Mpi, pattern: str, function: str, rank: int, caller: str
+) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), pattern, options=("--waiting", "--callsites"))
+    own = run.functions()[function]
+    assert WAIT_S / 2 < own["waiting_s"][rank] <= own["time_s"][rank]
+    assert own["waiting_s"][1 - rank] == 0
+    site = sites(run)[function, caller]
+    assert site["waiting_s"] == pytest.approx(sum(own["waiting_s"]))
+    assert "Waiting | Wait % |" in run.output
+
+
+def test_waiting_belongs_to_the_call_site(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "late-rank", options=("--waiting", "--callsites"))
+    assert run.record is not None
+    first, second = sorted(
+        (site for site in run.record["call_sites"] if site["function"] == "MPI_Barrier"),
+        key=lambda site: site["line"],
+    )
+    assert WAIT_S / 2 < first["waiting_s"] <= first["time_s"]
+    assert second["waiting_s"] < first["waiting_s"]
+    total = sum(run.functions()["MPI_Barrier"]["waiting_s"])
+    assert first["waiting_s"] + second["waiting_s"] == pytest.approx(total)
+
+
+def test_time_is_per_thread(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "threads", ranks=1)
+    assert run.record is not None
+    (place,) = run.record["placement"]
+    assert place["threads"] == 5
+    assert "up to 5 threads of a rank call MPI: times are means over its threads" in run.output
+    (total,) = run.record["total_s"]
+    assert sum(function["time_s"][0] for function in run.record["functions"]) <= total
+    receive = run.functions()["MPI_Recv"]
+    assert receive["calls"] == [4]
+    # Four threads of five waited.
+    assert receive["time_s"][0] > 0.7 * WAIT_S and receive["max_s"][0] > 0.9 * WAIT_S
+
+
+def test_a_call_that_has_not_ended_counts_to_the_end(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "open", ranks=1, options=("--callsites",))
+    receive = run.functions()["MPI_Recv"]
+    assert receive["calls"] == [1] and receive["max_s"][0] > 0.9 * WAIT_S
+    assert sites(run)["MPI_Recv", "receive_from_self"]["calls"] == 1
+    assert "ended by exit without MPI_Finalize, within MPI_Recv" in run.output
+
+
+def test_regions(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "regions", options=("--regions",))
+    assert run.record is not None
+    regions = {region["name"]: region for region in run.record["regions"]}
+    calls = {
+        name: {own["name"]: own["calls"] for own in region["functions"]}
+        for name, region in regions.items()
+    }
+    assert calls == {
+        "outer": {"MPI_Barrier": [4, 4]},
+        "inner": {"MPI_Barrier": [3, 3]},
+        "7": {"MPI_Barrier": [1, 1]},
+    }
+    assert regions["inner"]["entries"] == [3, 3]
+    for outer, inner in zip(regions["outer"]["time_s"], regions["inner"]["time_s"]):
+        assert 0 < inner < outer
+    assert "|inner" in run.output
+
+
+def test_pcontrol_has_no_effect_without_regions(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "regions")
+    assert run.record is not None
+    assert run.status == 0 and run.record["regions"] == []
+
+
+def test_start_and_end_are_apart(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("counts.c"))
+    groups = {name: function["group"] for name, function in run.functions().items()}
+    assert groups["MPI_Init"] == groups["MPI_Finalize"] == "initialization"
+    group = run.output.partition("|MPI's start and end")
+    assert "|MPI_Init\n" in group[2] and "|MPI_Finalize\n" in group[2]
+    assert "|MPI_Init\n" not in group[0]
+
+
+def test_a_rank_has_a_line(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("counts.c"), ranks=3)
+    assert run.record is not None
+    assert "Rank |       Time |       USER |        MPI |  CPU % |" in run.output
+    for place in run.record["placement"]:
+        assert place["cpu_s"] > 0 and place["cpus"]
+        assert f"\n    {place['rank']} |" in run.output
+
+
+def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("counts.c"), options=("--call-depth", "2"))
+    site = sites(run)["MPI_Alltoallv", "collectives"]
+    assert [caller["caller"] for caller in site["callers"]] == ["main"]
+    assert "MPI_Alltoallv from collectives (counts.c:15) < main (counts.c:" in run.output
+
+
+@pytest.mark.parametrize(
+    ("pattern", "finding"),
+    [
+        ("communicators", "communicators are made in a loop (MPI_Comm_dup 200 times per rank)"),
+        ("small", "many small messages are sent (MPI_Sendrecv 2,000 times per rank, 4 B on"),
+        ("tiny", "collectives carry next to no data (MPI_Allreduce 2,000 times per rank, 8 B"),
+    ],
+)
+def test_findings_of_a_program(mpi: Mpi, pattern: str, finding: str) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), pattern)
+    text = " ".join(run.output.split())
+    assert finding in text, text

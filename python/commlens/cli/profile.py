@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commlens.terminal import echo
+
 if TYPE_CHECKING:
     from commlens.profile.record import Profile
 
@@ -59,9 +61,9 @@ def profile(
     if outcome.profile is not None:
         print_profile(outcome.profile)
     if outcome.profile is not None and outcome.file is not None:
-        click.echo(f"\nrecord:   {outcome.file}")
+        echo(f"\nrecord:   {outcome.file}")
         if picture := profiling.draw(outcome.profile, outcome.file):
-            click.echo(f"picture:  {picture}")
+            echo(f"picture:  {picture}")
     context.exit(outcome.status)
 
 
@@ -69,4 +71,4 @@ def print_profile(profile: Profile) -> None:
     from commlens.profile.table import profile_lines
 
     for line in profile_lines(profile):
-        click.echo(line)
+        echo(line)

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading
+from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading, power_of_ten
 from commlens.profile.imbalance import mean
 from commlens.profile.record import Profile
 from commlens.text import format_bytes, format_percent, plural
 
 _MAX_FUNCTIONS = 12
+_MAX_RANKS = 2048  # of a matrix, which has their square of cells
 _COLUMNS = 3
 _MEAN_COLOR = "#0072B2"
 _IMBALANCE_COLOR = "#E69F00"
@@ -77,6 +78,9 @@ def _draw_matrix(axes: Axes, profile: Profile) -> None:
     if not sent:
         _write_nothing(axes, "no message from rank to rank")
         return
+    if profile.ranks > _MAX_RANKS:
+        _write_nothing(axes, f"not drawn for more than {_MAX_RANKS:,} ranks")
+        return
     cells = [[float("nan")] * profile.ranks for _ in range(profile.ranks)]
     for peer in sent:
         cells[peer.sender][peer.receiver] = peer.bytes
@@ -114,6 +118,7 @@ def _draw_sizes(axes: Axes, profile: Profile) -> None:
     axes.set_ylabel("calls")
     if max(calls.values()) > 50 * min(calls.values()):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
     axes.grid(True, axis="y")
 
 

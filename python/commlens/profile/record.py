@@ -11,15 +11,18 @@ from typing import Annotated, Literal, Union
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from commlens.json_line import NotJsonError, decode
 from commlens.profile.imbalance import Imbalance, imbalance_of, mean
+from commlens.secrets import mask_variables, mask_words
 
 VERSION: Literal[1] = 1
 FINALIZED = "finalized"
+_ARRAYS = ("calls", "time_s", "max_s", "waiting_s", "bytes")
 _IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 
-Count = Annotated[int, Meta(ge=0)]
-AtLeastOne = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Seconds = Annotated[float, Meta(ge=0, le=1e30)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 MemoryKind = Literal["host", "pinned", "device", "managed"]
@@ -99,7 +102,7 @@ class CallSite(Strict, frozen=True):
     function: str
     caller: str
     file: str
-    line: Annotated[int, Meta(ge=0, description="0: unknown")]
+    line: Annotated[Count, Meta(description="0: unknown")]
     calls: Count
     time_s: Seconds
     bytes: Count
@@ -114,12 +117,12 @@ class Profile(Strict, frozen=True):
     time: Annotated[Time, Meta(description="end of the program, UTC")]
     run: Annotated[str, Meta(min_length=1)]
     command: Annotated[list[str], Meta(min_length=1, description="the words after --")]
-    exit_status: Annotated[int, Meta(ge=0, description="the launcher's; 128 + n after signal n")]
+    exit_status: Annotated[Count, Meta(description="the launcher's; 128 + n after signal n")]
     mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
     program: Annotated[str, Meta(description="executable of the first rank that wrote")]
     thread_level: ThreadLevel
-    ranks: AtLeastOne
-    nodes: AtLeastOne
+    ranks: Ranks
+    nodes: Ranks
     placement: list[Place]
     missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
     total_s: Annotated[
@@ -133,6 +136,21 @@ class Profile(Strict, frozen=True):
     environment: Annotated[
         dict[str, str], Meta(description="variables that concern communication, without secrets")
     ]
+
+    def __post_init__(self) -> None:
+        """What types cannot say: arrays have a value per entry of `placement`, and ranks exist."""
+        entries = len(self.placement)
+        if self.ranks > entries + len(self.missing_ranks):
+            raise ValueError(f"ranks: {self.ranks}, and {entries} in placement")
+        arrays = {"total_s": self.total_s}
+        for function in self.functions:
+            for what in _ARRAYS:
+                arrays[f"functions: {what} of {function.name}"] = getattr(function, what)
+        for name, values in arrays.items():
+            if len(values) != entries:
+                raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+        if any(max(peer.sender, peer.receiver) >= self.ranks for peer in self.peers):
+            raise ValueError(f"peers: a rank that is none of {self.ranks}")
 
     @property
     def library(self) -> str:
@@ -171,8 +189,13 @@ def is_profile(line: str) -> bool:
 def parse(line: str) -> Profile:
     """The profile in a line of JSON. Raises ValueError that says what is wrong with it."""
     try:
-        return _DECODER.decode(line)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"not a profile of version {VERSION} ({str(error)[:160]})") from None
-    except msgspec.DecodeError as error:
-        raise ValueError(f"not a profile (not JSON: {error})") from None
+        profile = decode(line, _DECODER)
+    except NotJsonError as error:
+        raise ValueError(f"not a profile ({error})") from None
+    except ValueError as error:
+        raise ValueError(f"not a profile of version {VERSION} ({error})") from None
+    return msgspec.structs.replace(
+        profile,
+        command=mask_words(profile.command),
+        environment=mask_variables(profile.environment),
+    )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import IntEnum
+
+from commlens.text import printable_lines
 
 
 class Status(IntEnum):
@@ -64,7 +67,8 @@ class CommlensError(Exception):
 
 def say(message: str) -> None:
     """One line to the user; the standard output belongs to tables and to the native program."""
-    print(f"commlens: {message}", file=sys.stderr, flush=True)
+    with suppress(OSError):  # a message that nobody can read ends nothing
+        print(f"commlens: {printable_lines(message)}", file=sys.stderr, flush=True)
 
 
 def reason(error: OSError) -> str:

@@ -6,6 +6,7 @@ _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
 _EXPONENT_FROM = 1e9
+_BLANKS = dict.fromkeys("\t\n\N{NO-BREAK SPACE}", " ")
 
 
 def format_bytes(size: float) -> str:
@@ -117,3 +118,15 @@ def memory_name(memory: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 record`, `3 records`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def printable(text: str) -> str:
+    """In one line, and without what could steer a terminal: a text may come from anywhere."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _BLANKS.get(one, "?") for one in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same of several lines."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))

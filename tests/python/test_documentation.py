@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import read
+from commlens.records import load, read
 from native_helpers import BENCH
 from record_helpers import write
 from sample_records import make_record
@@ -78,7 +78,15 @@ def test_whole_lines_are_saved_from_a_file_that_was_cut(tmp_path: Path) -> None:
     command = ["sh", "-c", jq_examples()[5]]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert len(read([line + "\n" for line in found.stdout.splitlines()]).records) == 1
-    assert len(jq_examples()) == 6
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+def test_lines_can_be_chosen_for_a_picture(tmp_path: Path) -> None:
+    write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
+    subprocess.run(["sh", "-c", jq_examples()[6]], cwd=tmp_path, check=True)
+    (chosen,) = load([tmp_path / "mpi.jsonl"]).records
+    assert chosen.transport == "mpi"
+    assert len(jq_examples()) == 7
 
 
 def test_the_example_of_python_runs(tmp_path: Path) -> None:

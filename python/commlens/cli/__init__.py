@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 
 import click
 
 import commlens
+from commlens import terminal
 from commlens.cli.list import list_
 from commlens.cli.plot import plot
 from commlens.cli.profile import profile
 from commlens.cli.run import run
 from commlens.cli.show import show
-from commlens.errors import CommlensError, Status, say
+from commlens.errors import CommlensError, Status, reason, say, worst
 
 
 @click.group(context_settings={"help_option_names": ["--help", "-h"]})
@@ -38,24 +38,37 @@ for _subcommand in (list_, run, show, plot, profile):
 
 
 def main() -> None:
-    """The entry point: every error that the user can put right is one line, with the exit status
+    """The entry point."""
+    with terminal.standard_output() as output:
+        status = _status()
+    if isinstance(output.error, BrokenPipeError):  # the reader has left: that is no news to it
+        status = worst([status, Status.FAILED])
+    elif output.error is not None:
+        say(f"the standard output cannot be written: {reason(output.error)}")
+        status = worst([status, Status.FAILED])
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Runs the command: every error that the user can put right is one line, with the exit status
     that belongs to it."""
     try:
         status = command.main(prog_name="commlens", standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else Status.OK)
+        return status if isinstance(status, int) else Status.OK
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else Status.OK
     except CommlensError as error:
         say(str(error))
-        sys.exit(error.status)
+        return error.status
     except click.ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # which click has since 8.2
             context = getattr(error, "ctx", None)
-            click.echo(context.get_help() if context else "")
+            terminal.echo(context.get_help() if context else "")
         else:
             say(error.format_message())
-        sys.exit(Status.USAGE)
+        return Status.USAGE
     except click.Abort:
-        sys.exit(128 + signal.SIGINT)
-    except BrokenPipeError:
-        # The reader has left; Python would complain once more when it flushes on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Status.FAILED)
+        return 128 + signal.SIGINT
+    except OSError as error:
+        say(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
+        return Status.FAILED

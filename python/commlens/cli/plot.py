@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from commlens.errors import Status, say
-from commlens.records import load
-from commlens.text import plural
+from commlens.cli.records import load_any, tell_problems
+from commlens.errors import say
+from commlens.terminal import echo
 
 
 @click.command()
@@ -35,20 +35,14 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     from commlens import plot as pictures  # loading matplotlib takes longer than many a command
 
     pictures.check_ending(out)
-    loaded = load(records)
-    written = []
-    left_out = 0
-    if loaded.records or not loaded.profiles:
-        left_out = len(loaded.records) - pictures.plot(loaded.records, out)
-        written.append(out)
+    loaded = load_any(records)
+    status = tell_problems(loaded)
+    if loaded.records:
+        for left_out in pictures.plot(loaded.records, out):
+            say(left_out)
+        echo(out)
     if loaded.profiles:
-        written.append(out.with_stem(f"{out.stem}-profiles") if written else out)
-        pictures.plot_profiles(loaded.profiles, written[-1])
-    for problem in loaded.problems:
-        say(problem)
-    if left_out:
-        lines = plural(left_out, "record")
-        say(f"left out {lines}, failed or skipped; `commlens show` has the reasons")
-    for picture in written:
-        click.echo(picture)
-    sys.exit(Status.FAILED if loaded.problems else Status.OK)
+        picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
+        pictures.plot_profiles(loaded.profiles, picture)
+        echo(picture)
+    sys.exit(status)

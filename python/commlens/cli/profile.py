@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commlens.terminal import echo
+
 if TYPE_CHECKING:
     from commlens.profile.record import Profile
 
@@ -84,12 +86,12 @@ def profile(
     outcome = profiling.run(program, out, options)
     for number, own in enumerate(outcome.profiles):
         if number:
-            click.echo()
+            echo("")
         print_profile(own)
     if outcome.file is not None:
-        click.echo(f"\nrecord:   {outcome.file}")
+        echo(f"\nrecord:   {outcome.file}")
         for picture in profiling.draw(outcome.profiles, outcome.file):
-            click.echo(f"picture:  {picture}")
+            echo(f"picture:  {picture}")
     context.exit(outcome.status)
 
 
@@ -97,4 +99,4 @@ def print_profile(profile: Profile) -> None:
     from commlens.profile.table import profile_lines
 
     for line in profile_lines(profile):
-        click.echo(line)
+        echo(line)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from commlens.errors import CommlensError, Status, say
-from commlens.records import load
+from commlens.cli.records import load_any, tell_problems, without_collections
 
 
 @click.command()
@@ -25,13 +24,10 @@ def show(records: tuple[Path, ...], wide: bool) -> None:
     from commlens import show as tables
     from commlens.cli.profile import print_profile
 
-    loaded = load(records)
-    if loaded.records or not loaded.profiles:
-        tables.show(loaded.records, tables.console(), wide=wide)
+    loaded = load_any(records)
+    if loaded.records:
+        with without_collections():
+            tables.show(loaded.records, tables.console(), wide=wide)
     for profile in loaded.profiles:
         print_profile(profile)
-    for problem in loaded.problems:
-        say(problem)
-    if not loaded.records and not loaded.profiles and not loaded.problems:
-        raise CommlensError(f"there is no record in {', '.join(map(str, records))}")
-    sys.exit(Status.FAILED if loaded.problems else Status.OK)
+    sys.exit(tell_problems(loaded))

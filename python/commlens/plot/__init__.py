@@ -8,15 +8,18 @@ shares of one bar. Panels of several groups at once are in extra/.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError, reason
-from commlens.plot.layout import draw
+from commlens.plot.layout import draw, height_of_panels
 from commlens.plot.profile import draw_profiles
+from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
 from commlens.records import Record
@@ -37,26 +40,34 @@ def check_ending(out: Path) -> None:
         )
 
 
-def plot(records: Sequence[Record], out: Path) -> int:
-    """Draws the measured records into `out` and returns their number.
+def plot(records: Sequence[Record], out: Path) -> list[str]:
+    """Draws the measured records into `out` and says what was left out, a sentence each.
 
     Raises CommlensError if there is nothing to draw or the file cannot be written.
     """
     check_ending(out)
-    measured = [record for record in records if record.measured]
-    if not measured:
+    chosen, left_out = select(records, height_of_panels)
+    if not chosen:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
-    with matplotlib.rc_context(STYLE):
-        _save(draw(measured), out)
-    return len(measured)
+    with _style():
+        _save(draw(chosen), out)
+    return left_out
 
 
 def plot_profiles(profiles: Sequence[Profile], out: Path) -> None:
     """Draws each profile as a row of panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
-    with matplotlib.rc_context(STYLE):
+    with _style():
         _save(draw_profiles(profiles), out)
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Matplotlib's warnings are of letters that its font does not have, and of the like."""
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _save(figure: Figure, out: Path) -> None:

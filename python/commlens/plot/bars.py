@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.typing import ColorType
 
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
-from commlens.plot.style import CEILING_COLOR, LETTER_INCHES, PANEL_INCHES, TEXT_COLOR
+from commlens.plot.style import CEILING_COLOR, LETTER_INCHES, PANEL_INCHES, TEXT_COLOR, shortened
 from commlens.records import Interval
 from commlens.text import format_number, format_short, labelled, readable_time
 
@@ -68,7 +68,8 @@ def room_for(letters: int, label_width: float) -> float:
 
     `label_width` is that of the names before the bars, in inches.
     """
-    return 1 / (1 - (LETTER_INCHES * letters + 0.15) / (PANEL_INCHES[0] - label_width - 0.2))
+    taken = (LETTER_INCHES * letters + 0.15) / (PANEL_INCHES[0] - label_width - 0.2)
+    return 1 / (1 - min(0.8, taken))
 
 
 def end_of(bar: Interval) -> float:
@@ -108,7 +109,7 @@ def write_number(axes: Axes, position: int, end: float, text: str) -> None:
 
 
 def name_bars(axes: Axes, names: Sequence[str], used: Sequence[int] = ()) -> None:
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), list(map(shortened, names)))
     for position in used:
         axes.get_yticklabels()[position].set_fontweight("bold")
     axes.set_ylim(len(names) - 0.4, -0.6)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from commlens.errors import CommlensError
 from commlens.plot.bars import draw_bars
 from commlens.plot.curves import draw_curves
 from commlens.plot.extra import ExtraPanel, extra_panels
@@ -16,6 +19,7 @@ from commlens.plot.grid import Grid, make_grid
 from commlens.plot.legend import add_legend, legend_height
 from commlens.plot.overlap import Operation, OverlapPanel, operations, overlap_panels
 from commlens.plot.panel import CeilingStyles, Panel
+from commlens.plot.selection import MAX_HEIGHT_INCHES, fitting_heights
 from commlens.plot.shares import SharesPanel, share_handles, shares_panels
 from commlens.plot.style import MARGIN_INCHES, Theme, line_handle
 from commlens.plot.timeline import TimelinePanel, part_handles, timeline_panels
@@ -25,26 +29,64 @@ from commlens.text import plural
 
 _HEAD_INCHES = 0.45
 _MAX_NAMES = 2
+_MAX_INCHES = 5 * MAX_HEIGHT_INCHES  # of a picture, with legends and timelines
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The panels of groups of records."""
+
+    records: Sequence[Record]
+    groups: Sequence[Group]
+
+    @cached_property
+    def theme(self) -> Theme:
+        return Theme.of(self.records)
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        return operations(self.groups, self.theme)
+
+    @cached_property
+    def extra(self) -> list[ExtraPanel]:
+        return extra_panels(self.records, self.groups, self.theme)
+
+    @cached_property
+    def grid(self) -> Grid:
+        of_parts: dict[int, Sequence[OverlapPanel | SharesPanel]] = {
+            **overlap_panels(self.operations, self.theme),
+            **shares_panels(self.operations, self.theme),
+        }
+        return make_grid(self.groups, self.theme, of_parts, self.extra)
+
+    @cached_property
+    def timelines(self) -> list[TimelinePanel]:
+        found = timeline_panels(_on_most_ranks(self.operations), self.theme)
+        return found[: fitting_heights(panel.height for panel in found)]
+
+
+def height_of_panels(all_groups: Sequence[Group]) -> float:
+    """In inches, without timelines."""
+    records = [record for group in all_groups for record in group.records]
+    return sum(_Content(records, all_groups).grid.heights)
 
 
 def draw(records: Sequence[Record]) -> Figure:
-    theme = Theme.of(records)
-    all_groups = groups(records)
-    all_operations = operations(all_groups, theme)
-    of_parts: dict[int, Sequence[OverlapPanel | SharesPanel]] = {
-        **overlap_panels(all_operations, theme),
-        **shares_panels(all_operations, theme),
-    }
-    extra = extra_panels(records, all_groups, theme)
-    grid = make_grid(all_groups, theme, of_parts, extra)
-    timelines = timeline_panels(_on_most_ranks(all_operations), theme)
+    content = _Content(records, groups(records))
+    grid, extra, timelines = content.grid, content.extra, content.timelines
     ceilings = CeilingStyles([*grid.panels, *(panel.panel for panel in grid.shares)])
     lines = _handles(grid, extra, ceilings)
     width = grid.width
     upper = sum(grid.heights) + legend_height(lines, width)
     parts = part_handles(timelines)
     lower = sum(panel.height for panel in timelines) + legend_height(parts, width)
-    figure = _figure(width, _HEAD_INCHES + upper + lower, _machine(records))
+    height = _HEAD_INCHES + upper + lower
+    if max(width, height) > _MAX_INCHES:
+        raise CommlensError(
+            f"--out: a picture of these records would be {height / MAX_HEIGHT_INCHES * 2:.0f}"
+            " screens high; choose fewer, as docs/records.md shows"
+        )
+    figure = _figure(width, height, _machine(records))
     if not timelines:
         _draw_grid(figure, grid, ceilings)
         add_legend(figure, lines, width)

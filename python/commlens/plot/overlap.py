@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.bars import draw_bar, end_of, name_bars
 from commlens.plot.panel import series_of
-from commlens.plot.style import BAR_INCHES, LETTER_INCHES, Heading, Series, Theme
+from commlens.plot.style import BAR_INCHES, Heading, Series, Theme, label_inches
 from commlens.records import TIME_METRIC, Group, Interval, Record
 from commlens.show.parts import hidden_text
 from commlens.text import format_percent, labelled, plural, readable_time
@@ -95,7 +95,7 @@ class OverlapPanel:
     @property
     def label_width(self) -> float:
         """Of what stands left of the axes, in inches."""
-        return 0.35 + LETTER_INCHES * max(map(len, self._names))
+        return 0.35 + label_inches(self._names)
 
     @property
     def _names(self) -> list[str]:

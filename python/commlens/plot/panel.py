@@ -13,14 +13,15 @@ from commlens.plot.style import (
     BAR_INCHES,
     CEILING_COLOR,
     CEILING_DASHES,
-    LETTER_INCHES,
     PANEL_INCHES,
     Heading,
     Series,
     Theme,
+    label_inches,
+    shortened,
 )
 from commlens.records import Ceiling, Group, Metric, Record
-from commlens.records.cases import BYTES
+from commlens.records.record import BYTES
 from commlens.text import memory_name, plural
 
 
@@ -58,7 +59,7 @@ class Panel:
         """Of what stands left of the axes, in inches."""
         if self.group.is_sweep:
             return 0.75
-        return 0.35 + LETTER_INCHES * max(len(series.label) for series in self.series)
+        return 0.35 + label_inches(series.label for series in self.series)
 
     def series_of(self, record: Record) -> Series:
         return series_of(self.theme, self.group, record, "" if self.memory else record.memory)
@@ -110,7 +111,7 @@ class CeilingStyles:
                 color=CEILING_COLOR,
                 linestyle=dashes,
                 linewidth=1.3,
-                label=", ".join(filter(None, (f"ceiling: {name}", memory_name(memory)))),
+                label=shortened(", ".join(filter(None, (f"ceiling: {name}", memory_name(memory))))),
             )
             for (memory, name), dashes in self._styles.items()
         ]

@@ -18,6 +18,7 @@ _MAX_FUNCTIONS = 12
 _MAX_LABELED_BINS = 14
 _COLUMNS = 2
 _ROWS = 2
+_MAX_RANKS = 2048  # of a matrix, which has their square of cells
 _MEAN_COLOR = "#0072B2"
 _IMBALANCE_COLOR = "#E69F00"
 _SIZE_COLOR = "#009E73"
@@ -106,6 +107,9 @@ def _draw_matrix(axes: Axes, profile: Profile) -> None:
     sent = [peer for peer in profile.peers if peer.bytes > 0]
     if not sent:
         _write_nothing(axes, "no message from rank to rank")
+        return
+    if profile.ranks > _MAX_RANKS:
+        _write_nothing(axes, f"not drawn for more than {_MAX_RANKS:,} ranks")
         return
     cells = [[0] * profile.ranks for _ in range(profile.ranks)]
     for peer in sent:

@@ -19,12 +19,13 @@ from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.style import (
     BAR_INCHES,
     CEILING_COLOR,
-    LETTER_INCHES,
     PANEL_INCHES,
     TEXT_COLOR,
     Heading,
     Theme,
     color_of_text_on,
+    label_inches,
+    shortened,
 )
 from commlens.records import TIME_METRIC, Group, Interval, Record
 from commlens.text import format_number, format_percent, labelled, readable_time
@@ -59,8 +60,7 @@ class SharesPanel:
     @property
     def label_width(self) -> float:
         """Of what stands left of the axes, in inches."""
-        letters = max(len(operation.series.label) for operation in self.operations)
-        return 0.35 + LETTER_INCHES * letters
+        return 0.35 + label_inches(operation.series.label for operation in self.operations)
 
     @property
     def heading(self) -> Heading:
@@ -239,10 +239,10 @@ def share_handles(panels: Sequence[SharesPanel]) -> list[Artist]:
     names = dict.fromkeys(part.name for record in records for part in record.parts)
     colors = panels[0].theme.part_colors
     return [
-        *(Patch(color=colors[name], label=name) for name in names),
+        *(Patch(color=colors[name], label=shortened(name)) for name in names),
         Patch(color=_OTHER_COLOR, label=_OTHER),
         *(
-            Line2D([], [], label=name, **_mark(marker))
+            Line2D([], [], label=shortened(name), **_mark(marker))
             for name, marker in ceiling_markers(records).items()
         ),
     ]

@@ -7,6 +7,7 @@ memory kind shows in the filling of markers.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ CEILING_DASHES = ((0, (5, 2.5)), (0, (2, 2)), (0, (7, 2, 1.5, 2)), (0, (9, 3)))
 PANEL_INCHES = (5.4, 3.5)
 MARGIN_INCHES = 0.14
 NARROW_PANEL_INCHES = 4.1
+_MOST_LABEL_INCHES = 0.62 * PANEL_INCHES[0]
+_MOST_LETTERS = 72  # of a label
 BAR_INCHES = 0.34
 LETTER_INCHES = 0.072
 SMALL_LETTER_INCHES = 0.061
@@ -46,6 +49,7 @@ _TRANSPORT_STYLES = (
 _FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
 Dashes = Union[tuple[int, tuple[float, ...]], str]
 _SHADES = 4
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 # Tol's muted palette, as safe, with dark, light and medium in turn: neighbors differ in gray too.
 _PART_COLORS = (
@@ -77,10 +81,28 @@ STYLE: dict[Any, Any] = {
     "grid.color": "#E4E4E4",
     "grid.linewidth": 0.7,
     "text.color": TEXT_COLOR,
+    "text.parse_math": False,  # no name in a record is markup
+    "text.usetex": False,
     "legend.frameon": False,
     "legend.fontsize": 9,
     "pdf.fonttype": 42,  # text stays text, which journals require
 }
+
+
+def shortened(label: str) -> str:
+    """Without the middle of a label that leaves no room for what it names."""
+    half = _MOST_LETTERS // 2
+    return label if len(label) <= _MOST_LETTERS else f"{label[: half - 1]} … {label[2 - half :]}"
+
+
+def label_inches(labels: Iterable[str], letter_inches: float = LETTER_INCHES) -> float:
+    """Room for the longest of the labels left of axes."""
+    return min(_MOST_LABEL_INCHES, letter_inches * max(map(len, labels), default=0))
+
+
+def power_of_ten(value: float) -> str:
+    """`10⁻³`, of an axis whose ticks are such powers."""
+    return "10" + str(round(math.log10(value))).translate(_SUPERSCRIPTS) if value > 0 else "0"
 
 
 @dataclass(frozen=True)
@@ -95,7 +117,8 @@ class Series:
 
     @property
     def label(self) -> str:
-        return ", ".join(filter(None, (self.transport, memory_name(self.memory), self.variant)))
+        words = (self.transport, memory_name(self.memory), self.variant)
+        return shortened(", ".join(filter(None, words)))
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -194,13 +217,14 @@ class Heading:
 
     def lines(self, width: float) -> list[str]:
         """The details, cut after two lines of `width` inches."""
-        letters = int(width / SMALL_LETTER_INCHES)
+        letters = max(8, int(width / SMALL_LETTER_INCHES))
         return _wrapped(self.details, letters, max_lines=2, placeholder=" …")
 
     def write(self, axes: Axes, width: float, max_lines: int) -> None:
         """All titles of a row are at one height: above `max_lines` lines of details."""
         lines = self.lines(width)
-        title = _wrapped(self.title, int(width / _TITLE_LETTER_INCHES))
+        letters = max(8, int(width / _TITLE_LETTER_INCHES))
+        title = _wrapped(self.title, letters, max_lines=4, placeholder=" …")
         axes.set_title("\n".join(title), loc="left", fontweight="bold", pad=9 + 11 * max_lines)
         text = axes.annotate(
             "\n".join(lines),

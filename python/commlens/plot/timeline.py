@@ -11,7 +11,14 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from commlens.plot.overlap import Operation, end_of_scale
-from commlens.plot.style import SMALL_LETTER_INCHES, Heading, Theme, color_of_text_on
+from commlens.plot.style import (
+    SMALL_LETTER_INCHES,
+    Heading,
+    Theme,
+    color_of_text_on,
+    label_inches,
+    shortened,
+)
 from commlens.records import Span, Timeline
 from commlens.text import format_number, labelled, readable_time
 
@@ -68,7 +75,7 @@ class TimelinePanel:
     @property
     def label_width(self) -> float:
         """Of what stands left of the axes, in inches."""
-        return 0.5 + SMALL_LETTER_INCHES * max(map(len, self._labels))
+        return 0.5 + label_inches(self._labels, SMALL_LETTER_INCHES)
 
     @property
     def heading(self) -> Heading:
@@ -107,7 +114,7 @@ class TimelinePanel:
         """The rank at the first of its lanes alone."""
         before = [None, *(rank for rank, _ in self.lanes)]
         return [
-            stream if rank == above else f"rank {rank}   {stream}"
+            shortened(stream if rank == above else f"rank {rank}   {stream}")
             for (rank, stream), above in zip(self.lanes, before)
         ]
 
@@ -189,4 +196,6 @@ def part_handles(panels: Iterable[TimelinePanel]) -> list[Patch]:
     panels = list(panels)
     shown = {span.part for panel in panels for span in panel.timeline.spans}
     colors = {part: color for panel in panels for part, color in panel.theme.part_colors.items()}
-    return [Patch(color=color, label=part) for part, color in colors.items() if part in shown]
+    return [
+        Patch(color=color, label=shortened(part)) for part, color in colors.items() if part in shown
+    ]

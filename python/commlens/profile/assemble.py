@@ -10,7 +10,6 @@ from pathlib import Path
 import commlens
 from commlens.profile import call_sites
 from commlens.profile.jobs import Left, Started, losses, named_ranks
-from commlens.profile.masking import masked
 from commlens.profile.rank_files import (
     RankFile,
     merge_functions,
@@ -18,6 +17,7 @@ from commlens.profile.rank_files import (
     merge_regions,
 )
 from commlens.profile.record import FINALIZED, VERSION, Profile
+from commlens.secrets import mask_words
 from commlens.text import plural
 
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
@@ -27,6 +27,8 @@ def profiles(command: Sequence[str], left: Left, status: int) -> list[Profile]:
     """One for each job that the command started."""
     now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
     run = f"{now}-{os.uname().nodename}-{os.getpid()}"
+    # Bytes that are not UTF-8 are replaced.
+    words = [word.encode("utf-8", "replace").decode() for word in mask_words(command)]
     found = []
     for number, ranks in enumerate(left.jobs, start=1):
         warnings = []
@@ -34,7 +36,7 @@ def profiles(command: Sequence[str], left: Left, status: int) -> list[Profile]:
             program = Path(ranks[0].program).name
             warnings.append(f"job {number} of {len(left.jobs)} that the command started: {program}")
         run_of_job = run if number == 1 else f"{run}-{number}"
-        found.append(_profile(masked(command), ranks, left, status, now, run_of_job, warnings))
+        found.append(_profile(words, ranks, left, status, now, run_of_job, warnings))
     return found
 
 

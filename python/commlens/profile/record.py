@@ -5,22 +5,26 @@ also by Python 3.9, so this module does not postpone them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Union
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from commlens.json_line import NotJsonError, decode
 from commlens.profile.imbalance import Imbalance, imbalance_of, mean
+from commlens.secrets import mask_variables, mask_words
 
 VERSION: Literal[1] = 1
 FINALIZED = "finalized"
+_ARRAYS = ("calls", "time_s", "max_s", "waiting_s", "bytes")
 _IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 AtLeastOne = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
+Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 MemoryKind = Literal["host", "pinned", "device", "managed"]
@@ -194,8 +198,8 @@ class Profile(Strict, frozen=True):
     mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
     program: Annotated[str, Meta(description="executable of the first rank that wrote")]
     thread_level: ThreadLevel
-    ranks: AtLeastOne
-    nodes: AtLeastOne
+    ranks: Ranks
+    nodes: Ranks
     placement: list[Place]
     missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
     total_s: Annotated[
@@ -212,18 +216,25 @@ class Profile(Strict, frozen=True):
     regions: Annotated[list[Region], Meta(description="empty without --regions")] = []
 
     def __post_init__(self) -> None:
-        lengths = {len(self.total_s)}
-        for own in self.functions:
-            arrays = own.time_s, own.max_s, own.waiting_s
-            lengths |= {len(own.calls), len(own.bytes), *map(len, arrays)}
+        """What types cannot say: arrays have a value per entry of `placement`, and ranks exist."""
+        entries = len(self.placement)
+        if self.ranks > entries + len(self.missing_ranks):
+            raise ValueError(f"ranks: {self.ranks}, and {entries} in placement")
+        arrays: dict[str, Sequence[float]] = {"total_s": self.total_s}
+        for function in self.functions:
+            for what in _ARRAYS:
+                arrays[f"functions: {what} of {function.name}"] = getattr(function, what)
         for region in self.regions:
-            lengths |= {len(region.entries), len(region.time_s)}
-            lengths |= {len(part.calls) for part in region.functions}
-            lengths |= {len(part.time_s) for part in region.functions}
-        if not self.placement or lengths != {len(self.placement)}:
-            raise ValueError("arrays do not have one value per entry of `placement`")
-        if any(rank >= self.ranks for peer in self.peers for rank in (peer.sender, peer.receiver)):
-            raise ValueError("`peers` names a rank that there is not")
+            for what in ("entries", "time_s"):
+                arrays[f"regions: {what} of {region.name}"] = getattr(region, what)
+            for part in region.functions:
+                arrays[f"regions: calls of {part.name}"] = part.calls
+                arrays[f"regions: time_s of {part.name}"] = part.time_s
+        for name, values in arrays.items():
+            if len(values) != entries:
+                raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+        if any(max(peer.sender, peer.receiver) >= self.ranks for peer in self.peers):
+            raise ValueError(f"peers: a rank that is none of {self.ranks}")
 
     @property
     def library(self) -> str:
@@ -278,8 +289,13 @@ def is_profile(line: str) -> bool:
 def parse(line: str) -> Profile:
     """The profile in a line of JSON. Raises ValueError that says what is wrong with it."""
     try:
-        return _DECODER.decode(line)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"not a profile of version {VERSION} ({str(error)[:160]})") from None
-    except msgspec.DecodeError as error:
-        raise ValueError(f"not a profile (not JSON: {error})") from None
+        profile = decode(line, _DECODER)
+    except NotJsonError as error:
+        raise ValueError(f"not a profile ({error})") from None
+    except ValueError as error:
+        raise ValueError(f"not a profile of version {VERSION} ({error})") from None
+    return msgspec.structs.replace(
+        profile,
+        command=mask_words(profile.command),
+        environment=mask_variables(profile.environment),
+    )

@@ -11,11 +11,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from commlens.records.comparison import is_tie
-from commlens.records.record import Record, option_text
+from commlens.records.record import BYTES, Record, option_text
 from commlens.records.start import Metric, Parameter, Start, Value
 from commlens.text import format_bytes, format_count
-
-BYTES = "B"  # the unit of sizes that are shown in KiB, MB ...
 
 
 class CaseKey(NamedTuple):

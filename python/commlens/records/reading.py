@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -11,12 +12,16 @@ from typing import Any, Union
 
 import msgspec
 
-from commlens.errors import CommlensError
+from commlens.errors import CommlensError, reason
+from commlens.json_line import NotJsonError, decode
 from commlens.profile import record as profile_record
 from commlens.records.record import Record
-from commlens.records.start import SCHEMA_VERSION, Start, StartLine
+from commlens.records.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLine
+from commlens.text import plural
 
-_NO_RECORD = f"not a record of schema {SCHEMA_VERSION}"
+_MOST_PROBLEMS = 20  # of a file
+_LONGEST_NAME = 200
+_GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,30 @@ def read(lines: Iterable[str], name: str = "records") -> Loaded:
 def _read(lines: Iterable[str], name: str, loaded: Loaded) -> None:
     reader = _Reader()
     problems: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            if profile_record.is_profile(line):
-                loaded.profiles.append(profile_record.parse(line))
-                continue
-            found = reader.parse(line)
-            if isinstance(found, Record):
-                loaded.records.append(found)
-            elif found is not None:
-                loaded.starts.append(found)
-        except ValueError as error:
-            problems.append((number, str(error)))
-    loaded.problems.extend(f"{name}:{where}: {text}" for where, text in _merged(problems))
+    try:
+        for number, line in enumerate(lines, start=1):
+            try:
+                _keep(line, reader, loaded)
+            except ValueError as error:
+                problems.append((number, str(error)))
+    except ValueError as error:  # of all lines
+        loaded.problems.append(f"{name}: {error}")
+    merged = list(_merged(problems))
+    loaded.problems.extend(f"{name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS])
+    if (hidden := len(merged) - _MOST_PROBLEMS) > 0:
+        loaded.problems.append(f"{name}: {plural(hidden, 'more line')} without a record")
+
+
+def _keep(line: str, reader: _Reader, loaded: Loaded) -> None:
+    """Raises ValueError with what is wrong with the line."""
+    if profile_record.is_profile(line):
+        loaded.profiles.append(profile_record.parse(line))
+        return
+    found = reader.parse(line)
+    if isinstance(found, Record):
+        loaded.records.append(found)
+    elif found is not None:
+        loaded.starts.append(found)
 
 
 def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
@@ -87,9 +103,11 @@ class _Reader:
     def parse(self, line: str) -> Start | Record | None:
         """Raises ValueError, which says what is wrong with the line. None: a start as before."""
         try:
-            found = self._decoder.decode(line)
-        except msgspec.DecodeError as error:  # ValidationError is one of its kinds
-            raise ValueError(_problem(line, error)) from None
+            found = decode(line, self._decoder)
+        except NotJsonError as error:
+            raise ValueError(f"not a record ({error})") from None
+        except ValueError as error:
+            raise ValueError(f"not a record{_of_schema(line, error)}") from None
         return found if isinstance(found, Record) else self._keep(found)
 
     def _keep(self, line: StartLine) -> Start | None:
@@ -117,33 +135,30 @@ def _samples(values: Any) -> array[float]:
         raise ValueError("samples are a list of numbers")
     if values and min(values) < 0:
         raise ValueError("a sample is negative")
+    if values and max(values) > LARGEST_NUMBER:
+        raise ValueError("a sample is too large to be a time")
     return array("d", values)
 
 
-def _problem(line: str, error: msgspec.DecodeError) -> str:
-    """What is wrong with a line that cannot be decoded."""
-    try:
+def _of_schema(line: str, error: ValueError) -> str:
+    """What is wrong with a line of JSON, which may be of another schema or of none."""
+    with suppress(ValueError, RecursionError):
         data = msgspec.json.decode(line)
-    except msgspec.DecodeError as malformed:
-        cut = "" if line.endswith("\n") else "; its line was cut short"
-        return f"not a record (not JSON: {malformed}{cut})"
-    if not isinstance(data, dict):
-        return "not a record (not a JSON object)"
-    if data.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
-        return f"{_NO_RECORD} (its schema is {data['schema']})"
-    message, _, path = str(error).partition(" - at `$")
-    where = path.strip("`").lstrip(".")
-    return f"{_NO_RECORD} ({_shortened(f'{where}: {message}' if where else message)})"
-
-
-def _shortened(message: str, width: int = 160) -> str:
-    return message if len(message) <= width else message[: width - 3] + "..."
+        if not isinstance(data, dict):
+            return " (not a JSON object)"
+        if data.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
+            return f" of schema {SCHEMA_VERSION} (its schema is {str(data['schema'])[:20]})"
+    return f" of schema {SCHEMA_VERSION} ({error})"
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(path.glob("*.jsonl"))
+    try:
+        if not path.is_dir():
+            return [path]
+        files = sorted(path.glob("*.jsonl"))
+    except (OSError, ValueError) as error:  # of a name that is too long
+        why = reason(error) if isinstance(error, OSError) else error
+        raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
     if not files:
         raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
     return files
@@ -155,7 +170,22 @@ def _lines(file: Path) -> Iterator[str]:
             raise CommlensError(
                 f"{file} is a device or a pipe: write what it holds to a file, and name that"
             )
-        with file.open(encoding="utf-8", errors="replace") as stream:
+        with file.open("rb") as beginning:
+            first = beginning.readline(2**16)
+        _refuse_other_formats(file, first)
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
             yield from stream
     except OSError as error:
-        raise CommlensError(f"{file} cannot be read: {error.strerror}") from None
+        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
+
+
+def _refuse_other_formats(file: Path, first: bytes) -> None:
+    """Raises ValueError for what would be a problem in each of its lines."""
+    if first.startswith(_GZIP):
+        raise ValueError("compressed by gzip: unpack it first (gunzip)")
+    if first.startswith(_UTF_16):
+        raise ValueError("text in UTF-16: records are UTF-8")
+    if b"\0" in first:
+        raise ValueError("not text")
+    if first.strip() in (b"{", b"["):
+        raise ValueError("JSON over several lines: a record is one line (jq -c . makes it one)")

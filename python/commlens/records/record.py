@@ -20,10 +20,23 @@ from commlens.records.results import (
     Validation,
     nothing,
 )
-from commlens.records.start import Absent, Metric, Name, Parameter, Start, Strict, Time, Value
+from commlens.records.start import (
+    Absent,
+    AtLeastZero,
+    Finite,
+    Metric,
+    Name,
+    Parameter,
+    Ranks,
+    Start,
+    Strict,
+    Time,
+    Value,
+)
 
 TIME_METRIC = "time_us"  # of the whole operation: every record that was measured has it
 HIDDEN_METRIC = "hidden_communication"  # where parts were timed alone
+BYTES = "B"  # the unit of sizes that are shown in KiB, MB ...
 OVERLAP_METRIC = "overlap_efficiency"  # ideal over time, where parts were timed alone
 _MEMORY = r"^(host|pinned|device|managed)(:(host|pinned|device|managed))?$"
 
@@ -36,7 +49,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     time: Time
     benchmark: Name
     parameters: Mapping[str, Value]
-    ranks: Annotated[int, Meta(ge=1)]
+    ranks: Ranks
     transport: Name
     memory: Annotated[str, Meta(pattern=_MEMORY)]
     harness: Harness
@@ -54,14 +67,14 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     ] = ()
     timeline: Absent[Timeline] = None
     calls: Annotated[
-        Mapping[str, Annotated[float, Meta(ge=0)]],
+        Mapping[str, AtLeastZero],
         Meta(description="of each function of MPI in one operation, mean over ranks"),
     ] = field(default_factory=nothing)
     facts: Annotated[
         Mapping[str, Value], Meta(description="what the benchmark counted or found")
     ] = field(default_factory=nothing)
     series: Annotated[
-        Mapping[str, list[Optional[float]]],
+        Mapping[str, list[Optional[Finite]]],
         Meta(description="a value per step; null: not a finite number"),
     ] = field(default_factory=nothing)
     report: Annotated[
@@ -74,13 +87,17 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     ] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
-        """What types cannot say: that a name in one place is there in another."""
+        """What types cannot say: that what stands in one place fits to what does in another."""
         start = self.start
+        if self.ranks != start.ranks:
+            raise ValueError(f"ranks: {self.ranks}, and its start has {start.ranks}")
         if self.benchmark != start.benchmark.name:
             raise ValueError(f"benchmark: its start is one of '{start.benchmark.name}'")
         _check_names("parameters", self.parameters, start.parameters)
         _check_names("statistics", self.statistics, start.metrics)
         _check_names("facts", self.facts, start.facts)
+        self._check_sizes()
+        self._check_measured()
         if start.variant is not None and start.variant.name not in self.parameters:
             raise ValueError(f"parameters: '{start.variant.name}' is missing")
         parts = {part.name: part.within for part in self.parts}
@@ -90,6 +107,25 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
             if ceiling.part is not None and ceiling.part not in parts:
                 raise ValueError(f"ceilings[{number}].part: no part is called '{ceiling.part}'")
             _check_names(f"ceilings[{number}].metrics", ceiling.metrics, start.metrics)
+
+    def _check_sizes(self) -> None:
+        for parameter in self.start.size_parameters:
+            value = self.parameters.get(parameter.name)
+            is_whole = type(value) is int  # True is none
+            if value is None or (is_whole and int(value) >= 0):
+                continue
+            if is_whole or isinstance(value, float) or parameter.unit == BYTES:
+                raise ValueError(f"parameters: {parameter.name} is no size: {value}")
+
+    def _check_measured(self) -> None:
+        if self.status == "ok" and not (self.statistics and self.samples.values_s):
+            raise ValueError("statistics: it is ok, and has none, or no samples")
+        for name, statistic in self.statistics.items():
+            if self.start.metrics[name].unit and statistic.min < 0:  # a ratio may be negative
+                raise ValueError(f"statistics: {name} is negative")
+        timeline = self.timeline
+        if timeline and any(span.rank >= self.ranks for span in timeline.spans):
+            raise ValueError("timeline: a span is of a rank that the record does not have")
 
     @property
     def metrics(self) -> list[Metric]:

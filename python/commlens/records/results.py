@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from msgspec import Meta
 
-from commlens.records.start import Absent, Count, Name, Strict
+from commlens.records.start import (
+    LARGEST,
+    Absent,
+    AtLeastOne,
+    AtLeastZero,
+    Count,
+    Name,
+    Number,
+    Positive,
+    Strict,
+)
 
 if TYPE_CHECKING:
     Samples_s = array[float]
 else:
     Samples_s = array  # eight bytes a sample; the module array has no types of elements before 3.12
 
-Seconds = Annotated[float, Meta(ge=0)]
-Positive = Annotated[float, Meta(gt=0)]
+Seconds = AtLeastZero
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -39,18 +48,27 @@ class Interval(NamedTuple):
 class Statistic(Strict, frozen=True):
     """Of a metric over the samples; the unit is the metric's."""
 
-    count: Annotated[int, Meta(ge=1)]
-    median: float
+    count: AtLeastOne
+    median: Number
     ci_low: Annotated[
-        Optional[float], Meta(description="null: too few samples for an interval (fewer than 6)")
+        Optional[Number], Meta(description="null: too few samples for an interval (fewer than 6)")
     ]
-    ci_high: Optional[float]
+    ci_high: Optional[Number]
     confidence: Annotated[float, Meta(ge=0.95, le=0.95)]
-    min: float
-    mean: float
-    p95: float
-    p99: float
-    max: float
+    min: Number
+    mean: Number
+    p95: Number
+    p99: Number
+    max: Number
+
+    def __post_init__(self) -> None:
+        if (self.ci_low is None) != (self.ci_high is None):
+            raise ValueError("ci_low and ci_high: one is null, the other is not")
+        low, high = self.ci_low, self.ci_high
+        if low is None or high is None:
+            low = high = self.median
+        if not self.min <= low <= self.median <= high <= self.max:
+            raise ValueError("min, ci_low, median, ci_high and max do not rise in this order")
 
     @property
     def half_width(self) -> float:
@@ -69,15 +87,15 @@ class Harness(Strict, frozen=True):
         Literal["batch", "each"],
         Meta(description="batch: back-to-back operations; each: every operation by itself"),
     ]
-    repeat: Annotated[int, Meta(ge=1, description="operations in a batch; with each: in a round")]
+    repeat: Annotated[AtLeastOne, Meta(description="operations in a batch; with each: in a round")]
     warmup: Count
-    batches: Annotated[int, Meta(ge=1)]
+    batches: AtLeastOne
     min_time_s: Seconds = 0.0
     until_ci_percent: Annotated[
-        float, Meta(ge=0, description="half the width of the interval of the time, of the median")
+        AtLeastZero, Meta(description="half the width of the interval of the time, of the median")
     ] = 0.0
     max_time_s: Annotated[
-        float, Meta(ge=0, description="where min_time_s and until_ci_percent stop adding batches")
+        AtLeastZero, Meta(description="where min_time_s and until_ci_percent stop adding batches")
     ] = 60.0
 
 
@@ -91,14 +109,16 @@ class Samples(Strict, frozen=True):
 class Deviation(Strict, frozen=True):
     """Of results that are right to rounding only, from what they would be exactly."""
 
-    largest: Annotated[float, Meta(ge=0, description="of any element, over all checks and ranks")]
-    total: Annotated[float, Meta(ge=0, description="over the elements of a check")]
+    largest: Annotated[
+        float, Meta(ge=0, le=LARGEST, description="of any element, over all checks and ranks")
+    ]
+    total: Annotated[float, Meta(ge=0, le=LARGEST, description="over the elements of a check")]
 
 
 class Validation(Strict, frozen=True):
     status: Literal["passed", "failed", "off", "not reached"]
-    checks: Annotated[int, Meta(ge=0, description="how often results were compared on each rank")]
-    elements: Annotated[int, Meta(ge=0, description="compared, over all checks and ranks")]
+    checks: Annotated[Count, Meta(description="how often results were compared on each rank")]
+    elements: Annotated[Count, Meta(description="compared, over all checks and ranks")]
     message: Annotated[str, Meta(description="the first wrong element: rank, index, values")]
     exact: Annotated[bool, Meta(description="to the last bit; false: to rounding")] = True
     deviation: Absent[Deviation] = None
@@ -114,6 +134,10 @@ class PartSamples(Strict, frozen=True):
 
 class PartStatistics(Strict, frozen=True):
     time_us: Statistic
+
+    def __post_init__(self) -> None:
+        if self.time_us.min < 0:
+            raise ValueError("time_us: a time is negative")
 
 
 class Part(Strict, frozen=True):
@@ -148,9 +172,13 @@ class Span(Strict, frozen=True):
     rank: Count
     stream: Name
     part: Name
-    step: Annotated[int, Meta(ge=0, description="the block, from 0")]
-    start_us: float
-    end_us: float
+    step: Annotated[Count, Meta(description="the block, from 0")]
+    start_us: Number
+    end_us: Number
+
+    def __post_init__(self) -> None:
+        if self.end_us < self.start_us:
+            raise ValueError("end_us is before start_us")
 
     @property
     def start_s(self) -> float:
@@ -176,7 +204,7 @@ class Candidate(Strict, frozen=True):
     """One of several ways to do the same, of which the application uses the fastest."""
 
     name: Name
-    seconds: Annotated[float, Meta(ge=0, description="by which the application chooses")]
+    seconds: Annotated[Seconds, Meta(description="by which the application chooses")]
     text: Annotated[str, Meta(description="the name and its times, in the application's words")]
 
 
@@ -185,12 +213,13 @@ class Ceiling(Strict, frozen=True):
 
     name: Annotated[Name, Meta(description="memory copy, peer copy, square GEMM ...")]
     method: str
-    time_us: Annotated[float, Meta(gt=0, description="the least time of one operation")]
+    time_us: Annotated[Positive, Meta(description="the least time of one operation")]
     fraction: Annotated[
-        float, Meta(ge=0, description="time_us over the median: 1 is all that the hardware gives")
+        AtLeastZero,
+        Meta(description="time_us over the median: 1 is all that the hardware gives"),
     ]
     metrics: Annotated[
-        Mapping[str, float], Meta(description="each metric as it would be at it; of a part none")
+        Mapping[str, Number], Meta(description="each metric as it would be at it; of a part none")
     ]
     part: Annotated[
         Absent[Name], Meta(description="whose ceiling it is; absent: the operation's")

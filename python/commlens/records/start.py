@@ -4,10 +4,16 @@ The structs are the schema: docs/record.schema.json is generated from their type
 Their annotations are evaluated by Python 3.9 too, which is why this module does not postpone them.
 """
 
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar, Union
 
 from msgspec import Meta, Struct
+
+from commlens.secrets import mask_variables, mask_words
 
 SCHEMA_VERSION = 2
 
@@ -24,9 +30,21 @@ else:
             return kind
 
 
-Name = Annotated[str, Meta(min_length=1)]
-Count = Annotated[int, Meta(ge=0)]
-Value = Union[bool, int, float, str]
+# What is larger was neither counted nor measured, and is more than tables and pictures can show.
+LARGEST_COUNT = 2**63 - 1
+LARGEST_NUMBER = 1e30
+LARGEST = sys.float_info.max  # of what may grow beyond it, as the residuals of a solve
+
+Name = Annotated[str, Meta(min_length=1, max_length=1000)]
+Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]  # MPI counts them with an int
+Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+AtLeastZero = Annotated[float, Meta(ge=0, le=LARGEST_NUMBER)]
+Positive = Annotated[float, Meta(gt=0, le=LARGEST_NUMBER)]
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Value = Union[bool, Annotated[int, Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)], Finite, str]
+Numbers = Annotated[str, Meta(pattern=r"^(\d{1,6}(-\d{1,6})?(,|$))*$")]
 Role = Literal["size", "setting", "derived", "variant"]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Unit = Annotated[str, Meta(description="us, GB/s, B (bytes) ...; empty: none")]
@@ -115,11 +133,13 @@ class BenchmarkDeclaration(Strict, frozen=True):
 
 
 class Device(Strict, frozen=True):
-    ordinal: Annotated[int, Meta(ge=0, description="as the rank sees it")]
+    ordinal: Annotated[Count, Meta(description="as the rank sees it")]
     name: str
     uuid: str
     pci: str
-    numa_node: Annotated[int, Meta(ge=-1, description="-1: the machine does not say")]
+    numa_node: Annotated[
+        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
+    ]
     memory_bytes: Count
 
 
@@ -129,10 +149,14 @@ class Place(Strict, frozen=True):
     rank: Count
     host: str
     cores: Annotated[
-        str, Meta(description="the cores that the rank may run on, as in /proc: 0-3,8")
+        Numbers, Meta(description="the cores that the rank may run on, as in /proc: 0-3,8")
     ]
-    numa_nodes: Annotated[str, Meta(description="the NUMA nodes of those cores, likewise")]
+    numa_nodes: Annotated[Numbers, Meta(description="the NUMA nodes of those cores, likewise")]
     device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
+
+    def __post_init__(self) -> None:
+        if any(last < first for first, last in _ranges(self.cores)):
+            raise ValueError(f"cores: a range ends before it begins: {self.cores}")
 
 
 class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
@@ -143,8 +167,8 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     time: Time
     benchmark: BenchmarkDeclaration
     backend: Annotated[Name, Meta(description="the device code compiled in: host, cuda, hip")]
-    ranks: Annotated[int, Meta(ge=1)]
-    nodes: Annotated[int, Meta(ge=1)]
+    ranks: Ranks
+    nodes: Ranks
     transports: Annotated[
         list[Name], Meta(description="those of the build, in the order in which they are shown")
     ]
@@ -166,6 +190,29 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     ]
     command: list[str]
 
+    def __post_init__(self) -> None:
+        """What types cannot say."""
+        benchmark = self.benchmark
+        for what, declared in (
+            ("parameters", benchmark.parameters),
+            ("metrics", benchmark.metrics),
+            ("facts", benchmark.facts),
+        ):
+            _check_once(f"benchmark.{what}", [one.name for one in declared])
+        _check_once("transports", self.transports)
+        if self.nodes > self.ranks:
+            raise ValueError(f"nodes: {self.nodes}, of {self.ranks} ranks")
+        if [place.rank for place in self.placement] != list(range(len(self.placement))):
+            raise ValueError("placement: its ranks are not 0, 1, 2 ...")
+        if len(self.placement) != self.ranks:
+            raise ValueError(f"placement: {len(self.placement)} entries for {self.ranks} ranks")
+
+
+def _check_once(where: str, names: Sequence[str]) -> None:
+    again = next((name for name, count in Counter(names).items() if count > 1), None)
+    if again is not None:
+        raise ValueError(f"{where}: '{again}' stands there twice")
+
 
 class Start:
     """A start as its records see it: the line of the file, and what follows from it."""
@@ -178,8 +225,8 @@ class Start:
         self.backend, self.ranks, self.nodes = line.backend, line.ranks, line.nodes
         self.transports, self.placement = line.transports, line.placement
         self.warnings, self.notes = line.warnings, line.notes
-        self.versions, self.environment = line.versions, line.environment
-        self.settings, self.command = line.settings, line.command
+        self.versions, self.environment = line.versions, mask_variables(line.environment)
+        self.settings, self.command = line.settings, mask_words(line.command)
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
@@ -226,18 +273,23 @@ class Start:
     def is_oversubscribed(self) -> bool:
         """Whether on some host more ranks ran than there are cores among those they may use."""
         ranks: dict[str, int] = {}
-        cores: dict[str, set[int]] = {}
+        cores: dict[str, list[tuple[int, int]]] = {}
         for place in self.placement:
             ranks[place.host] = ranks.get(place.host, 0) + 1
-            cores.setdefault(place.host, set()).update(_cores(place.cores))
-        return any(cores[host] and ranks[host] > len(cores[host]) for host in ranks)
+            cores.setdefault(place.host, []).extend(_ranges(place.cores))
+        counts = {host: _count(ranges) for host, ranges in cores.items()}
+        return any(counts[host] and ranks[host] > counts[host] for host in ranks)
 
 
-def _cores(text: str) -> set[int]:
-    """Of a list as in /proc: `0-3,8`."""
-    found: set[int] = set()
+def _ranges(text: str) -> Iterator[tuple[int, int]]:
+    """First and last of each range in a list as in /proc: `0-3,8`."""
     for piece in filter(None, text.split(",")):
         first, _, last = piece.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), int(last or first) + 1))
-    return found
+        yield int(first), int(last or first)
+
+
+def _count(ranges: Iterable[tuple[int, int]]) -> int:
+    """How many numbers are in any of them."""
+    ordered = sorted(ranges)
+    seen = [-1, *accumulate((last for _, last in ordered), max)]  # up to where, before each
+    return sum(max(0, last - max(first - 1, end)) for (first, last), end in zip(ordered, seen))

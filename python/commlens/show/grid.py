@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+from itertools import islice
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
 from rich.style import Style
 
+from commlens.text import printable
+
 INDENT = 2
 GAP = 2  # between columns
+_AT_A_TIME = 200
 
 
-@dataclass
+@dataclass(eq=False)
 class Column:
     head: str  # of several lines where it has newlines
     cells: list[str]
@@ -24,15 +28,21 @@ class Column:
     styles: Sequence[str] = ()  # of each cell, if they differ
     optional: bool = False  # left out where the width does not suffice
 
-    @cached_property
-    def width(self) -> int:
-        return max(max(map(_width, self.cells), default=0), *map(_width, self.head.split("\n")))
+    def __post_init__(self) -> None:
+        self.heads = list(map(printable, self.head.split("\n")))
+        everything = "".join((*self.heads, *self.cells))
+        if not everything.isprintable():
+            self.cells = list(map(printable, self.cells))
+        measure = len if everything.isascii() else _width
+        self.width = max(map(measure, (*self.heads, *self.cells)))
 
     def style_of(self, row: int) -> str:
         return self.styles[row] if self.styles else self.style
 
     def padded(self, text: str) -> str:
-        blanks = " " * (self.width - _width(text))
+        if text.isascii():
+            return text.ljust(self.width) if self.left else text.rjust(self.width)
+        blanks = " " * (self.width - cell_len(text))
         return text + blanks if self.left else blanks + text
 
 
@@ -65,7 +75,7 @@ class Grid:
             yield from _line(cells)
 
     def _head(self) -> Iterator[Segment]:
-        heads = [column.head.split("\n") for column in self.columns]
+        heads = [column.heads for column in self.columns]
         height = max(map(len, heads), default=0)
         padded = [[""] * (height - len(head)) + head for head in heads]
         for line in zip(*padded):
@@ -88,26 +98,40 @@ class Lines:
             yield Segment.line()
 
 
-def print_whole(console: Console, *things: Grid | Lines) -> None:
-    """Prints each, with lines as long as they are, and an empty line before it if it is a table."""
-    for thing in things:
-        if isinstance(thing, Grid):
-            console.print()
-        console.print(thing, crop=False)
+@dataclass
+class _Whole:
+    """Several below each other, with an empty line before each table."""
+
+    things: Sequence[Grid | Lines]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        if options.is_terminal:
+            yield from self._segments(console, options)
+        else:  # a file has no styles, and Rich takes its time for each segment
+            yield Segment("".join(one.text for one in self._segments(console, options)))
+
+    def _segments(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for thing in self.things:
+            if isinstance(thing, Grid):
+                yield Segment.line()
+            yield from thing.__rich_console__(console, options)
 
 
-def printable(text: str) -> str:
-    """Without what could steer a terminal: a record may come from anywhere."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else "?" for one in text)
+def print_whole(console: Console, things: Iterable[Grid | Lines]) -> None:
+    """Prints all, with lines as long as they are.
+
+    Many at a time: each time Rich is called, it asks for the size of the terminal again.
+    """
+    rest = iter(things)
+    while some := list(islice(rest, _AT_A_TIME)):
+        console.print(_Whole(some), crop=False, end="")
 
 
 def _line(cells: Iterable[tuple[Column, str, str]]) -> Iterator[Segment]:
     """One line; pieces of the same style are one, and nothing follows the last."""
     pending, pending_style, gap = " " * INDENT, "", ""
     for column, text, style in cells:
-        padded = gap + column.padded(printable(text))
+        padded = gap + column.padded(text)
         gap = " " * GAP
         if style == pending_style or not text:
             pending += padded

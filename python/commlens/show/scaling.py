@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ def _gain_line(group: Group, pair: Pair) -> list[tuple[str, str]]:
 
 def format_gain(gain: float) -> str:
     """`12.3%`"""
-    return f"{100 * gain:.1f}%"
+    return NOTHING if gain == math.inf else f"{100 * gain:.1f}%"
 
 
 def scaling_tables(scaling: Scaling) -> Iterator[Grid | Lines]:

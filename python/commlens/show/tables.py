@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-
-from rich.console import Console
 
 from commlens.records import (
     HIDDEN_METRIC,
@@ -25,7 +24,7 @@ from commlens.show.columns import (
     metric_column,
     place_columns,
 )
-from commlens.show.grid import Column, Grid, Lines, print_whole
+from commlens.show.grid import Column, Grid, Lines
 from commlens.show.parts import overlap_grid, shares_grid
 from commlens.show.scaling import gain_lines
 from commlens.text import (
@@ -38,20 +37,26 @@ from commlens.text import (
 )
 
 
-def print_group(group: Group, console: Console, wide: bool, told: set[tuple[str, str]]) -> None:
-    """`told`: the blocks of reports that were printed before, which this joins."""
-    print_whole(console, Lines([[(group.benchmark, "bold cyan"), (f"  {title(group)}", "dim")]]))
+def group_tables(
+    group: Group, width: int | None, told: set[tuple[str, str]]
+) -> Iterator[Grid | Lines]:
+    """In at most `width` columns; None: all metrics, however wide that is.
+
+    `told`: the blocks of reports that were printed before, which this joins.
+    """
+    yield Lines([[(group.benchmark, "bold cyan"), (f"  {title(group)}", "dim")]])
     if report := details.report_lines(group.records, told):
-        print_whole(console, Lines([[], *report.lines, []]))
+        yield Lines([[], *report.lines, []])
     common = details.common_facts(group.records)
     if common:
-        print_whole(console, details.facts_line(group, common))
+        yield details.facts_line(group, common)
     measured = [record for record in group.records if record.statistics]
     if measured:
-        whole = main_grid(group, measured, wide)
-        grid = whole if wide else whole.fitted(console.width)
-        print_whole(console, grid, *_left_out(group, whole, grid, wide))
-        print_whole(console, *_other_grids(group, measured, list(common), wide))
+        whole = main_grid(group, measured, wide=width is None)
+        grid = whole if width is None else whole.fitted(width)
+        yield grid
+        yield from _left_out(whole, grid)
+        yield from _other_grids(group, measured, list(common), wide=width is None)
     ends = (
         _common_calls(measured),
         gain_lines(group),
@@ -60,7 +65,7 @@ def print_group(group: Group, console: Console, wide: bool, told: set[tuple[str,
     )
     lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
     gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
-    print_whole(console, Lines([*gap, *lines]))
+    yield Lines([*gap, *lines, []])
 
 
 def title(group: Group) -> str:
@@ -133,6 +138,8 @@ def _standing_text(standing: Standing) -> str:
         return TIE
     if standing.ratio == 1:
         return "best"
+    if standing.ratio == math.inf:  # the best is 0
+        return NOTHING
     return f"{standing.ratio:.2f}x" if standing.ratio < 10 else f"{standing.ratio:,.0f}x"
 
 
@@ -159,10 +166,8 @@ def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column]:
     ]
 
 
-def _left_out(group: Group, whole: Grid, shown: Grid, wide: bool) -> Iterator[Lines]:
+def _left_out(whole: Grid, shown: Grid) -> Iterator[Lines]:
     """That there is more, and how to see it."""
-    if wide:
-        return
     missing = [column.head for column in whole.columns if column not in shown.columns]
     if missing:
         yield Lines([[(f"  --wide has more columns: {', '.join(missing)}", "dim")]])

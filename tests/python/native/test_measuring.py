@@ -230,7 +230,13 @@ def test_the_environment_of_a_start_holds_no_secrets(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     options = "allreduce --transport mpi --bytes 8"
     command = under_mpirun(1, options, BRIEFLY, "--record", records)
-    environment = {"MY_SECRET_TOKEN": "s3cret", "UCX_TLS": "self", "OMPI_MCA_btl": "self,vader"}
+    planted = ("MY_TOKEN", "UCX_PASSWORD", "OMPI_MCA_x_token", "MPICH_PWD", "FI_CRED", "I_MPI_KEY")
+    environment = {
+        "UCX_TLS": "self",
+        "OMPI_MCA_btl": "self,vader",
+        "NCCL_X": "https://me:s3cret@host",
+    }
+    environment.update(dict.fromkeys(planted, "s3cret"))
     assert start(command, tmp_path, environment).wait(20).status == 0
     (record,) = records_in(records)
     found = record.start.environment

@@ -30,7 +30,7 @@ def test_plot_draws_every_kind_of_picture(ending: str, tmp_path: Path) -> None:
     bandwidths = sweep(benchmark="bandwidth", metric="bandwidth_GBps")
     records = [*sweep(), *bandwidths, make_record(benchmark="allreduce")]
     out = tmp_path / "deep" / f"picture{ending}"
-    assert plot.plot(parsed(*records), out) == len(records)
+    assert plot.plot(parsed(*records), out) == []
     assert out.stat().st_size > 5000
 
 
@@ -243,7 +243,7 @@ def test_records_with_and_without_parts_are_drawn_from_one_file(tmp_path: Path) 
     file = write(tmp_path / "records.jsonl", make_record(), make_overlap_record())
     loaded = load([file])
     assert (len(loaded.records), loaded.problems) == (2, [])
-    assert plot.plot(loaded.records, tmp_path / "picture.svg") == 2
+    assert plot.plot(loaded.records, tmp_path / "picture.svg") == []
     figure = drawn(make_record())
     assert titles(figure) == ["latency of 1 KiB"]
     assert len(figure.legends) == 1 and not figure.subfigs

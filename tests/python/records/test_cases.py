@@ -83,8 +83,7 @@ def test_the_size_is_the_parameter_of_that_role() -> None:
     assert found.size == 8000
     assert found.size_parameter is not None and found.size_parameter.unit == "B"
     assert record(parameters={}).size is None
-    assert record(parameters={"bytes": "none"}).size is None
-    assert record(parameters={"bytes": True}).size is None
+    assert record(parameters={"elements": "7,7,7"}, roles={"elements": "size"}).size is None
 
 
 def test_a_sweep_is_over_the_parameter_of_that_role() -> None:

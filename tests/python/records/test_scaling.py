@@ -15,7 +15,7 @@ from sample_applications import (
     make_transform_record,
     make_transform_records,
 )
-from sample_records import make_record
+from sample_records import make_record, statistic
 
 
 def on_ranks(*counts: int, **changes: Any) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def test_a_loss_is_negative_and_a_rate_is_compared_by_its_time() -> None:
     metrics = ["fft_GFLOPs", "cp2k_Mflops", "time_ms"]
     before, after = make_transform_records(metrics=metrics)
     for record, microseconds in ((before, 10.0), (after, 20.0)):
-        record["statistics"]["time_us"].update(median=microseconds, min=microseconds)
+        record["statistics"]["time_us"] = statistic(microseconds)
     (group,) = groups(parsed(before, after))
     assert [pair.metric.name for pair in pairs(group)] == ["time_us"]
     assert [format_gain(pair.gain) for pair in pairs(group)] == ["-50.0%"]

@@ -19,7 +19,7 @@ def printed(*things: Grid | Lines, width: int = 40, color: bool = False) -> str:
     console = Console(
         file=text, width=width, force_terminal=color, color_system="standard" if color else None
     )
-    print_whole(console, *things)
+    print_whole(console, things)
     return text.getvalue()
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from commlens.plot.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.plot.style import Heading, Theme, line_style
+from commlens.plot.style import Heading, Theme, line_style, power_of_ten
 from commlens.records import Group, Record
 
 ORDER = 3
@@ -73,8 +73,9 @@ def _set_ticks(axes: Axes) -> None:
     few_decades = high < 100 * low
     subs = (1, 2, 5) if few_decades else (1,)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
-    if few_decades:
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}" if few_decades else power_of_ten(value))
+    )
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 

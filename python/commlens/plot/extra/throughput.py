@@ -57,7 +57,7 @@ class Growth:
             else f"≤ {format_short(self.points[0][0])}"
         )
         peak = f"{self.peak[1]:.2e}".replace("e+0", "e").replace("e+", "e")
-        return f"peak {peak} at {format_short(self.peak[0])}, $n_{{0.8}}$ {enough}"
+        return f"peak {peak} at {format_short(self.peak[0])}, n₀.₈ {enough}"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ThroughputPanel(LinesPanel):
     @property
     def heading(self) -> Heading:
         name = first_of(self.curves).benchmark
-        details = f"star: peak; dotted: $n_{{0.8}}$, {_SHARE:.0%} of the peak"
+        details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
         return Heading(f"{name}: throughput by size", details)
 
     def draw(self, axes: Axes) -> None:

@@ -1,0 +1,41 @@
+"""What the commands that read records have in common."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from commlens.errors import CommlensError, Status, say
+from commlens.records import Loaded, load
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """A collection looks at each of a hundred thousand records, and finds no garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def load_any(paths: Sequence[Path]) -> Loaded:
+    """The records and profiles in files and folders; raises CommlensError where there are none."""
+    with without_collections():
+        loaded = load(paths)
+    if not loaded.records and not loaded.profiles:
+        tell_problems(loaded)
+        status = Status.FAILED if loaded.problems else Status.USAGE
+        raise CommlensError(f"there is no record in {', '.join(map(str, paths))}", status)
+    return loaded
+
+
+def tell_problems(loaded: Loaded) -> Status:
+    """Says what is wrong with lines, and returns the status with which the command ends."""
+    for problem in loaded.problems:
+        say(problem)
+    return Status.FAILED if loaded.problems else Status.OK

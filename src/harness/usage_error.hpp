@@ -11,7 +11,7 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   UsageError(const std::string& option, const std::string& value, const std::string& cure)
-      : std::runtime_error("--" + option + (value.empty() ? "" : " " + value) + ": " + cure) {}
+      : std::runtime_error("--" + option + " " + (value.empty() ? "''" : value) + ": " + cure) {}
 };
 
 }  // namespace commlens

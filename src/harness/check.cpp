@@ -1,7 +1,6 @@
 #include "harness/check.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +17,7 @@ std::string mistake_in(const Json& one) {
   const auto words = one.at("words").get<std::vector<std::string>>();
   try {
     const CommandLine line = parse(words, "commlens run");
-    if (line.benchmark == nullptr) return fmt::format("{} measures nothing: leave it out", fmt::join(words, " "));
+    if (line.benchmark == nullptr) return "--help: it measures nothing; leave it out";
     line.benchmark->resolve(one.at("ranks").get<int>());
   } catch (const UsageError& error) {
     return error.what();

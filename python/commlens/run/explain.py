@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from commlens.launch.messages import (
     departure,
     ending,
 )
+from commlens.launch.process import Outcome
 from commlens.run.record_file import Kept
 
 # Lines of the native program that say how it goes, not why it ended.
@@ -23,11 +25,16 @@ _NO_REASON = re.compile(r"commlens: warning\b")
 
 @dataclass(frozen=True)
 class EndedJob:
-    status: int  # the launcher's
+    outcome: Outcome
     launcher: str  # its name
     output: OutputFilter
     error: ErrorFilter
     kept: Kept
+
+    @property
+    def status(self) -> int:
+        """The launcher's."""
+        return self.outcome.status
 
     @property
     def launcher_said(self) -> str:
@@ -63,8 +70,15 @@ class Explanation:
 
 def explain(job: EndedJob, known_cause: str) -> Explanation:
     """`known_cause` is a sentence for a start that failed for a known reason, else empty."""
-    died, left = death(job.launcher_said, job.status), departure(job.launcher_said)
+    killed_by = job.outcome.killed_by
+    status_of_a_rank = 0 if killed_by else job.status  # in a shell's manner
+    died, left = death(job.launcher_said, status_of_a_rank), departure(job.launcher_said)
     status = _status(job, died)
+    if killed_by and died is None and not job.program_said_why:
+        ended_by = f"was ended by signal {killed_by} ({signal.strsignal(killed_by)})"
+        return Explanation(
+            Status.FAILED, reason=f"{job.launcher} {ended_by}; {job.kept}", counted=True
+        )
     if job.program_said_why or (died is None and not left and job.records_say_why):
         return Explanation(status)
     ended = ending(job.launcher_said)

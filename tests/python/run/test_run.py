@@ -23,8 +23,8 @@ def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
     (file,) = Path("results").iterdir()
     assert run.stderr == f"commlens: 3 records in {file}\n"
     assert file.name.startswith("latency-20")
-    expected = ["latency", "--record", str(file), "--bytes", "8:1K", "--format", "osu"]
-    assert command_of_record()[1:] == [*expected, "--in-place"]
+    expected = ["latency", "--record", str(file), "--expect-ranks", "2", "--bytes", "8:1K"]
+    assert command_of_record()[1:] == [*expected, "--format", "osu", "--in-place"]
 
 
 def test_two_runs_in_a_second_do_not_share_a_file(commlens: Commlens) -> None:
@@ -71,11 +71,11 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
         ([], "run what? name a benchmark or a suite: `commlens list` shows them"),
         (
             ["latency", "--ranks", "0"],
-            "Invalid value for '-n' / '--ranks': 0 is not in the range 1<=x<=1000000.",
+            "--ranks 0: write a whole number from 1 to 1,000,000",
         ),
         (
             ["latency", "--starts", "0"],
-            "Invalid value for '--starts': 0 is not in the range 1<=x<=10000.",
+            "--starts 0: write a whole number from 1 to 10,000",
         ),
         (["latency", "--record", ""], "--record '': name a file"),
         (["latency", "--record="], "--record '': name a file"),

@@ -6,7 +6,7 @@ from commlens.errors import CommlensError
 from commlens.launch.native import find_native
 from commlens.launch.options import Options
 from commlens.run import suite
-from commlens.run.entry import Entry, Overrides
+from commlens.run.entry import Entry, Overrides, jobs_of
 
 RUNS = "runs:\n  - benchmark: latency\n"
 
@@ -28,7 +28,7 @@ def test_an_entry_says_how_it_is_launched() -> None:
     assert (entry.ranks, entry.starts) == (4, 3)
     assert entry.environment == {"UCX_TLS": "n", "NCCL_DEBUG": "010"}
     assert entry.launcher_arguments == ["--bind-to", "core", "--host", "a b"]
-    assert plain == Entry("fft", launcher_arguments=[])
+    assert plain == Entry("fft", launcher_arguments=[], where="mine.yaml, entry 2")
 
 
 def test_the_command_line_replaces_what_the_suite_says() -> None:
@@ -129,18 +129,18 @@ def test_a_mistake_is_named_with_its_cure(text: str, message: str) -> None:
         ),
         (
             "{benchmark: latency, options: {byte: 8}}",
-            "mine.yaml, entry 1: latency has no option 'byte': did you mean 'bytes'?",
+            "mine.yaml, entry 1: no option '--byte': did you mean --bytes?",
         ),
         (
             "{benchmark: latency, options: {zzz: 8}}",
-            "latency has no option 'zzz': `commlens run latency --help` lists them",
+            "no option '--zzz'; see commlens run latency --help",
         ),
     ],
 )
 def test_names_are_checked_before_anything_runs(run: str, message: str) -> None:
     wanted = suite.parse(f"runs: [{run}]", "mine.yaml")
     with pytest.raises(CommlensError, match=message.replace("?", "[?]")):
-        suite.check(wanted, find_native())
+        jobs_of(wanted.entries, find_native())
 
 
 def test_the_shipped_suites_are_sound() -> None:
@@ -149,7 +149,7 @@ def test_the_shipped_suites_are_sound() -> None:
         loaded = suite.load(name)
         assert loaded.name == name
         assert loaded.description
-        suite.check(loaded, find_native())
+        jobs_of(loaded.entries, find_native())
 
 
 def test_a_missing_file_is_named() -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 
+_LONGEST = 800  # letters of a message
+
+
 class Status(IntEnum):
     """Exit statuses, those of the native program. A signal that ends the command gives 128 + its
     number."""
@@ -64,7 +67,14 @@ class CommlensError(Exception):
 
 def say(message: str) -> None:
     """One line to the user; the standard output belongs to tables and to the native program."""
-    print(f"commlens: {message}", file=sys.stderr, flush=True)
+    print(f"commlens: {_shortened(message)}", file=sys.stderr, flush=True)
+
+
+def _shortened(message: str) -> str:
+    """In one line, with the beginning and the cure of one that repeats what was written at great
+    length."""
+    line = " ".join(message.splitlines())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
 
 
 def reason(error: OSError) -> str:

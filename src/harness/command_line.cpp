@@ -50,13 +50,20 @@ void add_own_options(CLI::App& app, const OptionSet& set) {
   }
 }
 
-/// Flags, which CLI11 would let have a value and then ignore, or be given beside their opposites.
+bool is_flag(const CLI::App& app, const std::string& word) {
+  const auto* option = word.starts_with("--") ? app.get_option_no_throw(word) : nullptr;
+  return option != nullptr && option->get_expected_max() == 0;
+}
+
+/// `--flag=value` and `--flag value`: CLI11 would ignore the first, and not know what the second means.
 void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    const auto equals = word.find('=');
-    const auto* option = equals == std::string::npos ? nullptr : app.get_option_no_throw(word.substr(0, equals));
-    if (option == nullptr || option->get_expected_max() > 0) continue;
-    throw UsageError(fmt::format("{}: it has no value; write {} or leave it out", word, word.substr(0, equals)));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    if (!is_flag(app, name)) continue;
+    const bool is_followed = i + 1 < words.size() && !words[i + 1].starts_with("-");
+    if (name == words[i] && !is_followed) continue;
+    const std::string value = is_followed ? words[i + 1] : words[i].substr(name.size() + 1);
+    throw UsageError(name.substr(2), value, "it has no value; write " + name + " alone, or leave it out");
   }
 }
 

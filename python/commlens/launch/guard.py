@@ -8,18 +8,18 @@ from contextlib import contextmanager, suppress
 
 # Its standard input ends when the command does, however that happens. Then all processes that have
 # the mark in their environment are asked to end; those that do not are killed.
-_SCRIPT = """
-signal_all() {
-  for file in $(grep -ls -- "$mark" /proc/[0-9]*/environ); do
-    process=${file#/proc/}
-    kill -"$1" "${process%/environ}"
-  done
-}
+_SCRIPT = r"""
 mark=$1
+marked() {
+  grep -ls -- "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
 read -r _
-signal_all TERM
-sleep 3
-signal_all KILL
+kill -TERM $(marked)
+for second in 1 2 3; do
+  [ -n "$(marked)" ] || exit
+  sleep 1
+done
+kill -KILL $(marked)
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 # Open MPI puts its messages between two such lines, on the standard error.
@@ -21,6 +21,8 @@ _DASHED_BLOCKS = re.compile(
 )
 
 # MPICH's launcher writes to the standard output, among the program's own lines.
+_LONGEST_SENTENCE = 200
+
 _BOX_EDGE = re.compile(r"={60,}")
 _BOX_TITLE = re.compile(r"=\s+BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
 _BOX_LINE = re.compile(
@@ -123,6 +125,21 @@ def ending(held: str) -> Ending | None:
     match = _ENDING.search(held)
     number = getattr(signal, match["name"], None) if match else None
     return Ending(match[0], int(number)) if match and number else None
+
+
+def first_sentence(lines: Sequence[str]) -> str:
+    """What a launcher, or the MPI library, says first: the rest of a page is advice."""
+    sentence: list[str] = []
+    in_block = False
+    for line in lines:
+        text = line.strip()
+        is_edge = _DASHES.fullmatch(text) is not None
+        if sentence and (is_edge or not text or not in_block):
+            break
+        if text and not is_edge and not text.endswith("(ignored)"):
+            sentence.append(text)
+        in_block = in_block or is_edge
+    return re.split(r"[.:](?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].strip()
 
 
 def _who(rank: object) -> str:

@@ -15,6 +15,7 @@ from commlens.launch.messages import (
     death,
     departure,
     ending,
+    first_sentence,
 )
 from commlens.launch.process import Outcome
 from commlens.run.record_file import Kept
@@ -71,7 +72,10 @@ class Explanation:
 def explain(job: EndedJob, known_cause: str) -> Explanation:
     """`known_cause` is a sentence for a start that failed for a known reason, else empty."""
     killed_by = job.outcome.killed_by
-    status_of_a_rank = 0 if killed_by else job.status  # in a shell's manner
+    sentence = first_sentence(job.error.lines)
+    # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
+    of_launcher = killed_by or (sentence and not job.kept.records)
+    status_of_a_rank = 0 if of_launcher else job.status
     died, left = death(job.launcher_said, status_of_a_rank), departure(job.launcher_said)
     status = _status(job, died)
     if killed_by and died is None and not job.program_said_why:
@@ -93,7 +97,9 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     return Explanation(
         status,
         quoted=job.error.held + job.output.held,
-        reason=f"{job.launcher} ended with status {job.status}; {job.kept}",
+        reason=f"{job.launcher} ended with status {job.status}"
+        + (f' ("{sentence}")' if sentence else "")
+        + f"; {job.kept}",
         counted=True,
     )
 

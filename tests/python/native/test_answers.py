@@ -60,7 +60,7 @@ def test_the_list_for_programs(tmp_path: Path) -> None:
 def test_what_the_build_has() -> None:
     about = Native(BENCH).about
     assert about.transports == TRANSPORTS
-    assert about.formats == ("table", "json", "osu", "dftfe")
+    assert about.formats == ("table", "json", "csv", "osu", "dftfe")
     assert about.backend in ("host", "cuda", "hip")
     assert about.mpi
     assert about.mpi_family in ("openmpi", "mpich", "intel", "other")

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable
 from enum import IntEnum
 
-
 _LONGEST = 800  # letters of a message
 
 
@@ -74,7 +73,9 @@ def _shortened(message: str) -> str:
     """In one line, with the beginning and the cure of one that repeats what was written at great
     length."""
     line = " ".join(message.splitlines())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    return (
+        line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    )
 
 
 def reason(error: OSError) -> str:

@@ -226,7 +226,7 @@ class ErrorFilter(Filter):
                 self._block = [line]
             elif _SINGLE_LINES.match(text):
                 self._hold([line])
-            elif text:
+            elif text and not self._is_repeated(text):
                 self._pass(line)
             return
         self._block.append(line)
@@ -237,6 +237,10 @@ class ErrorFilter(Filter):
             else:
                 for part in block:
                     self._pass(part)
+
+    def _is_repeated(self, text: str) -> bool:
+        """Where each rank takes itself for the only one, each speaks for all."""
+        return text.startswith("commlens: ") and text in self.lines
 
 
 def _text(line: bytes) -> str:

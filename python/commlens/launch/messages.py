@@ -139,7 +139,7 @@ def first_sentence(lines: Sequence[str]) -> str:
         if text and not is_edge and not text.endswith("(ignored)"):
             sentence.append(text)
         in_block = in_block or is_edge
-    return re.split(r"[.:](?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].strip()
+    return re.split(r"\.(?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].rstrip(" :")
 
 
 def _who(rank: object) -> str:

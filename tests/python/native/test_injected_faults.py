@@ -8,6 +8,7 @@ each record that was written is whole, and no process is left.
 from __future__ import annotations
 
 import random
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -20,6 +21,9 @@ import pytest
 
 from native_helpers import (
     BENCH,
+    FAILED,
+    OK,
+    STALLED,
     Job,
     Jobs,
     needs_native,
@@ -33,7 +37,7 @@ pytestmark = needs_native
 
 SEED = 12
 SIZES = 6
-OPTIONS = "--bytes 8:256 --memory host --transport mpi --repeat 60000 --batches 6 --timeout 3"
+OPTIONS = "--bytes 8:256 --memory host --transport mpi --repeat 1500 --batches 6 --timeout 3"
 LAST_MOMENT_S = 3.0  # the start takes one of them, and measuring two
 
 
@@ -87,8 +91,6 @@ def injected(records: Path, fault: Fault) -> Job:
                 time.sleep(1)
                 struck.send_signal(signal.SIGCONT)
     if fault.target == "command" and fault.number == signal.SIGKILL:
-        with suppress(psutil.Error):
-            psutil.Process(running.process.pid).wait(5)
         _wait_until_gone(running.mark, running.process.pid)
     return running.wait(60)
 
@@ -131,4 +133,32 @@ def test_an_injected_fault(fault: Fault, injections: Jobs) -> None:
     future, records = injections[str(fault)]
     job = future.result()
     kept = [record for file in records.parent.glob("records*.jsonl") for record in records_in(file)]
-    print(fault, "->", job.status, job.messages, len(kept))
+    assert {record.status for record in kept} <= {"ok"} and len(kept) <= SIZES
+    told = re.search(r"(\d+) records? kept in", job.error)
+    assert told is None or int(told[1]) == len(kept), job
+    assert "Traceback" not in job.error, job
+    if job.status == OK:
+        assert len(kept) == SIZES and job.messages == [], "it came too early or too late"
+    elif fault.target == "command":
+        assert job.status == 128 + fault.number
+        assert all(f"interrupted by {fault.number.name}" in said for said in job.messages), job
+    else:
+        assert job.status in (FAILED, STALLED), job
+        assert any(true in job.message for true in what_is_true_of(fault)), job
+    if fault.number == signal.SIGSTOP and fault.goes_on:
+        assert job.status == OK, job
+
+
+def what_is_true_of(fault: Fault) -> list[str]:
+    """Any of these; a launcher that is asked to end has its ranks end with SIGTERM."""
+    if fault.number == signal.SIGSTOP:
+        return ["the ranks have not started within 30 s", "no sign of life for 30 s"]
+    died = f"died (signal {int(fault.number)}"
+    if fault.target == "launcher":
+        number = int(fault.number)
+        ended = [f"mpirun was ended by signal {number}", "mpirun ended with status"]
+        return ended if fault.number == signal.SIGKILL else [*ended, died, "ended by SIGTERM"]
+    early = ["the ranks have not started within 30 s", "a rank died", "mpirun ended with status"]
+    if fault.target == "first rank":
+        return [died, *early]
+    return [f"{fault.target} {died}", f"ended by {fault.number.name}", *early]

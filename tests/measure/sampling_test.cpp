@@ -145,12 +145,12 @@ TEST_F(SamplingTest, EndsAtTheTimeLimitAllTheSame) {
 
 TEST_F(SamplingTest, ATimeLimitThatTheUserHasSetHoldsForAllBatches) {
   sampling.repetition.batches = 1'000'000;
-  sampling.max_time_s = 40;
+  sampling.repetition.max_time_s = 40;
   sampling.limits_all = true;
   const auto samples = sample().seconds.size();
   EXPECT_GE(samples, 2U);
   EXPECT_LT(samples, 12U) << "batches of 5 s";
-  sampling.max_time_s = 0;
+  sampling.repetition.max_time_s = 0;
   EXPECT_EQ(sample().seconds.size(), 1U) << "one is taken at least";
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from enum import IntEnum
+from pathlib import Path
 
 _LONGEST = 800  # letters of a message
 
@@ -80,5 +81,8 @@ def _shortened(message: str) -> str:
 
 def reason(error: OSError) -> str:
     """The operating system's reason, where it names a file in the way of a folder as such."""
-    in_the_way = isinstance(error, (FileExistsError, NotADirectoryError))
-    return "a file is in the way" if in_the_way else error.strerror or str(error)
+    if not isinstance(error, (FileExistsError, NotADirectoryError)):
+        return error.strerror or str(error)
+    is_link = error.filename is not None and Path(error.filename).is_symlink()
+    what = "a symbolic link that leads to no folder" if is_link else "a file"
+    return f"{what} is in the way"

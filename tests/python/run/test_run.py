@@ -77,6 +77,26 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
             ["latency", "--starts", "0"],
             "--starts 0: write a whole number from 1 to 10,000",
         ),
+        (["latency", "--ranks", "abc"], "--ranks abc: write a whole number from 1 to 1,000,000"),
+        (["latency", "--ranks", "2.0"], "--ranks 2.0: write a whole number from 1 to 1,000,000"),
+        (["latency", "--ranks", ""], "--ranks '': write a whole number from 1 to 1,000,000"),
+        (
+            ["latency", "--ranks", "9" * 5000],
+            f"--ranks {'9' * 40}...: write a whole number from 1 to 1,000,000",
+        ),
+        (["latency", "--out", ""], "--out '': name a folder"),
+        (
+            ["latency", "--launcher", "x"],
+            "--launcher x: write auto, mpirun, mpiexec, srun, jsrun or flux",
+        ),
+        (
+            ["latency", "--dry-run", "--zzz", "1"],
+            "no option '--zzz'; see commlens run latency --help",
+        ),
+        (
+            ["latency", "--byte", "1"],
+            "no option '--byte': did you mean --bytes? See commlens run latency --help",
+        ),
         (["latency", "--record", ""], "--record '': name a file"),
         (["latency", "--record="], "--record '': name a file"),
         (["latency", "--record"], "--record '': name a file"),
@@ -145,6 +165,31 @@ def test_a_native_program_of_another_version_is_named(commlens: Commlens, tmp_pa
     run = commlens("run", "latency", COMMLENS_BENCH=str(old))
     assert run.returncode == 2
     assert f"{old} --about has another answer than commlens-bench 0.1.0" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo y", "has another answer than commlens-bench"),
+        ("echo {}", "has another answer than commlens-bench"),
+        (
+            "echo no such option >&2; exit 1",
+            "ended with status 1 (no such option): is it commlens-",
+        ),
+        ("kill -9 $$", "ended with status -9 (it said nothing): is it commlens-bench, and does it"),
+        ("printf '\\377'", "has another answer than commlens-bench"),
+    ],
+)
+def test_what_is_no_native_program_is_named(
+    commlens: Commlens, tmp_path: Path, script: str, said: str
+) -> None:
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\n{script}\n")
+    other.chmod(0o755)
+    run = commlens("run", "latency", COMMLENS_BENCH=str(other))
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert str(other) in line and said in line
 
 
 # Variables and starts

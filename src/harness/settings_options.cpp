@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t most_operations = 1'000'000'000;  // of a batch: minutes, even where each takes no time
 constexpr double least_timeout_s = 0.1;                 // the watchdog looks five times per second
+constexpr std::size_t longest_name = 40;                // of what is none, in a message
 
 std::vector<std::string> reporter_names() {
   std::vector<std::string> names;
@@ -36,8 +37,9 @@ std::string parse_transports(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw UsageError("transport", text,
-                       fmt::format("no transport '{}'; there are {}, or all", name, fmt::join(names, ", ")));
+      throw UsageError(
+          "transport", text,
+          fmt::format("no transport '{}'; there are {}, or all", name.substr(0, longest_name), fmt::join(names, ", ")));
     }
     if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
       throw UsageError("transport", text, fmt::format("{} is in it twice; leave one of them out", name));

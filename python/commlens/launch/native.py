@@ -22,6 +22,8 @@ from commlens.errors import CommlensError
 PROGRAM = "commlens-bench"
 _SOURCE_TREE = Path(__file__).resolve().parents[3]
 _ANSWER_TIME_S = 30
+# OpenBLAS starts its threads when it is loaded; where they may not start, it tries for ever.
+_COMPUTES_NOTHING = {"OPENBLAS_NUM_THREADS": "1"}
 
 _Answer = TypeVar("_Answer")
 
@@ -99,6 +101,7 @@ class Native:
                 encoding="utf-8",
                 errors="replace",
                 input=question,
+                env={**os.environ, **_COMPUTES_NOTHING},
                 timeout=_ANSWER_TIME_S,
                 check=True,
             )

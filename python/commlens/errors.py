@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from enum import IntEnum
+from pathlib import Path
 
-from commlens.text import printable_lines
+from commlens.text import printable
+
+_LONGEST = 800  # letters of a message
 
 
 class Status(IntEnum):
@@ -68,10 +71,22 @@ class CommlensError(Exception):
 def say(message: str) -> None:
     """One line to the user; the standard output belongs to tables and to the native program."""
     with suppress(OSError):  # a message that nobody can read ends nothing
-        print(f"commlens: {printable_lines(message)}", file=sys.stderr, flush=True)
+        print(f"commlens: {printable(_shortened(message))}", file=sys.stderr, flush=True)
+
+
+def _shortened(message: str) -> str:
+    """In one line, with the beginning and the cure of one that repeats what was written at great
+    length."""
+    line = " ".join(message.splitlines())
+    return (
+        line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    )
 
 
 def reason(error: OSError) -> str:
     """The operating system's reason, where it names a file in the way of a folder as such."""
-    in_the_way = isinstance(error, (FileExistsError, NotADirectoryError))
-    return "a file is in the way" if in_the_way else error.strerror or str(error)
+    if not isinstance(error, (FileExistsError, NotADirectoryError)):
+        return error.strerror or str(error)
+    is_link = error.filename is not None and Path(error.filename).is_symlink()
+    what = "a symbolic link that leads to no folder" if is_link else "a file"
+    return f"{what} is in the way"

@@ -31,15 +31,17 @@ constexpr Metric bus_bandwidth_GBps{"bus_bandwidth_GBps", unit::GBps, Better::hi
 struct AllreduceOptions {
   static constexpr std::size_t default_count = 10'000'000;
 
-  std::size_t count = default_count;
-  Sizes bytes;  ///< empty: `count` elements
+  std::size_t count = 0;  ///< 0: not given
+  Sizes bytes;            ///< empty: `count` elements
   DataType type = DataType::f64;
   bool in_place = true;
   bool sized_by_count = true;  ///< set by resolve()
 
   void describe(OptionSet& options) {
     auto& counted = options.add("count", count, "elements of the array (where --bytes is not given)");
-    counted.role(measure::Role::derived).recorded_as([this] { return static_cast<std::int64_t>(elements()); });
+    counted.role(measure::Role::derived)
+        .shown_as([this] { return std::to_string(count > 0 ? count : default_count); })
+        .recorded_as([this] { return static_cast<std::int64_t>(elements()); });
     if (sized_by_count) counted.sets_the_size();
     options.add("bytes", bytes, "size or sizes of the array: 80M, 8:1G (times 2), 8:1G:x8");
     options.add("dtype", type, "type of an element");
@@ -47,6 +49,10 @@ struct AllreduceOptions {
   }
 
   void resolve(int /*ranks*/) {
+    if (count > 0 && !bytes.empty()) {
+      throw UsageError("count", std::to_string(count), "--bytes says another size: give one of the two");
+    }
+    if (count == 0) count = default_count;
     if (count > (std::size_t{1} << 60) / size_of(type)) {
       throw UsageError("count", std::to_string(count),
                        "larger than any machine; the default is " + std::to_string(default_count));

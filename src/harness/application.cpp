@@ -1,7 +1,9 @@
 #include "harness/application.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include "harness/probe.hpp"
 #include "harness/session.hpp"
 #include "harness/usage_error.hpp"
+#include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"
 
 namespace commlens {
@@ -50,6 +53,21 @@ int refuse(const UsageError& error) {
   return static_cast<int>(Exit::usage);
 }
 
+/// A launcher of another MPI library starts programs that each take themselves for the only rank.
+void require_ranks(const Settings& settings) {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const auto expected = settings.expect_ranks.value_or(static_cast<std::size_t>(ranks));
+  if (expected == static_cast<std::size_t>(ranks)) return;
+  const std::string cure =
+      ranks == 1 ? fmt::format(
+                       "start it with the launcher of {}, the MPI library that it was built with, and with srun "
+                       "choose that library's --mpi",
+                       transport::mpi_library())
+                 : "do not give the launcher another number";
+  throw UsageError(fmt::format("{} ranks were asked for, but MPI has {}: {}", expected, ranks, cure));
+}
+
 int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
   Session session(line.settings, std::move(device), std::move(command));
   try {
@@ -72,7 +90,7 @@ int run_application(int argc, char** argv) {
   std::optional<CommandLine> line;
   std::optional<UsageError> mistake;
   try {
-    line = parse(argc, argv);
+    line = parse({command.begin() + std::min(1, argc), command.end()});
   } catch (const UsageError& error) {
     mistake = error;
   }
@@ -85,6 +103,7 @@ int run_application(int argc, char** argv) {
   const MpiLibrary library(argc, argv);
   try {
     if (mistake) return refuse(*mistake);
+    require_ranks(line->settings);
     return run_session(*line, std::move(device), command);
   } catch (const UsageError& error) {
     return refuse(error);

@@ -153,7 +153,7 @@ void CaseLoop::run(const CaseGroup& group) {
       if (skipped && !results.empty()) record.repetition = results.front().record().repetition;
       record.time = utc_now();
       results.emplace_back(std::move(record));
-      if (parameters_.output != nullptr) parameters_.output->keep(results.back());
+      keep(results);
       if (parameters_.trace != nullptr) {
         parameters_.trace->add(title_of(results.back().record()), results.back().record().timeline);
       }
@@ -162,6 +162,18 @@ void CaseLoop::run(const CaseGroup& group) {
   }
   if (parameters_.output != nullptr) parameters_.output->show(results);
   parameters_.monitor.shown();
+}
+
+/// A full disk ends the run, but not before what has been measured is shown.
+void CaseLoop::keep(std::span<const measure::Result> results) const {
+  if (parameters_.output == nullptr) return;
+  try {
+    parameters_.output->keep(results.back());
+  } catch (const measure::RecordFileError&) {
+    parameters_.output->show(results);
+    parameters_.output->end();
+    throw;
+  }
 }
 
 device::Blas& CaseLoop::blas(device::Memory memory) {

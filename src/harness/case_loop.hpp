@@ -88,6 +88,8 @@ class CaseLoop {
   void allocate(const MemoryEstimate& estimate);
   [[nodiscard]] measure::Record start_record(const Case& one, const Participant& participant) const;
   void run(const Case& one, Participant& participant, measure::Record& record);
+  /// Keeps the last of them.
+  void keep(std::span<const measure::Result> results) const;
   [[nodiscard]] device::Blas& blas(device::Memory memory);
 
   Parameters parameters_;

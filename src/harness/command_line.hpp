@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/benchmark.hpp"
 #include "harness/settings.hpp"
@@ -15,7 +16,8 @@ struct CommandLine {
   std::string text;  ///< help, a list, a version: what to print instead of measuring
 };
 
-/// Throws UsageError for anything that it does not understand.
-CommandLine parse(int argc, char** argv);
+/// `words` begin with the benchmark; `program` is how messages call what the user has started. Throws UsageError for
+/// anything that it does not understand.
+CommandLine parse(const std::vector<std::string>& words, const std::string& program = "commlens-bench");
 
 }  // namespace commlens

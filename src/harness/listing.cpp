@@ -38,6 +38,14 @@ Json options_of(const BenchmarkDescription& description) {
   return options;
 }
 
+std::vector<std::string> built_transports() {
+  std::vector<std::string> names;
+  for (const auto& transport : transport::all()) {
+    if (transport.built) names.push_back(transport.name);
+  }
+  return names;
+}
+
 std::string row(std::string_view benchmark, const measure::Metric& metric) {
   return fmt::format("| {} | `{}` | {} | {} | {} |\n", benchmark, metric.name, metric.unit.text, name(metric.better),
                      metric.definition);
@@ -96,7 +104,7 @@ std::string about_json() {
   const Json about{{"version", COMMLENS_VERSION},
                    {"backend", device::backend()},
                    {"gpus", device::gpu_count()},
-                   {"transports", names_in(transport::all())},
+                   {"transports", built_transports()},
                    {"formats", names_in(measure::reporters())},
                    {"mpi", transport::mpi_library()},
                    {"mpi_family", transport::mpi_family()}};

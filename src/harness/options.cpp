@@ -15,6 +15,18 @@ std::string sweep_text(const std::vector<std::size_t>& values) {
   return fmt::format("{} ... {} ({} sizes)", values.front(), values.back(), values.size());
 }
 
+/// A size twice would be two cases that nothing tells apart.
+std::vector<std::size_t> different(const std::string& option, const std::string& text) {
+  auto sizes = parse_sizes(option, text);
+  auto sorted = sizes;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    throw UsageError(option, text, fmt::format("{} is in it twice; leave one of them out", *twice));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 Sweep::Sweep(std::size_t from, std::size_t to, std::size_t factor) {
@@ -52,7 +64,7 @@ Option& OptionSet::add(const std::string& name, Sweep& variable, std::string hel
   sweep_ = &variable;
   sweep_index_ = options_.size();
   auto& option = options_.emplace_back(
-      name, std::move(help), [&variable, name](const std::string& text) { variable.values = parse_sizes(name, text); },
+      name, std::move(help), [&variable, name](const std::string& text) { variable.values = different(name, text); },
       [&variable] { return sweep_text(variable.values); },
       [&variable]() -> std::optional<measure::Value> {
         if (variable.empty()) return std::nullopt;

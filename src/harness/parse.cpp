@@ -42,8 +42,6 @@ double take_multiple(std::string& text) {
   return std::pow(1024.0, static_cast<double>(power + 1));
 }
 
-std::string shown(const std::string& text) { return text.empty() ? "''" : text; }
-
 void append_range(std::vector<std::size_t>& sizes, const std::string& option, const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() > 3) throw UsageError(option, text, "write SIZE, FIRST:LAST or FIRST:LAST:xFACTOR, such as 8:1G:x8");
@@ -60,34 +58,41 @@ void append_range(std::vector<std::size_t>& sizes, const std::string& option, co
     throw UsageError(option, text,
                      fmt::format("the first size is larger than the last; write {}:{}", parts[1], parts[0]));
   }
-  for (std::size_t size = first; size <= last; size *= factor) {
+  for (std::size_t size = first; size < last; size *= factor) {
     sizes.push_back(size);
     if (size > last / factor) break;
   }
+  sizes.push_back(last);
 }
 
 }  // namespace
 
-std::size_t parse_size(const std::string& option, const std::string& text) {
+std::size_t parse_size(const std::string& option, const std::string& text, std::size_t most) {
   const std::string example = "write a whole number of at least 1, such as 4096, 8K, 1G (binary) or 1e7";
   std::string digits = text;
   const double multiple = take_multiple(digits);
   const auto number = number_in(digits);
-  if (!number) throw UsageError(option, shown(text), "not a size; " + example);
+  if (!number) throw UsageError(option, text, "not a size; " + example);
   const double value = *number * multiple;
   if (!(value >= 1) || value != std::floor(value)) throw UsageError(option, text, "too small or not whole; " + example);
-  if (value > static_cast<double>(std::size_t{1} << 60))
-    throw UsageError(option, text, "larger than any machine; " + example);
+  if (value > static_cast<double>(most)) {
+    throw UsageError(
+        option, text,
+        most == largest_size ? "larger than any machine; " + example : fmt::format("write at most {}", most));
+  }
   return static_cast<std::size_t>(value);
 }
 
-std::size_t parse_count(const std::string& option, const std::string& text) {
-  return text == "0" ? 0 : parse_size(option, text);
+std::size_t parse_count(const std::string& option, const std::string& text, std::size_t most) {
+  return text == "0" ? 0 : parse_size(option, text, most);
 }
 
 std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text) {
   std::vector<std::size_t> sizes;
-  for (const std::string& part : split(text, ',')) append_range(sizes, option, part);
+  for (const std::string& part : split(text, ',')) {
+    if (part.empty() && !text.empty()) throw UsageError(option, text, "a size is missing before or after a comma");
+    append_range(sizes, option, part);
+  }
   return sizes;
 }
 
@@ -95,8 +100,9 @@ double parse_number(const std::string& option, const std::string& text, const Ra
   const auto value = number_in(text);
   const bool in_range = value && *value >= range.least && *value <= range.most;  // NaN is not
   if (in_range) return *value;
-  throw UsageError(option, shown(text),
-                   range.cure.empty() ? fmt::format("write a number of at least {:g}", range.least) : range.cure);
+  throw UsageError(
+      option, text,
+      range.cure.empty() ? fmt::format("write a number from {:g} to {:.10g}", range.least, range.most) : range.cure);
 }
 
 double parse_percent(const std::string& option, const std::string& text, const Range& range) {

@@ -8,17 +8,20 @@
 
 namespace commlens {
 
+constexpr std::size_t largest_size = std::size_t{1} << 60;  ///< larger than any machine
+
 /// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1.
-std::size_t parse_size(const std::string& option, const std::string& text);
+std::size_t parse_size(const std::string& option, const std::string& text, std::size_t most = largest_size);
 /// The same, and 0.
-std::size_t parse_count(const std::string& option, const std::string& text);
-/// "8", "8:1G" (times 2), "8:1G:x8" (times 8) or a list "8,1000,1M" of these.
+std::size_t parse_count(const std::string& option, const std::string& text, std::size_t most = largest_size);
+/// "8", "8:1G" (times 2), "8:1G:x8" (times 8) or a list "8,1000,1M" of these. A range ends with its last size, also
+/// where the factor does not lead there.
 std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text);
 
 struct Range {
   double least = 0;
   double most = 1e9;
-  std::string cure;  ///< "write a number from 0 to 1, such as 0.3"; empty: made from `least`
+  std::string cure;  ///< "write a number from 0 to 1, such as 0.3"; empty: made from both
 };
 /// A real number.
 double parse_number(const std::string& option, const std::string& text, const Range& range);

@@ -103,7 +103,7 @@ measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
   chosen.batches = settings.batches.value_or(chosen.timing == Timing::each ? 1 : defaults.batches);
   chosen.min_time_s = settings.min_time_s;
   chosen.until_ci_percent = settings.until_ci_percent;
-  chosen.max_time_s = settings.max_time_s;
+  chosen.max_time_s = settings.max_time_s.value_or(chosen.max_time_s);
   return chosen;
 }
 
@@ -148,6 +148,7 @@ void Run::require_declared(const Measurement& measurement) const {
 void Run::sample(const Measurement& measurement) {
   const Settings& settings = resources_.settings;
   measure::Sampling sampling{.repetition = repetition(measurement.repetition),
+                             .limits_all = settings.max_time_s.has_value(),
                              .validate = settings.validate && measurement.verify,
                              .operations_per_round = measurement.operations_per_reset};
   sampling.repetition.warmup = std::max(sampling.repetition.warmup, measurement.least_warmup);

@@ -11,7 +11,8 @@
 namespace commlens {
 
 struct Settings {
-  std::string transports = "all";  ///< "all", or names separated by commas
+  std::string transports = "all";           ///< "all", or names separated by commas
+  std::optional<std::size_t> expect_ranks;  ///< not given: any number of them
   std::optional<device::Memory> memory;
   /// What was asked for, else the GPU's own where this process sees a GPU.
   [[nodiscard]] device::Memory chosen_memory() const {
@@ -23,7 +24,7 @@ struct Settings {
   std::optional<std::size_t> batches;
   double min_time_s = 0;
   double until_ci_percent = 0;
-  double max_time_s = 60;  ///< where --min-time and --until-ci stop adding batches
+  std::optional<double> max_time_s;  ///< after it no batches are added; not given: 60 for --min-time and --until-ci
   bool validate = true;
   bool ceilings = true;
   bool parts = true;  ///< measure the parts of an operation too

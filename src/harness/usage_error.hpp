@@ -11,7 +11,16 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   UsageError(const std::string& option, const std::string& value, const std::string& cure)
-      : std::runtime_error("--" + option + (value.empty() ? "" : " " + value) + ": " + cure) {}
+      : std::runtime_error(line(option, value, cure)) {}
+
+ private:
+  static std::string line(const std::string& option, const std::string& value, const std::string& cure) {
+    constexpr std::size_t most = 500;  // letters of a value that are repeated
+    std::string text("--");
+    text.append(option).append(" ").append(value.empty() ? "''" : value.substr(0, most));
+    if (value.size() > most) text.append("...");
+    return text.append(": ").append(cure);
+  }
 };
 
 }  // namespace commlens

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/result.hpp"
@@ -26,10 +27,12 @@ struct ReporterDescription {
   std::string name;
   std::string help;
   std::function<std::unique_ptr<Reporter>(std::ostream&)> make;
+  /// Whether the format has a layout for the benchmark.
+  std::function<bool(std::string_view benchmark)> knows = [](std::string_view) { return true; };
 };
 
-/// table (the default), json, osu and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `dftfe` the two lines
-/// of the DFT-FE mini-app.
+/// table (the default), json, csv, osu and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `dftfe` the two
+/// lines of the DFT-FE mini-app.
 const std::vector<ReporterDescription>& reporters();
 
 }  // namespace commlens::measure

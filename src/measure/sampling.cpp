@@ -10,7 +10,6 @@
 namespace commlens::measure {
 namespace {
 
-constexpr std::size_t most_samples = 1'000'000;  // kept in a record: 8 MB
 // Operations whose parts are timed within them: looking at the clock between steps takes time, so they are others than
 // those that are timed as a whole.
 constexpr std::size_t most_in_parts = 20;
@@ -37,11 +36,12 @@ void Sampler::run() {
 /// Whether another batch is due: decided from times that are equal on all ranks.
 bool Sampler::more(std::size_t batches_done, double began) {
   const Repetition& repetition = sampling_.repetition;
-  if (batches_done < repetition.batches) return true;
-  if (repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
+  const bool is_own = batches_done < repetition.batches;
+  if (batches_done == 0 || (is_own && !sampling_.limits_all)) return is_own;
+  if (!is_own && repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
   if (samples_.seconds.size() >= most_samples) return false;
   if (largest(clock_() - began) > repetition.max_time_s) return false;
-  if (sampled_s_ < repetition.min_time_s) return true;
+  if (is_own || sampled_s_ < repetition.min_time_s) return true;
   if (repetition.until_ci_percent <= 0) return false;
   const auto width = relative_half_width(summarize(samples_.seconds));
   return !width || *width * 100 > repetition.until_ci_percent;

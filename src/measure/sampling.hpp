@@ -65,8 +65,11 @@ class SampledOperation {
   virtual void status(const std::string& /*what*/) {}
 };
 
+constexpr std::size_t most_samples = 1'000'000;  ///< kept in a record: 8 MB
+
 struct Sampling {
   Repetition repetition;
+  bool limits_all = false;  ///< the time limit holds for the batches that were asked for, too: one is taken at least
   bool validate = true;
   /// After so many operations prepare() is due, with the clock stopped.
   std::size_t operations_per_round = static_cast<std::size_t>(-1);

@@ -8,6 +8,7 @@ namespace {
 
 const Registration registration(3, {.name = "ccl",
                                     .description = "NCCL or RCCL (not in this build)",
+                                    .built = false,
                                     .unsupported = [](const Setup&) -> std::string {
                                       return "this build has no NCCL or RCCL; install one and configure again "
                                              "with the preset cuda or hip";

@@ -107,6 +107,7 @@ struct Setup {
 struct Description {
   std::string name;
   std::string description;
+  bool built = true;  ///< false: this build can only say what it lacks
   /// Why it is unsupported here, for the user; empty if it is supported. Collective; ranks may differ.
   std::function<std::string(const Setup&)> unsupported;
   std::function<std::unique_ptr<Transport>(const Setup&)> make;  ///< collective

@@ -38,7 +38,8 @@ TEST(Sizes, RefuseWhatIsNoSizeAndNameTheOption) {
 
 TEST(Sweeps, RangesStepsAndLists) {
   EXPECT_EQ(parse_sizes("bytes", "8:64"), (std::vector<std::size_t>{8, 16, 32, 64}));
-  EXPECT_EQ(parse_sizes("bytes", "8:100"), (std::vector<std::size_t>{8, 16, 32, 64}));
+  EXPECT_EQ(parse_sizes("bytes", "8:100"), (std::vector<std::size_t>{8, 16, 32, 64, 100})) << "ends with the last";
+  EXPECT_EQ(parse_sizes("bytes", "1:4M:x1K"), (std::vector<std::size_t>{1, 1_KiB, 1_MiB, 4_MiB}));
   EXPECT_EQ(parse_sizes("bytes", "1:1K:x32"), (std::vector<std::size_t>{1, 32, 1024}));
   EXPECT_EQ(parse_sizes("bytes", "3,5:20,7"), (std::vector<std::size_t>{3, 5, 10, 20, 7}));
   EXPECT_EQ(parse_sizes("bytes", "4:4"), (std::vector<std::size_t>{4}));
@@ -51,6 +52,11 @@ TEST(Sweeps, RefuseWhatCannotBeMeant) {
   for (const char* text : {"8:", ":8", "1:8:2", "1:8:x1", "1:8:x", "1:8:x2:3", "8,", ",8", "1,,2"}) {
     EXPECT_EQ(refusal([&] { (void)parse_sizes("bytes", text); }).rfind("--bytes", 0), 0U) << text;
   }
+  EXPECT_EQ(refusal([] { (void)parse_sizes("bytes", "8,,16"); }),
+            "--bytes 8,,16: a size is missing before or after a comma");
+  EXPECT_EQ(refusal([] { (void)parse_size("batches", "1e17", 1000); }), "--batches 1e17: write at most 1000");
+  const std::string message = refusal([] { (void)parse_size("bytes", std::string(5000, 'x')); });
+  EXPECT_LT(message.size(), 700U) << "it need not repeat all";
 }
 
 TEST(Numbers, AreWithinTheirRange) {
@@ -60,7 +66,10 @@ TEST(Numbers, AreWithinTheirRange) {
   for (const char* text : {"", "x", "nan", "-1", "1e10", "2%", "1 "}) {
     EXPECT_EQ(refusal([&] { (void)parse_number("min-time", text, {}); }).rfind("--min-time ", 0), 0U) << text;
   }
-  EXPECT_EQ(refusal([] { (void)parse_number("min-time", "", {}); }), "--min-time '': write a number of at least 0");
+  EXPECT_EQ(refusal([] { (void)parse_number("min-time", "", {}); }),
+            "--min-time '': write a number from 0 to 1000000000");
+  EXPECT_EQ(refusal([] { (void)parse_number("min-time", "1e10", {}); }),
+            "--min-time 1e10: write a number from 0 to 1000000000");
   EXPECT_EQ(refusal([] { (void)parse_number("eps", "2", {.least = 0, .most = 1, .cure = "write less"}); }),
             "--eps 2: write less");
 }
@@ -127,6 +136,8 @@ TEST(OptionSet, LeavesASweepWithoutValuesOut) {
   set.options()[0].parse("4:16");
   EXPECT_EQ(text_of(set.parameters()), "edge=4 size; ");
   EXPECT_EQ(set.options()[0].text(), "4 ... 16 (3 sizes)");
+  EXPECT_EQ(refusal([&] { set.options()[0].parse("4,8,2:4"); }),
+            "--edge 4,8,2:4: 4 is in it twice; leave one of them out");
 }
 
 TEST(OptionSet, NamesTheOptionThatSetsTheSize) {

@@ -129,6 +129,20 @@ TEST(OsuReporter, GivesEachTransportASection) {
 )");
 }
 
+TEST(OsuReporter, WritesOneHeaderPerTransportWhereOneIsUnavailable) {
+  const auto unavailable = examples::skipped(latency(1, "ccl", "host", 1), "no GPU");
+  const std::string text = report("osu", examples::start_without_gpus(),
+                                  {{latency(1, "mpi", "host", 2e-6), latency(1, "staged", "host", 4e-6), unavailable},
+                                   {latency(2, "mpi", "host", 2e-6), latency(2, "staged", "host", 4e-6)},
+                                   {latency(4, "mpi", "host", 2e-6), latency(4, "staged", "host", 4e-6)}});
+  for (const char* transport : {"mpi", "staged", "ccl"}) {
+    const std::string header = std::string("# Transport: ") + transport + "\n";
+    const auto first = text.find(header);
+    EXPECT_NE(first, std::string::npos) << transport;
+    EXPECT_EQ(text.find(header, first + 1), std::string::npos) << transport << " again:\n" << text;
+  }
+}
+
 TEST(OsuReporter, WritesTheFirstTransportAsItComes) {
   std::ostringstream out;
   const auto reporter = examples::make_reporter("osu", out);
@@ -170,7 +184,7 @@ TEST(OsuReporter, BeginsAnewWithOtherMemory) {
 )");
 }
 
-TEST(OsuReporter, SaysInACommentWhatFailedAndWhatOsuLacks) {
+TEST(OsuReporter, SaysInACommentWhatFailed) {
   Record other = latency(1, "mpi", "host", 1);
   other.benchmark = "xtx";
   Record without_metric = latency(2, "mpi", "host", 1);
@@ -184,7 +198,6 @@ TEST(OsuReporter, SaysInACommentWhatFailedAndWhatOsuLacks) {
 # Size       Avg Latency(us)
 # failed: size 1: byte 3
 # failed: size 2: the record has no metric latency_us
-# xtx over mpi: OSU has no such benchmark (use another format)
 )");
 }
 

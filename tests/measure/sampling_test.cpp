@@ -143,6 +143,17 @@ TEST_F(SamplingTest, EndsAtTheTimeLimitAllTheSame) {
   EXPECT_LT(samples, 6U);
 }
 
+TEST_F(SamplingTest, ATimeLimitThatTheUserHasSetHoldsForAllBatches) {
+  sampling.repetition.batches = 1'000'000;
+  sampling.repetition.max_time_s = 40;
+  sampling.limits_all = true;
+  const auto samples = sample().seconds.size();
+  EXPECT_GE(samples, 2U);
+  EXPECT_LT(samples, 12U) << "batches of 5 s";
+  sampling.repetition.max_time_s = 0;
+  EXPECT_EQ(sample().seconds.size(), 1U) << "one is taken at least";
+}
+
 TEST_F(SamplingTest, TheSlowestRanksTimeCountsForTheLimits) {
   sampling.repetition.min_time_s = 21;
   ranks.factor = 2;

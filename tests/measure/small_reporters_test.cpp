@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "measure/examples.hpp"
 #include "measure/record_json.hpp"
 #include "measure/report.hpp"
@@ -11,13 +13,13 @@ using examples::allreduce;
 using examples::latency;
 using examples::report;
 
-TEST(Reporters, AreFourAndTheTableIsTheFirst) {
+TEST(Reporters, AreFiveAndTheTableIsTheFirst) {
   std::vector<std::string> names;
   for (const auto& description : reporters()) {
     names.push_back(description.name);
     EXPECT_FALSE(description.help.empty());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"table", "json", "osu", "dftfe"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"table", "json", "csv", "osu", "dftfe"}));
 }
 
 TEST(Reporters, WriteNothingForAnEmptyGroup) {
@@ -33,6 +35,37 @@ TEST(JsonReporter, WritesTheLinesOfARecordFile) {
                                      examples::skipped(latency(8, "ccl", "host", 1), "ccl needs a GPU")};
   EXPECT_EQ(report("json", start, {group}), start_line(start) + "\n" + record_line(start, Result(group[0])) + "\n" +
                                                 record_line(start, Result(group[1])) + "\n");
+}
+
+const ReporterDescription& reporter(const std::string& name) {
+  return *std::find_if(reporters().begin(), reporters().end(), [&](const auto& one) { return one.name == name; });
+}
+
+TEST(Reporters, SayWhichBenchmarksTheyKnow) {
+  for (const char* name : {"table", "json", "csv"}) EXPECT_TRUE(reporter(name).knows("fft")) << name;
+  for (const char* name : {"osu", "dftfe"}) {
+    EXPECT_FALSE(reporter(name).knows("fft")) << name;
+    EXPECT_TRUE(reporter(name).knows("allreduce")) << name;
+  }
+}
+
+TEST(CsvReporter, WritesARowPerRecordUnderTheDeclaredColumns) {
+  Start start = examples::start_without_gpus();
+  start.benchmark = {.name = "latency",
+                     .description = "",
+                     .parameters = {{.name = "bytes", .option = "bytes", .unit = "", .help = ""}},
+                     .metrics = {time_us},
+                     .facts = {}};
+  Record few = latency(8, "mpi", "host", 4e-6);
+  few.samples_s = {4e-6};
+  EXPECT_EQ(report("csv", start, {{few, examples::skipped(latency(16, "ccl", "host", 1), "no GPU, \"none\"")}}),
+            R"(benchmark,ranks,transport,memory,bytes,status,samples,time_us,time_us_low,time_us_high,validation,reason
+latency,2,mpi,host,8,ok,1,4,,,passed,
+latency,2,ccl,host,16,skipped,0,,,,not reached,"no GPU, ""none"""
+)");
+  const std::string row = report("csv", start, {{latency(8, "mpi", "host", 4e-6)}});
+  EXPECT_NE(row.find(",ok,10,"), std::string::npos) << row;
+  EXPECT_EQ(row.find(",,,"), std::string::npos) << "ten samples have an interval: " << row;
 }
 
 TEST(DftfeReporter, WritesTheLinesOfTheMiniApp) {
@@ -59,7 +92,7 @@ TEST(DftfeReporter, SaysInACommentWhatItHasNoLineFor) {
                     {allreduce(8, "mpi", "host", 1)}}),
             R"(# allreduce over mpi: failed: element 3 is 6,; not 7
 # allreduce over ccl: skipped: ccl needs a GPU
-# latency over mpi: not in this format: use table or json
+# latency over mpi: the DFT-FE mini-app has no line for this
 # allreduce over mpi: the DFT-FE mini-app has no line for this
 # allreduce over shmem: the DFT-FE mini-app has no line for this
 # allreduce over mpi: in host memory

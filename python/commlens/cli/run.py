@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from commlens.cli import values
 from commlens.errors import CommlensError
 from commlens.launch import launchers
 from commlens.launch.job import parse_environment
 from commlens.launch.native import find_native
-from commlens.launch.options import Options
+from commlens.launch.options import Options, whole_number
 from commlens.run import suite
 from commlens.run.entry import MOST_STARTS, Entry, Overrides
 from commlens.run.scaling import run_scaling
@@ -58,7 +59,8 @@ A suite is a list of benchmarks with their options, and how they are launched:
 @click.option(
     "-n",
     "--ranks",
-    type=click.IntRange(1, launchers.MOST_RANKS),
+    metavar="N",
+    callback=values.count(launchers.MOST_RANKS),
     help="Ranks to start.  [default: one a GPU, at least 2]",
 )
 @click.option(
@@ -68,7 +70,8 @@ A suite is a list of benchmarks with their options, and how they are launched:
 )
 @click.option(
     "--starts",
-    type=click.IntRange(1, MOST_STARTS),
+    metavar="N",
+    callback=values.count(MOST_STARTS),
     help="How often to launch the whole job: starts differ more than samples.  [default: 1]",
 )
 @click.option(
@@ -80,10 +83,11 @@ A suite is a list of benchmarks with their options, and how they are launched:
 )
 @click.option(
     "--launcher",
-    type=click.Choice(launchers.CHOICES),
+    metavar="NAME",
+    callback=values.word(launchers.CHOICES),
     default="auto",
     show_default=True,
-    help="Starts the ranks.",
+    help=f"Starts the ranks: {', '.join(launchers.CHOICES)}.",
 )
 @click.option(
     "--launcher-args",
@@ -93,8 +97,9 @@ A suite is a list of benchmarks with their options, and how they are launched:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
+    metavar="FOLDER",
+    callback=values.folder,
+    default="results",
     show_default=True,
     help="Folder for the records.",
 )
@@ -188,10 +193,10 @@ def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
         raise CommlensError("--scaling '': name numbers of ranks, as in 1,2,4,8")
     counts: list[int] = []
     for word in text.split(","):
-        count = int(word) if word.isascii() and word.isdecimal() else 0
+        count = whole_number(word) or 0
         if not 1 <= count <= launchers.MOST_RANKS:
             raise CommlensError(
-                f"--scaling {text}: '{word}' is no number of ranks; "
+                f"--scaling {text[:80]}: '{word[:20]}' is no number of ranks; "
                 f"write whole numbers from 1 to {launchers.MOST_RANKS:,} as in 1,2,4,8"
             )
         if count in counts:

@@ -10,6 +10,8 @@ from pathlib import Path
 from commlens.errors import CommlensError
 from commlens.launch.options import Options
 
+PROBE = "probe"  # what is no benchmark, and takes no options of one
+
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -25,7 +27,8 @@ class Job:
     def program(self, native: Path) -> list[str]:
         """What each rank runs."""
         record = ["--record", str(self.record_file)] if self.record_file else []
-        return [str(native), self.benchmark, *record, *self.options.words()]
+        expect = ["--expect-ranks", str(self.ranks)] if self.benchmark != PROBE else []
+        return [str(native), self.benchmark, *record, *expect, *self.options.words()]
 
 
 def parse_environment(settings: Sequence[str]) -> dict[str, str]:

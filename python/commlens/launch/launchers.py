@@ -154,6 +154,11 @@ class Chosen:
     launcher: Launcher
     in_allocation: bool = False
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether a job may stand in a queue before it starts."""
+        return bool(self.launcher.allocation) and not self.in_allocation
+
     def command(self, job: Job, native: Path, *, with_gpus: bool = False) -> list[str]:
         """The command line that starts the job. What the user says to the launcher comes last."""
         conditions = Conditions(job.ranks, job.launcher_arguments, self.in_allocation, with_gpus)

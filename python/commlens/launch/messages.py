@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 # Open MPI puts its messages between two such lines, on the standard error.
@@ -21,6 +21,8 @@ _DASHED_BLOCKS = re.compile(
 )
 
 # MPICH's launcher writes to the standard output, among the program's own lines.
+_LONGEST_SENTENCE = 200
+
 _BOX_EDGE = re.compile(r"={60,}")
 _BOX_TITLE = re.compile(r"=\s+BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
 _BOX_LINE = re.compile(
@@ -125,6 +127,21 @@ def ending(held: str) -> Ending | None:
     return Ending(match[0], int(number)) if match and number else None
 
 
+def first_sentence(lines: Sequence[str]) -> str:
+    """What a launcher, or the MPI library, says first: the rest of a page is advice."""
+    sentence: list[str] = []
+    in_block = False
+    for line in lines:
+        text = line.strip()
+        is_edge = _DASHES.fullmatch(text) is not None
+        if sentence and (is_edge or not text or not in_block):
+            break
+        if text and not is_edge and not text.endswith("(ignored)"):
+            sentence.append(text)
+        in_block = in_block or is_edge
+    return re.split(r"\.(?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].rstrip(" :")
+
+
 def _who(rank: object) -> str:
     return "a rank" if rank is None else f"rank {rank}"
 
@@ -209,7 +226,7 @@ class ErrorFilter(Filter):
                 self._block = [line]
             elif _SINGLE_LINES.match(text):
                 self._hold([line])
-            elif text:
+            elif text and not self._is_repeated(text):
                 self._pass(line)
             return
         self._block.append(line)
@@ -220,6 +237,10 @@ class ErrorFilter(Filter):
             else:
                 for part in block:
                     self._pass(part)
+
+    def _is_repeated(self, text: str) -> bool:
+        """Where each rank takes itself for the only one, each speaks for all."""
+        return text.startswith("commlens: ") and text in self.lines
 
 
 def _text(line: bytes) -> str:

@@ -3,11 +3,11 @@ a launcher."""
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -21,7 +21,9 @@ from commlens.errors import CommlensError
 
 PROGRAM = "commlens-bench"
 _SOURCE_TREE = Path(__file__).resolve().parents[3]
-_ANSWER_TIME_S = 60
+_ANSWER_TIME_S = 30
+# OpenBLAS starts its threads when it is loaded; where they may not start, it tries for ever.
+_COMPUTES_NOTHING = {"OPENBLAS_NUM_THREADS": "1"}
 
 _Answer = TypeVar("_Answer")
 
@@ -84,18 +86,22 @@ class Native:
     def help(self, benchmark: str) -> str:
         return self._ask(benchmark, "--help")
 
-    def option_names(self, benchmark: str) -> list[str]:
-        """All options that a benchmark takes, those of every benchmark included, without dashes."""
-        return sorted(set(re.findall(r"--([a-z][\w-]*)", self.help(benchmark))))
+    def mistakes(self, jobs: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
+        """What is wrong with the ranks and the words of each command line, as the program would say
+        it when it runs; empty: nothing that can be known before."""
+        lines = [{"ranks": ranks, "words": list(map(_readable, words))} for ranks, words in jobs]
+        return self._ask_for(list[str], "--check", question=json.dumps(lines))
 
-    def _ask(self, *arguments: str) -> str:
+    def _ask(self, *arguments: str, question: str = "") -> str:
         command = [str(self.path), *arguments]
         try:
             answer = subprocess.run(
                 command,
                 capture_output=True,
-                text=True,
-                stdin=subprocess.DEVNULL,
+                encoding="utf-8",
+                errors="replace",
+                input=question,
+                env={**os.environ, **_COMPUTES_NOTHING},
                 timeout=_ANSWER_TIME_S,
                 check=True,
             )
@@ -103,18 +109,20 @@ class Native:
             raise CommlensError(f"{self.path} cannot be started: {error.strerror}") from None
         except subprocess.TimeoutExpired:
             raise CommlensError(
-                f"`{' '.join(command)}` gave no answer within {_ANSWER_TIME_S} s"
+                f"`{' '.join(command)}` gave no answer within {_ANSWER_TIME_S} s; where memory or "
+                "processes are limited (`ulimit -a`), raise the limit"
             ) from None
         except subprocess.CalledProcessError as error:
             lines = str(error.stderr).strip().splitlines()
             said = lines[-1] if lines else "it said nothing"
             raise CommlensError(
-                f"`{' '.join(command)}` ended with status {error.returncode}: {said}"
+                f"`{' '.join(command)}` ended with status {error.returncode} ({said}): "
+                f"is it {PROGRAM}, and does it run here?"
             ) from None
         return answer.stdout
 
-    def _ask_for(self, kind: type[_Answer], *arguments: str) -> _Answer:
-        answer = self._ask(*arguments)
+    def _ask_for(self, kind: type[_Answer], *arguments: str, question: str = "") -> _Answer:
+        answer = self._ask(*arguments, question=question)
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.DecodeError as error:
@@ -156,6 +164,11 @@ def _built() -> list[Path]:
         for path in _SOURCE_TREE.glob(f"{folder}/{PROGRAM}")
     ]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def _readable(word: str) -> str:
+    """Without what is not UTF-8, which JSON cannot hold."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _is_program(path: Path) -> bool:

@@ -13,10 +13,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import psutil
 
 from commlens.errors import CommlensError
+from commlens.launch.guard import guard
 
 # Launchers put ranks into process groups of their own, so a group does not reach all of a job: its
 # environment does.
@@ -38,7 +40,18 @@ class Patience:
 class Outcome:
     status: int  # the launcher's; 128 + n where signal n ended the launcher itself
     interrupted: int | None = None  # the first of the user's signals that was forwarded
-    timed_out: bool = False
+    ended_because: str = ""  # what `why_end` has said
+    killed_by: int | None = None  # the signal that ended the launcher itself
+
+
+class Times(NamedTuple):
+    """Of a job on its way, in seconds."""
+
+    since_start: float
+    since_output: float  # since it has written something
+
+
+WhyEnd = Callable[[Times], str]
 
 
 def run(
@@ -48,23 +61,37 @@ def run(
     take_error: Callable[[bytes], object],
     requests: list[int],
     *,
-    time_limit_s: float | None = None,
+    why_end: WhyEnd = lambda _: "",
     patience: Patience = Patience(),
 ) -> Outcome:
     """Runs `command` until it ends; what it writes goes to `take_output` and `take_error` as it
     comes.
 
     The signals that get into `requests` meanwhile are taken from it and forwarded to the launcher;
-    if the job does not end, all of it gets SIGTERM, then SIGKILL. The same happens at the time
-    limit. Raises CommlensError where the command cannot be started.
+    if the job does not end, all of it gets SIGTERM, then SIGKILL. The same happens where `why_end`,
+    which is asked all the time, has a reason. Nothing of the job outlives this process, not even
+    where that is killed. Raises CommlensError where the command cannot be started.
     """
     mark = uuid.uuid4().hex
+    with guard(mark):
+        launcher = _start(command, {**environment, _MARK: mark})
+        running = _Running(launcher, mark, requests, patience)
+        try:
+            _stream(running, take_output, take_error, why_end)
+        finally:
+            running.clean_up()
+    killed_by = -launcher.returncode if launcher.returncode < 0 else None
+    status = 128 + killed_by if killed_by else launcher.returncode
+    return Outcome(status, running.interrupted, running.ended_because, killed_by)
+
+
+def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     try:
         # A session of its own: the terminal's Ctrl-C must come to us alone, or ranks die before
         # they can say anything.
-        launcher = subprocess.Popen(
+        return subprocess.Popen(
             command,
-            env={**environment, _MARK: mark},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -73,13 +100,6 @@ def run(
         )
     except OSError as error:
         raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
-    running = _Running(launcher, mark, requests, patience)
-    try:
-        _stream(running, take_output, take_error, time_limit_s)
-    finally:
-        running.clean_up()
-    status = launcher.returncode if launcher.returncode >= 0 else 128 - launcher.returncode
-    return Outcome(status, running.interrupted, running.timed_out)
 
 
 class _Running:
@@ -94,12 +114,16 @@ class _Running:
     ) -> None:
         self.launcher = launcher
         self.interrupted: int | None = None
-        self.timed_out = False
+        self.ended_because = ""
         self._requests = requests
         self._mark = mark
         self._seconds_to_obey = (patience.after_signal_s, patience.after_terminate_s, 1.0)
         self._steps_taken = 0
         self._next_step = math.inf  # when the job gets the next, stronger signal
+
+    @property
+    def is_ending(self) -> bool:
+        return self._steps_taken > 0
 
     def forward_signals(self) -> None:
         """Forwards the user's signals, and becomes stronger where the time given to the last one
@@ -110,6 +134,12 @@ class _Running:
             self.stop(number)
         if time.monotonic() >= self._next_step:
             self.stop(signal.SIGKILL)
+
+    def end(self, because: str) -> None:
+        """Without a reason it goes on."""
+        self.ended_because = because
+        if because:
+            self.stop(signal.SIGTERM)
 
     def stop(self, first: int) -> None:
         """Asks the launcher to end with the signal `first`; asked again, goes on to SIGTERM and to
@@ -156,11 +186,11 @@ def _stream(
     running: _Running,
     take_output: Callable[[bytes], object],
     take_error: Callable[[bytes], object],
-    time_limit_s: float | None,
+    why_end: WhyEnd,
 ) -> None:
     launcher = running.launcher
     assert launcher.stdout is not None and launcher.stderr is not None  # both are pipes
-    started = time.monotonic()
+    started = written = time.monotonic()
     ended: float | None = None
     with selectors.DefaultSelector() as selector:
         selector.register(launcher.stdout, selectors.EVENT_READ, take_output)
@@ -169,6 +199,7 @@ def _stream(
             for key, _ in selector.select(_POLL_S) if selector.get_map() else _wait(launcher):
                 data = os.read(key.fd, 65536)
                 if data:
+                    written = time.monotonic()
                     key.data(data)
                 else:
                     selector.unregister(key.fileobj)
@@ -177,9 +208,8 @@ def _stream(
                 ended = now
             if ended is not None and now > ended + _AFTERMATH_S:
                 return  # a rank that outlived its launcher holds the pipes open: clean_up ends it
-            if time_limit_s is not None and now > started + time_limit_s and not running.timed_out:
-                running.timed_out = True
-                running.stop(signal.SIGTERM)
+            if ended is None and not running.is_ending:
+                running.end(why_end(Times(now - started, now - written)))
             running.forward_signals()
 
 

@@ -9,7 +9,7 @@ from commlens.errors import CommlensError
 from commlens.launch.job import Job
 from commlens.launch.launchers import MOST_RANKS
 from commlens.launch.native import Native
-from commlens.launch.options import Options
+from commlens.launch.options import Options, whole_number
 
 MOST_STARTS = 10_000
 
@@ -22,6 +22,7 @@ class Entry:
     environment: Mapping[str, str] = field(default_factory=dict)
     launcher_arguments: Sequence[str] = ()
     starts: int = 1  # how often the whole job is launched
+    where: str = ""  # in which suite it stands, for messages
 
     def job(self, native: Native) -> Job:
         """The job of one start, without its file of records. Raises CommlensError for a benchmark
@@ -57,6 +58,26 @@ class Overrides:
         )
 
 
+def jobs_of(entries: Sequence[Entry], native: Native) -> list[Job]:
+    """The job of each entry. Raises CommlensError for the first mistake that can be found before
+    anything runs."""
+    jobs = []
+    for entry in entries:
+        try:
+            jobs.append(entry.job(native))
+        except CommlensError as error:
+            raise _at(entry, str(error)) from None
+    lines = [(job.ranks, (job.benchmark, *job.options.words())) for job in jobs]
+    for entry, mistake in zip(entries, native.mistakes(lines)):
+        if mistake:
+            raise _at(entry, mistake)
+    return jobs
+
+
+def _at(entry: Entry, mistake: str) -> CommlensError:
+    return CommlensError(f"{entry.where}: {mistake}" if entry.where else mistake)
+
+
 def ranks_of(entry: Entry, native: Native) -> int:
     """As asked for; else two a pair for a benchmark of pairs, or one a GPU, two at least.
 
@@ -68,7 +89,7 @@ def ranks_of(entry: Entry, native: Native) -> int:
     pairs = entry.options.text("pairs") or benchmark.default("pairs")
     if pairs is None:
         return max(2, about.gpus) if about.has_gpu else 2
-    number = int(pairs) if pairs.isdecimal() else 0
+    number = whole_number(pairs) or 0
     if 2 * number > MOST_RANKS:
         raise CommlensError(
             f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be started"

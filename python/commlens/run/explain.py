@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,9 @@ from commlens.launch.messages import (
     death,
     departure,
     ending,
+    first_sentence,
 )
+from commlens.launch.process import Outcome
 from commlens.run.record_file import Kept
 
 # Lines of the native program that say how it goes, not why it ended.
@@ -23,11 +26,16 @@ _NO_REASON = re.compile(r"commlens: warning\b")
 
 @dataclass(frozen=True)
 class EndedJob:
-    status: int  # the launcher's
+    outcome: Outcome
     launcher: str  # its name
     output: OutputFilter
     error: ErrorFilter
     kept: Kept
+
+    @property
+    def status(self) -> int:
+        """The launcher's."""
+        return self.outcome.status
 
     @property
     def launcher_said(self) -> str:
@@ -63,8 +71,18 @@ class Explanation:
 
 def explain(job: EndedJob, known_cause: str) -> Explanation:
     """`known_cause` is a sentence for a start that failed for a known reason, else empty."""
-    died, left = death(job.launcher_said, job.status), departure(job.launcher_said)
+    killed_by = job.outcome.killed_by
+    sentence = first_sentence(job.error.lines)
+    # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
+    of_launcher = killed_by or (sentence and not job.kept.records)
+    status_of_a_rank = 0 if of_launcher else job.status
+    died, left = death(job.launcher_said, status_of_a_rank), departure(job.launcher_said)
     status = _status(job, died)
+    if killed_by and died is None and not job.program_said_why:
+        ended_by = f"was ended by signal {killed_by} ({signal.strsignal(killed_by)})"
+        return Explanation(
+            Status.FAILED, reason=f"{job.launcher} {ended_by}; {job.kept}", counted=True
+        )
     if job.program_said_why or (died is None and not left and job.records_say_why):
         return Explanation(status)
     ended = ending(job.launcher_said)
@@ -79,7 +97,9 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     return Explanation(
         status,
         quoted=job.error.held + job.output.held,
-        reason=f"{job.launcher} ended with status {job.status}; {job.kept}",
+        reason=f"{job.launcher} ended with status {job.status}"
+        + (f' ("{sentence}")' if sentence else "")
+        + f"; {job.kept}",
         counted=True,
     )
 

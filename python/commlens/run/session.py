@@ -15,15 +15,16 @@ from commlens.errors import CommlensError, Status, say, worst
 from commlens.launch import launchers, process, signals
 from commlens.launch.job import Job
 from commlens.launch.messages import ErrorFilter, OutputFilter
-from commlens.launch.native import Native
+from commlens.launch.native import PROGRAM, Native
 from commlens.launch.options import Options
 from commlens.records import Record
 from commlens.results import reserve_record_file
 from commlens.run import probe
-from commlens.run.entry import Entry
+from commlens.run.entry import Entry, jobs_of
 from commlens.run.explain import EndedJob, explain
 from commlens.run.probe import GpuSupport, Verdict
 from commlens.run.record_file import Kept, RecordFile
+from commlens.run.watchdog import Watchdog, limit_of
 
 _GPU_OFF = "gpu-aware-mpi-off"
 
@@ -66,7 +67,7 @@ class Session:
         for entry in entries:
             if "record" in entry.options:
                 self._check_record_file(entry.options.text("record"))
-        jobs = [entry.job(self.native) for entry in entries]
+        jobs = jobs_of(entries, self.native)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
@@ -99,6 +100,7 @@ class Session:
         own = record_file.begin_job()
         output = OutputFilter(_writer(sys.stdout.buffer))
         error = ErrorFilter(_writer(sys.stderr.buffer))
+        watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
         try:
             outcome = process.run(
                 self._command(replace(job, record_file=own)),
@@ -106,13 +108,14 @@ class Session:
                 output.feed,
                 error.feed,
                 requests,
+                why_end=watchdog,
             )
             output.finish()
             error.finish()
         finally:
             kept = record_file.end_job(own)
         launcher = Path(self._launcher.program).name
-        ended = EndedJob(outcome.status, launcher, output, error, kept)
+        ended = EndedJob(outcome, launcher, output, error, kept)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
 
     def _probed(self, job: Job, requests: list[int]) -> Job | Result:
@@ -139,6 +142,15 @@ class Session:
             return Result(128 + interrupted, kept, interrupted=True, counted=True)
         status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
         counted = bool(kept.failure)
+        if because := ended.outcome.ended_because:
+            say(f"{because}; {kept}")
+            return Result(worst([Status.STALLED, status]), kept, counted=True)
+        if ended.status == 0 and not kept.records and not kept.problems:
+            say(
+                f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "
+                f"({self._suspect(job)}); {kept}"
+            )
+            return Result(Status.FAILED, kept, counted=True)
         if ended.status != 0:
             settings = self._launcher.settings(job)
             cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
@@ -149,6 +161,12 @@ class Session:
                 say(explanation.reason)
             status, counted = worst([explanation.status, status]), counted or explanation.counted
         return Result(status, kept, counted=counted)
+
+    def _suspect(self, job: Job) -> str:
+        """Of a launcher that has done something else."""
+        if job.launcher_arguments:
+            return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
+        return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
 
     def _verdict(self, job: Job, requests: list[int]) -> tuple[Verdict, int | None]:
         """What a probe under the job's conditions finds, which is said once; and the signal that

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +10,18 @@ from pathlib import Path
 from typing import Annotated, Any, Optional, TypeVar, Union, get_args
 
 import msgspec
-import yaml
 
 from commlens.errors import CommlensError
 from commlens.launch.job import is_variable
 from commlens.launch.launchers import MOST_RANKS
-from commlens.launch.native import Native
 from commlens.launch.options import Options
+from commlens.run import suite_text
 from commlens.run.entry import MOST_STARTS, Entry
 
 ENDINGS = (".yaml", ".yml")
 _TRUE = ("true", "yes", "on")
 _FALSE = ("false", "no", "off")
+_LONGEST_NAME = 100
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
@@ -33,6 +32,7 @@ def _must(text: str) -> msgspec.Meta:
 
 
 _Text = Annotated[str, _must("a single value")]
+_OptionalText = Optional[_Text]
 _Name = Annotated[str, _must("a name from `commlens list`")]
 _Runs = Annotated[list[Any], msgspec.Meta(min_length=1), _must("a list (`- benchmark: latency`)")]
 _Options = Annotated[dict[str, Any], _must("a mapping (`options: {repeat: 10}`)")]
@@ -56,7 +56,7 @@ class _SuiteText(msgspec.Struct):
     """A suite as it stands in the file, in which every value is text."""
 
     runs: _Runs
-    name: _Text = ""
+    name: _OptionalText = None
     description: _Text = ""
 
 
@@ -74,12 +74,11 @@ class Suite:
     name: str
     description: str
     entries: Sequence[Entry]
-    source: str  # the file, for messages
 
 
 def is_suite(name: str) -> bool:
     """Whether `commlens run NAME` means a suite: a YAML file, or one that is shipped."""
-    return name.endswith(ENDINGS) or name in shipped()
+    return name.lower().endswith(ENDINGS) or name in shipped()
 
 
 def shipped() -> dict[str, str]:
@@ -95,61 +94,36 @@ def shipped() -> dict[str, str]:
 def load(name: str) -> Suite:
     """The shipped suite of this name, or the one in the YAML file `name`. Raises CommlensError for
     a mistake in it."""
-    if not name.endswith(ENDINGS):
+    if name in shipped():
         return parse(shipped()[name], f"{name}.yaml")
-    try:
-        return parse(Path(name).read_text(encoding="utf-8"), name)
-    except OSError as error:
-        raise CommlensError(f"{name} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CommlensError(f"{name} is not a text file in UTF-8") from None
+    return parse(suite_text.read(Path(name)), name)
 
 
 def parse(text: str, source: str) -> Suite:
     """Raises CommlensError, which names the file, the entry, the value and the cure."""
-    data = _yaml(text, source)
+    data = suite_text.parse(text, source)
     if not isinstance(data, dict):
         raise CommlensError(
             f"{source}: a suite is a mapping with 'name' and 'runs', not {_kind(data)}"
         )
     suite = _converted(_SuiteText, data, source)
     return Suite(
-        suite.name or Path(source).stem,
+        _name(suite.name, source),
         suite.description,
         [_entry(run, f"{source}, entry {number}") for number, run in enumerate(suite.runs, 1)],
-        source,
     )
 
 
-def check(suite: Suite, native: Native) -> None:
-    """Raises CommlensError for a benchmark or an option that the native program does not have."""
-    for number, entry in enumerate(suite.entries, start=1):
-        where = f"{suite.source}, entry {number}"
-        try:
-            native.benchmark(entry.benchmark)
-        except CommlensError as error:
-            raise CommlensError(f"{where}: {error}") from None
-        known = native.option_names(entry.benchmark)
-        for name in entry.options:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                lists = f"`commlens run {entry.benchmark} --help` lists them"
-                cure = f"did you mean '{near[0]}'?" if near else lists
-                raise CommlensError(f"{where}: {entry.benchmark} has no option '{name}': {cure}")
-
-
-def _yaml(text: str, source: str) -> Any:
-    try:
-        # BaseLoader leaves every value as it is written: `8:32` is a range of sizes here, not
-        # YAML's 512 in base sixty.
-        return yaml.load(text, Loader=yaml.BaseLoader)
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+def _name(given: str | None, source: str) -> str:
+    """That of the folder for its records. Raises CommlensError for what can be none."""
+    name = Path(source).stem if given is None else given
+    is_sound = name.isprintable() and "/" not in name and not name.startswith((".", "-"))
+    if not name or not is_sound or len(name.encode()) > _LONGEST_NAME:
+        what = f"the file's name {name!a}" if given is None else f"'name' {name!a}"
         raise CommlensError(
-            f"{source}{line}: not YAML ({error.problem}); see `commlens run --help` for a suite"
-        ) from None
-    except yaml.YAMLError as error:
-        raise CommlensError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
+            f"{source}: {what} cannot be that of a folder; write a short 'name' without slashes"
+        )
+    return name
 
 
 def _entry(data: Any, where: str) -> Entry:
@@ -164,16 +138,12 @@ def _entry(data: Any, where: str) -> Entry:
         ) from None
     return Entry(
         entry.benchmark,
-        Options(
-            {
-                str(name).lstrip("-"): _option(value, f"{where}: option '{name}'")
-                for name, value in entry.options.items()
-            }
-        ),
+        _options(entry.options, where),
         entry.ranks,
         {name: _variable(name, value, where) for name, value in entry.environment.items()},
         launcher_arguments,
         entry.starts,
+        where,
     )
 
 
@@ -193,7 +163,7 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     """Raises CommlensError where the value is not what the kind says that it must be."""
     try:
         return msgspec.convert(value, kind, strict=False)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, ValueError):  # of a number of thousands of digits
         raise CommlensError(f"{where} {_description(kind)}, not {_kind(value)}") from None
 
 
@@ -203,6 +173,17 @@ def _description(kind: Any) -> str:
         return kind.description or ""
     metadata = getattr(kind, "__metadata__", ())
     return next(filter(None, map(_description, (*metadata, *get_args(kind)))), "")
+
+
+def _options(texts: Mapping[str, Any], where: str) -> Options:
+    values: dict[str, str | None] = {}
+    for text, value in texts.items():
+        name = text.lstrip("-")
+        if not name or name in values:
+            what = f"option '{name}' stands there twice" if name else f"'{text}' is no option"
+            raise CommlensError(f"{where}: {what}; leave it out")
+        values[name] = _option(value, f"{where}: option '{name}'")
+    return Options(values)
 
 
 def _option(value: Any, where: str) -> str | None:
@@ -230,4 +211,7 @@ def _kind(value: Any) -> str:
         return "nothing"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    return "a mapping" if isinstance(value, dict) else f"'{value}'"
+    if isinstance(value, dict):
+        return "a mapping"
+    text = str(value)
+    return f"'{text}'" if len(text) <= _LONGEST_NAME else f"'{text[:_LONGEST_NAME]}...'"

@@ -20,13 +20,12 @@ from commlens.run.entry import Entry, Overrides
 from commlens.run.record_file import RecordFile
 from commlens.run.session import Result, Session
 from commlens.run.starts import print_tables, run_starts
-from commlens.run.suite import Suite, check
+from commlens.run.suite import Suite
 
 
 def run_suite(session: Session, suite: Suite, overrides: Overrides) -> int:
     """Runs all of a suite, whatever fails on the way, and returns the worst status. Raises
     CommlensError for bad usage."""
-    check(suite, session.native)
     entries = [overrides.applied_to(entry) for entry in suite.entries]
     jobs = session.jobs(entries)
     if session.settings.dry_run:

@@ -67,7 +67,7 @@ void GatherScatterOptions::refuse_options_of_the_other_ids() const {
     return;
   }
   if (mesh.given()) throw UsageError("elements", mesh.text(), "random ids have no elements: give --nodes");
-  if (overlap) throw UsageError("overlap", "", "random ids have no elements to work on: leave --ids random out");
+  if (overlap) throw UsageError("--overlap: random ids have no elements to work on: leave --ids random out");
 }
 
 void GatherScatterOptions::resolve(int ranks) {
@@ -75,7 +75,7 @@ void GatherScatterOptions::resolve(int ranks) {
   if (!exchange_type) exchange_type = type;
   if (*exchange_type != type && *exchange_type != RealType::f32) {
     throw UsageError("exchange-dtype", std::string(name(*exchange_type)),
-                     fmt::format("values of {} are sent as they are", name(type)));
+                     fmt::format("values of {} are sent as they are: leave it out, or write f32", name(type)));
   }
   if (fields != 1 && fields != 3) throw UsageError("fields", std::to_string(fields), "write 1 or 3");
   if (on_mesh()) {

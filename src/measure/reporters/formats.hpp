@@ -8,6 +8,7 @@ namespace commlens::measure {
 
 ReporterDescription table_reporter();
 ReporterDescription json_reporter();
+ReporterDescription csv_reporter();
 ReporterDescription osu_reporter();
 ReporterDescription dftfe_reporter();
 

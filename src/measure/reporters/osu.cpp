@@ -46,9 +46,9 @@ const std::vector<Program>& programs() {
   return all;
 }
 
-const Program* program_of(const Record& record) {
+const Program* program_of(std::string_view benchmark) {
   const auto found = std::find_if(programs().begin(), programs().end(),
-                                  [&](const Program& program) { return program.benchmark == record.benchmark; });
+                                  [&](const Program& program) { return program.benchmark == benchmark; });
   return found == programs().end() ? nullptr : &*found;
 }
 
@@ -131,56 +131,62 @@ class OsuReporter final : public Reporter {
 
   void add(const Start& start, std::span<const Result> group) override {
     if (group.empty()) return;
-    const std::string sweep = sweep_of(group);
-    const bool begins = sweep != sweep_;
-    if (begins) {
+    const Record& first = group.front().record();
+    const std::string sweep = first.benchmark + '\n' + settings_of(first);
+    if (sweep != sweep_) {
       write_kept();
+      sections_.clear();
       sweep_ = sweep;
-      sections_.assign(group.size(), "");
     }
-    for (std::size_t index = 0; index < group.size(); ++index) {
-      sections_[index] += text_of(start, group[index], begins, group.size() > 1);
+    for (const Result& result : group) {
+      const Record& record = result.record();
+      auto own = std::find_if(sections_.begin(), sections_.end(), [&](const auto& one) { return one.is_of(record); });
+      const bool begins = own == sections_.end();
+      if (begins) own = sections_.insert(own, {record.transport, record.memory, ""});
+      own->text += text_of(start, result, begins, group.size() > 1);
     }
-    out_ << std::exchange(sections_.front(), "");
+    out_ << std::exchange(sections_.front().text, "");
     out_.flush();
   }
 
   void end() override { write_kept(); }
 
  private:
-  /// What stays the same along a sweep over sizes.
-  static std::string sweep_of(std::span<const Result> group) {
-    std::string sweep = group.front().record().benchmark + '\n' + settings_of(group.front().record());
-    for (const Result& result : group) sweep += '\n' + result.record().transport + ' ' + result.record().memory;
-    return sweep;
-  }
+  /// Of a transport, which need not be in every group: what is unsupported is told once.
+  struct Section {
+    std::string transport;
+    std::string memory;
+    std::string text;
+
+    [[nodiscard]] bool is_of(const Record& record) const {
+      return record.transport == transport && record.memory == memory;
+    }
+  };
 
   static std::string text_of(const Start& start, const Result& result, bool begins, bool several) {
     const Record& record = result.record();
-    if (const Program* program = program_of(record)) {
-      return (begins ? section_header(start, record, *program, several) : "") + row_of(result, *program);
-    }
-    if (!begins) return "";
-    return fmt::format("# {} over {}: OSU has no such benchmark (use another format)\n", record.benchmark,
-                       record.transport);
+    const Program* program = program_of(record.benchmark);
+    if (program == nullptr) return "";  // who asks for it is told before anything is measured
+    return (begins ? section_header(start, record, *program, several) : "") + row_of(result, *program);
   }
 
   void write_kept() {
-    for (std::string& section : sections_) out_ << std::exchange(section, "");
+    for (Section& section : sections_) out_ << std::exchange(section.text, "");
     out_.flush();
   }
 
   std::ostream& out_;
   std::string sweep_;
-  std::vector<std::string> sections_;  ///< in the order of the group; the first is empty, for it has been written
+  std::vector<Section> sections_;  ///< in the order in which they came; the first is empty, for it has been written
 };
 
 }  // namespace
 
 ReporterDescription osu_reporter() {
-  return {.name = "osu", .help = "the layout of the OSU micro-benchmarks 7.4", .make = [](std::ostream& out) {
-            return std::make_unique<OsuReporter>(out);
-          }};
+  return {.name = "osu",
+          .help = "the layout of the OSU micro-benchmarks 7.4",
+          .make = [](std::ostream& out) { return std::make_unique<OsuReporter>(out); },
+          .knows = [](std::string_view benchmark) { return program_of(benchmark) != nullptr; }};
 }
 
 }  // namespace commlens::measure

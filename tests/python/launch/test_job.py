@@ -11,10 +11,13 @@ from commlens.launch.options import Options
 
 def test_a_job_is_a_command_line_of_the_native_program() -> None:
     job = Job("latency", Options({"bytes": "8", "in-place": None}), ranks=2)
-    assert job.program(Path("/b")) == ["/b", "latency", "--bytes", "8", "--in-place"]
+    assert job.program(Path("/b")) == [
+        *["/b", "latency", "--expect-ranks", "2", "--bytes", "8", "--in-place"]
+    ]
     # The file comes first: an option that lacks its value must not take ours for it.
     with_file = Job("latency", Options({"bytes": None}), ranks=2, record_file=Path("r.jsonl"))
-    assert with_file.program(Path("/b")) == ["/b", "latency", "--record", "r.jsonl", "--bytes"]
+    own = ["--record", "r.jsonl", "--expect-ranks", "2"]
+    assert with_file.program(Path("/b")) == ["/b", "latency", *own, "--bytes"]
 
 
 def test_variables_are_parsed() -> None:

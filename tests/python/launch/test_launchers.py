@@ -31,8 +31,8 @@ def command(name: str, wanted: Job, *, with_gpus: bool = False, in_allocation: b
     """Without the program of the ranks."""
     chosen = Chosen("launcher", launcher(name), in_allocation)
     words = chosen.command(wanted, PROGRAM, with_gpus=with_gpus)
-    assert words[-2:] == [str(PROGRAM), "latency"]
-    return " ".join(words[:-2])
+    assert words[-4:] == [str(PROGRAM), "latency", "--expect-ranks", str(wanted.ranks)]
+    return " ".join(words[:-4])
 
 
 def program(folder: Path, name: str) -> None:

@@ -11,6 +11,7 @@ from commlens.launch.messages import (
     death,
     departure,
     ending,
+    first_sentence,
 )
 from conftest import captured
 
@@ -138,3 +139,30 @@ def test_a_status_in_the_shells_manner_is_a_death() -> None:
     assert death("", 139) == Death(None, 11)
     assert death("", 255) is None
     assert str(Death(1, 9)) == "rank 1 died (signal 9, Killed)"
+
+
+EDGE = "-" * 74
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], ""),
+        (['mpirun: Error: no "--x"', "Type --help."], 'mpirun: Error: no "--x"'),
+        (
+            [EDGE, "There are not enough slots", "to have 5.  Advice.", "", "More.", EDGE],
+            "There are not enough slots to have 5",
+        ),
+        (["ssh: Name: not known", EDGE, "ORTE was unable.", EDGE], "ssh: Name: not known"),
+        (["[n:1] open: x.so (ignored)", "orted: lost connection."], "orted: lost connection"),
+        ([EDGE, "You need help about:", "    x", EDGE], "You need help about: x"),
+        (["x" * 5000], "x" * 200),
+    ],
+)
+def test_what_a_launcher_says_first(lines: list[str], sentence: str) -> None:
+    assert first_sentence(lines) == sentence
+
+
+def test_a_message_that_each_rank_says_for_all_is_passed_once() -> None:
+    said = filtered(ErrorFilter, "commlens: no\ncommlens: no\nown\nown\n")
+    assert said.lines == ["commlens: no", "own", "own"]

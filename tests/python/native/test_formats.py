@@ -140,7 +140,9 @@ def test_table(benchmark: str, tmp_path: Path) -> None:
     assert any(line.startswith(f"# {benchmark}: ") for line in lines)
     heading = next(line for line in lines if line.startswith("#") and " transport " in line)
     rows = [line for line in lines if line and not line.startswith("#")]
-    expected = [(size, transport) for size in (8, 1024, 131072) for transport in ("mpi", "staged")]
+    expected = [
+        (size, transport) for size in (8, 1024, 131072, 1048576) for transport in ("mpi", "staged")
+    ]
     assert len(rows) == len(expected)
     before_transport, transport_at = heading.index(" transport"), heading.index("transport")
     for row, (size, transport), record in zip(

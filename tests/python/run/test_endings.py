@@ -57,7 +57,8 @@ def test_a_launcher_that_refuses_is_heard(commlens: Commlens) -> None:
     assert run.returncode == 1
     assert run.stderr == (
         "mpirun: no such option: --refuse\n"
-        "commlens: mpirun ended with status 213; no record was written\n"
+        'commlens: mpirun ended with status 213 ("mpirun: no such option: --refuse"); '
+        "no record was written\n"
     )
 
 

@@ -70,7 +70,7 @@ def verdict(
     timed_out: bool = False,
     environment: Mapping[str, str] = {},
 ) -> Verdict:
-    outcome = Outcome(status, timed_out=timed_out)
+    outcome = Outcome(status, ended_because="it takes too long" if timed_out else "")
     return judge(
         gather("\n".join(lines), error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
     )

@@ -23,8 +23,8 @@ def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
     (file,) = Path("results").iterdir()
     assert run.stderr == f"commlens: 3 records in {file}\n"
     assert file.name.startswith("latency-20")
-    expected = ["latency", "--record", str(file), "--bytes", "8:1K", "--format", "osu"]
-    assert command_of_record()[1:] == [*expected, "--in-place"]
+    expected = ["latency", "--record", str(file), "--expect-ranks", "2", "--bytes", "8:1K"]
+    assert command_of_record()[1:] == [*expected, "--format", "osu", "--in-place"]
 
 
 def test_two_runs_in_a_second_do_not_share_a_file(commlens: Commlens) -> None:
@@ -71,11 +71,31 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
         ([], "run what? name a benchmark or a suite: `commlens list` shows them"),
         (
             ["latency", "--ranks", "0"],
-            "Invalid value for '-n' / '--ranks': 0 is not in the range 1<=x<=1000000.",
+            "--ranks 0: write a whole number from 1 to 1,000,000",
         ),
         (
             ["latency", "--starts", "0"],
-            "Invalid value for '--starts': 0 is not in the range 1<=x<=10000.",
+            "--starts 0: write a whole number from 1 to 10,000",
+        ),
+        (["latency", "--ranks", "abc"], "--ranks abc: write a whole number from 1 to 1,000,000"),
+        (["latency", "--ranks", "2.0"], "--ranks 2.0: write a whole number from 1 to 1,000,000"),
+        (["latency", "--ranks", ""], "--ranks '': write a whole number from 1 to 1,000,000"),
+        (
+            ["latency", "--ranks", "9" * 5000],
+            f"--ranks {'9' * 40}...: write a whole number from 1 to 1,000,000",
+        ),
+        (["latency", "--out", ""], "--out '': name a folder"),
+        (
+            ["latency", "--launcher", "x"],
+            "--launcher x: write auto, mpirun, mpiexec, srun, jsrun or flux",
+        ),
+        (
+            ["latency", "--dry-run", "--zzz", "1"],
+            "no option '--zzz'; see commlens run latency --help",
+        ),
+        (
+            ["latency", "--byte", "1"],
+            "no option '--byte': did you mean --bytes? See commlens run latency --help",
         ),
         (["latency", "--record", ""], "--record '': name a file"),
         (["latency", "--record="], "--record '': name a file"),
@@ -145,6 +165,31 @@ def test_a_native_program_of_another_version_is_named(commlens: Commlens, tmp_pa
     run = commlens("run", "latency", COMMLENS_BENCH=str(old))
     assert run.returncode == 2
     assert f"{old} --about has another answer than commlens-bench 0.1.0" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo y", "has another answer than commlens-bench"),
+        ("echo {}", "has another answer than commlens-bench"),
+        (
+            "echo no such option >&2; exit 1",
+            "ended with status 1 (no such option): is it commlens-",
+        ),
+        ("kill -9 $$", "ended with status -9 (it said nothing): is it commlens-bench, and does it"),
+        ("printf '\\377'", "has another answer than commlens-bench"),
+    ],
+)
+def test_what_is_no_native_program_is_named(
+    commlens: Commlens, tmp_path: Path, script: str, said: str
+) -> None:
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\n{script}\n")
+    other.chmod(0o755)
+    run = commlens("run", "latency", COMMLENS_BENCH=str(other))
+    assert run.returncode == 2
+    (line,) = run.stderr.splitlines()
+    assert str(other) in line and said in line
 
 
 # Variables and starts

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commlens.launch import process
-from commlens.launch.job import Job
+from commlens.launch.job import PROBE, Job
 from commlens.launch.launchers import Chosen
 from commlens.launch.messages import death
 from commlens.launch.native import Native
@@ -44,7 +44,7 @@ def run_probe(
     the launcher cannot be started."""
     probe = replace(
         job,
-        benchmark="probe",
+        benchmark=PROBE,
         options=Options({"memory": "device"}),
         ranks=ranks,
         environment={**_LOG_THE_CHOICE, **job.environment},
@@ -57,7 +57,7 @@ def run_probe(
         output.extend,
         error.extend,
         requests,
-        time_limit_s=TIME_LIMIT_S,
+        why_end=lambda times: "it takes too long" if times.since_start > TIME_LIMIT_S else "",
     )
     evidence = gather(
         output.decode(errors="replace"),
@@ -129,10 +129,10 @@ def gather(
         how=steps.library.get("how") or "",
         log=log,
         # A job that ran into the time limit dies of our own signals.
-        death=None if outcome.timed_out else death(log, outcome.status),
+        death=None if outcome.ended_because else death(log, outcome.status),
         status=outcome.status,
         said=said[1] if said else "",
-        timed_out=outcome.timed_out,
+        timed_out=bool(outcome.ended_because),
         environment=environment,
     )
 

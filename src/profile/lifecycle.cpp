@@ -58,10 +58,18 @@ void end(Ending ending) {
   is_end_written = true;
 }
 
+/// Open MPI's launcher kills all ranks as soon as the first has ended by its SIGTERM. The others
+/// need time to write.
+void let_others_write() {
+  constexpr timespec pause{0, 500'000'000};
+  nanosleep(&pause, nullptr);
+}
+
 /// Writes the file, then lets the previous action handle the signal.
 void handle(int number) {
   const int error = errno;
   end(Ending::signalled);
+  if (number == SIGTERM && profile.size > 1) let_others_write();
   for (int index = 0; index < signal_count; ++index) {
     if (signals[index] == number) sigaction(number, &previous_actions[index], nullptr);
   }

@@ -258,11 +258,7 @@ std::uint64_t queued_nanoseconds() {
   const ssize_t length = read(file, text, sizeof text - 1);
   close(file);
   const char* second = length > 0 ? std::strchr(text, ' ') : nullptr;
-  std::uint64_t value = 0;
-  while (second != nullptr && *++second >= '0' && *second <= '9') {
-    value = 10 * value + static_cast<std::uint64_t>(*second - '0');
-  }
-  return value;
+  return second != nullptr ? std::strtoull(second + 1, nullptr, 10) : 0;
 }
 
 namespace {

@@ -11,10 +11,11 @@ from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading
 from commlens.profile.imbalance import mean
-from commlens.profile.record import Profile
+from commlens.profile.record import Function, Profile
 from commlens.text import format_bytes, format_percent, format_short, plural
 
 _MAX_FUNCTIONS = 12
+_LEAST_BAR = 0.001  # of the longest
 _MAX_LABELED_BINS = 14
 _COLUMNS = 2
 _ROWS = 2
@@ -43,7 +44,7 @@ def draw_profiles(profiles: Sequence[Profile]) -> Figure:
 def _draw_times(axes: Axes, profile: Profile) -> None:
     """The mean over ranks, and on top of it the excess of the slowest rank."""
     _time_heading(profile).write(axes, PANEL_INCHES[0], 2)
-    shown = profile.communicating[:_MAX_FUNCTIONS]
+    shown = _shown(profile)
     if not shown:
         _write_nothing(axes, "nothing but MPI_Init and MPI_Finalize")
         return
@@ -62,10 +63,18 @@ def _draw_times(axes: Axes, profile: Profile) -> None:
     axes.set_yticks(positions, [_printable(function.name) for function in shown])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
+    axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     axes.set_xlabel("time (s)")
     axes.grid(True, axis="x")
     axes.legend(loc="lower right")
+
+
+def _shown(profile: Profile) -> list[Function]:
+    """The functions whose bars can be seen."""
+    longest = max((own.time.mean_s for own in profile.communicating), default=0.0)
+    least = _LEAST_BAR * longest
+    return [own for own in profile.communicating if own.time.mean_s > least][:_MAX_FUNCTIONS]
 
 
 def _time_heading(profile: Profile) -> Heading:
@@ -83,7 +92,7 @@ def _time_heading(profile: Profile) -> Heading:
 def _draw_ranks(axes: Axes, profile: Profile) -> None:
     heading = Heading("time by rank", "in the functions above; USER is outside MPI")
     heading.write(axes, PANEL_INCHES[0], 2)
-    shown = profile.communicating[:_MAX_FUNCTIONS]
+    shown = _shown(profile)
     rows = [profile.outside_s, *(function.time_s for function in shown)]
     names = ["USER", *(_printable(function.name) for function in shown)]
     largest = max(max(row) for row in rows)

@@ -81,18 +81,28 @@ static void* receive_from_self(void* tag) {
   return NULL;
 }
 
-/// Four threads are in MPI at the same time.
-static void receive_in_threads(void) {
+static void sum_slowly(void* in, void* inout, int* count, MPI_Datatype* datatype) {
+  (void)datatype;
+  usleep(wait_us);
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+static void* reduce_slowly(void* operation) {
+  int in = 1;
+  int inout = 1;
+  MPI_Reduce_local(&in, &inout, 1, MPI_INT, *(MPI_Op*)operation);
+  return NULL;
+}
+
+/// Four threads are in MPI at the same time, and none of them waits for another one.
+static void reduce_in_threads(void) {
   enum { threads = 4 };
   pthread_t ids[threads];
-  int tags[threads];
-  for (int i = 0; i < threads; ++i) {
-    tags[i] = i;
-    pthread_create(&ids[i], NULL, receive_from_self, &tags[i]);
-  }
-  usleep(wait_us);
-  for (int i = 0; i < threads; ++i) MPI_Send(&tags[i], 1, MPI_INT, 0, i, MPI_COMM_SELF);
+  MPI_Op operation;
+  MPI_Op_create(sum_slowly, 1, &operation);
+  for (int i = 0; i < threads; ++i) pthread_create(&ids[i], NULL, reduce_slowly, &operation);
   for (int i = 0; i < threads; ++i) pthread_join(ids[i], NULL);
+  MPI_Op_free(&operation);
 }
 
 /// One thread never comes back.
@@ -115,7 +125,7 @@ static const struct {
     {"late-receiver", receive_late},
     {"late-rank", arrive_late},
     {"regions", mark_regions},
-    {"threads", receive_in_threads},
+    {"threads", reduce_in_threads},
     {"open", leave_thread_in_mpi},
 };
 

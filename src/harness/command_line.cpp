@@ -78,25 +78,25 @@ void refuse_opposites(const CLI::App& app, const OptionSet& set) {
 }
 
 /// CLI11's mistakes in our words: "--bytes: At Most 1 required but received 2".
-UsageError in_our_words(const CLI::ParseError& error, const std::string& help) {
+[[noreturn]] void refuse_in_our_words(const CLI::ParseError& error, const std::string& help) {
   const std::string what = error.what();
   const std::string option = what.substr(0, what.find(':'));
   if (what.find("At Most") != std::string::npos) {
-    return UsageError(fmt::format("{}: it is given twice; leave one of them out ({})", option, help));
+    throw UsageError(fmt::format("{}: it is given twice; leave one of them out ({})", option, help));
   }
   if (what.find("missing") != std::string::npos) {
-    return UsageError(fmt::format("{}: its value is missing; {} shows what it takes", option, help));
+    throw UsageError(fmt::format("{}: its value is missing; {} shows what it takes", option, help));
   }
-  return UsageError(fmt::format("{}; see {}", what, help));
+  throw UsageError(fmt::format("{}; see {}", what, help));
 }
 
-UsageError unknown_option(const CLI::App& app, const std::string& word, const std::string& help) {
+[[noreturn]] void refuse_unknown_option(const CLI::App& app, const std::string& word, const std::string& help) {
   const std::string option = word.substr(0, word.find('='));
   std::vector<std::string> names;
   for (const auto* known : app.get_options()) names.push_back(known->get_name());
   const std::string near = option.starts_with("--") ? nearest(option, names) : "";
-  return UsageError(near.empty() ? fmt::format("no option '{}'; see {}", option, help)
-                                 : fmt::format("no option '{}': did you mean {}? See {}", option, near, help));
+  throw UsageError(near.empty() ? fmt::format("no option '{}'; see {}", option, help)
+                                : fmt::format("no option '{}': did you mean {}? See {}", option, near, help));
 }
 
 CommandLine parse_benchmark(const std::vector<std::string>& words, const std::string& program) {
@@ -119,9 +119,9 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
     line.benchmark.reset();
     return line;
   } catch (const CLI::ParseError& error) {
-    throw in_our_words(error, help);
+    refuse_in_our_words(error, help);
   }
-  if (!app.remaining().empty()) throw unknown_option(app, app.remaining().front(), help);
+  if (!app.remaining().empty()) refuse_unknown_option(app, app.remaining().front(), help);
   refuse_opposites(app, line.benchmark->options());
   refuse_contradictions(line.settings, description.name);
   return line;

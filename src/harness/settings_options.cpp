@@ -124,8 +124,9 @@ void refuse_contradictions(const Settings& settings, const std::string& benchmar
     throw UsageError("min-time", fmt::format("{:g}", settings.min_time_s),
                      fmt::format("longer than --max-time {:g}: raise that, too", max_time_s));
   }
-  if (settings.timing == measure::Timing::each && settings.repeat.value_or(0) > measure::most_samples) {
-    throw UsageError("repeat", std::to_string(*settings.repeat),
+  const std::size_t repeat = settings.repeat.value_or(0);
+  if (settings.timing == measure::Timing::each && repeat > measure::most_samples) {
+    throw UsageError("repeat", std::to_string(repeat),
                      fmt::format("each is a sample, of which {} can be kept: write fewer", measure::most_samples));
   }
   std::vector<std::string> suitable;

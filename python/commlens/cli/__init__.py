@@ -68,6 +68,7 @@ def _status() -> int:
             say(error.format_message())
         return Status.USAGE
     except click.Abort:
+        say("interrupted by SIGINT")
         return 128 + signal.SIGINT
     except OSError as error:
         say(f"{error.filename}: {reason(error)}" if error.filename else reason(error))

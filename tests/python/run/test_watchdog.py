@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -130,3 +131,15 @@ def test_a_sleeping_launcher_does_not_outlast_an_impatient_user() -> None:
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
     assert error == "commlens: interrupted by SIGINT; no record was written\n"
+
+
+def test_an_interruption_before_anything_runs_is_told(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["commlens.cli.run"], "find_native", interrupted)
+    run = commlens("run", "latency")
+    assert run.returncode == 130
+    assert run.stderr.strip() == "commlens: interrupted by SIGINT"

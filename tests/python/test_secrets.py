@@ -46,6 +46,10 @@ def test_the_words_are_those_of_the_native_program() -> None:
     [
         ("prog --password=word -n 2", "prog --password=*** -n 2"),
         ("prog --token word input", "prog --token *** input"),
+        ("prog --api-key word input", "prog --api-key *** input"),
+        ("env DB_SECRET=word prog", "env DB_SECRET=*** prog"),
+        ("prog --id 0123456789abcdef0123456789abcdef", "prog --id ***"),
+        ("prog key.txt -k 4 /a/path/0123456789", "prog key.txt -k 4 /a/path/0123456789"),
         ("prog --token --verbose", "prog --token --verbose"),
         ("mpirun -x MY_SECRET=word prog", "mpirun -x MY_SECRET=*** prog"),
         ("mpiexec -genv ACCESS_KEY word prog", "mpiexec -genv ACCESS_KEY *** prog"),

@@ -10,7 +10,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.typing import ColorType
 
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
-from commlens.plot.style import CEILING_COLOR, LETTER_INCHES, PANEL_INCHES, TEXT_COLOR, shortened
+from commlens.plot.style import (
+    CEILING_COLOR,
+    LETTER_INCHES,
+    PANEL_INCHES,
+    TEXT_COLOR,
+    WIDEST,
+    shortened,
+)
 from commlens.records import Interval
 from commlens.text import format_number, format_short, labelled, readable_time
 
@@ -49,7 +56,7 @@ def _set_axis(axes: Axes, bars: Sequence[Interval], lines: Sequence[float], room
     medians = [bar.median for bar in bars]
     least = min([*medians, *lines])
     end = max(*map(end_of, bars), *medians, *lines)
-    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and least > 0
+    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and end < WIDEST * least
     if not is_logarithmic:
         axes.set_xlim(0, room * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))

@@ -16,7 +16,7 @@ from matplotlib.ticker import (
 )
 
 from commlens.plot.panel import CeilingStyles, Panel, ceilings, is_in_bytes
-from commlens.plot.style import CEILING_COLOR, line_style
+from commlens.plot.style import CEILING_COLOR, WIDEST, line_style
 from commlens.records import Group
 from commlens.text import labelled
 
@@ -70,6 +70,9 @@ def _set_size_axis(axes: Axes, group: Group) -> None:
 def _set_metric_axis(axes: Axes) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
+    if high > WIDEST * low:  # of a few odd values; the others would be a line
+        low = high / WIDEST
+        axes.set_ylim(low, high)
     span = high / low
     subs = next(subs for limit, subs in _TICKS if span < limit)
     locator = LogLocator(base=10, subs=subs, numticks=12) if subs else MaxNLocator(nbins=6)

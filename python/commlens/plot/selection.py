@@ -11,6 +11,7 @@ MAX_HEIGHT_INCHES = 20.0  # of panels: two screens, where a picture is as wide a
 _MOST_GROUPS = 60  # are tried
 _MOST_SERIES = 16
 _MOST_SIZES = 500
+_ZERO = 1e-30  # and less is nothing that was measured
 
 
 def select(
@@ -25,7 +26,7 @@ def select(
     if count := len(records) - len(measured):
         lines = plural(count, "record")
         left_out.append(f"left out {lines}, failed or skipped; `commlens show` has the reasons")
-    drawable = [record for record in measured if _main(record) > 0]
+    drawable = [record for record in measured if _main(record) > _ZERO]
     if count := len(measured) - len(drawable):
         left_out.append(f"left out {plural(count, 'record')} with a metric of 0")
     found = groups(drawable)

@@ -27,6 +27,8 @@ QUIET_COLOR = "#666666"
 CEILING_COLOR = "#4D4D4D"
 CEILING_DASHES = ((0, (5, 2.5)), (0, (2, 2)), (0, (7, 2, 1.5, 2)), (0, (9, 3)))
 
+WIDEST = 1e15  # end over beginning of a logarithmic axis
+
 PANEL_INCHES = (5.4, 3.5)
 MARGIN_INCHES = 0.14
 NARROW_PANEL_INCHES = 4.1

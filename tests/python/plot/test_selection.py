@@ -102,3 +102,16 @@ def test_labels_that_leave_no_room_lose_their_middle() -> None:
 
 def test_powers_of_ten() -> None:
     assert [power_of_ten(value) for value in (1e-3, 1, 1e12)] == ["10⁻³", "10⁰", "10¹²"]
+
+
+def test_values_far_apart_are_drawn(tmp_path: Path) -> None:
+    """Times from 2e-29 to 2e28 us, and more FLOPs than a number of eight bytes has room for."""
+    times = ((8, "mpi", 2e-29), (8, "ccl", 2.0), (64, "mpi", 2e-29), (64, "ccl", 2e28))
+    curves = [
+        make_record(bytes=size, transport=one, median_us=time, start="x")
+        for size, one, time in times
+    ]
+    solve = make_solve_record()
+    solve["facts"]["flops_per_iteration"] = 1e308
+    for records in (curves, curves[:2], [solve]):
+        assert plot.plot(parsed(*records), tmp_path / "picture.svg") == []

@@ -20,6 +20,7 @@ from commlens.plot.style import (
     CEILING_COLOR,
     CEILING_DASHES,
     QUIET_COLOR,
+    WIDEST,
     Heading,
     Series,
     Theme,
@@ -199,7 +200,7 @@ def _roofline(records: Sequence[Record]) -> Roofline | None:
 
 def _has_point(record: Record) -> bool:
     facts = record.number("flops_per_iteration"), record.number("bytes_per_iteration")
-    return all(facts) and _point(record)[1] > 0
+    return all(facts) and all(1 / WIDEST < number < WIDEST for number in _point(record))
 
 
 def _point(record: Record) -> tuple[float, float]:

@@ -283,24 +283,6 @@ def test_the_ratio_is_to_the_best_transport_of_the_size_and_memory() -> None:
     assert ratios(group) == [1, 4]
 
 
-def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:
-    """Intervals are 2% to each side: 2.00 and 2.05 overlap, 2.00 and 2.10 do not."""
-    times = {"mpi": 2.0, "staged": 2.05, "ccl": 2.1}
-    records = [make_record(median_us=us, transport=name) for name, us in times.items()]
-    (group,) = grouped(*records)
-    assert [group.standing(one).is_tie for one in group.records] == [True, True, False]  # type: ignore[union-attr]
-    (group,) = grouped(records[0], records[2])
-    assert [group.standing(one).is_tie for one in group.records] == [False, False]  # type: ignore[union-attr]
-
-
-def test_without_an_interval_nothing_is_better() -> None:
-    records = [make_record(median_us=us, transport=name) for us, name in ((2, "mpi"), (50, "ccl"))]
-    for statistic in records[1]["statistics"].values():
-        statistic |= {"count": 5, "ci_low": None, "ci_high": None}
-    (group,) = grouped(*records)
-    assert [group.standing(one).is_tie for one in group.records] == [True, True]  # type: ignore[union-attr]
-
-
 def test_the_direction_of_a_metric_decides_what_is_best() -> None:
     records = [make_record(median_us=us, transport=name) for us, name in ((2, "mpi"), (5, "ccl"))]
     for one in records:

@@ -27,7 +27,7 @@ def test_a_scaling_starts_the_program_on_each_number_of_ranks(commlens: Commlens
     assert all(list(record.start.command[-2:]) == ["--grid", "64"] for record in kept())
     lines = lines_of(run.stdout)
     assert any(line.startswith("fft by ranks ") for line in lines)
-    assert "mpi host 1 1x1 90.90 90.00 1.0% 101.0 100.0 1.0%" in lines
+    assert "mpi host 1 1x1 90.90 90.00 1.0% 101.0 100.0 tie" in lines
     assert "8 4x2 12.15 11.25 8.0% 13.50 12.50 8.0%" in lines
     assert run.stdout.strip() in commlens("show", "results").stdout, "show has the same table"
 
@@ -37,8 +37,8 @@ def test_a_scaling_of_any_benchmark_shows_its_main_metric(commlens: Commlens) ->
     assert run.returncode == 0, run.stderr
     lines = lines_of(run.stdout)
     assert "latency by ranks pairs 1 · timing batch" in lines
-    assert "1 B mpi host 2 2.000 1.960 to 2.040 1.00 100%" in lines
-    assert "6 2.000 1.960 to 2.040 1.00 33% oversubscribed" in lines
+    assert "1 B mpi host 2 2.000 1.960 to 2.040" in lines
+    assert "6 2.000 1.960 to 2.040 oversubscribed" in lines
 
 
 def test_other_formats_have_no_table_of_ours(commlens: Commlens) -> None:
@@ -59,15 +59,15 @@ def test_a_start_that_fails_is_told_and_the_others_go_on(
     assert said[3] == "commlens: 3 ranks: failed, and no record to show"
     assert said[4] == "commlens: [3/3] fft on 4 ranks"
     assert said[5].startswith(f"commlens: 4 records in {where[1] if where else 'results/fft-'}")
-    rows = [line.split()[-1] for line in lines_of(run.stdout) if line.endswith("%")]
-    assert rows == ["2.0%", "4.0%"]
+    rows = [line.split()[-4:] for line in lines_of(run.stdout) if line.endswith(" tie")]
+    assert [row[0] for row in rows] == ["2.0%", "4.0%"]
 
 
 def test_a_wrong_result_is_the_status_of_all(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--scaling", "2,4", FAKE_MODE="wrong", FAKE_MODE_RANKS="4")
     assert run.returncode == 1
     assert len(kept()) == 7
-    assert "8 B mpi host 4 - - - - failed" in lines_of(run.stdout)
+    assert "8 B mpi host 4 - - failed" in lines_of(run.stdout)
 
 
 def test_each_number_of_ranks_may_have_several_starts(commlens: Commlens) -> None:

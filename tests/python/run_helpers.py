@@ -23,7 +23,7 @@ def command_of_record() -> list[str]:
     return list(kept()[0].start.command)
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float = 20) -> None:
+def wait_for(condition: Callable[[], bool], limit_s: float = 60) -> None:
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline

@@ -127,7 +127,7 @@ def test_an_mpi_call_that_fails(transport: str, faults: Jobs) -> None:
 def test_all_ranks_fail_and_one_speaks(records: Path) -> None:
     job = fault(records, "spill", ranks=4)
     assert job.status == FAILED
-    assert "memory estimate" in job.message
+    assert "memory_estimate()" in job.message
     assert records_in(records) == []
 
 

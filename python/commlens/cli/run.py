@@ -19,6 +19,7 @@ from commlens.run.scaling import run_scaling
 from commlens.run.session import Session, Settings
 from commlens.run.starts import run_benchmark
 from commlens.run.suites import run_suite
+from commlens.terminal import echo
 
 _HELP = """Run BENCHMARK, or a suite of benchmarks, on several ranks.
 
@@ -159,11 +160,11 @@ def run(
 
 
 def _show_help(context: click.Context, benchmark: str | None) -> None:
-    click.echo(context.get_help())
+    echo(context.get_help())
     if benchmark and not suite.is_suite(benchmark):
         native = find_native()
         name = native.benchmark(benchmark).name
-        click.echo(f"\nOptions of {name}:\n\n{native.help(name)}")
+        echo(f"\nOptions of {name}:\n\n{native.help(name)}")
 
 
 def _benchmark(name: str | None) -> str:

@@ -44,7 +44,8 @@ def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
     is_logarithmic = _set_axis(axes, bars, [value for _, value in lines], room)
     for position, (own, bar) in enumerate(zip(series, bars)):
         face = (*own.color, 0.15 if own.filling == "none" else 1)
-        draw_bar(axes, position, bar, units[position], face, own.color)
+        draw = draw_dot if is_logarithmic else draw_bar
+        draw(axes, position, bar, units[position], face, own.color)
     for dashes, value in lines:
         axes.axvline(value, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=1.5)
     name_bars(axes, [own.label for own in series], used)
@@ -62,7 +63,7 @@ def _set_axis(axes: Axes, bars: Sequence[Interval], lines: Sequence[float], room
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         return False
     axes.set_xscale("log")
-    # Bars of a logarithmic axis have no natural origin: at a power of ten, each is visible.
+    # A logarithmic axis has no origin, so that the length of a bar would mean nothing: dots.
     left = 10 ** math.floor(math.log10(0.7 * least))
     axes.set_xlim(left, left * (end / left) ** room)
     axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
@@ -94,6 +95,21 @@ def draw_bar(
     axes.barh(position, bar.median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)
     draw_interval(axes, position, bar)
     write_number(axes, position, end_of(bar), _number(bar.median, unit))
+
+
+def draw_dot(
+    axes: Axes, position: int, dot: Interval, unit: str, face: ColorType, edge: ColorType
+) -> None:
+    """The same as a dot, for a logarithmic axis."""
+    axes.plot(
+        *([dot.median], [position], "o"),
+        markersize=9,
+        markerfacecolor=face,
+        markeredgecolor=edge,
+        zorder=3,
+    )
+    draw_interval(axes, position, dot)
+    write_number(axes, position, end_of(dot), _number(dot.median, unit))
 
 
 def draw_interval(axes: Axes, position: int, bar: Interval) -> None:

@@ -1,4 +1,4 @@
-"""The main metric at a single size: a bar per series, a dashed line per ceiling."""
+"""The main metric at a single size: a bar per series, or a marker where they are far apart."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from commlens.plot.style import (
     PANEL_INCHES,
     TEXT_COLOR,
     WIDEST,
+    Series,
+    line_style,
     shortened,
 )
 from commlens.records import Interval
@@ -43,9 +45,11 @@ def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
     room = max(_ROOM_FOR_LABELS, room_for(letters, panel.label_width))
     is_logarithmic = _set_axis(axes, bars, [value for _, value in lines], room)
     for position, (own, bar) in enumerate(zip(series, bars)):
-        face = (*own.color, 0.15 if own.filling == "none" else 1)
-        draw = draw_dot if is_logarithmic else draw_bar
-        draw(axes, position, bar, units[position], face, own.color)
+        if is_logarithmic:
+            draw_marker(axes, position, bar, units[position], own)
+        else:
+            face = (*own.color, 0.15 if own.filling == "none" else 1)
+            draw_bar(axes, position, bar, units[position], face, own.color)
     for dashes, value in lines:
         axes.axvline(value, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=1.5)
     name_bars(axes, [own.label for own in series], used)
@@ -63,7 +67,7 @@ def _set_axis(axes: Axes, bars: Sequence[Interval], lines: Sequence[float], room
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         return False
     axes.set_xscale("log")
-    # A logarithmic axis has no origin, so that the length of a bar would mean nothing: dots.
+    # A logarithmic axis has no origin, so that the length of a bar would mean nothing: markers.
     left = 10 ** math.floor(math.log10(0.7 * least))
     axes.set_xlim(left, left * (end / left) ** room)
     axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
@@ -97,19 +101,12 @@ def draw_bar(
     write_number(axes, position, end_of(bar), _number(bar.median, unit))
 
 
-def draw_dot(
-    axes: Axes, position: int, dot: Interval, unit: str, face: ColorType, edge: ColorType
-) -> None:
-    """The same as a dot, for a logarithmic axis."""
-    axes.plot(
-        *([dot.median], [position], "o"),
-        markersize=9,
-        markerfacecolor=face,
-        markeredgecolor=edge,
-        zorder=3,
-    )
-    draw_interval(axes, position, dot)
-    write_number(axes, position, end_of(dot), _number(dot.median, unit))
+def draw_marker(axes: Axes, position: int, value: Interval, unit: str, series: Series) -> None:
+    """The same by the series' marker, for a logarithmic axis."""
+    style = {**line_style(series), "markersize": 8, "zorder": 3}
+    axes.plot([value.median], [position], **style)
+    draw_interval(axes, position, value)
+    write_number(axes, position, end_of(value), _number(value.median, unit), points=10)
 
 
 def draw_interval(axes: Axes, position: int, bar: Interval) -> None:
@@ -118,12 +115,12 @@ def draw_interval(axes: Axes, position: int, bar: Interval) -> None:
         axes.plot(ends, [position] * 2, color=TEXT_COLOR, linewidth=1.2, marker="|", markersize=6)
 
 
-def write_number(axes: Axes, position: int, end: float, text: str) -> None:
+def write_number(axes: Axes, position: int, end: float, text: str, points: float = 6) -> None:
     """Right of the bar that ends there."""
     axes.annotate(
         text,
         (end, position),
-        (6, 0),
+        (points, 0),
         textcoords="offset points",
         va="center",
         fontsize=9,

@@ -82,5 +82,10 @@ def rate(record: Record, name: str) -> float:
     return found
 
 
+def hidden(record: Record) -> str:
+    """The share of the communication that is hidden; `-` where there is none."""
+    return f"{record.hidden.median:.0%}" if record.hidden else "-"
+
+
 def efficiency(record: Record) -> str:
     return f"{record.efficiency or 0:.1%}"

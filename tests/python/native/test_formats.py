@@ -154,7 +154,7 @@ def test_table(benchmark: str, tmp_path: Path) -> None:
         assert row[heading.index("check") :] == "passed", "the last column begins below its heading"
         main = record.main
         assert main is not None and main.label in heading
-        assert re.search(r" [\d.e+]+ \[[\d.e+]+, [\d.e+]+\] +[\d.]+%  passed$", row)
+        assert re.search(r" [\d.e+]+ \[[\d.e+]+, [\d.e+]+\] +(?:[\d.]+%|1/\d+)  passed$", row)
     ends = {len(row[:before_transport].rstrip()) for row in rows}
     assert len(ends) == 1, "sizes are right-aligned"
 

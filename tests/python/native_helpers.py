@@ -71,6 +71,7 @@ SIZED_BY = {
     "xtx": "dofs",
 }
 BENCHMARKS = sorted(SIZED_BY)
+SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 
 

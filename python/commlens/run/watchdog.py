@@ -1,4 +1,4 @@
-"""When a job is ended that does not start, or that gives no sign of life any more.
+"""When a job is ended that does not start, or that shows no activity any more.
 
 A rank that makes no progress is the business of the native program's own watchdog (`--timeout`),
 which says which rank was where. That cannot look before MPI has started the ranks, and not where
@@ -48,7 +48,7 @@ class Watchdog:
 
     def _silent(self) -> str:
         return (
-            f"the job has given no sign of life for {self.limit_s:g} s, and was ended "
+            f"the job has shown no activity for {self.limit_s:g} s, and was ended "
             "(--timeout SECONDS changes the limit)"
         )
 

@@ -14,6 +14,7 @@ from native_helpers import (
     FAILED,
     FAULTS,
     OK,
+    SIZES_BEFORE,
     STALLED,
     Job,
     Jobs,
@@ -27,8 +28,6 @@ from native_helpers import (
 )
 
 pytestmark = needs_native
-
-SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
 
 
 def fault(records: Path, name: str, *words: object, ranks: int = 2) -> Job:

@@ -152,7 +152,7 @@ def test_an_injected_fault(fault: Fault, injections: Jobs) -> None:
 def what_is_true_of(fault: Fault) -> list[str]:
     """Any of these; a launcher that is asked to end has its ranks end with SIGTERM."""
     if fault.number == signal.SIGSTOP:
-        return ["the ranks have not started within 30 s", "no sign of life for 30 s"]
+        return ["the ranks have not started within 30 s", "no activity for 30 s"]
     died = f"died (signal {int(fault.number)}"
     if fault.target == "launcher":
         number = int(fault.number)

@@ -11,6 +11,7 @@ import pytest
 from native_helpers import (
     FAULTS,
     OK,
+    SIZES_BEFORE,
     STALLED,
     Job,
     Jobs,
@@ -23,8 +24,6 @@ from native_helpers import (
 )
 
 pytestmark = needs_native
-
-SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
 
 
 def interrupted(records: Path, through: str, number: int, name: str) -> Job:

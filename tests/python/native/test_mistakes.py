@@ -121,8 +121,8 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["xtx", "--numbers", "prime"], ("--numbers prime", "full", "integers")),
     (["xtx", "--trace", ""], ("--trace ''", "name a file")),
     (
-        ["xtx", "--trace", "/nonexistent/trace.json"],
-        ("--trace /nonexistent/trace.json", "No such file or directory"),
+        ["xtx", "--trace", "missing/trace.json"],
+        ("--trace missing/trace.json", "No such file or directory"),
     ),
     (
         ["xtx", "--dofs", "1e12", "--vectors", "36600"],

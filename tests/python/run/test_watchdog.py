@@ -36,8 +36,8 @@ def test_a_job_that_falls_silent_is_ended(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text("{}\n")
     assert asked(file, 1000, 29) == ""
-    assert "no sign of life for 30 s" in asked(file, 1000, 31)
-    assert "no sign of life for 30 s" in asked(file, 1000, 31, may_wait=True)
+    assert "no activity for 30 s" in asked(file, 1000, 31)
+    assert "no activity for 30 s" in asked(file, 1000, 31, may_wait=True)
     assert Watchdog(file, None)(Times(1000, 1000)) == ""
 
 
@@ -68,7 +68,7 @@ def test_ranks_that_are_stopped_are_ended_with_their_records(
     run = commlens("run", "latency", "--timeout", 2, FAKE_MODE="stopped")
     assert run.returncode == 3
     (file,) = Path("results").iterdir()
-    assert "no sign of life for 2 s" in run.stderr
+    assert "no activity for 2 s" in run.stderr
     assert run.stderr.endswith(f"; 3 records kept in {file}\n")
     assert len(kept()) == 3
     assert ranks_alive() == []

@@ -7,19 +7,20 @@
 
 namespace commlens::sem {
 
+template <class Real>
 class AssembledPoisson {
  public:
   /// `gather_scatter` is that of the vectors: with storage by element also of nodes inside the rank. Both operators
   /// must outlive this one.
-  AssembledPoisson(Poisson& poisson, gather_scatter::GatherScatter& gather_scatter, std::size_t boundary_elements,
+  AssembledPoisson(Poisson<Real>& poisson, gather_scatter::GatherScatter& gather_scatter, std::size_t boundary_elements,
                    std::size_t elements, bool overlap)
       : poisson_(poisson),
         gather_scatter_(gather_scatter),
         boundary_elements_(overlap ? boundary_elements : elements),
         elements_(elements) {}
 
-  /// As sem::Apply.
-  void apply(const double* input, double* output, double* energy, device::Stream& stream) {
+  /// As sem::Apply; without `energy` that is not computed.
+  void apply(const Real* input, Real* output, double* energy, device::Stream& stream) {
     poisson_.apply({0, boundary_elements_}, input, output, energy, false, stream);
     gather_scatter_.start(output, stream);
     if (boundary_elements_ < elements_) {
@@ -31,7 +32,7 @@ class AssembledPoisson {
   }
 
  private:
-  Poisson& poisson_;
+  Poisson<Real>& poisson_;
   gather_scatter::GatherScatter& gather_scatter_;
   std::size_t boundary_elements_;
   std::size_t elements_;

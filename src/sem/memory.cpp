@@ -26,14 +26,11 @@ double values_sent(const Partition& partition, int order) {
   return 1.5 * largest;
 }
 
-double upper_bytes(const Load& load, Geometry geometry, Solver solver) {
-  constexpr double fixed = 256.0 * 1024;  // scratch memory of sums, and what is rounded up
-  constexpr double scalars = 3 * sizeof(double);
+double upper_bytes(const Load& load, Geometry geometry) {
+  constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
   constexpr double unknown = sizeof(std::uint32_t);
-  const auto vectors = static_cast<double>((solver == Solver::fused ? 4 : 3) * sizeof(double));
   const double factors = geometry == Geometry::stored ? 6 * sizeof(double) : 0;
-  return fixed + sizeof(Trilinear) * load.elements + (unknown + factors) * load.nodes + vectors * load.length +
-         scalars * load.iterations;
+  return rounding + sizeof(Trilinear) * load.elements + (unknown + factors) * load.nodes;
 }
 
 }  // namespace commlens::sem

@@ -18,8 +18,9 @@ constexpr std::size_t terms = 6;  // of the symmetric matrix of geometric factor
 std::size_t cube(std::size_t n) { return n * n * n; }
 
 /// The geometric factors of every node: [element][term][node].
-void write_factors(const Gll& gll, const Trilinear* maps, std::size_t elements, const double* points_and_weights,
-                   double* factors, device::Stream& stream) {
+template <class Real>
+void write_factors(const Gll& gll, const TrilinearOf<Real>* maps, std::size_t elements,
+                   const double* points_and_weights, Real* factors, device::Stream& stream) {
   const std::size_t n = gll.points.size();
   const std::size_t nodes = cube(n);
   const double* points = points_and_weights;
@@ -31,12 +32,13 @@ void write_factors(const Gll& gll, const Trilinear* maps, std::size_t elements, 
         const std::size_t i = node % n;
         const std::size_t j = node / n % n;
         const std::size_t k = node / (n * n);
-        const Cofactors cofactors = ColumnOfMap(maps[element], points[i], points[j]).at(points[k]);
-        const double scale = weights[i] * weights[j] * weights[k] / cofactors.jacobian;
+        const auto at = [&](std::size_t point) { return static_cast<Real>(points[point]); };
+        const Cofactors<Real> cofactors = ColumnOfMap<Real>(maps[element], at(i), at(j)).at(at(k));
+        const auto scale = static_cast<Real>(weights[i] * weights[j] * weights[k]) / cofactors.jacobian;
         std::size_t term = 0;
         for (int a = 0; a < 3; ++a) {
           for (int b = a; b < 3; ++b) {
-            double product = 0;
+            Real product = 0;
             for (int axis = 0; axis < 3; ++axis) product += cofactors.row[a][axis] * cofactors.row[b][axis];
             factors[(terms * element + term) * nodes + node] = scale * product;
             ++term;
@@ -45,36 +47,48 @@ void write_factors(const Gll& gll, const Trilinear* maps, std::size_t elements, 
       });
 }
 
-class PoissonOf final : public Poisson {
+/// Coefficients are differences of coordinates: they keep their relative precision in single precision.
+template <class Real>
+std::vector<TrilinearOf<Real>> maps_of(const Mesh& mesh) {
+  std::vector<TrilinearOf<Real>> maps(mesh.elements());
+  for (std::size_t element = 0; element < maps.size(); ++element) {
+    const Trilinear map = trilinear(mesh.vertices(element));
+    for (int term = 0; term < 8; ++term) {
+      for (int axis = 0; axis < 3; ++axis) maps[element].c[term][axis] = static_cast<Real>(map.c[term][axis]);
+    }
+  }
+  return maps;
+}
+
+template <class Real>
+class PoissonOf final : public Poisson<Real> {
  public:
   PoissonOf(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage, const Context& context)
       : gll_(gll(mesh.shape().order)), scratch_(context.allocate(device::sum_scratch_bytes)) {
     device::Stream& stream = context.stream;
     stream.fill(scratch_.data(), 0, scratch_.bytes());
-    std::vector<Trilinear> maps(mesh.elements());
-    for (std::size_t element = 0; element < maps.size(); ++element) maps[element] = trilinear(mesh.vertices(element));
-    maps_ = device::upload(maps, context.allocate, stream);
+    maps_ = device::upload(maps_of<Real>(mesh), context.allocate, stream);
     if (storage == Storage::unique) unknowns_ = device::upload(numbering.of_node, context.allocate, stream);
     if (geometry != Geometry::stored) return;
     std::vector<double> points_and_weights = gll_.points;
     points_and_weights.insert(points_and_weights.end(), gll_.weights.begin(), gll_.weights.end());
     const device::Buffer basis = device::upload(points_and_weights, context.allocate, stream);
-    factors_ = context.allocate(terms * mesh.nodes() * sizeof(double));
-    write_factors(gll_, maps_.as<Trilinear>(), mesh.elements(), basis.as<double>(), factors_.as<double>(), stream);
+    factors_ = context.allocate(terms * mesh.nodes() * sizeof(Real));
+    write_factors(gll_, maps_.as<TrilinearOf<Real>>(), mesh.elements(), basis.as<double>(), factors_.as<Real>(), stream);
     stream.wait();
   }
 
-  void apply(ElementRange elements, const double* input, double* output, double* energy, bool add_energy,
+  void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
              device::Stream& stream) override {
-    const PoissonCall call{.elements = elements,
-                           .input = input,
-                           .output = output,
-                           .energy = energy,
-                           .add_energy = add_energy,
-                           .scratch = scratch_.data(),
-                           .unknowns = unknowns_.as<std::uint32_t>(),
-                           .maps = maps_.as<Trilinear>(),
-                           .factors = factors_.as<double>()};
+    const PoissonCall<Real> call{.elements = elements,
+                                 .input = input,
+                                 .output = output,
+                                 .energy = energy,
+                                 .add_energy = add_energy,
+                                 .scratch = scratch_.data(),
+                                 .unknowns = unknowns_.as<std::uint32_t>(),
+                                 .maps = maps_.as<TrilinearOf<Real>>(),
+                                 .factors = factors_.as<Real>()};
     if (stream.on_gpu()) return apply_on_gpu(gll_, call, stream);
     apply_on_host(gll_, call, stream);
   }
@@ -108,9 +122,14 @@ Trilinear trilinear(const Vertices& vertices) {
   return map;
 }
 
-std::unique_ptr<Poisson> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage,
-                                      const Context& context) {
-  return std::make_unique<PoissonOf>(mesh, numbering, geometry, storage, context);
+template <class Real>
+std::unique_ptr<Poisson<Real>> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry,
+                                            Storage storage, const Context& context) {
+  return std::make_unique<PoissonOf<Real>>(mesh, numbering, geometry, storage, context);
 }
+
+template std::unique_ptr<Poisson<double>> make_poisson(const Mesh&, const Numbering&, Geometry, Storage,
+                                                       const Context&);
+template std::unique_ptr<Poisson<float>> make_poisson(const Mesh&, const Numbering&, Geometry, Storage, const Context&);
 
 }  // namespace commlens::sem

@@ -38,21 +38,25 @@ struct ElementRange {
   std::size_t last = 0;
 };
 
+/// In double or in float.
+template <class Real>
 class Poisson {
  public:
   virtual ~Poisson() = default;
 
   /// Queues: output = A input for the elements of the range, and *energy = input . A input of these elements, or, with
-  /// `add_energy`, *energy += that. With storage by element the output of the range is written. With unique storage the
+  /// `add_energy`, *energy += that; without `energy` it is not computed. With storage by element the output of the range is written. With unique storage the
   /// output must be 0 before the first range: elements add to the unknowns that they share, and may write the others.
   /// Nodes on the boundary count as 0 with unique storage; with storage by element their input must be 0, and their
   /// output is not 0.
-  virtual void apply(ElementRange elements, const double* input, double* output, double* energy, bool add_energy,
+  virtual void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
                      device::Stream& stream) = 0;
 };
 
-/// For vectors in the context's memory. `numbering` is used with unique storage only, and need not outlive it.
-std::unique_ptr<Poisson> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage,
-                                      const Context& context);
+/// For vectors in the context's memory. `numbering` is used with unique storage only, and need not outlive it. For
+/// double, and, with unique storage, for float.
+template <class Real>
+std::unique_ptr<Poisson<Real>> make_poisson(const Mesh& mesh, const Numbering& numbering, Geometry geometry,
+                                            Storage storage, const Context& context);
 
 }  // namespace commlens::sem

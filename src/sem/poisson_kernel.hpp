@@ -12,37 +12,41 @@
 namespace commlens::sem {
 
 /// The GLL basis with `Nodes` points per direction. Kernels take it by value, so that a GPU has it in constant memory.
-template <int Nodes>
+template <class Real, int Nodes>
 struct Basis {
-  double derivative[Nodes][Nodes];
-  double weights[Nodes];
-  double points[Nodes];
+  Real derivative[Nodes][Nodes];
+  Real weights[Nodes];
+  Real points[Nodes];
 
   explicit Basis(const Gll& gll) {
     for (std::size_t i = 0; i < Nodes; ++i) {
-      weights[i] = gll.weights[i];
-      points[i] = gll.points[i];
-      for (std::size_t j = 0; j < Nodes; ++j) derivative[i][j] = gll.derivative[i * Nodes + j];
+      weights[i] = static_cast<Real>(gll.weights[i]);
+      points[i] = static_cast<Real>(gll.points[i]);
+      for (std::size_t j = 0; j < Nodes; ++j) derivative[i][j] = static_cast<Real>(gll.derivative[i * Nodes + j]);
     }
   }
 };
 
 /// One call of apply(). Pointers are to the memory in which vectors lie.
+template <class Real>
 struct PoissonCall {
   ElementRange elements;
-  const double* input = nullptr;
-  double* output = nullptr;
-  double* energy = nullptr;
+  const Real* input = nullptr;
+  Real* output = nullptr;
+  double* energy = nullptr;  ///< nullptr: nobody asks for it
   bool add_energy = false;
   void* scratch = nullptr;                  ///< of launch_sum()
   const std::uint32_t* unknowns = nullptr;  ///< by node; nullptr: storage by element
-  const Trilinear* maps = nullptr;          ///< by element
-  const double* factors = nullptr;          ///< [element][term][node]; nullptr: computed from the maps
+  const TrilinearOf<Real>* maps = nullptr;  ///< by element
+  const Real* factors = nullptr;            ///< [element][term][node]; nullptr: computed from the maps
 };
 
-void apply_on_host(const Gll& gll, const PoissonCall& call, device::Stream& stream);
-/// In a build with a GPU backend.
-void apply_on_gpu(const Gll& gll, const PoissonCall& call, device::Stream& stream);
+/// For double and float, as apply_on_gpu().
+template <class Real>
+void apply_on_host(const Gll& gll, const PoissonCall<Real>& call, device::Stream& stream);
+/// In a build with a GPU backend. In float with unique storage only.
+template <class Real>
+void apply_on_gpu(const Gll& gll, const PoissonCall<Real>& call, device::Stream& stream);
 
 /// Calls function(std::integral_constant<int, n>) for n nodes per direction, from 2 to highest_order + 1.
 template <int Nodes = 2, class Function>

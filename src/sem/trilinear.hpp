@@ -1,15 +1,19 @@
 // The trilinear map of an element, x(r, s, t) with r, s, t from -1 to 1, and its geometric factors: for kernels.
 #pragma once
 
+#include <type_traits>
+
 #include "device/function.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens::sem {
 
 /// x = c0 + c1 r + c2 s + c3 t + c4 rs + c5 rt + c6 st + c7 rst, for each of x, y and z.
-struct Trilinear {
-  double c[8][3];
+template <class Real>
+struct TrilinearOf {
+  Real c[8][3];
 };
+using Trilinear = TrilinearOf<double>;
 
 /// From the vertices of an element.
 Trilinear trilinear(const Vertices& vertices);
@@ -20,20 +24,23 @@ COMMLENS_FUNCTION inline double position(const Trilinear& map, int axis, double 
 }
 
 /// The rows of a matrix are J grad r, J grad s and J grad t.
+template <class Real>
 struct Cofactors {
-  double row[3][3];
-  double jacobian;
+  Real row[3][3];
+  Real jacobian;
 };
 
-COMMLENS_FUNCTION inline void cross(const double* a, const double* b, double* result) {
+template <class Real>
+COMMLENS_FUNCTION inline void cross(const Real* a, const Real* b, Real* result) {
   result[0] = a[1] * b[2] - a[2] * b[1];
   result[1] = a[2] * b[0] - a[0] * b[2];
   result[2] = a[0] * b[1] - a[1] * b[0];
 }
 
 /// From dx/dr, dx/ds and dx/dt.
-COMMLENS_FUNCTION inline Cofactors cofactors_of(const double* xr, const double* xs, const double* xt) {
-  Cofactors result;
+template <class Real>
+COMMLENS_FUNCTION inline Cofactors<Real> cofactors_of(const Real* xr, const Real* xs, const Real* xt) {
+  Cofactors<Real> result;
   cross(xs, xt, result.row[0]);
   cross(xt, xr, result.row[1]);
   cross(xr, xs, result.row[2]);
@@ -42,12 +49,14 @@ COMMLENS_FUNCTION inline Cofactors cofactors_of(const double* xr, const double* 
 }
 
 /// The map on a column of constant r and s, where dx/dr and dx/ds are linear in t, a + b t, and dx/dt is constant.
+template <class Real>
 struct ColumnOfMap {
-  double dr[2][3];
-  double ds[2][3];
-  double dt[3];
+  Real dr[2][3];
+  Real ds[2][3];
+  Real dt[3];
 
-  COMMLENS_FUNCTION ColumnOfMap(const Trilinear& map, double r, double s) {
+  COMMLENS_FUNCTION ColumnOfMap(const TrilinearOf<Real>& map, std::type_identity_t<Real> r,
+                                std::type_identity_t<Real> s) {
     for (int axis = 0; axis < 3; ++axis) {
       dr[0][axis] = map.c[1][axis] + map.c[4][axis] * s;
       dr[1][axis] = map.c[5][axis] + map.c[7][axis] * s;
@@ -57,9 +66,9 @@ struct ColumnOfMap {
     }
   }
 
-  [[nodiscard]] COMMLENS_FUNCTION Cofactors at(double t) const {
-    double xr[3];
-    double xs[3];
+  [[nodiscard]] COMMLENS_FUNCTION Cofactors<Real> at(Real t) const {
+    Real xr[3];
+    Real xs[3];
     for (int axis = 0; axis < 3; ++axis) {
       xr[axis] = dr[0][axis] + dr[1][axis] * t;
       xs[axis] = ds[0][axis] + ds[1][axis] * t;
@@ -69,21 +78,23 @@ struct ColumnOfMap {
 };
 
 /// Multiplies (ur, us, ut) by the geometric factors g: rr, rs, rt, ss, st, tt.
-COMMLENS_FUNCTION inline void multiply_by_factors(const double* g, double& ur, double& us, double& ut) {
-  const double qr = g[0] * ur + g[1] * us + g[2] * ut;
-  const double qs = g[1] * ur + g[3] * us + g[4] * ut;
-  const double qt = g[2] * ur + g[4] * us + g[5] * ut;
+template <class Real>
+COMMLENS_FUNCTION inline void multiply_by_factors(const Real* g, Real& ur, Real& us, Real& ut) {
+  const Real qr = g[0] * ur + g[1] * us + g[2] * ut;
+  const Real qs = g[1] * ur + g[3] * us + g[4] * ut;
+  const Real qt = g[2] * ur + g[4] * us + g[5] * ut;
   ur = qr;
   us = qs;
   ut = qt;
 }
 
 /// The same from the cofactors, without computing the geometric factors. `weight` is that of the quadrature.
-COMMLENS_FUNCTION inline void multiply_by_factors(const Cofactors& cofactors, double weight, double& ur, double& us,
-                                                  double& ut) {
+template <class Real>
+COMMLENS_FUNCTION inline void multiply_by_factors(const Cofactors<Real>& cofactors, Real weight, Real& ur, Real& us,
+                                                  Real& ut) {
   const auto& row = cofactors.row;
-  const double scale = weight / cofactors.jacobian;
-  double gradient[3];
+  const Real scale = weight / cofactors.jacobian;
+  Real gradient[3];
   for (int axis = 0; axis < 3; ++axis) {
     gradient[axis] = scale * (row[0][axis] * ur + row[1][axis] * us + row[2][axis] * ut);
   }

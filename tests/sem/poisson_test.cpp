@@ -103,8 +103,8 @@ struct Applied {
 
 class PoissonIn : public InPlace {
  protected:
-  [[nodiscard]] std::unique_ptr<Poisson> make(const Problem& problem, Geometry geometry, Storage storage) {
-    return make_poisson(problem.mesh, problem.numbering, geometry, storage, context());
+  [[nodiscard]] std::unique_ptr<Poisson<double>> make(const Problem& problem, Geometry geometry, Storage storage) {
+    return make_poisson<double>(problem.mesh, problem.numbering, geometry, storage, context());
   }
 
   /// Applies the operator to one range after the other. The output is `before` at first, and the energy 1000.

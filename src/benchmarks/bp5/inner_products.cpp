@@ -7,22 +7,7 @@
 
 namespace commlens::bp5 {
 
-namespace {
-
-/// Of an element of a vector in an inner product.
-struct Weight {
-  const double* weights;
-  std::size_t counted;
-
-  COMMLENS_FUNCTION double operator()(std::size_t i) const {
-    if (weights != nullptr) return weights[i];
-    return i < counted ? 1.0 : 0.0;
-  }
-};
-
-}  // namespace
-
-InnerProducts::InnerProducts(const sem::VectorSpace& space, const Context& context)
+InnerProducts::InnerProducts(const solvers::VectorSpace& space, const Context& context)
     : space_(space),
       communicator_(context.communicator),
       stream_(context.stream),
@@ -38,17 +23,17 @@ double InnerProducts::sum(Function function) const {
 }
 
 double InnerProducts::product(const double* a, const double* b) const {
-  const Weight weight{space_.weights, space_.counted};
-  return sum(COMMLENS_LAMBDA(std::size_t i) { return weight(i) * a[i] * b[i]; });
+  const solvers::Weighing weighing(space_);
+  return sum(COMMLENS_LAMBDA(std::size_t i) { return weighing.weight(i) * a[i] * b[i]; });
 }
 
 double InnerProducts::norm(const double* a) const { return std::sqrt(product(a, a)); }
 
 double InnerProducts::difference(const double* b, const double* image, const double* r) const {
-  const Weight weight{space_.weights, space_.counted};
+  const solvers::Weighing weighing(space_);
   return std::sqrt(sum(COMMLENS_LAMBDA(std::size_t i) {
     const double difference = b[i] - image[i] - r[i];
-    return weight(i) * difference * difference;
+    return weighing.weight(i) * difference * difference;
   }));
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
-#include "sem/conjugate_gradients.hpp"
+#include "solvers/conjugate_gradients.hpp"
 #include "transport/communicator.hpp"
 #include "transport/context.hpp"
 
@@ -11,7 +11,7 @@ namespace commlens::bp5 {
 /// Of vectors in the context's memory. All of these are collective, and wait for the stream.
 class InnerProducts {
  public:
-  InnerProducts(const sem::VectorSpace& space, const Context& context);
+  InnerProducts(const solvers::VectorSpace& space, const Context& context);
 
   [[nodiscard]] double product(const double* a, const double* b) const;
   [[nodiscard]] double norm(const double* a) const;
@@ -22,7 +22,7 @@ class InnerProducts {
   template <class Function>
   double sum(Function function) const;
 
-  sem::VectorSpace space_;
+  solvers::VectorSpace space_;
   const transport::Communicator& communicator_;
   device::Stream& stream_;
   device::Buffer scratch_;

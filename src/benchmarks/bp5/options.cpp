@@ -16,7 +16,7 @@ namespace commlens::bp5 {
 
 namespace gs = gather_scatter;
 using sem::Geometry;
-using sem::Solver;
+using solvers::Solver;
 using sem::Storage;
 
 namespace {
@@ -117,7 +117,7 @@ double points_of(const sem::Block& block, int order) {
 }  // namespace
 
 void Options::refuse_iterations_beyond(const MemoryBudget& budget) const {
-  const double needed = sem::upper_bytes({.iterations = static_cast<double>(iterations)}, geometry, solver);
+  const double needed = solvers::ConjugateGradients::upper_bytes(solver, 0, static_cast<double>(iterations));
   if (needed <= budget.buffers / 2) return;
   refuse_for_memory("iterations", std::to_string(iterations), {.buffers = needed}, budget, "nekRS does 500 iterations");
 }
@@ -130,7 +130,9 @@ void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
   const double nodes = largest.nodes_about(ranks);
   const double length = unknowns_per_node * nodes;
   const double bytes =
-      sem::upper_bytes({.nodes = nodes, .length = length}, geometry, solver) + own_vectors_bytes(*this, length);
+      sem::upper_bytes({.nodes = nodes}, geometry) +
+      solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
+      own_vectors_bytes(*this, length);
   require_room({.option = edge.empty() ? "elements" : "edge",
                 .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
                 .nodes = nodes,
@@ -151,9 +153,10 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
   const double length = storage == Storage::element ? nodes : points_of(partition.block(rank), order);
   const double sent = sem::values_sent(partition, order);
   const auto exchange = gs::upper_bytes({.nodes = length, .sent = sent, .ranks = ranks}, exchange_kind());
-  const sem::Load load{
-      .elements = elements, .nodes = nodes, .length = length, .iterations = static_cast<double>(iterations + 1)};
-  return {.buffers = own_vectors_bytes(*this, length) + sem::upper_bytes(load, geometry, solver) + exchange.buffers,
+  const double iteration =
+      solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations));
+  return {.buffers = own_vectors_bytes(*this, length) +
+                     sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry) + iteration + exchange.buffers,
           .staging = on_gpu ? exchange.staging : 0,
           .operation = 2 * sent * sizeof(double)};
 }

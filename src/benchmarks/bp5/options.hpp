@@ -12,7 +12,7 @@
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
-#include "sem/conjugate_gradients.hpp"
+#include "solvers/conjugate_gradients.hpp"
 #include "sem/poisson.hpp"
 
 namespace commlens::bp5 {
@@ -22,7 +22,7 @@ struct Options {
   Sweep edge;  ///< without values there is one case, with `mesh`
   sem::Geometry geometry = sem::Geometry::trilinear;
   sem::Storage storage = sem::Storage::unique;
-  sem::Solver solver = sem::Solver::classical;
+  solvers::Solver solver = solvers::Solver::classical;
   RightHandSide rhs = RightHandSide::nekrs;
   std::size_t iterations = 0;  ///< 0: chosen by scale_to_memory()
   double tolerance = 1e-15;
@@ -38,7 +38,7 @@ struct Options {
 
   /// Of a case.
   [[nodiscard]] KershawOptions case_mesh(int ranks) const { return edge.empty() ? mesh : mesh.with_edge(edge, ranks); }
-  [[nodiscard]] sem::ConjugateGradients::Limits limits() const {
+  [[nodiscard]] solvers::ConjugateGradients::Limits limits() const {
     return {.iterations = iterations, .tolerance = tolerance};
   }
   [[nodiscard]] std::string mode_name() const;  ///< "auto" or the method's name

@@ -25,7 +25,7 @@ Problem::Problem(Run& run, const Options& options)
   number_unknowns();
   Run::heartbeat();
   allocate_vectors();
-  poisson_ = sem::make_poisson(mesh_, numbering_, options.geometry, options.storage, run.context());
+  poisson_ = sem::make_poisson<double>(mesh_, numbering_, options.geometry, options.storage, run.context());
   Run::heartbeat();
   choose_exchange();
   weigh();
@@ -109,9 +109,9 @@ void Problem::write_right_hand_side() {
 
 void Problem::make_solver() {
   const bool overlap = options_.overlap && run_.ranks() > 1;
-  operator_ = std::make_unique<sem::AssembledPoisson>(*poisson_, *gather_scatter_, mesh_.boundary_elements(),
+  operator_ = std::make_unique<sem::AssembledPoisson<double>>(*poisson_, *gather_scatter_, mesh_.boundary_elements(),
                                                       mesh_.elements(), overlap);
-  solver_ = std::make_unique<sem::ConjugateGradients>(
+  solver_ = std::make_unique<solvers::ConjugateGradients>(
       options_.solver, space_, options_.limits(),
       [this](const double* input, double* output, double* energy, device::Stream& stream) {
         operator_->apply(input, output, energy, stream);

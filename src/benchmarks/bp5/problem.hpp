@@ -10,7 +10,7 @@
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/run.hpp"
 #include "sem/assembled_poisson.hpp"
-#include "sem/conjugate_gradients.hpp"
+#include "solvers/conjugate_gradients.hpp"
 #include "sem/mesh.hpp"
 #include "sem/numbering.hpp"
 #include "sem/poisson.hpp"
@@ -45,7 +45,7 @@ class Problem {
   [[nodiscard]] const double* x() const { return x_.as<double>(); }
   [[nodiscard]] const double* image() const { return image_.as<double>(); }
   [[nodiscard]] const double* residual() const { return solver_->residual(); }  ///< as the iteration has it
-  [[nodiscard]] const sem::Solution& solution() const { return solution_; }     ///< of the last solve
+  [[nodiscard]] const solvers::Solution& solution() const { return solution_; }     ///< of the last solve
   /// What validation of the gather-scatter has found in the set-up; empty: nothing wrong.
   [[nodiscard]] const std::string& set_up_error() const { return set_up_error_; }
 
@@ -62,15 +62,15 @@ class Problem {
   sem::Mesh mesh_;
   sem::Numbering numbering_;
   gather_scatter::Sharing sharing_;
-  sem::VectorSpace space_;
+  solvers::VectorSpace space_;
   device::Buffer b_, x_, image_, weights_, energy_;
-  std::unique_ptr<sem::Poisson> poisson_;
+  std::unique_ptr<sem::Poisson<double>> poisson_;
   std::unique_ptr<gather_scatter::GatherScatter> gather_scatter_;
   std::string exchange_;
   std::unique_ptr<InnerProducts> products_;
-  std::unique_ptr<sem::AssembledPoisson> operator_;
-  std::unique_ptr<sem::ConjugateGradients> solver_;
-  sem::Solution solution_;
+  std::unique_ptr<sem::AssembledPoisson<double>> operator_;
+  std::unique_ptr<solvers::ConjugateGradients> solver_;
+  solvers::Solution solution_;
   double norm_of_b_ = 0;
   std::string set_up_error_;
 };

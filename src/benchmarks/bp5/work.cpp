@@ -20,7 +20,7 @@ double bytes_per_iteration(const Problem& problem) {
   const auto nodes = static_cast<double>(layout.mesh.nodes());
   const auto length = static_cast<double>(layout.length());
   const bool unique = options.storage == sem::Storage::unique;
-  double bytes = sem::ConjugateGradients::traffic(options.solver, layout.length());
+  double bytes = solvers::ConjugateGradients::traffic(options.solver, layout.length());
   // The operator reads its input and writes its output, to which it adds what is there, by numbers of unknowns.
   bytes += unique ? 3 * length * sizeof(double) + nodes * sizeof(std::uint32_t) : 2 * length * sizeof(double);
   bytes += options.geometry == sem::Geometry::stored

@@ -23,7 +23,7 @@ InteriorOperator::InteriorOperator(Run& run, const sem::Mesh& mesh)
       input_(run.buffer(mesh.nodes() * sizeof(double))),
       output_(run.buffer(mesh.nodes() * sizeof(double))),
       energy_(run.buffer(sizeof(double))),
-      poisson_(sem::make_poisson(mesh, {}, sem::Geometry::trilinear, sem::Storage::element, run.context())) {
+      poisson_(sem::make_poisson<double>(mesh, {}, sem::Geometry::trilinear, sem::Storage::element, run.context())) {
   fill_with_fractions(run.stream(), input_.as<double>(), mesh.nodes());
   run.stream().wait();
 }

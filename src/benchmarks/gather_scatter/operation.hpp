@@ -24,7 +24,7 @@ class InteriorOperator {
   device::Buffer input_;
   device::Buffer output_;
   device::Buffer energy_;
-  std::unique_ptr<sem::Poisson> poisson_;
+  std::unique_ptr<sem::Poisson<double>> poisson_;
 };
 
 class GatherScatterOperation {

@@ -18,7 +18,7 @@ namespace {
 using device::gpu::check;
 using device::gpu::SumScratch;
 
-template <int N>
+template <class Real, int N>
 struct Layout {
   static constexpr int columns = N * N;
   static constexpr int row =
@@ -28,20 +28,20 @@ struct Layout {
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
   /// Blocks per multiprocessor that its registers must suffice for.
-  static constexpr int at_once = N <= 8 ? 8 * 64 / threads : 0;
-  static constexpr int map_terms = sizeof(Trilinear) / sizeof(double);
-  static constexpr std::size_t shared_bytes = sizeof(double) * (2 * field + map_terms) * elements;
+  static constexpr int at_once = N <= 8 ? (sizeof(Real) == 8 ? 8 : 12) * 64 / threads : 0;
+  static constexpr int map_terms = 24;
+  static constexpr std::size_t shared_bytes = sizeof(Real) * (2 * field + map_terms) * elements;
 };
 
 /// Replaces a line of N values, `stride` apart, by D or D^T times the line.
-template <int N, bool transposed>
-__device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
-  double value[N];
+template <bool transposed, class Real, int N>
+__device__ inline void derive(const Basis<Real, N>& basis, Real* line, int stride) {
+  Real value[N];
 #pragma unroll
   for (int m = 0; m < N; ++m) value[m] = line[m * stride];
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    double sum = 0;
+    Real sum = 0;
 #pragma unroll
     for (int m = 0; m < N; ++m) sum += (transposed ? basis.derivative[m][i] : basis.derivative[i][m]) * value[m];
     line[i * stride] = sum;
@@ -50,54 +50,54 @@ __device__ inline void derive(const Basis<N>& basis, double* line, int stride) {
 
 /// A thread's input: its column, and its share of the element's map. It is loaded while the element before is computed,
 /// to hide the latency of memory: occupancy is low because of the registers.
-template <int N, Geometry geometry, Storage storage>
+template <class Real, int N, Geometry geometry, Storage storage>
 struct Column {
-  static constexpr int map_terms = Layout<N>::map_terms;
-  static constexpr int shares = (map_terms + Layout<N>::columns - 1) / Layout<N>::columns;
+  static constexpr int map_terms = Layout<Real, N>::map_terms;
+  static constexpr int shares = (map_terms + Layout<Real, N>::columns - 1) / Layout<Real, N>::columns;
 
   std::uint32_t unknown[N];
-  double u[N];
-  double map[shares];
+  Real u[N];
+  Real map[shares];
 
-  __device__ void fetch_unknowns(const PoissonCall& call, std::size_t first_node) {
+  __device__ void fetch_unknowns(const PoissonCall<Real>& call, std::size_t first_node) {
     if constexpr (storage == Storage::unique) {
 #pragma unroll
-      for (int k = 0; k < N; ++k) unknown[k] = call.unknowns[first_node + k * Layout<N>::columns];
+      for (int k = 0; k < N; ++k) unknown[k] = call.unknowns[first_node + k * Layout<Real, N>::columns];
     }
   }
 
   /// After fetch_unknowns().
-  __device__ void fetch(const PoissonCall& call, std::size_t first_node, std::size_t element, int column) {
+  __device__ void fetch(const PoissonCall<Real>& call, std::size_t first_node, std::size_t element, int column) {
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       if constexpr (storage == Storage::element) {
-        u[k] = call.input[first_node + k * Layout<N>::columns];
+        u[k] = call.input[first_node + k * Layout<Real, N>::columns];
       } else {
-        u[k] = unknown[k] == Numbering::fixed ? 0.0 : call.input[unknown[k] & ~Numbering::by_several];
+        u[k] = unknown[k] == Numbering::fixed ? Real{0} : call.input[unknown[k] & ~Numbering::by_several];
       }
     }
     if constexpr (geometry == Geometry::trilinear) {
-      const double* terms = &call.maps[element].c[0][0];
+      const Real* terms = &call.maps[element].c[0][0];
 #pragma unroll
       for (int share = 0; share < shares; ++share) {
-        const int term = column + share * Layout<N>::columns;
+        const int term = column + share * Layout<Real, N>::columns;
         if (term < map_terms) map[share] = terms[term];
       }
     }
   }
 
-  __device__ void put_map(Trilinear& shared, int column) const {
+  __device__ void put_map(TrilinearOf<Real>& shared, int column) const {
     if constexpr (geometry == Geometry::trilinear) {
 #pragma unroll
       for (int share = 0; share < shares; ++share) {
-        const int term = column + share * Layout<N>::columns;
+        const int term = column + share * Layout<Real, N>::columns;
         if (term < map_terms) (&shared.c[0][0])[term] = map[share];
       }
     }
   }
 
   /// Unknowns that only this element has are written, others are added to.
-  __device__ void write(const PoissonCall& call, std::size_t node, int k, double value) const {
+  __device__ void write(const PoissonCall<Real>& call, std::size_t node, int k, Real value) const {
     if constexpr (storage == Storage::element) {
       call.output[node] = value;
     } else if (unknown[k] < Numbering::by_several) {
@@ -109,23 +109,23 @@ struct Column {
 };
 
 /// Multiplies the derivatives in a column by G. Returns their inner product with the result: the column's energy.
-template <int N, Geometry geometry>
-__device__ inline double multiply_column(const PoissonCall& call, const Basis<N>& basis, const Trilinear& map,
-                                         std::size_t first_factor, int i, int j, double* along_r, double* along_s,
-                                         double* ut) {
-  using Of = Layout<N>;
-  const ColumnOfMap column_of_map(map, basis.points[i], basis.points[j]);
-  const double weight = basis.weights[i] * basis.weights[j];
+template <Geometry geometry, class Real, int N>
+__device__ inline double multiply_column(const PoissonCall<Real>& call, const Basis<Real, N>& basis,
+                                         const TrilinearOf<Real>& map, std::size_t first_factor, int i, int j,
+                                         Real* along_r, Real* along_s, Real* ut) {
+  using Of = Layout<Real, N>;
+  const ColumnOfMap<Real> column_of_map(map, basis.points[i], basis.points[j]);
+  const Real weight = basis.weights[i] * basis.weights[j];
   double energy = 0;
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    const double derivatives[3] = {along_r[Of::plane * k], along_s[Of::plane * k], ut[k]};
-    double ur = derivatives[0];
-    double us = derivatives[1];
+    const Real derivatives[3] = {along_r[Of::plane * k], along_s[Of::plane * k], ut[k]};
+    Real ur = derivatives[0];
+    Real us = derivatives[1];
     if constexpr (geometry == Geometry::trilinear) {
       multiply_by_factors(column_of_map.at(basis.points[k]), weight * basis.weights[k], ur, us, ut[k]);
     } else {
-      double g[6];
+      Real g[6];
 #pragma unroll
       for (int term = 0; term < 6; ++term) g[term] = call.factors[first_factor + (term * N + k) * Of::columns];
       multiply_by_factors(g, ur, us, ut[k]);
@@ -137,29 +137,30 @@ __device__ inline double multiply_column(const PoissonCall& call, const Basis<N>
   return energy;
 }
 
-template <int N, Geometry geometry, Storage storage>
-__global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
-    apply_kernel(const PoissonCall call, const Basis<N> basis) {
-  using Of = Layout<N>;
-  extern __shared__ double shared[];
+template <class Real, int N, Geometry geometry, Storage storage>
+__global__ void gpuLaunchBounds(Layout<Real, N>::threads, Layout<Real, N>::at_once)
+    apply_kernel(const PoissonCall<Real> call, const Basis<Real, N> basis) {
+  using Of = Layout<Real, N>;
+  extern __shared__ double words[];
+  Real* const shared = reinterpret_cast<Real*>(words);
   const int slot = static_cast<int>(threadIdx.x) / Of::columns;
   const int column = static_cast<int>(threadIdx.x) % Of::columns;
   const int i = column % N;
   const int j = column / N;
-  double* const field_r = shared + slot * (2 * Of::field + Of::map_terms);
-  double* const field_s = field_r + Of::field;
-  auto& map = *reinterpret_cast<Trilinear*>(field_s + Of::field);
-  double* const along_r = field_r + i + Of::row * j;
-  double* const along_s = field_s + i + Of::row * j;
-  double* const line_r = field_r + Of::row * i + Of::plane * j;  // when a thread has a line, (i, j) are its (j, k)
-  double* const line_s = field_s + i + Of::plane * j;            // and its (i, k)
+  Real* const field_r = shared + slot * (2 * Of::field + Of::map_terms);
+  Real* const field_s = field_r + Of::field;
+  auto& map = *reinterpret_cast<TrilinearOf<Real>*>(field_s + Of::field);
+  Real* const along_r = field_r + i + Of::row * j;
+  Real* const along_s = field_s + i + Of::row * j;
+  Real* const line_r = field_r + Of::row * i + Of::plane * j;  // when a thread has a line, (i, j) are its (j, k)
+  Real* const line_s = field_s + i + Of::plane * j;            // and its (i, k)
   const auto first_node = [&](std::size_t element) { return element * N * Of::columns + column; };
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
   double energy = 0;
 
   std::size_t element = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + slot;
   bool active = slot < Of::elements && element < call.elements.last;
-  Column<N, geometry, storage> now;
+  Column<Real, N, geometry, storage> now;
   if (active) {
     now.fetch_unknowns(call, first_node(element));
     now.fetch(call, first_node(element), element, column);
@@ -167,8 +168,8 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
   for (std::size_t begin = element - slot; begin < call.elements.last; begin += step) {
     const std::size_t next_element = element + step;
     const bool next_active = slot < Of::elements && next_element < call.elements.last;
-    Column<N, geometry, storage> next;
-    double ut[N];
+    Column<Real, N, geometry, storage> next;
+    Real ut[N];
     if (active) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
@@ -183,25 +184,25 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
     if (next_active) next.fetch_unknowns(call, first_node(next_element));
     __syncthreads();
     if (active) {
-      derive<N, false>(basis, line_r, 1);
-      derive<N, false>(basis, line_s, Of::row);
+      derive<false>(basis, line_r, 1);
+      derive<false>(basis, line_s, Of::row);
     }
     __syncthreads();
     if (active) {
-      energy += multiply_column<N, geometry>(call, basis, map, 6 * element * N * Of::columns + column, i, j, along_r,
+      energy += multiply_column<geometry>(call, basis, map, 6 * element * N * Of::columns + column, i, j, along_r,
                                              along_s, ut);
     }
     if (next_active) next.fetch(call, first_node(next_element), next_element, column);
     __syncthreads();
     if (active) {
-      derive<N, true>(basis, line_r, 1);
-      derive<N, true>(basis, line_s, Of::row);
+      derive<true>(basis, line_r, 1);
+      derive<true>(basis, line_s, Of::row);
     }
     __syncthreads();
     if (active) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
-        double sum = along_r[Of::plane * k] + along_s[Of::plane * k];
+        Real sum = along_r[Of::plane * k] + along_s[Of::plane * k];
 #pragma unroll
         for (int m = 0; m < N; ++m) sum += basis.derivative[m][k] * ut[m];
         now.write(call, first_node(element) + k * Of::columns, k, sum);
@@ -211,6 +212,7 @@ __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once)
     element = next_element;
     active = next_active;
   }
+  if (call.energy == nullptr) return;
   device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
 }
 
@@ -231,33 +233,39 @@ unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
   return static_cast<unsigned>(std::max(1, per_processor * processors));
 }
 
-template <int N, Geometry geometry, Storage storage>
-void launch_kernel(const Gll& gll, const PoissonCall& call, gpuStream_t stream) {
-  using Of = Layout<N>;
-  const auto kernel = apply_kernel<N, geometry, storage>;
+template <int N, Geometry geometry, Storage storage, class Real>
+void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t stream) {
+  using Of = Layout<Real, N>;
+  const auto kernel = apply_kernel<Real, N, geometry, storage>;
   static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
   // No more blocks than are resident: each iterates over elements.
   const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
   const auto blocks = static_cast<unsigned>(std::min(wanted, most));
-  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<N>(gll));
+  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<Real, N>(gll));
   check(gpuGetLastError(), "kernel launch");
 }
 
 }  // namespace
 
-void apply_on_gpu(const Gll& gll, const PoissonCall& call, device::Stream& stream) {
+template <class Real>
+void apply_on_gpu(const Gll& gll, const PoissonCall<Real>& call, device::Stream& stream) {
   auto* native = static_cast<gpuStream_t>(stream.native());
   with_nodes(static_cast<int>(gll.points.size()), [&](auto nodes) {
     constexpr int n = decltype(nodes)::value;
     const bool stored = call.factors != nullptr;
     const bool unique = call.unknowns != nullptr;
     if (stored && unique) return launch_kernel<n, Geometry::stored, Storage::unique>(gll, call, native);
-    if (stored) return launch_kernel<n, Geometry::stored, Storage::element>(gll, call, native);
     if (unique) return launch_kernel<n, Geometry::trilinear, Storage::unique>(gll, call, native);
-    launch_kernel<n, Geometry::trilinear, Storage::element>(gll, call, native);
+    if constexpr (std::is_same_v<Real, double>) {
+      if (stored) return launch_kernel<n, Geometry::stored, Storage::element>(gll, call, native);
+      launch_kernel<n, Geometry::trilinear, Storage::element>(gll, call, native);
+    }
   });
 }
+
+template void apply_on_gpu(const Gll&, const PoissonCall<double>&, device::Stream&);
+template void apply_on_gpu(const Gll&, const PoissonCall<float>&, device::Stream&);
 
 }  // namespace commlens::sem

@@ -21,40 +21,40 @@ namespace commlens::sem {
 
 namespace {
 
-/// A line of nodes is computed in whole SIMD vectors. Results beyond its end are overwritten by the next line, or fall
-/// into the padding of the array.
-template <int N>
-constexpr int width = (N + 3) / 4 * 4;
+/// A line of nodes is computed in whole SIMD vectors of 256 bits. Results beyond its end are overwritten by the next
+/// line, or fall into the padding of the array.
+template <class Real, int N>
+constexpr int width = (N * sizeof(Real) + 31) / 32 * 32 / sizeof(Real);
 
-template <int N>
-constexpr int padding = width<N> - N;
+template <class Real, int N>
+constexpr int padding = width<Real, N> - N;
 
-template <int N>
+template <class Real, int N>
 struct Workspace {
   static constexpr int plane = N * N;
   static constexpr int nodes = N * N * N;
 
-  alignas(64) double u[nodes + padding<N>] = {};
-  alignas(64) double ur[nodes + padding<N>] = {};
-  alignas(64) double us[nodes + padding<N>] = {};
-  alignas(64) double ut[nodes] = {};
-  alignas(64) double result[nodes] = {};
+  alignas(64) Real u[nodes + padding<Real, N>] = {};
+  alignas(64) Real ur[nodes + padding<Real, N>] = {};
+  alignas(64) Real us[nodes + padding<Real, N>] = {};
+  alignas(64) Real ut[nodes] = {};
+  alignas(64) Real result[nodes] = {};
   // Of the element's map; see expand(): [power of t][axis][column].
-  alignas(64) double grad_r[2][3][plane];
-  alignas(64) double grad_s[2][3][plane];
-  alignas(64) double grad_t[3][3][plane];
-  alignas(64) double jacobian[3][plane];
+  alignas(64) Real grad_r[2][3][plane];
+  alignas(64) Real grad_s[2][3][plane];
+  alignas(64) Real grad_t[3][3][plane];
+  alignas(64) Real jacobian[3][plane];
 };
 
 /// The same for all elements. Rows of the matrices are padded to whole SIMD vectors.
-template <int N>
+template <class Real, int N>
 struct Constants {
-  alignas(64) double derivative[N][width<N>] = {};
-  alignas(64) double transposed[N][width<N>] = {};
-  alignas(64) double inverse_weights[N * N];  ///< of a column: 1 / (w_i w_j)
-  const Basis<N>& basis;
+  alignas(64) Real derivative[N][width<Real, N>] = {};
+  alignas(64) Real transposed[N][width<Real, N>] = {};
+  alignas(64) Real inverse_weights[N * N];  ///< of a column: 1 / (w_i w_j)
+  const Basis<Real, N>& basis;
 
-  explicit Constants(const Basis<N>& given) : basis(given) {
+  explicit Constants(const Basis<Real, N>& given) : basis(given) {
     for (int i = 0; i < N; ++i) {
       for (int m = 0; m < N; ++m) {
         derivative[i][m] = basis.derivative[i][m];
@@ -80,18 +80,20 @@ inline bool consecutive_inside(const std::uint32_t* unknowns) {
 
 inline std::size_t place_of(std::uint32_t unknown) { return unknown & ~Numbering::by_several; }
 
-inline double value_of(const double* input, std::uint32_t unknown) {
-  return unknown == Numbering::fixed ? 0.0 : input[place_of(unknown)];
+template <class Real>
+inline Real value_of(const Real* input, std::uint32_t unknown) {
+  return unknown == Numbering::fixed ? Real{0} : input[place_of(unknown)];
 }
 
-inline void add_to(double* output, std::uint32_t unknown, double value) {
+template <class Real>
+inline void add_to(Real* output, std::uint32_t unknown, Real value) {
   if (unknown != Numbering::fixed) output[place_of(unknown)] += value;
 }
 
-template <int N>
-inline void gather(const PoissonCall& call, std::size_t first_node, double* __restrict u) {
+template <class Real, int N>
+inline void gather(const PoissonCall<Real>& call, std::size_t first_node, Real* __restrict u) {
   constexpr std::size_t nodes = std::size_t{N} * N * N;
-  const double* const input = call.input;
+  const Real* const input = call.input;
   if (call.unknowns == nullptr) {
     for (std::size_t node = 0; node < nodes; ++node) u[node] = input[first_node + node];
     return;
@@ -99,7 +101,7 @@ inline void gather(const PoissonCall& call, std::size_t first_node, double* __re
   for (std::size_t line = 0; line < nodes; line += N) {
     const std::uint32_t* const unknowns = call.unknowns + first_node + line;
     if (consecutive_inside<N>(unknowns)) {
-      const double* const inside = input + place_of(unknowns[1]);
+      const Real* const inside = input + place_of(unknowns[1]);
       u[line] = value_of(input, unknowns[0]);
       for (std::size_t i = 1; i < N - 1; ++i) u[line + i] = inside[i - 1];
       u[line + N - 1] = value_of(input, unknowns[N - 1]);
@@ -109,10 +111,10 @@ inline void gather(const PoissonCall& call, std::size_t first_node, double* __re
   }
 }
 
-template <int N>
-inline void scatter(const PoissonCall& call, std::size_t first_node, const double* __restrict result) {
+template <class Real, int N>
+inline void scatter(const PoissonCall<Real>& call, std::size_t first_node, const Real* __restrict result) {
   constexpr std::size_t nodes = std::size_t{N} * N * N;
-  double* const output = call.output;
+  Real* const output = call.output;
   if (call.unknowns == nullptr) {
     for (std::size_t node = 0; node < nodes; ++node) output[first_node + node] = result[node];
     return;
@@ -120,7 +122,7 @@ inline void scatter(const PoissonCall& call, std::size_t first_node, const doubl
   for (std::size_t line = 0; line < nodes; line += N) {
     const std::uint32_t* const unknowns = call.unknowns + first_node + line;
     if (consecutive_inside<N>(unknowns)) {
-      double* const inside = output + place_of(unknowns[1]);
+      Real* const inside = output + place_of(unknowns[1]);
       add_to(output, unknowns[0], result[line]);
       for (std::size_t i = 1; i < N - 1; ++i) inside[i - 1] += result[line + i];
       add_to(output, unknowns[N - 1], result[line + N - 1]);
@@ -131,13 +133,13 @@ inline void scatter(const PoissonCall& call, std::size_t first_node, const doubl
 }
 
 /// Prefetches the data of an element while the one before is computed, so that arithmetic and memory accesses overlap.
-template <int N>
-inline void prefetch(const PoissonCall& call, std::size_t element) {
+template <class Real, int N>
+inline void prefetch(const PoissonCall<Real>& call, std::size_t element) {
   constexpr std::size_t nodes = std::size_t{N} * N * N;
-  constexpr std::size_t in_cache_line = 64 / sizeof(double);
+  constexpr std::size_t in_cache_line = 64 / sizeof(Real);
   const std::size_t first_node = element * nodes;
   if (call.factors != nullptr) {
-    const double* const factors = call.factors + 6 * first_node;
+    const Real* const factors = call.factors + 6 * first_node;
     for (std::size_t i = 0; i < 6 * nodes; i += in_cache_line) __builtin_prefetch(factors + i);
   }
   if (call.unknowns == nullptr) {
@@ -158,13 +160,13 @@ inline void prefetch(const PoissonCall& call, std::size_t element) {
 // ---- derivatives ----
 
 /// For a plane: output[j][i] = sum over m of matrix[m][i] input[j][m].
-template <int N>
-inline void multiply_along_r(const double (&matrix)[N][width<N>], const double* __restrict input,
-                             double* __restrict output) {
+template <class Real, int N>
+inline void multiply_along_r(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
+                             Real* __restrict output) {
   for (int j = 0; j < N; ++j) {
 #pragma GCC unroll 1
-    for (int i = 0; i < width<N>; ++i) {
-      double sum = 0;
+    for (int i = 0; i < width<Real, N>; ++i) {
+      Real sum = 0;
 #pragma GCC unroll 16
       for (int m = 0; m < N; ++m) sum += matrix[m][i] * input[j * N + m];
       output[j * N + i] = sum;
@@ -173,13 +175,13 @@ inline void multiply_along_r(const double (&matrix)[N][width<N>], const double* 
 }
 
 /// For a plane: output[j][i] = sum over m of matrix[j][m] input[m][i].
-template <int N>
-inline void multiply_along_s(const double (&matrix)[N][width<N>], const double* __restrict input,
-                             double* __restrict output) {
+template <class Real, int N>
+inline void multiply_along_s(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
+                             Real* __restrict output) {
   for (int j = 0; j < N; ++j) {
 #pragma GCC unroll 1
-    for (int i = 0; i < width<N>; ++i) {
-      double sum = 0;
+    for (int i = 0; i < width<Real, N>; ++i) {
+      Real sum = 0;
 #pragma GCC unroll 16
       for (int m = 0; m < N; ++m) sum += matrix[j][m] * input[m * N + i];
       output[j * N + i] = sum;
@@ -188,14 +190,14 @@ inline void multiply_along_s(const double (&matrix)[N][width<N>], const double* 
 }
 
 /// For an element: output[k][column] = sum over m of matrix[k][m] input[m][column].
-template <int N>
-inline void multiply_along_t(const double (&matrix)[N][width<N>], const double* __restrict input,
-                             double* __restrict output) {
+template <class Real, int N>
+inline void multiply_along_t(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
+                             Real* __restrict output) {
   constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
 #pragma GCC unroll 1
     for (int column = 0; column < plane; ++column) {
-      double sum = 0;
+      Real sum = 0;
 #pragma GCC unroll 16
       for (int m = 0; m < N; ++m) sum += matrix[k][m] * input[m * plane + column];
       output[k * plane + column] = sum;
@@ -204,38 +206,38 @@ inline void multiply_along_t(const double (&matrix)[N][width<N>], const double* 
 }
 
 /// ur, us, ut = the derivatives of u.
-template <int N>
-inline void derive(const Constants<N>& constants, Workspace<N>& w) {
+template <class Real, int N>
+inline void derive(const Constants<Real, N>& constants, Workspace<Real, N>& w) {
   constexpr int plane = N * N;
   for (int k = 0; k < N; ++k) {
-    multiply_along_r<N>(constants.transposed, w.u + k * plane, w.ur + k * plane);
-    multiply_along_s<N>(constants.derivative, w.u + k * plane, w.us + k * plane);
+    multiply_along_r<Real, N>(constants.transposed, w.u + k * plane, w.ur + k * plane);
+    multiply_along_s<Real, N>(constants.derivative, w.u + k * plane, w.us + k * plane);
   }
-  multiply_along_t<N>(constants.derivative, w.u, w.ut);
+  multiply_along_t<Real, N>(constants.derivative, w.u, w.ut);
 }
 
 /// result = D^T (ur, us, ut).
-template <int N>
-inline void derive_transposed(const Constants<N>& constants, Workspace<N>& w) {
+template <class Real, int N>
+inline void derive_transposed(const Constants<Real, N>& constants, Workspace<Real, N>& w) {
   constexpr int plane = N * N;
-  alignas(64) double along_r[plane + padding<N>];
-  alignas(64) double along_s[plane + padding<N>];
-  multiply_along_t<N>(constants.transposed, w.ut, w.result);
+  alignas(64) Real along_r[plane + padding<Real, N>];
+  alignas(64) Real along_s[plane + padding<Real, N>];
+  multiply_along_t<Real, N>(constants.transposed, w.ut, w.result);
   for (int k = 0; k < N; ++k) {
-    multiply_along_r<N>(constants.derivative, w.ur + k * plane, along_r);
-    multiply_along_s<N>(constants.transposed, w.us + k * plane, along_s);
-    double* const result = w.result + k * plane;
+    multiply_along_r<Real, N>(constants.derivative, w.ur + k * plane, along_r);
+    multiply_along_s<Real, N>(constants.transposed, w.us + k * plane, along_s);
+    Real* const result = w.result + k * plane;
     for (int column = 0; column < plane; ++column) result[column] += along_r[column] + along_s[column];
   }
 }
 
 // ---- geometry ----
 
-template <int N>
-inline void multiply_by_stored(const double* factors, Workspace<N>& w) {
+template <class Real, int N>
+inline void multiply_by_stored(const Real* factors, Workspace<Real, N>& w) {
   constexpr int nodes = N * N * N;
   for (int node = 0; node < nodes; ++node) {
-    const double g[6] = {factors[node],
+    const Real g[6] = {factors[node],
                          factors[node + nodes],
                          factors[node + 2 * nodes],
                          factors[node + 3 * nodes],
@@ -250,15 +252,15 @@ inline void multiply_by_stored(const double* factors, Workspace<N>& w) {
 ///   J grad s = dx/dt x dx/dr = e x a + (e x b) t
 ///   J grad t = dx/dr x dx/ds = a x c + (a x d + b x c) t + (b x d) t^2
 /// and J = e . J grad t, which is stored divided by the weights of the column.
-template <int N>
-inline void expand(const Trilinear& map, const Constants<N>& constants, Workspace<N>& w) {
+template <class Real, int N>
+inline void expand(const TrilinearOf<Real>& map, const Constants<Real, N>& constants, Workspace<Real, N>& w) {
   for (int j = 0; j < N; ++j) {
     for (int i = 0; i < N; ++i) {
-      const ColumnOfMap of(map, constants.basis.points[i], constants.basis.points[j]);
-      double grad_r[2][3];
-      double grad_s[2][3];
-      double grad_t[3][3];
-      double mixed[3];
+      const ColumnOfMap<Real> of(map, constants.basis.points[i], constants.basis.points[j]);
+      Real grad_r[2][3];
+      Real grad_s[2][3];
+      Real grad_t[3][3];
+      Real mixed[3];
       for (int power = 0; power < 2; ++power) {
         cross(of.ds[power], of.dt, grad_r[power]);
         cross(of.dt, of.dr[power], grad_s[power]);
@@ -277,7 +279,7 @@ inline void expand(const Trilinear& map, const Constants<N>& constants, Workspac
         for (int power = 0; power < 3; ++power) w.grad_t[power][axis][column] = grad_t[power][axis];
       }
       for (int power = 0; power < 3; ++power) {
-        const double* const g = grad_t[power];
+        const Real* const g = grad_t[power];
         w.jacobian[power][column] =
             constants.inverse_weights[column] * (g[0] * of.dt[0] + g[1] * of.dt[1] + g[2] * of.dt[2]);
       }
@@ -285,17 +287,17 @@ inline void expand(const Trilinear& map, const Constants<N>& constants, Workspac
   }
 }
 
-template <int N>
-inline void multiply_by_trilinear(const Trilinear& map, const Constants<N>& constants, Workspace<N>& w) {
+template <class Real, int N>
+inline void multiply_by_trilinear(const TrilinearOf<Real>& map, const Constants<Real, N>& constants, Workspace<Real, N>& w) {
   constexpr int plane = N * N;
-  expand<N>(map, constants, w);
+  expand<Real, N>(map, constants, w);
   for (int k = 0; k < N; ++k) {
-    const double t = constants.basis.points[k];
-    double* const ur = w.ur + k * plane;
-    double* const us = w.us + k * plane;
-    double* const ut = w.ut + k * plane;
+    const Real t = constants.basis.points[k];
+    Real* const ur = w.ur + k * plane;
+    Real* const us = w.us + k * plane;
+    Real* const ut = w.ut + k * plane;
     for (int column = 0; column < plane; ++column) {
-      Cofactors cofactors;
+      Cofactors<Real> cofactors;
       for (int axis = 0; axis < 3; ++axis) {
         cofactors.row[0][axis] = w.grad_r[0][axis][column] + t * w.grad_r[1][axis][column];
         cofactors.row[1][axis] = w.grad_s[0][axis][column] + t * w.grad_s[1][axis][column];
@@ -310,30 +312,33 @@ inline void multiply_by_trilinear(const Trilinear& map, const Constants<N>& cons
 
 // ---- the whole operator ----
 
-template <int N>
-COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const PoissonCall& call) {
+template <class Real, int N>
+COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<Real, N>& basis, const PoissonCall<Real>& call) {
   constexpr int plane = N * N;
   constexpr std::size_t nodes = std::size_t{N} * plane;
-  const Constants<N> constants(basis);
-  Workspace<N> w;
+  const Constants<Real, N> constants(basis);
+  Workspace<Real, N> w;
   double energies[plane] = {};  // one sum per column: a single sum would be a chain of dependent additions
   for (std::size_t element = call.elements.first; element < call.elements.last; ++element) {
-    gather<N>(call, element * nodes, w.u);
-    if (element + 1 < call.elements.last) prefetch<N>(call, element + 1);
-    derive<N>(constants, w);
+    gather<Real, N>(call, element * nodes, w.u);
+    if (element + 1 < call.elements.last) prefetch<Real, N>(call, element + 1);
+    derive<Real, N>(constants, w);
     if (call.factors != nullptr) {
-      multiply_by_stored<N>(call.factors + 6 * element * nodes, w);
+      multiply_by_stored<Real, N>(call.factors + 6 * element * nodes, w);
     } else {
-      multiply_by_trilinear<N>(call.maps[element], constants, w);
+      multiply_by_trilinear<Real, N>(call.maps[element], constants, w);
     }
-    derive_transposed<N>(constants, w);
-    for (int k = 0; k < N; ++k) {
-      for (int column = 0; column < plane; ++column) {
-        energies[column] += w.u[k * plane + column] * w.result[k * plane + column];
+    derive_transposed<Real, N>(constants, w);
+    if (call.energy != nullptr) {
+      for (int k = 0; k < N; ++k) {
+        for (int column = 0; column < plane; ++column) {
+          energies[column] += static_cast<double>(w.u[k * plane + column]) * w.result[k * plane + column];
+        }
       }
     }
-    scatter<N>(call, element * nodes, w.result);
+    scatter<Real, N>(call, element * nodes, w.result);
   }
+  if (call.energy == nullptr) return;
   double energy = 0;
   for (const double of_column : energies) energy += of_column;
   *call.energy = call.add_energy ? *call.energy + energy : energy;
@@ -341,11 +346,15 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<N>& basis, const 
 
 }  // namespace
 
-void apply_on_host(const Gll& gll, const PoissonCall& call, device::Stream& stream) {
+template <class Real>
+void apply_on_host(const Gll& gll, const PoissonCall<Real>& call, device::Stream& stream) {
   with_nodes(static_cast<int>(gll.points.size()), [&](auto n) {
-    const Basis<decltype(n)::value> basis(gll);
-    stream.enqueue([basis, call] { apply_to_elements<decltype(n)::value>(basis, call); });
+    const Basis<Real, decltype(n)::value> basis(gll);
+    stream.enqueue([basis, call] { apply_to_elements<Real, decltype(n)::value>(basis, call); });
   });
 }
+
+template void apply_on_host(const Gll&, const PoissonCall<double>&, device::Stream&);
+template void apply_on_host(const Gll&, const PoissonCall<float>&, device::Stream&);
 
 }  // namespace commlens::sem

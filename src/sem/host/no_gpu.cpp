@@ -4,8 +4,12 @@
 
 namespace commlens::sem {
 
-void apply_on_gpu(const Gll& /*gll*/, const PoissonCall& /*call*/, device::Stream& /*stream*/) {
+template <class Real>
+void apply_on_gpu(const Gll& /*gll*/, const PoissonCall<Real>& /*call*/, device::Stream& /*stream*/) {
   throw Error("this build has no GPU backend; configure with the preset cuda or hip");
 }
+
+template void apply_on_gpu(const Gll&, const PoissonCall<double>&, device::Stream&);
+template void apply_on_gpu(const Gll&, const PoissonCall<float>&, device::Stream&);
 
 }  // namespace commlens::sem

@@ -1,15 +1,18 @@
 // Conjugate gradients for diagonal matrices, whose solutions are known.
-#include "sem/conjugate_gradients.hpp"
+#include "solvers/conjugate_gradients.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"
-#include "problem.hpp"
+#include "sem/problem.hpp"
 
-namespace commlens::sem {
+namespace commlens::solvers {
 namespace {
+
+using sem::memories;
+using sem::random_number;
 
 using Vector = std::vector<double>;
 
@@ -266,4 +269,4 @@ TEST_P(ConjugateGradientsIn, CountsEveryUnknownOnceByItsWeight) {
 INSTANTIATE_TEST_SUITE_P(Memories, ConjugateGradientsIn, memories, name_of);
 
 }  // namespace
-}  // namespace commlens::sem
+}  // namespace commlens::solvers

@@ -1,4 +1,4 @@
-#include "sem/conjugate_gradients.hpp"
+#include "solvers/conjugate_gradients.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 
-namespace commlens::sem {
+namespace commlens::solvers {
 
 namespace {
 
@@ -39,23 +39,9 @@ struct Scalars {
   }
 };
 
-/// Squares of elements, weighted so that each unknown counts once.
-struct Weighing {
-  const double* weights;
-  std::size_t counted;
-
-  /// Also sets `value` to 0 where there is no unknown.
-  COMMLENS_FUNCTION double square(double& value, std::size_t i) const {
-    if (weights == nullptr) return i < counted ? value * value : 0.0;
-    const double weight = weights[i];
-    if (weight == 0) value = 0;
-    return weight * value * value;
-  }
-};
-
 void start_from_zero(const VectorSpace& space, const double* b, double* x, double* r, double* p, double* q, double* s,
                      void* scratch, double* squared_residual, device::Stream& stream) {
-  const Weighing weighing{space.weights, space.counted};
+  const Weighing weighing(space);
   device::launch_sum(
       stream, space.length, scratch, squared_residual, COMMLENS_LAMBDA(std::size_t i) {
         double value = b[i];
@@ -179,6 +165,12 @@ double ConjugateGradients::traffic(Solver solver, std::size_t length) {
   return passes * static_cast<double>(length) * sizeof(double);
 }
 
+double ConjugateGradients::upper_bytes(Solver solver, double length, double iterations) {
+  constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
+  const auto vectors = static_cast<double>(vectors_of(solver) * sizeof(double));
+  return rounding + vectors * length + 3 * sizeof(double) * (iterations + 1);
+}
+
 void ConjugateGradients::sum_over_ranks(double* values, std::size_t count, device::Stream& stream) {
   if (ranks_ > 1) transport_.allreduce(values, values, count, DataType::f64, stream);
 }
@@ -192,7 +184,7 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
 void ConjugateGradients::iterate_classical(std::size_t iteration, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
   const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
-  const Weighing weighing{space_.weights, space_.counted};
+  const Weighing weighing(space_);
   apply_(p_, q_, of + 2 * iteration + 1, stream);
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
@@ -205,7 +197,7 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
   auto* const of = scalars_.as<double>();
   double* const alphas = of + 2 * (limits_.iterations + 1);
   const Scalars scalars{of, alphas, limits_.tolerance * limits_.tolerance};
-  const Weighing weighing{space_.weights, space_.counted};
+  const Weighing weighing(space_);
   apply_(r_, q_, of + 2 * iteration + 1, stream);
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_alpha(scalars, iteration, alphas, stream);
@@ -246,4 +238,4 @@ Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& s
   return solution;
 }
 
-}  // namespace commlens::sem
+}  // namespace commlens::solvers

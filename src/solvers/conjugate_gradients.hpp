@@ -12,22 +12,15 @@
 
 #include "device/device.hpp"
 #include "measure/enum_names.hpp"
+#include "solvers/vector_space.hpp"
 #include "transport/context.hpp"
 
-namespace commlens::sem {
+namespace commlens::solvers {
 
 enum class Solver { classical, fused };
 constexpr auto names_of(Solver /*type*/) {
   return enum_names<Solver>({{Solver::classical, "classical"}, {Solver::fused, "fused"}});
 }
-
-/// The layout of vectors and their inner product, in which each unknown counts once over all ranks.
-struct VectorSpace {
-  std::size_t length = 0;           ///< on this rank
-  std::size_t counted = 0;          ///< without weights: only elements 0 … counted - 1 count
-  const double* weights = nullptr;  ///< in the vectors' memory: 1 / (how often the unknown is stored); 0 for elements
-                                    ///< that are not unknowns and stay 0
-};
 
 /// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. Without weights
 /// `output` holds zeros before.
@@ -58,6 +51,8 @@ class ConjugateGradients {
 
   /// Bytes that the vector updates of an iteration read and write at least, apply() not included.
   static double traffic(Solver solver, std::size_t length);
+  /// Bytes that it allocates, at most.
+  static double upper_bytes(Solver solver, double length, double iterations);
 
  private:
   void begin(const double* b, double* x, device::Stream& stream);
@@ -82,4 +77,4 @@ class ConjugateGradients {
   double* s_ = nullptr;  ///< fused: A p
 };
 
-}  // namespace commlens::sem
+}  // namespace commlens::solvers

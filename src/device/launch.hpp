@@ -93,6 +93,21 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
   });
 }
 
+/// Adds to the stream: result[0 … Count - 1] = the sums of what `function(i, sums)` adds to sums[0 … Count - 1]. As
+/// launch_sum() otherwise.
+template <int Count, class Function>
+void launch_sums(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
+#if COMMLENS_GPU_COMPILER
+  if (stream.on_gpu()) return gpu::launch_sums<Count>(stream.native(), n, scratch, result, function);
+#endif
+  (void)scratch;
+  stream.enqueue([n, result, function] {
+    double sums[Count] = {};
+    for (std::size_t i = 0; i < n; ++i) function(i, sums);
+    for (int s = 0; s < Count; ++s) result[s] = sums[s];
+  });
+}
+
 /// The smallest i < n for which `predicate(i)` is true, n if there is none. Waits for the stream.
 template <class Predicate>
 std::size_t find_first(Stream& stream, std::size_t n, Predicate predicate) {

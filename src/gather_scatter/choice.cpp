@@ -96,6 +96,26 @@ Timing time_of(GatherScatter& operation, Method method, void* data, const Sharin
           .bidirectional_GBps = communicator.sum_of_reals(bytes) / communicator.sum_of_reals(messages) / 1e9};
 }
 
+Selection select(std::optional<Method> wanted, std::shared_ptr<const Lists> lists, void* data, const Sharing& sharing,
+                 const ValueKind& kind, const Context& context) {
+  Selection best;
+  for (const Method method : all_values<Method>()) {
+    if (wanted && *wanted != method) continue;
+    best.unsupported = unsupported(method, sharing, kind, context);
+    if (!best.unsupported.empty()) continue;
+    auto candidate = make(method, lists, kind, context);
+    if (!wanted && context.communicator.size() > 1) {
+      const Timing timing = time_of(*candidate, method, data, sharing, kind, context);
+      if (best.timing && best.timing->seconds.maximum <= timing.seconds.maximum) continue;
+      best.timing = timing;
+    }
+    best.operation = std::move(candidate);
+    best.method = method;
+    if (!best.timing) break;
+  }
+  return best;
+}
+
 std::string configuration(Method method, std::string_view transport, device::Memory memory) {
   if (method == Method::host) return "host";
   const bool ccl = transport == "ccl" && method == Method::pairwise;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,18 @@ Choice choose_on_host(const Sharing& sharing, const Context& context);
 /// barrier. `data` is scratch memory of fields * nodes elements. Collective.
 Timing time_of(GatherScatter& operation, Method method, void* data, const Sharing& sharing, const ValueKind& kind,
                const Context& context);
+
+/// A gather-scatter that is ready for use, and how fast it was where methods were compared.
+struct Selection {
+  std::unique_ptr<GatherScatter> operation;  ///< none where the wanted method is not supported
+  Method method = Method::pairwise;
+  std::optional<Timing> timing;
+  std::string unsupported;  ///< why the wanted method is not
+};
+
+/// The wanted method, or, without one, the fastest. `data` as for time_of(). Collective.
+Selection select(std::optional<Method> wanted, std::shared_ptr<const Lists> lists, void* data, const Sharing& sharing,
+                 const ValueKind& kind, const Context& context);
 
 /// nekRS's name of the combination: "pairwise+device", "neighbor+hybrid", "ccl+device", "crystal-router+host"; and
 /// "host" for Method::host.

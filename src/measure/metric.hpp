@@ -34,6 +34,7 @@ inline constexpr Unit Mflops{"_Mflops", "Mflop/s", 1e-6};
 inline constexpr Unit GFLOPs{"_GFLOPs", "GFLOP/s", 1e-9};
 inline constexpr Unit TFLOPs{"_TFLOPs", "TFLOP/s", 1e-12};
 inline constexpr Unit DOF_iterations_per_s{"_DOF_iter_per_s", "DOF*iter/s"};
+inline constexpr Unit DOF_per_s{"_DOF_per_s", "DOF/s"};
 }  // namespace unit
 
 enum class Better { lower, higher };

@@ -169,14 +169,13 @@ Mesh::Mesh(const Shape& shape, const Partition& partition, int rank) : shape_(sh
 std::size_t Mesh::nodes_per_element() const { return gll_.points.size() * gll_.points.size() * gll_.points.size(); }
 
 /// A vertex has the same bits in all elements that have it.
-Vertices Mesh::vertices(std::size_t element) const {
+Vertices vertices_of(const Shape& shape, const Extents& place) {
   const auto coordinate = [&](std::size_t axis, std::size_t corner) {
-    const std::size_t place = elements_.at(element).at(axis) + (corner >> axis & 1);
-    return static_cast<double>(place) / static_cast<double>(shape_.elements.at(axis));
+    return static_cast<double>(place.at(axis) + (corner >> axis & 1)) / static_cast<double>(shape.elements.at(axis));
   };
   Vertices vertices;
   for (std::size_t corner = 0; corner < corners; ++corner) {
-    vertices.at(corner) = kershaw({coordinate(0, corner), coordinate(1, corner), coordinate(2, corner)}, shape_.eps);
+    vertices.at(corner) = kershaw({coordinate(0, corner), coordinate(1, corner), coordinate(2, corner)}, shape.eps);
   }
   return vertices;
 }
@@ -196,13 +195,8 @@ void Mesh::for_each_node(Visit visit) const {
 }
 
 std::vector<std::int64_t> Mesh::ids() const {
-  const auto order = static_cast<std::size_t>(shape_.order);
-  const std::size_t row = shape_.elements[0] * order + 1;
-  const std::size_t plane = row * (shape_.elements[1] * order + 1);
   std::vector<std::int64_t> ids(nodes());
-  for_each_node([&](std::size_t node, const Extents& place) {
-    ids[node] = static_cast<std::int64_t>(1 + place[0] + row * place[1] + plane * place[2]);
-  });
+  for_each_node([&](std::size_t node, const Extents& place) { ids[node] = id_of(shape_, place); });
   return ids;
 }
 

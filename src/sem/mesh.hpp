@@ -33,6 +33,17 @@ using Vertices = std::array<Point, 8>;
 Point interpolate(const Vertices& vertices, const Point& point);
 double jacobian(const Vertices& vertices, const Point& point);  ///< its determinant
 
+/// Of any element of the whole mesh, by its coordinates in the box of all elements.
+Vertices vertices_of(const Shape& shape, const Extents& place);
+
+/// The global id of a node, by its coordinates in the lattice of all nodes; from 1.
+inline std::int64_t id_of(const Shape& shape, const Extents& node) {
+  const auto order = static_cast<std::size_t>(shape.order);
+  const std::size_t row = shape.elements[0] * order + 1;
+  const std::size_t plane = row * (shape.elements[1] * order + 1);
+  return static_cast<std::int64_t>(1 + node[0] + row * node[1] + plane * node[2]);
+}
+
 /// One rank's elements. Those that touch another rank's elements come first. Node (i, j, k) of an element has index
 /// i + (order + 1) (j + (order + 1) k).
 class Mesh {
@@ -48,7 +59,7 @@ class Mesh {
 
   /// Its global coordinates in the box of all elements.
   [[nodiscard]] const Extents& place(std::size_t element) const { return elements_.at(element); }
-  [[nodiscard]] Vertices vertices(std::size_t element) const;
+  [[nodiscard]] Vertices vertices(std::size_t element) const { return vertices_of(shape_, place(element)); }
   /// The global id of every node, from 1; element by element.
   [[nodiscard]] std::vector<std::int64_t> ids() const;
   /// For every node: 1 if it lies on the boundary of the domain, else 0.

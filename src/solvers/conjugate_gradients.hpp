@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <functional>
-#include <vector>
 
 #include "device/device.hpp"
 #include "measure/enum_names.hpp"
+#include "solvers/solution.hpp"
 #include "solvers/vector_space.hpp"
 #include "transport/context.hpp"
 
@@ -25,12 +25,6 @@ constexpr auto names_of(Solver /*type*/) {
 /// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. Without weights
 /// `output` holds zeros before.
 using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream)>;
-
-struct Solution {
-  std::size_t iterations = 0;              ///< at least 1, even if the right-hand side is 0
-  std::vector<double> relative_residuals;  ///< |r| / |b| after each iteration; 0 if b is 0
-  bool converged = false;                  ///< the last of them is at most the tolerance
-};
 
 class ConjugateGradients {
  public:

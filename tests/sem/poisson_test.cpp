@@ -108,7 +108,7 @@ class PoissonIn : public InPlace {
   }
 
   /// Applies the operator to one range after the other. The output is `before` at first, and the energy 1000.
-  [[nodiscard]] Applied apply(Poisson& poisson, const std::vector<ElementRange>& ranges, const Vector& input,
+  [[nodiscard]] Applied apply(Poisson<double>& poisson, const std::vector<ElementRange>& ranges, const Vector& input,
                               const Vector& before) const {
     const auto in = uploaded(input);
     const auto out = uploaded(before);
@@ -121,7 +121,7 @@ class PoissonIn : public InPlace {
     return {downloaded<double>(out), downloaded<double>(energy).front()};
   }
 
-  [[nodiscard]] Applied apply(Poisson& poisson, const Problem& problem, const Vector& input) const {
+  [[nodiscard]] Applied apply(Poisson<double>& poisson, const Problem& problem, const Vector& input) const {
     return apply(poisson, {{0, problem.mesh.elements()}}, input, Vector(input.size(), 0.0));
   }
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/bp5/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/right_hand_side.hpp"
 #include "benchmarks/spectral_elements/kershaw_options.hpp"
 #include "benchmarks/spectral_elements/real_type.hpp"
 #include "gather_scatter/gather_scatter.hpp"

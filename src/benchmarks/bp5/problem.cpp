@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "benchmarks/bp5/right_hand_side.hpp"
-#include "benchmarks/bp5/vector_checks.hpp"
+#include "benchmarks/spectral_elements/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/vector_checks.hpp"
 #include "device/upload.hpp"
 #include "gather_scatter/choice.hpp"
 
@@ -62,27 +61,16 @@ void Problem::allocate_vectors() {
 void Problem::choose_exchange() {
   const Context context = run_.context();
   const gs::ValueKind kind = options_.exchange_kind();
-  const auto lists = gs::make_lists(sharing_, context);
-  std::optional<gs::Timing> best;
-  std::string refused;
-  for (const gs::Method method : all_values<gs::Method>()) {
-    if (options_.mode && options_.mode != method) continue;
-    refused = gs::unsupported(method, sharing_, kind, context);
-    if (!refused.empty()) continue;
-    auto candidate = gs::make(method, lists, kind, context);
-    if (!options_.mode && run_.ranks() > 1) {
-      const auto timing = gs::time_of(*candidate, method, image_.data(), sharing_, kind, context);
-      if (best && best->seconds.maximum <= timing.seconds.maximum) continue;
-      best = timing;
-    }
-    gather_scatter_ = std::move(candidate);
-    exchange_ = gs::configuration(method, run_.transport_name(), run_.memory());
-    if (!best) break;
+  auto selection = gs::select(options_.mode, gs::make_lists(sharing_, context), image_.data(), sharing_, kind, context);
+  if (!selection.operation) {
+    throw Unsupported(fmt::format("--mode {}: {}; --mode auto takes what there is", options_.mode_name(),
+                                  selection.unsupported));
   }
-  if (!gather_scatter_) {
-    throw Unsupported(fmt::format("--mode {}: {}; --mode auto takes what there is", options_.mode_name(), refused));
+  gather_scatter_ = std::move(selection.operation);
+  exchange_ = gs::configuration(selection.method, run_.transport_name(), run_.memory());
+  if (selection.timing) {
+    run_.report("used config over " + run_.transport_name() + ": " + gs::describe(*selection.timing, exchange_));
   }
-  if (best) run_.report("used config over " + run_.transport_name() + ": " + gs::describe(*best, exchange_));
 }
 
 /// How often each unknown is stored: exactly known, and what the gather-scatter of ones must give.

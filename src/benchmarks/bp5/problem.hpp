@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "benchmarks/bp5/inner_products.hpp"
+#include "benchmarks/spectral_elements/inner_products.hpp"
 #include "benchmarks/bp5/options.hpp"
-#include "benchmarks/bp5/vector_layout.hpp"
+#include "benchmarks/spectral_elements/vector_layout.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/run.hpp"
 #include "sem/assembled_poisson.hpp"

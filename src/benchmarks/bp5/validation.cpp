@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "benchmarks/bp5/vector_checks.hpp"
+#include "benchmarks/spectral_elements/vector_checks.hpp"
 #include "device/upload.hpp"
 
 namespace commlens::bp5 {

@@ -108,26 +108,36 @@ __device__ inline double add_up_in_block(double mine) {
   return sum;
 }
 
-/// The sum of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks. The last block
-/// to arrive adds up the sums of all blocks, in a fixed order. The sum is written to *result, or added to it.
-__device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
+/// The sums of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks / Count. The
+/// last block to arrive adds up the sums of all blocks, in a fixed order. The sums are written to `result`, or added.
+template <int Count>
+__device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, double* result, bool add) {
   __shared__ bool last;
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
-  const double of_block = add_up_in_block(mine);
+  for (int n = 0; n < Count; ++n) {
+    const double of_block = add_up_in_block(mine[n]);
+    if (thread == 0) scratch->of_block[n * gridDim.x + blockIdx.x] = of_block;
+  }
   if (thread == 0) {
-    scratch->of_block[blockIdx.x] = of_block;
     __threadfence();
     last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0, for the next sum
   }
   __syncthreads();
   if (!last) return;
   __threadfence();
-  double sum = 0;
-  const volatile double* of_blocks = scratch->of_block;
-  for (unsigned block = thread; block < gridDim.x; block += threads) sum += of_blocks[block];
-  sum = add_up_in_block(sum);
-  if (thread == 0) *result = add ? *result + sum : sum;
+  for (int n = 0; n < Count; ++n) {
+    double sum = 0;
+    const volatile double* of_blocks = scratch->of_block + n * gridDim.x;
+    for (unsigned block = thread; block < gridDim.x; block += threads) sum += of_blocks[block];
+    sum = add_up_in_block(sum);
+    if (thread == 0) result[n] = add ? result[n] + sum : sum;
+  }
+}
+
+__device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
+  const double one[1] = {mine};
+  add_up(one, scratch, result, add);
 }
 
 template <class Function>
@@ -146,6 +156,25 @@ void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Func
   // Enough blocks to fill a GPU, and few enough for the last one to add up.
   const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
   sum_of_indexes<<<blocks, threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(
+      n, static_cast<SumScratch*>(scratch), result, function);
+  check(gpuGetLastError(), "kernel launch");
+}
+
+template <int Count, class Function>
+__global__ void sums_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  double sums[Count] = {};
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+    function(i, sums);
+  }
+  add_up(sums, scratch, result, false);
+}
+
+template <int Count, class Function>
+void launch_sums(void* stream, std::size_t n, void* scratch, double* result, Function function) {
+  constexpr unsigned most = SumScratch::most_blocks / Count;
+  const unsigned blocks = std::clamp(blocks_for(n), 1U, std::min(most, 1056U));
+  sums_of_indexes<Count><<<blocks, threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(
       n, static_cast<SumScratch*>(scratch), result, function);
   check(gpuGetLastError(), "kernel launch");
 }

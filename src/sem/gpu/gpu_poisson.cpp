@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "device/gpu/launch.hpp"
+#include "device/gpu/occupancy.hpp"
 #include "sem/poisson_kernel.hpp"
 
 namespace commlens::sem {
@@ -216,28 +217,11 @@ __global__ void gpuLaunchBounds(Layout<Real, N>::threads, Layout<Real, N>::at_on
   device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
 }
 
-/// Blocks of the kernel that are resident on the GPU at the same time.
-template <class Kernel>
-unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
-  constexpr std::size_t default_limit = 48 * 1024;
-  if (shared_bytes > default_limit) {
-    GPU_CALL(gpuFuncSetAttribute, reinterpret_cast<const void*>(kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
-             static_cast<int>(shared_bytes));
-  }
-  int per_processor = 0;
-  GPU_CALL(gpuOccupancyMaxActiveBlocksPerMultiprocessor, &per_processor, kernel, threads, shared_bytes);
-  int device = 0;
-  GPU_CALL(gpuGetDevice, &device);
-  int processors = 0;
-  GPU_CALL(gpuDeviceGetAttribute, &processors, gpuDevAttrMultiProcessorCount, device);
-  return static_cast<unsigned>(std::max(1, per_processor * processors));
-}
-
 template <int N, Geometry geometry, Storage storage, class Real>
 void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t stream) {
   using Of = Layout<Real, N>;
   const auto kernel = apply_kernel<Real, N, geometry, storage>;
-  static const unsigned resident = resident_blocks(kernel, Of::threads, Of::shared_bytes);
+  static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
   // No more blocks than are resident: each iterates over elements.

@@ -1,4 +1,4 @@
-#include "benchmarks/bp5/reference_operator.hpp"
+#include "benchmarks/spectral_elements/reference_operator.hpp"
 
 #include <array>
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "sem/trilinear.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::vector<double> apply_to_element(const sem::Gll& gll, const sem::Vertices& v
   return Element(gll, vertices).apply(u);
 }
 
-}  // namespace commlens::bp5
+}  // namespace commlens

@@ -1,11 +1,11 @@
-#include "benchmarks/bp5/inner_products.hpp"
+#include "benchmarks/spectral_elements/inner_products.hpp"
 
 #include <cmath>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 InnerProducts::InnerProducts(const solvers::VectorSpace& space, const Context& context)
     : space_(space),
@@ -32,7 +32,7 @@ double InnerProducts::norm(const double* a) const { return std::sqrt(product(a, 
 double InnerProducts::difference(const double* b, const double* image, const double* r) const {
   const solvers::Weighing weighing(space_);
   return std::sqrt(sum(COMMLENS_LAMBDA(std::size_t i) {
-    const double difference = b[i] - image[i] - r[i];
+    const double difference = b[i] - image[i] - (r == nullptr ? 0.0 : r[i]);
     return weighing.weight(i) * difference * difference;
   }));
 }
@@ -41,4 +41,4 @@ void invert(double* values, std::size_t count, device::Stream& stream) {
   device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = values[i] == 0 ? 0.0 : 1 / values[i]; });
 }
 
-}  // namespace commlens::bp5
+}  // namespace commlens

@@ -8,7 +8,7 @@
 #include "sem/numbering.hpp"
 #include "sem/poisson.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 /// What it refers to must outlive it.
 struct VectorLayout {
@@ -35,4 +35,4 @@ struct VectorLayout {
   }
 };
 
-}  // namespace commlens::bp5
+}  // namespace commlens

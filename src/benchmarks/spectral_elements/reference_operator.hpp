@@ -7,9 +7,9 @@
 #include "sem/gll.hpp"
 #include "sem/mesh.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 /// A u of the element, not combined with others.
 std::vector<double> apply_to_element(const sem::Gll& gll, const sem::Vertices& vertices, const std::vector<double>& u);
 
-}  // namespace commlens::bp5
+}  // namespace commlens

@@ -6,7 +6,7 @@
 #include "measure/enum_names.hpp"
 #include "sem/mesh.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 /// nekrs: 3 pi^2 sin(pi x) sin(pi y) sin(pi z), as in nekRS's case, without the mass matrix. manufactured: the same
 /// with cosines, times the mass matrix, so that the solution is cos(pi x) cos(pi y) cos(pi z).
@@ -21,4 +21,4 @@ std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind);
 /// Of RightHandSide::manufactured.
 double manufactured_solution(const sem::Point& point);
 
-}  // namespace commlens::bp5
+}  // namespace commlens

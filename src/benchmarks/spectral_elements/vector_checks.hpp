@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/bp5/vector_layout.hpp"
+#include "benchmarks/spectral_elements/vector_layout.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 /// What is wrong with `found`, the gather-scatter of a vector of ones by node; empty if nothing is.
 std::string wrong_multiplicity(const std::vector<double>& found, const VectorLayout& layout);
@@ -20,4 +20,4 @@ double error_of(const std::vector<double>& x, const VectorLayout& layout);
 std::string wrong_element(const std::vector<double>& x, const std::vector<double>& image, const VectorLayout& layout,
                           double tolerance);
 
-}  // namespace commlens::bp5
+}  // namespace commlens

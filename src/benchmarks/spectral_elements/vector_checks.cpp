@@ -1,4 +1,4 @@
-#include "benchmarks/bp5/vector_checks.hpp"
+#include "benchmarks/spectral_elements/vector_checks.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "benchmarks/bp5/reference_operator.hpp"
-#include "benchmarks/bp5/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/reference_operator.hpp"
+#include "benchmarks/spectral_elements/right_hand_side.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::string wrong_element(const std::vector<double>& x, const std::vector<double
   return {};
 }
 
-}  // namespace commlens::bp5
+}  // namespace commlens

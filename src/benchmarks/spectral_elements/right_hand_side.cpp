@@ -1,4 +1,4 @@
-#include "benchmarks/bp5/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/right_hand_side.hpp"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "sem/trilinear.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind) {
   return values;
 }
 
-}  // namespace commlens::bp5
+}  // namespace commlens

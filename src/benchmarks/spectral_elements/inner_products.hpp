@@ -6,7 +6,7 @@
 #include "transport/communicator.hpp"
 #include "transport/context.hpp"
 
-namespace commlens::bp5 {
+namespace commlens {
 
 /// Of vectors in the context's memory. All of these are collective, and wait for the stream.
 class InnerProducts {
@@ -15,7 +15,7 @@ class InnerProducts {
 
   [[nodiscard]] double product(const double* a, const double* b) const;
   [[nodiscard]] double norm(const double* a) const;
-  /// |b - image - r|, which is 0 if `image` is A x and r the residual.
+  /// |b - image - r|, which is 0 if `image` is A x and r the residual; without r |b - image|.
   [[nodiscard]] double difference(const double* b, const double* image, const double* r) const;
 
  private:
@@ -32,4 +32,4 @@ class InnerProducts {
 /// Queues 1 over every element; what is 0 stays 0.
 void invert(double* values, std::size_t count, device::Stream& stream);
 
-}  // namespace commlens::bp5
+}  // namespace commlens

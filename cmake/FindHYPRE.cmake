@@ -1,0 +1,26 @@
+# hypre, for the algebraic multigrid of bps5's coarse solve: HYPRE_FOUND and the target HYPRE::HYPRE. It must be built with
+# the MPI that commlens is built with. HYPRE_ROOT may say where it is; -DCMAKE_DISABLE_FIND_PACKAGE_HYPRE=ON leaves it out.
+include(CheckCXXSourceCompiles)
+include(FindPackageHandleStandardArgs)
+
+find_path(HYPRE_INCLUDE_DIR HYPRE.h PATH_SUFFIXES hypre)
+find_library(HYPRE_LIBRARY HYPRE)
+mark_as_advanced(HYPRE_INCLUDE_DIR HYPRE_LIBRARY)
+if(HYPRE_INCLUDE_DIR AND HYPRE_LIBRARY)
+  set(CMAKE_REQUIRED_INCLUDES ${HYPRE_INCLUDE_DIR})
+  set(CMAKE_REQUIRED_LIBRARIES ${HYPRE_LIBRARY} MPI::MPI_C)
+  set(CMAKE_REQUIRED_QUIET TRUE)
+  check_cxx_source_compiles("#include <HYPRE_parcsr_ls.h>
+    int main() {
+      HYPRE_Solver solver;
+      return HYPRE_BoomerAMGCreate(&solver);
+    }" HYPRE_LINKS)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+endif()
+find_package_handle_standard_args(HYPRE REQUIRED_VARS HYPRE_LIBRARY HYPRE_INCLUDE_DIR HYPRE_LINKS)
+if(HYPRE_FOUND AND NOT TARGET HYPRE::HYPRE)
+  add_library(HYPRE::HYPRE INTERFACE IMPORTED)
+  set_target_properties(HYPRE::HYPRE PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${HYPRE_INCLUDE_DIR}"
+    INTERFACE_LINK_LIBRARIES "${HYPRE_LIBRARY};MPI::MPI_C")
+endif()

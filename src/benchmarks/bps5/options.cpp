@@ -1,0 +1,190 @@
+#include "benchmarks/bps5/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "benchmarks/spectral_elements/node_budget.hpp"
+#include "harness/usage_error.hpp"
+#include "sem/memory.hpp"
+#include "sem/numbering.hpp"
+#include "solvers/schwarz.hpp"
+
+namespace commlens::bps5 {
+
+namespace gs = gather_scatter;
+
+namespace {
+
+constexpr const char* automatic = "auto";
+
+std::optional<gs::Method> parse_mode(const std::string& text) {
+  if (text == automatic) return std::nullopt;
+  if (const auto method = from_name<gs::Method>(text)) return method;
+  throw UsageError("mode", text.empty() ? "''" : text,
+                   fmt::format("write {} or {}", automatic, fmt::join(all_names<gs::Method>(), " or ")));
+}
+
+std::vector<int> parse_levels(const std::string& text) {
+  const std::string cure = fmt::format("write orders from {} that descend to 1, such as 7,3,1", sem::highest_order);
+  std::vector<int> levels;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const double order = parse_number("levels", word, {.least = 1, .most = sem::highest_order, .cure = cure});
+    if (order != std::floor(order)) throw UsageError("levels", text, cure);
+    if (!levels.empty() && levels.back() <= order) throw UsageError("levels", text, cure);
+    levels.push_back(static_cast<int>(order));
+    begin = end + 1;
+  }
+  if (levels.back() != 1) throw UsageError("levels", text, cure);
+  return levels;
+}
+
+/// The order, half of it, and 1.
+std::vector<int> levels_for(int order) {
+  std::vector<int> levels{order};
+  if (order / 2 > 1) levels.push_back(order / 2);
+  if (order > 1) levels.push_back(1);
+  return levels;
+}
+
+std::string text_of(const std::vector<int>& levels) { return fmt::format("{}", fmt::join(levels, ",")); }
+
+}  // namespace
+
+void Options::describe(OptionSet& options) {
+  mesh.describe(options);
+  options
+      .add("edge", edge,
+           "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32")
+      .per_rank();
+  options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
+  describe_preconditioner(options);
+  describe_solve(options);
+}
+
+void Options::describe_preconditioner(OptionSet& options) {
+  options.add_text(
+      "levels", [this](const std::string& text) { levels = parse_levels(text); },
+      [this] { return levels.empty() ? std::string("7,3,1 for order 7") : text_of(levels); },
+      "orders of the multigrid's levels, from --order down to 1");
+  options.add("smoother", smoother, "of the levels above 1: Chebyshev around a smoother, or one step of it");
+  options.add("coarse", coarse, "solver of the level of order 1");
+  options.add("coarse-steps", coarse_steps, "iterations of --coarse cg").recorded_as([this] {
+    return coarse == solvers::Coarse::cg ? std::optional<measure::Value>(static_cast<std::int64_t>(coarse_steps))
+                                         : std::nullopt;
+  });
+}
+
+void Options::describe_solve(OptionSet& options) {
+  options.add("rhs", rhs, "right-hand side: nekRS's; or one whose solution is known, with its error");
+  options.add("restart", restart, "directions after which FGMRES starts again");
+  options.add("iterations", iterations, "most iterations of a solve");
+  options.add("tolerance", tolerance,
+              {.least = 1e-15, .most = 0.5, .cure = "write a number from 1e-15 to 0.5, such as 1e-8"},
+              "relative residual at which a solve ends");
+  options.add_text(
+      "mode", [this](const std::string& text) { mode = parse_mode(text); }, [this] { return mode_name(); },
+      fmt::format("of the gather-scatters; {} times all modes and uses the fastest of each level ({}, {})", automatic,
+                  automatic, fmt::join(all_names<gs::Method>(), ", ")));
+  options.add_flag("overlap", "no-overlap", overlap,
+                   "compute the elements inside a rank while shared nodes travel, or all elements first");
+}
+
+std::string Options::mode_name() const { return mode ? std::string(name(*mode)) : automatic; }
+
+void Options::resolve(int ranks) {
+  if (!edge.empty() && mesh.given()) {
+    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
+  }
+  if (const std::string missing = solvers::boomeramg_missing(); coarse == solvers::Coarse::boomeramg && !missing.empty()) {
+    throw UsageError("coarse", "boomeramg", missing + "; --coarse cg needs nothing");
+  }
+  if (levels.empty()) levels = levels_for(mesh.shape.order);
+  if (levels.front() != mesh.shape.order) {
+    throw UsageError("levels", text_of(levels),
+                     fmt::format("the first is to be that of --order: {}", text_of(levels_for(mesh.shape.order))));
+  }
+  mesh.sized_by_elements = edge.empty();
+  mesh.resolve(ranks);
+}
+
+std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, int ranks) {
+  on_gpu = budget.on_gpu;
+  refuse_mesh_beyond(budget, ranks);
+  return {};
+}
+
+// ---- memory ----
+
+namespace {
+
+/// On the host, per node, while the mesh is numbered; and the ids of the elements' neighbors.
+constexpr double set_up_bytes = 160;
+
+/// What an element of the finest level needs, on that level and on all coarser ones, in bytes of buffers.
+double bytes_of(const Options& options, double elements, double scale) {
+  double bytes = 0;
+  for (const int order : options.levels) {
+    const double nodes = elements * std::pow(order + 1, 3);
+    const double length = scale * elements * std::pow(order, 3) + 64;
+    // The operator in float takes at most what it takes in double; a smoother has 4 vectors, Arnoldi's method 12.
+    bytes += sem::FunctionSpace::upper_bytes(nodes, length) +
+             sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry);
+    bytes += 20 * sizeof(float) * length + 512.0 * 1024;
+    if (order > 1) bytes += solvers::Schwarz::upper_bytes(elements, order);
+  }
+  const double nodes = elements * std::pow(options.levels.front() + 1, 3);
+  const double length = scale * elements * std::pow(options.levels.front(), 3) + 64;
+  bytes += sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry);
+  return bytes + solvers::Fgmres::upper_bytes(options.restart, length) + 5 * sizeof(double) * length + 512.0 * 1024;
+}
+
+/// Nodes of a rank's box, with those on its upper sides, over elements order^3: 1.2 for 8^3 elements of order 1.
+double surplus(const sem::Block& block) {
+  double factor = 1;
+  for (const auto& [begin, end] : block) factor *= 1 + 1 / static_cast<double>(end - begin);
+  return factor;
+}
+
+}  // namespace
+
+/// Refuses a mesh whose vectors alone are larger than the machine, before it is made.
+void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
+  const KershawOptions largest = edge.empty() ? mesh : mesh.with_edge(edge.largest(), ranks);
+  const double nodes = largest.nodes_about(ranks);
+  const double elements = nodes / std::pow(mesh.shape.order + 1, 3);
+  require_room({.option = edge.empty() ? "elements" : "edge",
+                .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
+                .nodes = nodes,
+                .per_node = {.buffers = bytes_of(*this, elements, 1) / nodes, .staging = set_up_bytes},
+                .limit = sem::Numbering::most_unknowns},
+               budget, [&](double possible) {
+                 if (edge.empty()) return mesh.largest_cube(possible, ranks);
+                 return fmt::format("the largest is about --edge {}", mesh.largest_edge(possible));
+               });
+}
+
+MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
+  const KershawOptions current = case_mesh(ranks);
+  const sem::Partition partition = current.partition(ranks);
+  const auto elements = static_cast<double>(partition.count(rank));
+  MemoryEstimate estimate{.buffers = bytes_of(*this, elements, surplus(partition.block(rank)))};
+  for (const int order : levels) {
+    const double sent = sem::values_sent(partition, order);
+    const double length = surplus(partition.block(rank)) * elements * std::pow(order, 3);
+    const gs::Load load{.nodes = length + 2 * sent, .sent = 2 * sent, .ranks = ranks};
+    const auto exchange = gs::upper_bytes(load, {.type = DataType::f64});
+    // One of vectors, and one of the neighbors' nodes; on the finest level another one in double.
+    const double count = order == levels.front() ? 3 : 2;
+    estimate.buffers += count * exchange.buffers + 4 * sent * sizeof(float);
+    estimate.staging += on_gpu ? count * exchange.staging + length * sizeof(float) : 0;
+    estimate.operation = std::max(estimate.operation, 2 * sent * sizeof(double));
+  }
+  return estimate;
+}
+
+}  // namespace commlens::bps5

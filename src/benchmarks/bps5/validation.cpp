@@ -1,0 +1,53 @@
+#include "benchmarks/bps5/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "benchmarks/spectral_elements/vector_checks.hpp"
+#include "device/upload.hpp"
+
+namespace commlens::bps5 {
+
+/// The residual that is computed from x must be that of the iteration, whatever the preconditioner did. Leaves A x in
+/// the image.
+std::string Validation::wrong_residual() {
+  problem_.apply_operator();
+  const double norm = problem_.norm_of_b();
+  const double rest = problem_.products().difference(problem_.b(), problem_.image(), nullptr);
+  residual_ = norm > 0 ? rest / norm : rest;
+  const solvers::Solution& solution = problem_.solution();
+  const Options& options = problem_.options();
+  const double known = solution.relative_residuals.back();
+  constexpr double rounding = 1e-12;
+  const bool agrees = std::abs(residual_ - known) <= 1e-3 * known + rounding;
+  if (solution.stagnated || (solution.converged && residual_ > options.tolerance && !agrees && residual_ < 1e-9)) {
+    return fmt::format("the solve stagnates at |b - A x| / |b| = {:.3g} after {} iterations: --tolerance {:g} cannot be met",
+                       residual_, solution.iterations, options.tolerance);
+  }
+  if (!agrees) {
+    return fmt::format("|b - A x| / |b| is {:.6g}, and was {:.6g} in the iteration", residual_, known);
+  }
+  if (!solution.converged) {
+    return fmt::format("not converged: |b - A x| / |b| is {:.3g} after {} iterations, and --tolerance is {:g}; "
+                       "--iterations allows more",
+                       residual_, solution.iterations, options.tolerance);
+  }
+  return {};
+}
+
+Verdict Validation::verify(bool thoroughly) {
+  constexpr double rounding = 1e-10;
+  std::string error = wrong_residual();
+  const VectorLayout layout = problem_.layout();
+  if (thoroughly) {
+    device::Stream& stream = run_.stream();
+    const auto x = device::download(problem_.x(), layout.length(), stream);
+    const auto image = device::download(problem_.image(), layout.length(), stream);
+    if (error.empty()) error = wrong_element(x, image, layout, rounding);
+    largest_error_ = run_.communicator().maximum(error_of(x, layout));
+  }
+  return {.elements = layout.length(), .error = problem_.set_up_error().empty() ? error : problem_.set_up_error()};
+}
+
+}  // namespace commlens::bps5

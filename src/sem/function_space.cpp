@@ -1,0 +1,45 @@
+#include "sem/function_space.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/upload.hpp"
+
+namespace commlens::sem {
+
+namespace gs = gather_scatter;
+
+FunctionSpace::FunctionSpace(Mesh mesh, const Context& context)
+    : mesh_(std::move(mesh)),
+      numbering_(number(mesh_.ids(), mesh_.on_boundary(), context.communicator)),
+      lists_(gs::make_lists(numbering_.sharing, context)),
+      unknowns_(device::upload(numbering_.of_node, context.allocate, context.stream)) {
+  weigh(context);
+}
+
+std::vector<double> FunctionSpace::from_nodes(const std::vector<double>& nodal) const {
+  std::vector<double> vector(length());
+  for (std::size_t node = 0; node < nodal.size(); ++node) {
+    const std::uint32_t unknown = numbering_.of_node[node];
+    if (unknown != Numbering::fixed) vector[unknown & ~Numbering::by_several] += nodal[node];
+  }
+  return vector;
+}
+
+void FunctionSpace::weigh(const Context& context) {
+  const std::vector<double> counts = from_nodes(std::vector<double>(mesh_.nodes(), 1.0));
+  std::vector<float> weights(counts.begin(), counts.end());
+  const auto invert = [](float count) { return 1 / count; };
+  std::vector<float> local(weights);
+  std::transform(local.begin(), local.end(), local.begin(), invert);
+  local_weights_ = device::upload(local, context.allocate, context.stream);
+  weights_ = device::upload(weights, context.allocate, context.stream);
+  const gs::ValueKind kind{.type = DataType::f32, .exchange_type = DataType::f32};
+  const auto sum = gs::make(gs::Method::pairwise, lists_, kind, context);
+  sum->apply(weights_.data(), context.stream);
+  weights = device::download(weights_.as<float>(), length(), context.stream);
+  std::transform(weights.begin(), weights.end(), weights.begin(), invert);
+  device::upload(weights, weights_.data(), context.stream);
+}
+
+}  // namespace commlens::sem

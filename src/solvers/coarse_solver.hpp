@@ -1,0 +1,39 @@
+// The solve of a multigrid preconditioner's coarsest level, of order 1.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "measure/enum_names.hpp"
+#include "solvers/level.hpp"
+
+namespace commlens::solvers {
+
+/// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie.
+/// boomeramg: a V-cycle of hypre's algebraic multigrid, on the host.
+enum class Coarse { cg, boomeramg };
+constexpr auto names_of(Coarse /*type*/) {
+  return enum_names<Coarse>({{Coarse::cg, "cg"}, {Coarse::boomeramg, "boomeramg"}});
+}
+
+class CoarseSolver {
+ public:
+  virtual ~CoarseSolver() = default;
+  /// Queues x, an approximate solution of A x = b. Collective.
+  virtual void solve(const float* b, float* x, device::Stream& stream) = 0;
+  [[nodiscard]] virtual std::string description() const = 0;  ///< "20 steps of Jacobi CG"
+};
+
+inline constexpr const char* coarse_step = "coarse solve";
+
+/// The level must outlive it.
+std::unique_ptr<CoarseSolver> make_coarse_cg(Level<float>& level, std::size_t steps, const Context& context,
+                                             const Observation& observation);
+
+/// Why BoomerAMG is not in this build; empty if it is.
+std::string boomeramg_missing();
+/// Throws Error in a build without hypre. The level must outlive it. Collective.
+std::unique_ptr<CoarseSolver> make_boomeramg(Level<float>& level, const Context& context,
+                                             const Observation& observation);
+
+}  // namespace commlens::solvers

@@ -1,0 +1,289 @@
+#include "solvers/fgmres.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "device/launch.hpp"
+#include "device/upload.hpp"
+
+namespace commlens::solvers {
+
+namespace {
+
+namespace step {
+constexpr const char* reductions = "reductions";
+constexpr const char* vectors = "vectors";
+}  // namespace step
+
+/// Inner products that one kernel computes.
+constexpr int at_once = 8;
+
+/// Vectors of the basis are as the iteration leaves them; vector j of length 1 is scale[j] times vector j.
+struct Basis {
+  const double* vectors;
+  std::size_t stride;
+  const double* scale;
+
+  [[nodiscard]] COMMLENS_FUNCTION double at(std::size_t j, std::size_t i) const { return vectors[j * stride + i]; }
+};
+
+/// Inner products of w with vectors first … first + count - 1.
+struct Products {
+  Basis basis;
+  const double* w;
+  int first;
+  int count;
+
+  COMMLENS_FUNCTION void operator()(std::size_t i, double* sums) const {
+    const double value = w[i];
+#if COMMLENS_GPU_COMPILER
+#pragma unroll
+#endif
+    for (int n = 0; n < at_once; ++n) {
+      if (n < count) sums[n] += value * basis.at(static_cast<std::size_t>(first + n), i);
+    }
+  }
+};
+
+/// w -= sum over k of (w . v_k) v_k, where products[k] is w . (vector k). Returns the square of an owned unknown.
+struct Subtract {
+  Basis basis;
+  const double* products;
+  int count;
+  std::size_t counted;
+  double* w;
+
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    double value = w[i];
+    for (int k = 0; k < count; ++k) {
+      value -= products[k] * basis.scale[k] * basis.scale[k] * basis.at(static_cast<std::size_t>(k), i);
+    }
+    w[i] = value;
+    return i < counted ? value * value : 0.0;
+  }
+};
+
+/// 1 / sqrt(square); 0 for a square of 0.
+void take_scale(const double* square, double* scale, device::Stream& stream) {
+  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { *scale = *square > 0 ? 1 / std::sqrt(*square) : 0.0; });
+}
+
+void narrow(const double* from, const double* scale, float* to, std::size_t length, device::Stream& stream) {
+  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<float>(*scale * from[i]); });
+}
+
+void widen(const float* from, double* to, std::size_t length, device::Stream& stream) {
+  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<double>(from[i]); });
+}
+
+/// r = b - r, or b; and the sum of its squares.
+struct Residual {
+  const double* b;
+  bool subtract;
+  std::size_t counted;
+  double* r;
+
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    const double value = subtract ? b[i] - r[i] : b[i];
+    r[i] = value;
+    return i < counted ? value * value : 0.0;
+  }
+};
+
+/// x += sum over k of y[k] z_k.
+struct AddCorrections {
+  const float* corrections;
+  std::size_t stride;
+  const double* y;
+  int count;
+  double* x;
+
+  COMMLENS_FUNCTION void operator()(std::size_t i) const {
+    double value = x[i];
+    for (int k = 0; k < count; ++k) {
+      value += y[k] * static_cast<double>(corrections[static_cast<std::size_t>(k) * stride + i]);
+    }
+    x[i] = value;
+  }
+};
+
+}  // namespace
+
+/// The least-squares problem of a cycle: Givens rotations make the Hessenberg matrix triangular, column by column.
+struct Fgmres::Cycle {
+  explicit Cycle(double norm) : right{norm} {}
+
+  std::vector<std::vector<double>> columns;
+  std::vector<double> cosines, sines;
+  std::vector<double> right;  ///< of the triangular system; the last one is the norm of the residual
+
+  /// `column` has one element more than the columns before. Returns the norm of the residual.
+  double add(std::vector<double> column) {
+    for (std::size_t k = 0; k < cosines.size(); ++k) {
+      const double upper = cosines[k] * column[k] + sines[k] * column[k + 1];
+      column[k + 1] = cosines[k] * column[k + 1] - sines[k] * column[k];
+      column[k] = upper;
+    }
+    const std::size_t last = column.size() - 2;
+    const double length = std::hypot(column[last], column[last + 1]);
+    cosines.push_back(length > 0 ? column[last] / length : 1.0);
+    sines.push_back(length > 0 ? column[last + 1] / length : 0.0);
+    column[last] = length;
+    column.pop_back();
+    columns.push_back(std::move(column));
+    const double rest = right.back();
+    right.back() = cosines.back() * rest;
+    right.push_back(-sines.back() * rest);
+    return std::abs(right.back());
+  }
+
+  /// The factors of the directions.
+  [[nodiscard]] std::vector<double> solve() const {
+    std::vector<double> y(columns.size());
+    for (std::size_t row = y.size(); row-- > 0;) {
+      double sum = right[row];
+      for (std::size_t k = row + 1; k < y.size(); ++k) sum -= columns[k][row] * y[k];
+      y[row] = columns[row][row] != 0 ? sum / columns[row][row] : 0.0;
+    }
+    return y;
+  }
+};
+
+Fgmres::Fgmres(Level<double>& level, Precondition precondition, const Options& options, const Context& context,
+               const Observation& observation)
+    : level_(level),
+      precondition_(std::move(precondition)),
+      options_(options),
+      transport_(context.transport),
+      several_ranks_(context.communicator.size() > 1),
+      observation_(observation),
+      stride_((level.length() + 63) / 64 * 64),
+      basis_(context.allocate((options.restart + 1) * stride_ * sizeof(double))),
+      corrections_(context.allocate(options.restart * stride_ * sizeof(float))),
+      narrow_(context.allocate(stride_ * sizeof(float))),
+      wide_(context.allocate(stride_ * sizeof(double))),
+      scalars_(context.allocate((3 * options.restart + at_once + 8) * sizeof(double))),
+      scratch_(context.allocate(device::sum_scratch_bytes)) {
+  context.stream.fill(scratch_.data(), 0, scratch_.bytes());
+}
+
+double Fgmres::upper_bytes(std::size_t restart, double length) {
+  const auto m = static_cast<double>(restart);
+  const double of_unknown = (m + 2) * sizeof(double) + (m + 1) * sizeof(float);
+  return of_unknown * (length + 64) + 4 * m * sizeof(double) + 128 * 1024;
+}
+
+/// In iteration j of a cycle: the inner products read w once for every at_once vectors, and j + 1 vectors; subtracting
+/// reads these again, and reads and writes w; the preconditioner's vectors are narrowed and widened.
+double Fgmres::traffic(std::size_t restart, std::size_t iterations) {
+  double bytes = 0;
+  for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
+    const std::size_t vectors = iteration % restart + 1;
+    const std::size_t chunks = (vectors + at_once - 1) / at_once;
+    bytes += static_cast<double>((2 * vectors + chunks + 2) * sizeof(double));
+    bytes += 2 * (sizeof(double) + sizeof(float)) + sizeof(float);
+  }
+  return bytes + 3 * sizeof(double);
+}
+
+void Fgmres::sum_over_ranks(double* values, std::size_t count, device::Stream& stream) {
+  if (!several_ranks_) return;
+  observed(observation_.observer, step::reductions, stream,
+           [&] { transport_.allreduce(values, values, count, DataType::f64, stream); });
+}
+
+/// Scalars are the scales of the basis, and then the products of an iteration and the square of its norm.
+double Fgmres::start(const double* b, const double* x, device::Stream& stream) {
+  auto* const scale = scalars_.as<double>();
+  double* const square = scale + options_.restart + 1;
+  if (x != nullptr) level_.apply(x, basis(0), stream);
+  observed(observation_.observer, step::vectors, stream, [&] {
+    device::launch_sum(stream, level_.length(), scratch_.data(), square,
+                       Residual{b, x != nullptr, level_.space().numbering().owned, basis(0)});
+  });
+  sum_over_ranks(square, 1, stream);
+  take_scale(square, scale, stream);
+  return std::sqrt(device::download(square, stream));
+}
+
+/// Products and the norm of w = A M v_j, the basis's vector j + 1.
+void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
+  auto* const scale = scalars_.as<double>();
+  double* const products = scale + options_.restart + 1;
+  double* const w = basis(j + 1);
+  const Basis vectors{basis(0), stride_, scale};
+  const std::size_t counted = level_.space().numbering().owned;
+  const auto count = static_cast<int>(j + 1);
+  observed(observation_.observer, step::vectors, stream, [&] {
+    for (int first = 0; first < count; first += at_once) {
+      device::launch_sums<at_once>(stream, counted, scratch_.data(), products + first,
+                                   Products{vectors, w, first, std::min(at_once, count - first)});
+    }
+  });
+  sum_over_ranks(products, j + 1, stream);
+  observed(observation_.observer, step::vectors, stream, [&] {
+    device::launch_sum(stream, level_.length(), scratch_.data(), products + count,
+                       Subtract{vectors, products, count, counted, w});
+  });
+  sum_over_ranks(products + count, 1, stream);
+  take_scale(products + count, scale + count, stream);
+}
+
+void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream,
+                     const std::function<void()>& heartbeat) {
+  const std::size_t length = level_.length();
+  for (std::size_t j = 0; j < options_.restart; ++j) {
+    auto* const scale = scalars_.as<double>();
+    observed(observation_.observer, step::vectors, stream,
+             [&] { narrow(basis(j), scale + j, narrow_.as<float>(), length, stream); });
+    precondition_(narrow_.as<float>(), correction(j), stream);
+    observed(observation_.observer, step::vectors, stream,
+             [&] { widen(correction(j), wide_.as<double>(), length, stream); });
+    level_.apply(wide_.as<double>(), basis(j + 1), stream);
+    orthogonalize(j, stream);
+    heartbeat();
+    const auto scalars = device::download(scalars_.as<double>(), options_.restart + 1 + j + 2, stream);
+    std::vector<double> column;
+    for (std::size_t k = 0; k <= j; ++k) column.push_back(scalars[options_.restart + 1 + k] * scalars[k]);
+    column.push_back(std::sqrt(scalars[options_.restart + 1 + j + 1]));
+    const bool exact = column.back() == 0;
+    const double residual = cycle.add(std::move(column));
+    ++solution.iterations;
+    solution.relative_residuals.push_back(norm_of_b_ > 0 ? residual / norm_of_b_ : 0.0);
+    solution.converged = !(solution.relative_residuals.back() > options_.tolerance);
+    if (solution.converged || exact || solution.iterations == options_.iterations) return;
+  }
+}
+
+void Fgmres::add_corrections(const std::vector<double>& y, double* x, device::Stream& stream) {
+  auto* const factors = scalars_.as<double>() + options_.restart + 1;
+  device::upload(y, factors, stream);
+  observed(observation_.observer, step::vectors, stream, [&] {
+    device::launch(stream, level_.length(),
+                   AddCorrections{correction(0), stride_, factors, static_cast<int>(y.size()), x});
+  });
+}
+
+/// Ends without convergence where a whole cycle has not halved the residual.
+Solution Fgmres::solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat) {
+  Solution solution;
+  stream.fill(x, 0, level_.length() * sizeof(double));
+  double norm = start(b, nullptr, stream);
+  norm_of_b_ = norm;
+  while (true) {
+    Cycle cycle(norm);
+    iterate(cycle, solution, stream, heartbeat);
+    add_corrections(cycle.solve(), x, stream);
+    if (solution.converged || solution.iterations == options_.iterations) break;
+    const double before = norm;
+    norm = start(b, x, stream);
+    solution.stagnated = !(norm <= before / 2);
+    if (solution.stagnated) break;
+  }
+  stream.wait();
+  return solution;
+}
+
+}  // namespace commlens::solvers

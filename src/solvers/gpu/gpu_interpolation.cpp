@@ -1,0 +1,85 @@
+// Interpolation on a GPU: a block has one element in shared memory, and multiplies in one direction after the other.
+#include <algorithm>
+
+#include "device/gpu/launch.hpp"
+#include "sem/numbering.hpp"
+#include "solvers/interpolation_kernel.hpp"
+
+namespace commlens::solvers {
+
+namespace {
+
+using device::gpu::check;
+using sem::Numbering;
+
+/// output[outer][x][inner] = sum over m of matrix[x][m] input[outer][m][inner].
+__device__ inline void multiply(const float* matrix, int from, int to, int outer, int inner, const float* input,
+                                float* output) {
+  for (int at = static_cast<int>(threadIdx.x); at < outer * to * inner; at += static_cast<int>(blockDim.x)) {
+    const int i = at % inner;
+    const int x = at / inner % to;
+    const int o = at / (inner * to);
+    float sum = 0;
+    for (int m = 0; m < from; ++m) sum += matrix[x * from + m] * input[(o * from + m) * inner + i];
+    output[at] = sum;
+  }
+}
+
+__global__ void interpolate_kernel(const InterpolationCall call) {
+  extern __shared__ float shared[];
+  const int from = call.from;
+  const int to = call.to;
+  const int most = from > to ? from : to;
+  float* const matrix = shared;
+  float* const a = matrix + from * to;
+  float* const b = a + most * most * most;
+  const int inputs = from * from * from;
+  const int outputs = to * to * to;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int at = thread; at < from * to; at += threads) matrix[at] = call.matrix[at];
+  for (std::size_t element = call.elements.first + blockIdx.x; element < call.elements.last; element += gridDim.x) {
+    for (int node = thread; node < inputs; node += threads) {
+      const std::uint32_t unknown = call.input_unknowns[element * inputs + node];
+      const std::uint32_t place = unknown & ~Numbering::by_several;
+      float value = unknown == Numbering::fixed ? 0.0F : call.input[place];
+      if (call.input_weights != nullptr && unknown != Numbering::fixed) value *= call.input_weights[place];
+      a[node] = value;
+    }
+    __syncthreads();
+    multiply(matrix, from, to, from * from, 1, a, b);
+    __syncthreads();
+    multiply(matrix, from, to, from, to, b, a);
+    __syncthreads();
+    multiply(matrix, from, to, 1, to * to, a, b);
+    __syncthreads();
+    for (int node = thread; node < outputs; node += threads) {
+      const std::uint32_t unknown = call.output_unknowns[element * outputs + node];
+      if (unknown == Numbering::fixed) continue;
+      const std::uint32_t place = unknown & ~Numbering::by_several;
+      const float value = call.output_weights != nullptr ? call.output_weights[place] * b[node] : b[node];
+      if (unknown < Numbering::by_several) {
+        call.output[place] += value;
+      } else {
+        gpuAtomicAdd(call.output + place, value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void interpolate_on_gpu(const InterpolationCall& call, device::Stream& stream) {
+  const std::size_t count = call.elements.last - call.elements.first;
+  if (count == 0) return;
+  const int most = std::max(call.from, call.to);
+  const std::size_t shared_bytes =
+      sizeof(float) * static_cast<std::size_t>(call.from * call.to + 2 * most * most * most);
+  constexpr std::size_t most_blocks = 1U << 16;
+  const auto blocks = static_cast<unsigned>(std::min(count, most_blocks));
+  constexpr unsigned threads = 128;
+  interpolate_kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream.native())>>>(call);
+  check(gpuGetLastError(), "kernel launch");
+}
+
+}  // namespace commlens::solvers

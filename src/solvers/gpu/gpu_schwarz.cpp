@@ -1,0 +1,219 @@
+// The Schwarz smoother on a GPU. A block solves one extended element at a time (or several small ones), a thread one line of
+// it in each direction.
+//
+// The line along t is in registers when the element is read and when it is written; between, shared memory holds the
+// element, and each thread reads a line and writes its product with a matrix in the same place. All threads of a warp
+// read the same element of a matrix, four at a time. In the direction of s the division by the eigenvalues comes between
+// the two products, in registers.
+#include <algorithm>
+
+#include "device/gpu/launch.hpp"
+#include "device/gpu/occupancy.hpp"
+#include "sem/numbering.hpp"
+#include "solvers/element_nodes.hpp"
+#include "solvers/schwarz_kernel.hpp"
+
+namespace commlens::solvers {
+
+namespace {
+
+using device::gpu::check;
+using sem::Numbering;
+
+/// Of an extended element with N nodes in each direction.
+template <int N>
+struct Layout {
+  static constexpr int own = N - 2;  ///< nodes of the element itself
+  static constexpr int columns = N * N;
+  static constexpr int row = N % 2 == 1 ? N : N + 1;  ///< odd: lines in different banks
+  static constexpr int plane = row * N;
+  static constexpr int field = (plane * N + 3) / 4 * 4;
+  static constexpr int matrix_row = static_cast<int>(EigenLayout::row(N));
+  static constexpr int matrix = static_cast<int>(EigenLayout::matrix(N));
+  static constexpr int eigen = static_cast<int>(EigenLayout::element(N));
+  static constexpr int elements = columns < 64 ? 128 / columns : 1;
+  static constexpr int threads = (elements * columns + 31) / 32 * 32;
+  static constexpr std::size_t shared_bytes = sizeof(float) * (field + eigen) * elements;
+};
+
+/// product[x] = sum over m of matrix[m][x] line[m]: from nodes to eigenvectors.
+template <int N>
+__device__ inline void to_eigenvectors(const float* matrix, const float (&line)[N], float (&product)[N]) {
+  constexpr int row = Layout<N>::matrix_row;
+  float sums[row] = {};
+#pragma unroll
+  for (int m = 0; m < N; ++m) {
+#pragma unroll
+    for (int x = 0; x < row; x += 4) {
+      const float4 four = *reinterpret_cast<const float4*>(matrix + m * row + x);
+      sums[x] += four.x * line[m];
+      sums[x + 1] += four.y * line[m];
+      sums[x + 2] += four.z * line[m];
+      sums[x + 3] += four.w * line[m];
+    }
+  }
+#pragma unroll
+  for (int x = 0; x < N; ++x) product[x] = sums[x];
+}
+
+/// product[m] = sum over x of matrix[m][x] line[x]: back.
+template <int N>
+__device__ inline void to_nodes(const float* matrix, const float (&line)[N], float (&product)[N]) {
+  constexpr int row = Layout<N>::matrix_row;
+#pragma unroll
+  for (int m = 0; m < N; ++m) {
+    float sum = 0;
+#pragma unroll
+    for (int x = 0; x < row; x += 4) {
+      const float4 four = *reinterpret_cast<const float4*>(matrix + m * row + x);
+      sum += four.x * line[x];
+      if (x + 1 < N) sum += four.y * line[x + 1 < N ? x + 1 : 0];
+      if (x + 2 < N) sum += four.z * line[x + 2 < N ? x + 2 : 0];
+      if (x + 3 < N) sum += four.w * line[x + 3 < N ? x + 3 : 0];
+    }
+    product[m] = sum;
+  }
+}
+
+template <int N>
+__device__ inline void read_line(const float* from, int stride, float (&line)[N]) {
+#pragma unroll
+  for (int m = 0; m < N; ++m) line[m] = from[m * stride];
+}
+
+template <int N>
+__device__ inline void write_line(float* to, int stride, const float (&line)[N]) {
+#pragma unroll
+  for (int m = 0; m < N; ++m) to[m * stride] = line[m];
+}
+
+__device__ inline float value_at(const SchwarzCall& call, std::uint32_t place) {
+  return place == Numbering::fixed ? 0.0F : call.input[place & ~Numbering::by_several];
+}
+
+/// The nodes (i, j, 0 ...) of the extended element: its own, those of neighbors around, and 0 at edges and corners.
+template <int N>
+__device__ inline void read_column(const SchwarzCall& call, std::size_t element, int i, int j, float (&column)[N]) {
+  constexpr int n = Layout<N>::own;
+  const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
+  const bool inside_i = i > 0 && i < N - 1;
+  const bool inside_j = j > 0 && j < N - 1;
+#pragma unroll
+  for (int k = 0; k < N; ++k) column[k] = 0;
+  if (inside_i && inside_j) {
+    const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
+    const int face = (i - 1) + n * (j - 1);
+    column[0] = value_at(call, faces[4 * n * n + face]);
+    column[N - 1] = value_at(call, faces[5 * n * n + face]);
+#pragma unroll
+    for (int k = 0; k < n; ++k) column[k + 1] = value_at(call, own[k * n * n]);
+  } else if (inside_i != inside_j) {
+    const int side = inside_j ? (i == 0 ? 0 : 1) : (j == 0 ? 2 : 3);
+    const int along = inside_j ? j - 1 : i - 1;
+#pragma unroll
+    for (int k = 0; k < n; ++k) column[k + 1] = value_at(call, faces[side * n * n + along + n * k]);
+  }
+}
+
+/// Adds to the element's own unknowns.
+template <int N>
+__device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j, const float (&column)[N]) {
+  constexpr int n = Layout<N>::own;
+  if (i == 0 || i == N - 1 || j == 0 || j == N - 1) return;
+  const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    const std::uint32_t unknown = own[k * n * n];
+    if (unknown < Numbering::by_several) {
+      call.output[unknown] = call.weights[unknown] * column[k + 1];
+    } else if (unknown != Numbering::fixed) {
+      const std::uint32_t place = unknown & ~Numbering::by_several;
+      gpuAtomicAdd(call.output + place, call.weights[place] * column[k + 1]);
+    }
+  }
+}
+
+template <int N>
+__global__ void gpuLaunchBounds(Layout<N>::threads, 0) schwarz_kernel(const SchwarzCall call) {
+  using Of = Layout<N>;
+  extern __shared__ float4 words[];
+  const int slot = static_cast<int>(threadIdx.x) / Of::columns;
+  const int thread = static_cast<int>(threadIdx.x) % Of::columns;
+  const int i = thread % N;
+  const int j = thread / N;
+  float* const eigen = reinterpret_cast<float*>(words) + slot * (Of::field + Of::eigen);
+  float* const field = eigen + Of::eigen;
+  const float* const values = eigen + 3 * Of::matrix;
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
+  const std::size_t first = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements;
+  for (std::size_t begin = first; begin < call.elements.last; begin += step) {
+    const std::size_t element = begin + slot;
+    const bool active = slot < Of::elements && element < call.elements.last;
+    float line[N];
+    float product[N];
+    if (active) {
+      const auto* const from = reinterpret_cast<const float4*>(call.eigen + element * Of::eigen);
+      for (int at = thread; at < Of::eigen / 4; at += Of::columns) reinterpret_cast<float4*>(eigen)[at] = from[at];
+      read_column<N>(call, element, i, j, line);
+    }
+    __syncthreads();
+    if (active) {
+      to_eigenvectors<N>(eigen + 2 * Of::matrix, line, product);
+      write_line<N>(field + i + Of::row * j, Of::plane, product);
+    }
+    __syncthreads();
+    if (active) {  // the line along r at (s, t) = (i, j)
+      float* const along = field + Of::row * i + Of::plane * j;
+      read_line<N>(along, 1, line);
+      to_eigenvectors<N>(eigen, line, product);
+      write_line<N>(along, 1, product);
+    }
+    __syncthreads();
+    if (active) {  // along s at (r, t) = (i, j)
+      float* const along = field + i + Of::plane * j;
+      read_line<N>(along, Of::row, line);
+      to_eigenvectors<N>(eigen + Of::matrix, line, product);
+      const float sum = values[i] + values[2 * Of::matrix_row + j];
+#pragma unroll
+      for (int m = 0; m < N; ++m) product[m] = __fdividef(product[m], sum + values[Of::matrix_row + m]);
+      to_nodes<N>(eigen + Of::matrix, product, line);
+      write_line<N>(along, Of::row, line);
+    }
+    __syncthreads();
+    if (active) {
+      float* const along = field + Of::row * i + Of::plane * j;
+      read_line<N>(along, 1, line);
+      to_nodes<N>(eigen, line, product);
+      write_line<N>(along, 1, product);
+    }
+    __syncthreads();
+    if (active) {
+      read_line<N>(field + i + Of::row * j, Of::plane, line);
+      to_nodes<N>(eigen + 2 * Of::matrix, line, product);
+      add_column<N>(call, element, i, j, product);
+    }
+    __syncthreads();  // the element's matrices may be overwritten
+  }
+}
+
+template <int N>
+void launch_kernel(const SchwarzCall& call, gpuStream_t stream) {
+  using Of = Layout<N>;
+  const auto kernel = schwarz_kernel<N>;
+  static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
+  const std::size_t count = call.elements.last - call.elements.first;
+  if (count == 0) return;
+  const std::size_t wanted = (count + Of::elements - 1) / Of::elements;
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(wanted, resident));
+  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call);
+  check(gpuGetLastError(), "kernel launch");
+}
+
+}  // namespace
+
+void schwarz_on_gpu(int order, const SchwarzCall& call, device::Stream& stream) {
+  auto* const native = static_cast<gpuStream_t>(stream.native());
+  with_extended_nodes(order, [&](auto nodes) { launch_kernel<decltype(nodes)::value>(call, native); });
+}
+
+}  // namespace commlens::solvers

@@ -1,0 +1,29 @@
+// The diagonal of the operator as a preconditioner.
+#pragma once
+
+#include <vector>
+
+#include "solvers/level.hpp"
+#include "solvers/preconditioner.hpp"
+
+namespace commlens::solvers {
+
+/// By node of this rank's elements, in the order of Mesh: the element's contribution to the diagonal of the operator.
+std::vector<double> diagonal_of_elements(const sem::Mesh& mesh);
+
+class Jacobi final : public Preconditioner {
+ public:
+  /// Collective. The level must outlive it.
+  Jacobi(Level<float>& level, const Context& context, const Observation& observation);
+
+  void apply(float* input, float* output, device::Stream& stream) override;
+  [[nodiscard]] const float* inverse_diagonal() const { return inverse_.as<float>(); }
+
+ private:
+  const Level<float>& level_;
+  const Observation& observation_;
+  std::string step_;
+  device::Buffer inverse_;
+};
+
+}  // namespace commlens::solvers

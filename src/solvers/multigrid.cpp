@@ -1,0 +1,85 @@
+#include "solvers/multigrid.hpp"
+
+#include "device/launch.hpp"
+#include "solvers/jacobi.hpp"
+#include "solvers/schwarz.hpp"
+#include "solvers/spectral_radius.hpp"
+
+namespace commlens::solvers {
+
+namespace {
+
+/// r = b - A x, where r is A x before.
+void subtract_from(const float* b, float* r, std::size_t length, device::Stream& stream) {
+  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { r[i] = b[i] - r[i]; });
+}
+
+sem::Mesh with_order(const sem::Mesh& mesh, int order, const transport::Communicator& communicator) {
+  sem::Shape shape = mesh.shape();
+  shape.order = order;
+  return {shape, sem::Partition(shape.elements, communicator.size()), communicator.rank()};
+}
+
+}  // namespace
+
+Multigrid::Multigrid(const sem::FunctionSpace& finest, const Options& options, const Context& context,
+                     const Observation& observation)
+    : observation_(observation), smoothing_(options.orders.size() - 1) {
+  const auto add_level = [&](const sem::FunctionSpace& space) {
+    levels_.push_back(std::make_unique<Level<float>>(space, options.level, context, observation));
+  };
+  add_level(finest);
+  for (std::size_t level = 1; level < options.orders.size(); ++level) {
+    auto mesh = with_order(finest.mesh(), options.orders[level], context.communicator);
+    coarser_spaces_.push_back(std::make_unique<sem::FunctionSpace>(std::move(mesh), context));
+    add_level(*coarser_spaces_.back());
+    b_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
+    x_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
+  }
+  for (std::size_t level = 0; level < smoothing_.size(); ++level) make_smoother(level, options, context);
+  coarse_ = options.coarse == Coarse::boomeramg
+                ? make_boomeramg(*levels_.back(), context, observation)
+                : make_coarse_cg(*levels_.back(), options.coarse_steps, context, observation);
+}
+
+void Multigrid::make_smoother(std::size_t level, const Options& options, const Context& context) {
+  constexpr std::size_t arnoldi_steps = 10;
+  Level<float>& here = *levels_[level];
+  Smoothing& smoothing = smoothing_[level];
+  if (options.smoother == Smoother::chebyshev_jacobi) {
+    smoothing.preconditioner = std::make_unique<Jacobi>(here, context, observation_);
+  } else {
+    smoothing.preconditioner = std::make_unique<Schwarz>(here, options.level, context, observation_);
+  }
+  spectral_radii_.push_back(spectral_radius(here, *smoothing.preconditioner, arnoldi_steps, context));
+  const std::size_t degree = options.smoother == Smoother::ras ? 0 : options.degree;
+  smoothing.smoother =
+      std::make_unique<Chebyshev>(here, *smoothing.preconditioner, degree,
+                                  Chebyshev::Bounds::of(spectral_radii_.back()), context, observation_);
+  smoothing.to_coarser = std::make_unique<Interpolation>(*levels_[level + 1], here, context, observation_);
+  smoothing.residual = context.allocate(here.length() * sizeof(float));
+  smoothing.step = step_name(here.space().order(), "vectors");
+}
+
+void Multigrid::solve_coarsest(device::Stream& stream) {
+  if (b_.empty()) return;
+  coarse_->solve(b_.back().as<float>(), x_.back().as<float>(), stream);
+}
+
+void Multigrid::cycle(std::size_t level, const float* b, float* x, device::Stream& stream) {
+  if (level == smoothing_.size()) return coarse_->solve(b, x, stream);
+  Smoothing& here = smoothing_[level];
+  auto* const residual = here.residual.as<float>();
+  auto* const coarse_b = b_[level].as<float>();
+  auto* const coarse_x = x_[level].as<float>();
+  here.smoother->smooth(b, x, true, stream);
+  levels_[level]->apply(x, residual, stream);
+  observed(observation_.observer, here.step, stream,
+           [&] { subtract_from(b, residual, levels_[level]->length(), stream); });
+  here.to_coarser->restrict_to_coarse(residual, coarse_b, stream);
+  cycle(level + 1, coarse_b, coarse_x, stream);
+  here.to_coarser->add_to_fine(coarse_x, x, stream);
+  here.smoother->smooth(b, x, false, stream);
+}
+
+}  // namespace commlens::solvers

@@ -1,0 +1,18 @@
+// An approximation of the inverse of an operator.
+#pragma once
+
+#include "device/device.hpp"
+
+namespace commlens::solvers {
+
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+
+  /// Elements beyond the vector's length that `input` of apply() must have: room for values of other ranks.
+  [[nodiscard]] virtual std::size_t ghosts() const { return 0; }
+  /// Queues output = S input. The ghosts of the input are overwritten. Collective.
+  virtual void apply(float* input, float* output, device::Stream& stream) = 0;
+};
+
+}  // namespace commlens::solvers

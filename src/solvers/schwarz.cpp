@@ -1,0 +1,127 @@
+#include "solvers/schwarz.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "device/error.hpp"
+#include "device/upload.hpp"
+#include "solvers/fast_diagonalization.hpp"
+#include "solvers/schwarz_kernel.hpp"
+
+namespace commlens::solvers {
+
+namespace {
+
+using sem::Extents;
+
+/// The mean distance between opposite nodes of the element's two faces in a direction.
+double mean_length(const sem::Vertices& vertices, const std::vector<double>& points, std::size_t axis) {
+  double sum = 0;
+  for (const double a : points) {
+    for (const double b : points) {
+      sem::Point low{a, a, a};
+      low[(axis + 1) % 3] = b;
+      sem::Point high = low;
+      low[axis] = -1;
+      high[axis] = 1;
+      const sem::Point from = sem::interpolate(vertices, low);
+      const sem::Point to = sem::interpolate(vertices, high);
+      sum += std::hypot(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+    }
+  }
+  return sum / static_cast<double>(points.size() * points.size());
+}
+
+Lengths lengths_of(const sem::Mesh& mesh, const Extents& place, std::size_t axis) {
+  const auto length = [&](const Extents& of) {
+    return mean_length(sem::vertices_of(mesh.shape(), of), mesh.gll().points, axis);
+  };
+  Lengths lengths{.own = length(place)};
+  Extents neighbor = place;
+  if (place[axis] > 0) {
+    neighbor[axis] = place[axis] - 1;
+    lengths.before = length(neighbor);
+  }
+  if (place[axis] + 1 < mesh.shape().elements[axis]) {
+    neighbor[axis] = place[axis] + 1;
+    lengths.after = length(neighbor);
+  }
+  return lengths;
+}
+
+/// Of all elements, as EigenLayout.
+std::vector<float> eigen_of(const sem::Mesh& mesh) {
+  const std::size_t n = mesh.gll().points.size() + 2;
+  const std::size_t row = EigenLayout::row(n);
+  std::vector<float> eigen(EigenLayout::element(n) * mesh.elements());
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto problem = one_dimensional(mesh.gll(), lengths_of(mesh, mesh.place(element), axis));
+      float* const matrix = eigen.data() + element * EigenLayout::element(n) + axis * EigenLayout::matrix(n);
+      float* const values =
+          eigen.data() + element * EigenLayout::element(n) + 3 * EigenLayout::matrix(n) + axis * row;
+      for (std::size_t node = 0; node < n; ++node) {
+        for (std::size_t q = 0; q < n; ++q) {
+          matrix[node * row + q] = static_cast<float>(problem.vectors[node * n + q]);
+        }
+        values[node] = static_cast<float>(problem.values[node]);
+      }
+    }
+  }
+  return eigen;
+}
+
+}  // namespace
+
+Schwarz::Schwarz(Level<float>& level, const LevelOptions& options, const Context& context,
+                 const Observation& observation)
+    : level_(level),
+      observation_(observation),
+      step_(step_name(level.space().order(), "smoother")),
+      exchange_step_(step_name(level.space().order(), "exchange f32")),
+      extension_(extend(level.space(), context.communicator)),
+      neighbors_(device::upload(extension_.neighbors, context.allocate, context.stream)),
+      eigen_(device::upload(eigen_of(level.space().mesh()), context.allocate, context.stream)) {
+  if (context.communicator.size() == 1) return;
+  const device::Buffer scratch = context.allocate(extension_.sharing.nodes * sizeof(float));
+  context.stream.fill(scratch.data(), 0, scratch.bytes());
+  const gather_scatter::ValueKind kind{.type = DataType::f32, .exchange_type = DataType::f32};
+  fetch_ = gather_scatter::select(options.method, gather_scatter::make_lists(extension_.sharing, context),
+                                  scratch.data(), extension_.sharing, kind, context);
+  if (!fetch_.operation) throw Error("the gather-scatter is not supported: " + fetch_.unsupported);
+  context.stream.wait();
+}
+
+double Schwarz::traffic(double elements, int order) {
+  const auto n = static_cast<std::size_t>(order) + 3;
+  const auto faces = static_cast<double>(6 * (n - 2) * (n - 2) * sizeof(std::uint32_t));
+  return elements * (static_cast<double>(EigenLayout::element(n) * sizeof(float)) + faces);
+}
+
+double Schwarz::upper_bytes(double elements, int order) { return traffic(elements, order) + 16 * 1024; }
+
+void Schwarz::fetch_ghosts(float* input, device::Stream& stream) {
+  if (!fetch_.operation) return;
+  observed(observation_.observer, exchange_step_, stream, [&] {
+    stream.fill(input + level_.length(), 0, ghosts() * sizeof(float));
+    fetch_.operation->apply(input, stream);
+  });
+}
+
+void Schwarz::apply(float* input, float* output, device::Stream& stream) {
+  fetch_ghosts(input, stream);
+  stream.fill(output, 0, level_.length() * sizeof(float));
+  level_.assemble(step_, output, stream, [&](sem::ElementRange range) {
+    const SchwarzCall call{.elements = range,
+                           .input = input,
+                           .output = output,
+                           .unknowns = level_.space().unknowns(),
+                           .neighbors = neighbors_.as<std::uint32_t>(),
+                           .eigen = eigen_.as<float>(),
+                           .weights = level_.space().weights()};
+    const int order = level_.space().order();
+    stream.on_gpu() ? schwarz_on_gpu(order, call, stream) : schwarz_on_host(order, call, stream);
+  });
+}
+
+}  // namespace commlens::solvers

@@ -1,0 +1,42 @@
+// Restricted additive Schwarz by fast diagonalization: each element, extended by one layer of nodes of its face
+// neighbors, is solved as if it were a box; of the solutions the element's own nodes are kept, and averaged where several
+// elements have a node (Cai and Sarkis, SIAM J. Sci. Comput. 21, 1999; Fischer and Lottes, 2004).
+#pragma once
+
+#include <memory>
+
+#include "gather_scatter/choice.hpp"
+#include "solvers/extension.hpp"
+#include "solvers/level.hpp"
+#include "solvers/preconditioner.hpp"
+
+namespace commlens::solvers {
+
+class Schwarz final : public Preconditioner {
+ public:
+  /// Collective. The level, of order 2 at least, and what else it is given must outlive it. Throws Error where the
+  /// method is not supported.
+  Schwarz(Level<float>& level, const LevelOptions& options, const Context& context, const Observation& observation);
+
+  [[nodiscard]] std::size_t ghosts() const override { return extension_.ghosts; }
+  void apply(float* input, float* output, device::Stream& stream) override;
+
+  /// Bytes that it allocates in the context's memory, at most, without the lists of its gather-scatter.
+  static double upper_bytes(double elements, int order);
+  /// Bytes that an application reads and writes at least, vectors and their numbers not included.
+  static double traffic(double elements, int order);
+
+ private:
+  void fetch_ghosts(float* input, device::Stream& stream);
+
+  Level<float>& level_;
+  const Observation& observation_;
+  std::string step_;
+  std::string exchange_step_;
+  Extension extension_;
+  gather_scatter::Selection fetch_;
+  device::Buffer neighbors_;
+  device::Buffer eigen_;
+};
+
+}  // namespace commlens::solvers

@@ -26,9 +26,9 @@ double values_sent(const Partition& partition, int order) {
   return 1.5 * largest;
 }
 
-double upper_bytes(const Load& load, Geometry geometry) {
+double upper_bytes(const Load& load, Geometry geometry, Storage storage) {
   constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
-  constexpr double unknown = sizeof(std::uint32_t);
+  const double unknown = storage == Storage::unique ? sizeof(std::uint32_t) : 0;
   const double factors = geometry == Geometry::stored ? 6 * sizeof(double) : 0;
   return rounding + sizeof(Trilinear) * load.elements + (unknown + factors) * load.nodes;
 }

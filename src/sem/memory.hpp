@@ -16,6 +16,6 @@ struct Load {
 };
 
 /// Bytes that make_poisson() allocates for double, at most.
-double upper_bytes(const Load& load, Geometry geometry);
+double upper_bytes(const Load& load, Geometry geometry, Storage storage);
 
 }  // namespace commlens::sem

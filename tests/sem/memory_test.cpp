@@ -17,7 +17,7 @@ class MemoryIn : public InPlace {
     const auto poisson = make_poisson<double>(mesh, numbering, geometry, storage, context());
     stream->wait();
     estimate = upper_bytes(
-        {.elements = static_cast<double>(mesh.elements()), .nodes = static_cast<double>(mesh.nodes())}, geometry);
+        {.elements = static_cast<double>(mesh.elements()), .nodes = static_cast<double>(mesh.nodes())}, geometry, storage);
     return allocated;
   }
 };

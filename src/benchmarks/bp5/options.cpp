@@ -130,7 +130,7 @@ void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
   const double nodes = largest.nodes_about(ranks);
   const double length = unknowns_per_node * nodes;
   const double bytes =
-      sem::upper_bytes({.nodes = nodes}, geometry) +
+      sem::upper_bytes({.nodes = nodes}, geometry, storage) +
       solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
       own_vectors_bytes(*this, length);
   require_room({.option = edge.empty() ? "elements" : "edge",
@@ -156,7 +156,7 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
   const double iteration =
       solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations));
   return {.buffers = own_vectors_bytes(*this, length) +
-                     sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry) + iteration + exchange.buffers,
+                     sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry, storage) + iteration + exchange.buffers,
           .staging = on_gpu ? exchange.staging : 0,
           .operation = 2 * sent * sizeof(double)};
 }

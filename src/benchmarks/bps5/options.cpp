@@ -133,13 +133,13 @@ double bytes_of(const Options& options, double elements, double scale) {
     const double length = scale * elements * std::pow(order, 3) + 64;
     // The operator in float takes at most what it takes in double; a smoother has 4 vectors, Arnoldi's method 12.
     bytes += sem::FunctionSpace::upper_bytes(nodes, length) +
-             sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry);
+             sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
     bytes += 20 * sizeof(float) * length + 512.0 * 1024;
     if (order > 1) bytes += solvers::Schwarz::upper_bytes(elements, order);
   }
   const double nodes = elements * std::pow(options.levels.front() + 1, 3);
   const double length = scale * elements * std::pow(options.levels.front(), 3) + 64;
-  bytes += sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry);
+  bytes += sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
   return bytes + solvers::Fgmres::upper_bytes(options.restart, length) + 5 * sizeof(double) * length + 512.0 * 1024;
 }
 

@@ -139,7 +139,7 @@ __device__ inline double multiply_column(const PoissonCall<Real>& call, const Ba
 }
 
 template <class Real, int N, Geometry geometry, Storage storage>
-__global__ void gpuLaunchBounds(Layout<Real, N>::threads, Layout<Real, N>::at_once)
+__global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at_once))
     apply_kernel(const PoissonCall<Real> call, const Basis<Real, N> basis) {
   using Of = Layout<Real, N>;
   extern __shared__ double words[];

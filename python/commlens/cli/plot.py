@@ -24,8 +24,10 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation
     overlap.
 
+    Timelines are a picture of their own, NAME-timeline where --out has NAME.
+
     Profiles are drawn as time by function, bytes by peer and sizes of messages. Beside other
-    records they get a picture of their own, NAME-profiles where --out has NAME.
+    records they get a picture of their own, NAME-profiles.
 
     \b
     Examples:
@@ -38,9 +40,11 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
-        for left_out in pictures.plot(loaded.records, out):
+        drawn = pictures.plot(loaded.records, out)
+        for left_out in drawn.left_out:
             say(left_out)
-        echo(out)
+        for picture in drawn.pictures:
+            echo(picture)
     if loaded.profiles:
         picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
         pictures.plot_profiles(loaded.profiles, picture)

@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading
+from commlens.plot.colors import IMBALANCE_COLOR, MEAN_COLOR, QUIET_COLOR, SIZE_COLOR
+from commlens.plot.heading import Heading
+from commlens.plot.style import PANEL_INCHES
 from commlens.profile.imbalance import mean
 from commlens.profile.record import Function, Profile
 from commlens.text import format_bytes, format_percent, format_short, plural
@@ -20,9 +22,6 @@ _MAX_LABELED_BINS = 14
 _COLUMNS = 2
 _ROWS = 2
 _MAX_RANKS = 2048  # of a matrix, which has their square of cells
-_MEAN_COLOR = "#0072B2"
-_IMBALANCE_COLOR = "#E69F00"
-_SIZE_COLOR = "#009E73"
 _MAP = "viridis"
 _HEAD_INCHES = 0.5
 
@@ -51,13 +50,13 @@ def _draw_times(axes: Axes, profile: Profile) -> None:
     positions = range(len(shown))
     means = [function.time.mean_s for function in shown]
     excess = [function.time.imbalance_s for function in shown]
-    axes.barh(positions, means, height=0.65, color=_MEAN_COLOR, label="mean over ranks")
+    axes.barh(positions, means, height=0.65, color=MEAN_COLOR, label="mean over ranks")
     axes.barh(
         positions,
         excess,
         left=means,
         height=0.65,
-        color=_IMBALANCE_COLOR,
+        color=IMBALANCE_COLOR,
         label="imbalance: maximum - mean",
     )
     axes.set_yticks(positions, [_printable(function.name) for function in shown])
@@ -147,7 +146,7 @@ def _draw_sizes(axes: Axes, profile: Profile) -> None:
         _write_nothing(axes, "no call that transfers bytes")
         return
     bins = range(min(calls), max(calls) + 1)
-    bars = axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=_SIZE_COLOR)
+    bars = axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=SIZE_COLOR)
     if len(bins) <= _MAX_LABELED_BINS:
         texts = [format_short(calls[bits]) if calls.get(bits) else "" for bits in bins]
         axes.bar_label(bars, texts, fontsize=8, color=QUIET_COLOR)

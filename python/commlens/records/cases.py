@@ -124,13 +124,14 @@ class Group:
     def parameters(self) -> Mapping[str, Value]:
         """Those that all have in common because they are settings."""
         first = self.records[0]
-        return {name: first.parameters[name] for name, _ in _settings(first)}
+        return {name: first.parameters[name] for name, _ in _settings(first, self.size_parameter)}
 
     @cached_property
     def settings(self) -> dict[str, str]:
         """The same as texts by the names of options, without those that are empty."""
-        declared = self.records[0].start.parameters
-        return {declared[name].title: text for name, text in _settings(self.records[0]) if text}
+        first, declared = self.records[0], self.records[0].start.parameters
+        own = _settings(first, self.size_parameter)
+        return {declared[name].title: text for name, text in own if text}
 
     @cached_property
     def derived(self) -> dict[str, str]:
@@ -163,7 +164,8 @@ class Group:
 
     @cached_property
     def sizes(self) -> list[int]:
-        return sorted({record.size for record in self.records if record.size is not None})
+        found = {record.size for record in self.records}
+        return sorted(size for size in found if size is not None)
 
     @cached_property
     def memories(self) -> list[str]:
@@ -211,7 +213,7 @@ class Group:
     def standing(self, record: Record) -> Standing | None:
         """Beside the others of its size and memory; None where it is alone."""
         metric = record.main
-        if metric is None or not record.measured:
+        if len(self.records) < 2 or metric is None or not record.measured:
             return None
         rivals = self._rivals[record.size, record.memory, metric.name]
         if rivals.number < 2:
@@ -266,14 +268,14 @@ def groups(records: Iterable[Record]) -> list[Group]:
     A start over one size and a start over many stay apart: the first is a number to compare, the
     second a curve.
     """
-    keyed = [(record, _group_key(record)) for record in records]
+    keyed = [(record, record.size, _group_key(record)) for record in records]
     sizes: dict[tuple[object, ...], set[int | None]] = {}
-    for record, key in keyed:
-        sizes.setdefault((record.start.start, key), set()).add(record.size)
+    for record, size, key in keyed:
+        sizes.setdefault((record.start.start, key), set()).add(size)
     found: dict[tuple[object, ...], list[Record]] = {}
-    for record, key in keyed:
+    for record, size, key in keyed:
         is_sweep = len(sizes[record.start.start, key]) > 1
-        found.setdefault((is_sweep, key, None if is_sweep else record.size), []).append(record)
+        found.setdefault((is_sweep, key, None if is_sweep else size), []).append(record)
     return [Group(own, is_sweep=bool(place[0])) for place, own in found.items()]
 
 
@@ -287,14 +289,14 @@ def _group_key(record: Record) -> tuple[object, ...]:
         record.harness.timing,
         size and size.name,
         variant and variant.name,
-        *_settings(record),
+        *_settings(record, size),
     )
 
 
-def _settings(record: Record) -> list[tuple[str, str]]:
+def _settings(record: Record, size: Parameter | None) -> list[tuple[str, str]]:
     """The parameters that the records of a group have in common: settings, and all sizes but the
     one that is swept."""
-    declared, size = record.start.parameters, record.size_parameter
+    declared = record.start.parameters
     return [
         (name, option_text(value))
         for name, value in record.parameters.items()

@@ -55,8 +55,7 @@ def _times(starts: Mapping[str, Start]) -> list[dict[str, str]]:
 
 def _labels(records: Sequence[Record]) -> _Labels:
     starts = {record.start.start: record.start for record in records}
-    cells = Counter(map(_cell, records))
-    if len(starts) == 1 or len(cells) == len(records):
+    if len(starts) == 1 or len(set(map(_cell, records))) == len(records):
         return _Labels({}, {})
     described = {name: _description(start) for name, start in starts.items()}
     names = sorted({name for description in described.values() for name in description})

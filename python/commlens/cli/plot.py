@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commlens.cli.records import load_any, tell_problems
 from commlens.errors import say
 from commlens.terminal import echo
+
+if TYPE_CHECKING:
+    from commlens.plot import Drawn
 
 
 @click.command()
@@ -40,13 +44,15 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
-        drawn = pictures.plot(loaded.records, out)
-        for left_out in drawn.left_out:
-            say(left_out)
-        for picture in drawn.pictures:
-            echo(picture)
+        _tell(pictures.plot(loaded.records, out))
     if loaded.profiles:
         picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
-        pictures.plot_profiles(loaded.profiles, picture)
-        echo(picture)
+        _tell(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
+
+
+def _tell(drawn: Drawn) -> None:
+    for left_out in drawn.left_out:
+        say(left_out)
+    for picture in drawn.pictures:
+        echo(picture)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError, reason
 from commlens.plot.layout import draw, draw_timelines, height_of_picture
-from commlens.plot.profile import draw_profiles
+from commlens.plot.profile import draw_profiles, fitting
 from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
@@ -80,11 +80,15 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
     return Drawn(pictures, left_out)
 
 
-def plot_profiles(profiles: Sequence[Profile], out: Path) -> None:
-    """Draws each profile as a row of panels. Raises CommlensError if the file cannot be written."""
+def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
+    """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
+    chosen = fitting(profiles)
     with _style():
-        _save(draw_profiles(profiles), out)
+        _save(draw_profiles(chosen), out)
+    if len(chosen) == len(profiles):
+        return Drawn([out], [])
+    return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.colors import IMBALANCE_COLOR, MEAN_COLOR, QUIET_COLOR, SIZE_COLOR
 from commlens.plot.heading import Heading
+from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.style import PANEL_INCHES
 from commlens.profile.imbalance import mean
 from commlens.profile.record import Function, Profile
@@ -26,10 +27,18 @@ _MAP = "viridis"
 _HEAD_INCHES = 0.5
 
 
+def fitting(profiles: Sequence[Profile]) -> list[Profile]:
+    """The first, of which two screens hold all panels: at least one."""
+    chosen = list(profiles)
+    while len(chosen) > 1 and sum(map(_height, chosen)) > MAX_HEIGHT_INCHES:
+        del chosen[-1]
+    return chosen
+
+
 def draw_profiles(profiles: Sequence[Profile]) -> Figure:
     """Command lines and names are shown as they are: `$` begins no formula."""
     width = (PANEL_INCHES[0] + 1) * _COLUMNS
-    height = (PANEL_INCHES[1] + _HEAD_INCHES) * _ROWS * len(profiles)
+    height = sum(map(_height, profiles))
     with matplotlib.rc_context({"text.parse_math": False}):
         figure = Figure(figsize=(width, height), layout="constrained")
         cells = figure.add_gridspec(_ROWS * len(profiles), _COLUMNS, width_ratios=(1.25, 1))
@@ -40,9 +49,16 @@ def draw_profiles(profiles: Sequence[Profile]) -> Figure:
     return figure
 
 
+def _height(profile: Profile) -> float:
+    """Of its panels, in inches."""
+    lines = _time_heading(profile).extra_inches(PANEL_INCHES[0])
+    return (PANEL_INCHES[1] + _HEAD_INCHES) * _ROWS + lines
+
+
 def _draw_times(axes: Axes, profile: Profile) -> None:
     """The mean over ranks, and on top of it the excess of the slowest rank."""
-    _time_heading(profile).write(axes, PANEL_INCHES[0], 2)
+    heading = _time_heading(profile)
+    heading.write(axes, PANEL_INCHES[0], max(2, len(heading.lines(PANEL_INCHES[0]))))
     shown = _shown(profile)
     if not shown:
         _write_nothing(axes, "nothing but MPI_Init and MPI_Finalize")

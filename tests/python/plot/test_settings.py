@@ -6,7 +6,7 @@ from typing import Any
 
 from commlens.plot import draw
 from commlens.records import groups
-from plot_helpers import details, drawn, legends, panel, titles, y_labels
+from plot_helpers import details, drawn, legends, modes, panel, texts, titles, y_labels
 from record_helpers import parsed
 from sample_applications import make_overlap_record, make_solve_record
 from sample_records import make_record
@@ -108,6 +108,15 @@ def test_bars_of_settings_have_their_own_ceilings() -> None:
     assert details(axes) == "dashed: the ceiling, device copy"
     ends = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"]
     assert ends == [2e10, 4e10]
+
+
+def test_bars_of_settings_show_what_is_used() -> None:
+    others = modes(parts=None)
+    for record in others:
+        record["parameters"]["fields"] = 2
+    (axes,) = drawn(*modes(parts=None), *others).axes
+    assert len(y_labels(axes)) == 6
+    assert sum("(used)" in text for text in texts(axes)) == 2, "of each group one"
 
 
 def test_starts_are_named_by_their_times_and_not_by_numbers() -> None:

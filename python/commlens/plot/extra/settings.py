@@ -54,7 +54,13 @@ class SettingsPanel(ExtraPanel):
             BarCeiling((0, dashes[name]), value, position)
             for position, name, value in self._ceilings
         ]
-        Bars(self.metric, list(self.bars), values, found, self.label_width).draw(axes)
+        records = enumerate(own[0] for own in self.bars.values())
+        used = [
+            position
+            for position, record in records
+            if any(group.is_used(record) for group in self.groups)
+        ]
+        Bars(self.metric, list(self.bars), values, found, self.label_width, used).draw(axes)
 
     @property
     def _ceilings(self) -> list[tuple[int, str, float]]:

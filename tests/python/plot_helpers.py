@@ -21,6 +21,13 @@ def drawn(*records: dict[str, Any]) -> Figure:
     return figure
 
 
+def timelines(*records: dict[str, Any]) -> Figure:
+    figure, _ = plot.draw_timelines(parsed(*records))
+    assert figure is not None
+    figure.draw_without_rendering()
+    return figure
+
+
 def modes(**changes: Any) -> list[dict[str, Any]]:
     """Modes of an exchange over mpi and staged; the second is the fastest of all."""
     times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}

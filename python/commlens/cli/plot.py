@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commlens.cli.records import load_any, tell_problems
 from commlens.errors import say
 from commlens.terminal import echo
+
+if TYPE_CHECKING:
+    from commlens.plot import Drawn
 
 
 @click.command()
@@ -24,8 +28,10 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation
     overlap.
 
+    Timelines are a picture of their own, NAME-timeline where --out has NAME.
+
     Profiles are drawn as time by function, bytes by peer and sizes of messages. Beside other
-    records they get a picture of their own, NAME-profiles where --out has NAME.
+    records they get a picture of their own, NAME-profiles.
 
     \b
     Examples:
@@ -38,11 +44,15 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
-        for left_out in pictures.plot(loaded.records, out):
-            say(left_out)
-        echo(out)
+        _tell(pictures.plot(loaded.records, out))
     if loaded.profiles:
         picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
-        pictures.plot_profiles(loaded.profiles, picture)
-        echo(picture)
+        _tell(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
+
+
+def _tell(drawn: Drawn) -> None:
+    for left_out in drawn.left_out:
+        say(left_out)
+    for picture in drawn.pictures:
+        echo(picture)

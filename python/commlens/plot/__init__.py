@@ -2,8 +2,8 @@
 
 A group of records has a panel: curves against size for a sweep, bars for a single size, side by
 side where there are more than two memory kinds. Parts timed alone have a panel per transport that
-shows how far they overlap and a timeline, both for the best size; parts within an operation are
-shares of one bar. Panels of several groups at once are in extra/.
+shows how far they overlap, for the best size; parts within an operation are shares of one bar.
+Panels of several groups at once are in extra/. Timelines are a picture of their own.
 """
 
 from __future__ import annotations
@@ -12,20 +12,31 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError, reason
-from commlens.plot.layout import draw, height_of_panels
-from commlens.plot.profile import draw_profiles
+from commlens.plot.layout import draw, draw_timelines, height_of_picture
+from commlens.plot.profile import draw_profiles, fitting
 from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
 from commlens.records import Record
 from commlens.text import plural
 
-__all__ = ["ENDINGS", "Series", "check_ending", "draw", "draw_profiles", "plot", "plot_profiles"]
+__all__ = [
+    "ENDINGS",
+    "Drawn",
+    "Series",
+    "check_ending",
+    "draw",
+    "draw_profiles",
+    "draw_timelines",
+    "plot",
+    "plot_profiles",
+]
 
 ENDINGS = (".png", ".svg", ".pdf")
 _PIXELS_PER_INCH = 200
@@ -40,26 +51,44 @@ def check_ending(out: Path) -> None:
         )
 
 
-def plot(records: Sequence[Record], out: Path) -> list[str]:
-    """Draws the measured records into `out` and says what was left out, a sentence each.
+class Drawn(NamedTuple):
+    pictures: list[Path]
+    left_out: list[str]  # a sentence each
 
-    Raises CommlensError if there is nothing to draw or the file cannot be written.
+
+def plot(records: Sequence[Record], out: Path) -> Drawn:
+    """Draws the measured records into `out`, and timelines into NAME-timeline.
+
+    Raises CommlensError if there is nothing to draw or a file cannot be written.
     """
     check_ending(out)
-    chosen, left_out = select(records, height_of_panels)
+    chosen, left_out = select(records, height_of_picture)
     if not chosen:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
+    pictures = [out]
     with _style():
         _save(draw(chosen), out)
-    return left_out
+        timelines, missing = draw_timelines(chosen)
+        if timelines:
+            pictures.append(out.with_stem(f"{out.stem}-timeline"))
+            _save(timelines, pictures[-1])
+    if missing:
+        left_out.append(
+            f"left out {plural(missing, 'timeline')}, for which two screens have no room"
+        )
+    return Drawn(pictures, left_out)
 
 
-def plot_profiles(profiles: Sequence[Profile], out: Path) -> None:
-    """Draws each profile as a row of panels. Raises CommlensError if the file cannot be written."""
+def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
+    """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
+    chosen = fitting(profiles)
     with _style():
-        _save(draw_profiles(profiles), out)
+        _save(draw_profiles(chosen), out)
+    if len(chosen) == len(profiles):
+        return Drawn([out], [])
+    return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
 
 
 @contextmanager

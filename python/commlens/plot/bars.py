@@ -4,84 +4,123 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.typing import ColorType
 
+from commlens.plot.colors import CEILING_COLOR, TEXT_COLOR
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.style import (
-    CEILING_COLOR,
     LETTER_INCHES,
     PANEL_INCHES,
-    TEXT_COLOR,
     WIDEST,
     Series,
     line_style,
     shortened,
 )
-from commlens.records import Interval
+from commlens.records import Interval, Metric, Statistic
 from commlens.text import format_number, format_short, labelled, readable_time
 
 THICKNESS = 0.62
 USED = " (used)"  # at the candidate that an application would use
-_ROOM_FOR_LABELS = 1.22  # length of the axis over that of the longest bar
+_ROOM_FOR_LINES = 1.05  # length of the axis over that to the last ceiling
 
 _LOGARITHMIC_FROM = 20  # ratio of the longest bar to the shortest
 
 
+class BarCeiling(NamedTuple):
+    dashes: tuple[int, tuple[float, ...]]
+    value: float
+    position: int | None = None  # of the only bar that it is of
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Values of one metric."""
+
+    metric: Metric
+    series: Sequence[Series]
+    values: Sequence[Statistic]  # of each of them
+    ceilings: Sequence[BarCeiling]
+    label_width: float  # of what stands left of the axes, in inches
+    used: Sequence[int] = ()  # the positions of what an application would use
+
+    def draw(self, axes: Axes) -> None:
+        unit, factor = readable_time(self.metric.unit, max(own.median for own in self.values))
+        bars = [own.scaled(factor) for own in self.values]
+        lines = [own._replace(value=factor * own.value) for own in self.ceilings]
+        units = [unit + (USED if position in self.used else "") for position in range(len(bars))]
+        texts = [_number(bar.median, unit) for bar, unit in zip(bars, units)]
+        values = [line.value for line in lines]
+        is_logarithmic = _set_axis(axes, bars, values, texts, self.label_width)
+        for position, (own, bar) in enumerate(zip(self.series, bars)):
+            if is_logarithmic:
+                draw_marker(axes, position, bar, units[position], own)
+            else:
+                face = (*own.color, 0.15 if own.filling == "none" else 1)
+                draw_bar(axes, position, bar, units[position], face, own.color)
+        for line in lines:
+            _draw_ceiling(axes, line)
+        name_bars(axes, [own.label for own in self.series], self.used)
+        kind = ", logarithmic" if is_logarithmic else ""
+        axes.set_xlabel(labelled(self.metric.label, unit) + kind)
+
+
 def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
     metric, series = panel.metric, panel.series
-    statistics = [panel.records_of(own)[0].statistics[metric.name] for own in series]
-    unit, factor = readable_time(metric.unit, max(own.median for own in statistics))
-    bars = [own.scaled(factor) for own in statistics]
     lines = [
-        (styles.line(memory, ceiling), factor * points[0][1])
+        BarCeiling(styles.line(memory, ceiling), points[0][1])
         for memory, ceiling, points in ceilings(panel)
     ]
+    values = [panel.records_of(own)[0].statistics[metric.name] for own in series]
     used = [position for position, own in enumerate(series) if panel.is_used(own)]
-    units = [unit + (USED if position in used else "") for position in range(len(bars))]
-    letters = max(len(_number(bar.median, text)) for bar, text in zip(bars, units))
-    room = max(_ROOM_FOR_LABELS, room_for(letters, panel.label_width))
-    is_logarithmic = _set_axis(axes, bars, [value for _, value in lines], room)
-    for position, (own, bar) in enumerate(zip(series, bars)):
-        if is_logarithmic:
-            draw_marker(axes, position, bar, units[position], own)
-        else:
-            face = (*own.color, 0.15 if own.filling == "none" else 1)
-            draw_bar(axes, position, bar, units[position], face, own.color)
-    for dashes, value in lines:
-        axes.axvline(value, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=1.5)
-    name_bars(axes, [own.label for own in series], used)
-    axes.set_xlabel(labelled(metric.label, unit) + (", logarithmic" if is_logarithmic else ""))
+    Bars(metric, series, values, lines, panel.label_width, used).draw(axes)
 
 
-def _set_axis(axes: Axes, bars: Sequence[Interval], lines: Sequence[float], room: float) -> bool:
+def _draw_ceiling(axes: Axes, ceiling: BarCeiling) -> None:
+    style: dict[str, Any] = {"color": CEILING_COLOR, "linestyle": ceiling.dashes, "linewidth": 1.3}
+    if ceiling.position is None:
+        axes.axvline(ceiling.value, zorder=1.5, **style)
+    else:
+        ends = ceiling.position - 0.45, ceiling.position + 0.45
+        axes.plot([ceiling.value] * 2, ends, zorder=1.5, **style)
+
+
+def _set_axis(
+    axes: Axes,
+    bars: Sequence[Interval],
+    lines: Sequence[float],
+    texts: Sequence[str],
+    label_width: float,
+) -> bool:
     """True if the axis is logarithmic, as where the shortest bar would be too short to see."""
     medians = [bar.median for bar in bars]
-    least = min([*medians, *lines])
-    end = max(*map(end_of, bars), *medians, *lines)
+    least, ends = min([*medians, *lines]), list(map(end_of, bars))
+    end, width = max(*ends, *medians, *lines), PANEL_INCHES[0] - label_width - 0.2
     is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and end < WIDEST * least
     if not is_logarithmic:
-        axes.set_xlim(0, room * end)
+        room = _ROOM_FOR_LINES * max(lines, default=0.0)
+        axes.set_xlim(0, max(room, end_of_axis(ends, texts, width)))
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         return False
     axes.set_xscale("log")
     # A logarithmic axis has no origin, so that the length of a bar would mean nothing: markers.
     left = 10 ** math.floor(math.log10(0.7 * least))
-    axes.set_xlim(left, left * (end / left) ** room)
+    powers = [math.log(max(one / left, 1)) for one in [*ends, end]]
+    right = end_of_axis(powers, [*texts, ""], width)
+    axes.set_xlim(left, left * math.exp(max(right, _ROOM_FOR_LINES * powers[-1])))
     axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
     axes.xaxis.set_minor_formatter(NullFormatter())
     return True
 
 
-def room_for(letters: int, label_width: float) -> float:
-    """Length of the axis over that of the longest bar, with so many letters behind the bar.
-
-    `label_width` is that of the names before the bars, in inches.
-    """
-    taken = (LETTER_INCHES * letters + 0.15) / (PANEL_INCHES[0] - label_width - 0.2)
-    return 1 / (1 - min(0.8, taken))
+def end_of_axis(ends: Sequence[float], texts: Sequence[str], width: float) -> float:
+    """Such that behind each bar there is room for its text, in axes of `width` inches."""
+    taken = (min(0.8, (LETTER_INCHES * len(text) + 0.25) / width) for text in texts)
+    return max(end / (1 - share) for end, share in zip(ends, taken))
 
 
 def end_of(bar: Interval) -> float:

@@ -15,8 +15,9 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from commlens.plot.colors import CEILING_COLOR
 from commlens.plot.panel import CeilingStyles, Panel, ceilings, is_in_bytes
-from commlens.plot.style import CEILING_COLOR, WIDEST, line_style
+from commlens.plot.style import WIDEST, line_style
 from commlens.records import Group
 from commlens.text import labelled
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Union
 
+from commlens.plot.differences import difference
 from commlens.plot.extra import ExtraPanel
 from commlens.plot.overlap import OverlapPanel
 from commlens.plot.panel import Panel
@@ -49,14 +50,21 @@ class Grid:
 
     @property
     def heights(self) -> list[float]:
-        return [max(panel.height for panel in row if panel) for row in self.rows]
+        return [self._height(row) for row in self.rows]
+
+    def _height(self, row: Sequence[AnyPanel | None]) -> float:
+        """Of the highest of its panels below the largest of its headings."""
+        shown = [(panel, width) for panel, width in zip(row, self.axes_widths) if panel]
+        headings = max(panel.heading.extra_inches(width) for panel, width in shown)
+        return headings + max(panel.height for panel, _ in shown)
 
     @property
     def axes_widths(self) -> list[float]:
-        """Of each column."""
-        columns = zip_longest(*self.rows)
+        """Of each column: what labels leave is divided among them."""
+        columns = list(zip_longest(*self.rows))
         labels = [max(panel.label_width for panel in column if panel) for column in columns]
-        return [self.panel_width - width for width in labels]
+        room = self.panel_width * len(columns) - sum(labels)
+        return [room / len(columns)] * len(columns)
 
 
 def make_grid(
@@ -75,9 +83,10 @@ def _grid(
     for group in groups:
         beside = of_parts.get(id(group), [])
         is_shown = _show_all(beside, group) or any(panel.shows(group) for panel in extra)
-        panels += [*([] if is_shown else [Panel(group, theme)]), *beside]
+        own = Panel(group, theme, difference=difference(group, groups))
+        panels += [*([] if is_shown else [own]), *beside]
     panels += extra
-    # A panel alone above timelines is as wide as they need.
+    # Bars of parts have room for the shares where they are alone.
     is_alone = len(panels) == 1 and isinstance(panels[0], SharesPanel)
     grid = Grid(_columns(panels), (1.6 if is_alone else 1) * PANEL_INCHES[0])
     grid.add(panels)
@@ -85,11 +94,8 @@ def _grid(
 
 
 def _columns(panels: Sequence[AnyPanel]) -> int:
-    """Three stand in one row above timelines, which need the width, else in two rows."""
-    if len(panels) == 1:
-        return 1
-    has_timelines = any(isinstance(panel, OverlapPanel) for panel in panels)
-    return 2 if len(panels) in ((2, 4) if has_timelines else (2, 3, 4)) else 3
+    """Up to four stand in a square."""
+    return 1 if len(panels) == 1 else 2 if len(panels) <= 4 else 3
 
 
 def _grid_by_memory(
@@ -104,13 +110,13 @@ def _grid_by_memory(
     grid = Grid(columns, NARROW_PANEL_INCHES)
     others: list[AnyPanel | None] = []
     for group in groups:
-        first = group.memories[0]
+        first, differing = group.memories[0], difference(group, groups)
         if not group.is_sweep or len(group.memories) == 1:
             memory = first if group.is_sweep else ""
-            others.append(Panel(group, theme, memory, names_memories=False))
+            others.append(Panel(group, theme, memory, names_memories=False, difference=differing))
         else:
             row = [
-                Panel(group, theme, memory, memory == first, names_memories=False)
+                Panel(group, theme, memory, memory == first, False, differing)
                 if memory in group.memories
                 else None
                 for memory in memories

@@ -33,13 +33,11 @@ def lines(records: Sequence[Record], theme: Theme) -> Lines:
     differing = [
         name for name in names if len({description.get(name) for description in described}) > 1
     ]
-    has_memories = len({record.memory for record in records}) > 1
     labels = [", ".join(one[name] for name in differing if one.get(name)) for one in described]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     found: dict[Series, list[Record]] = {}
     for record, label in zip(records, labels):
-        memory = record.memory if has_memories else ""
-        series = theme.series(record, memory, label, numbers[label])
+        series = theme.series(record, theme.memory(record), label, numbers[label])
         found.setdefault(series, []).append(record)
     return {series: found[series] for series in sorted(found, key=lambda own: own.order)}
 

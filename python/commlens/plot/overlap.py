@@ -9,16 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.plot.bars import draw_bar, end_of, name_bars
+from commlens.plot.colors import IDEAL_EDGE, IDEAL_FACE
+from commlens.plot.differences import difference
+from commlens.plot.heading import Heading
 from commlens.plot.panel import series_of
-from commlens.plot.style import BAR_INCHES, Heading, Series, Theme, label_inches
+from commlens.plot.style import BAR_INCHES, Series, Theme, label_inches
 from commlens.records import TIME_METRIC, Group, Interval, Record
 from commlens.show.parts import hidden_text
-from commlens.text import format_percent, labelled, plural, readable_time
+from commlens.text import format_percent, labelled, readable_time
 
 # With a larger ratio of the slowest to the fastest, one scale would make the fast one invisible.
 _ONE_SCALE_UP_TO = 4
 _ROOM_FOR_LABELS = 1.3  # length of the axis over that of the longest bar
-_IDEAL_FACE, _IDEAL_EDGE = "#EEEEEE", "#8A8A8A"
 
 
 @dataclass(frozen=True)
@@ -49,32 +51,12 @@ def operations(groups: Sequence[Group], theme: Theme) -> list[Operation]:
     with_parts = [group for group in groups if any(record.parts for record in group.records)]
     found = []
     for group in with_parts:
-        others = [other for other in with_parts if other.benchmark == group.benchmark]
-        difference = _difference(group, others)
+        differing = difference(group, with_parts)
         for record in group.at_best_size():
             if record.parts and record.together_s:
-                memory = record.memory if len(group.memories) > 1 else ""
-                series = series_of(theme, group, record, memory)
-                found.append(Operation(group, record, series, difference))
+                series = series_of(theme, group, record, theme.memory(record))
+                found.append(Operation(group, record, series, differing))
     return found
-
-
-def _difference(group: Group, others: Sequence[Group]) -> str:
-    """The parameters that differ from the others', and derived ones from those on as many ranks."""
-    same_ranks = [other for other in others if other.ranks == group.ranks]
-    words = [
-        f"{name} {value}"
-        for name, value in group.settings.items()
-        if any(other.settings.get(name) != value for other in others)
-    ]
-    words += [
-        f"{name} {value}"
-        for name, value in group.derived.items()
-        if any(other.derived.get(name) != value for other in same_ranks)
-    ]
-    if len(same_ranks) < len(others):
-        words.append(plural(group.ranks, "rank"))
-    return ", ".join(words)
 
 
 def end_of_scale(own: float, ends: Sequence[float]) -> float:
@@ -125,8 +107,8 @@ class OverlapPanel:
         time = _scaled(self.operation.time, factor)
         draw_bar(axes, together, time, unit, own_color, own_color)
         bar = Interval(ideal, None, None)
-        draw_bar(axes, together + 1, bar, unit, _IDEAL_FACE, _IDEAL_EDGE)
-        axes.axvline(ideal, color=_IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
+        draw_bar(axes, together + 1, bar, unit, IDEAL_FACE, IDEAL_EDGE)
+        axes.axvline(ideal, color=IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
         name_bars(axes, self._names)
         axes.set_xlim(0, _ROOM_FOR_LABELS * factor * self.end_s)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import cycle
 from typing import NamedTuple
 
 from matplotlib.lines import Line2D
 
+from commlens.plot.colors import CEILING_COLOR, looks
+from commlens.plot.heading import Heading
 from commlens.plot.style import (
     BAR_INCHES,
-    CEILING_COLOR,
-    CEILING_DASHES,
     PANEL_INCHES,
-    Heading,
     Series,
     Theme,
     label_inches,
@@ -22,7 +20,7 @@ from commlens.plot.style import (
 )
 from commlens.records import Ceiling, Group, Metric, Record
 from commlens.records.record import BYTES
-from commlens.text import memory_name, plural
+from commlens.text import memory_name
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,7 @@ class Panel:
     memory: str = ""  # the only one that it shows; empty: all
     is_first: bool = True  # of its group
     names_memories: bool = True  # of ceilings; panels of one memory each have it in their titles
+    difference: str = ""  # of its group from others of the benchmark
 
     @property
     def records(self) -> list[Record]:
@@ -62,7 +61,9 @@ class Panel:
         return 0.35 + label_inches(series.label for series in self.series)
 
     def series_of(self, record: Record) -> Series:
-        return series_of(self.theme, self.group, record, "" if self.memory else record.memory)
+        return series_of(
+            self.theme, self.group, record, "" if self.memory else self.theme.memory(record)
+        )
 
     def records_of(self, series: Series) -> list[Record]:
         return [record for record in self.records if self.series_of(record) == series]
@@ -77,10 +78,8 @@ class Panel:
         if group.sizes and not group.is_sweep:
             size = (" of " if is_in_bytes(group) else ", ") + group.describe_size(group.sizes[0])
         memory = f", {memory_name(self.memory)}" if self.memory else ""
-        parameters = {**group.settings, **group.derived}
-        details = [f"{name} {value}" for name, value in parameters.items()]
-        text = ", ".join([*details, plural(group.ranks, "rank"), f"timing {group.timing}"])
-        return Heading(f"{group.benchmark}{size}{memory}", text if self.is_first else "")
+        title = f"{group.benchmark}{size}{memory}"
+        return Heading(title, self.difference if self.is_first else "")
 
 
 def is_in_bytes(group: Group) -> bool:
@@ -88,20 +87,18 @@ def is_in_bytes(group: Group) -> bool:
 
 
 def series_of(theme: Theme, group: Group, record: Record, memory: str) -> Series:
-    return theme.series(record, memory, group.label(record), group.series_number(record))
+    return theme.series(record, memory, group.dated_label(record), group.series_number(record))
 
 
 class CeilingStyles:
     """The dashes of each ceiling of a picture."""
 
     def __init__(self, panels: Iterable[Panel]) -> None:
-        keys = dict.fromkeys(
-            (own.memory, own.ceiling.name) for panel in panels for own in ceilings(panel)
-        )
-        self._styles = dict(zip(keys, cycle(CEILING_DASHES)))
+        keys = [(own.memory, own.ceiling.name) for panel in panels for own in ceilings(panel)]
+        self._dashes = looks("dashes", keys, lambda key: key[1])
 
     def line(self, memory: str, ceiling: Ceiling) -> tuple[int, tuple[float, ...]]:
-        return self._styles[memory, ceiling.name]
+        return 0, self._dashes[memory, ceiling.name]
 
     def handles(self) -> list[Line2D]:
         return [
@@ -109,11 +106,11 @@ class CeilingStyles:
                 [],
                 [],
                 color=CEILING_COLOR,
-                linestyle=dashes,
+                linestyle=(0, dashes),
                 linewidth=1.3,
                 label=shortened(", ".join(filter(None, (f"ceiling: {name}", memory_name(memory))))),
             )
-            for (memory, name), dashes in self._styles.items()
+            for (memory, name), dashes in self._dashes.items()
         ]
 
 
@@ -128,12 +125,13 @@ def ceilings(panel: Panel) -> list[PanelCeiling]:
     tightest = {(record.memory, record.ceiling.name) for record in panel.records if record.ceiling}
     found: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
     name = panel.metric.name
+    names_memories = panel.names_memories and panel.theme.has_memories
     for record in panel.records:
         for ceiling in record.ceilings:
             if (record.memory, ceiling.name) in tightest and name in ceiling.metrics:
                 _, points = found.setdefault((record.memory, ceiling.name), (ceiling, {}))
                 points.setdefault(record.size or 0, ceiling.metrics[name])
     return [
-        PanelCeiling(memory if panel.names_memories else "", ceiling, sorted(points.items()))
+        PanelCeiling(memory if names_memories else "", ceiling, sorted(points.items()))
         for (memory, _), (ceiling, points) in found.items()
     ]

@@ -9,7 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.style import PANEL_INCHES, QUIET_COLOR, Heading
+from commlens.plot.colors import IMBALANCE_COLOR, MEAN_COLOR, QUIET_COLOR, SIZE_COLOR
+from commlens.plot.heading import Heading
+from commlens.plot.selection import MAX_HEIGHT_INCHES
+from commlens.plot.style import PANEL_INCHES
 from commlens.profile.imbalance import mean
 from commlens.profile.record import Function, Profile
 from commlens.text import format_bytes, format_percent, format_short, plural
@@ -20,17 +23,22 @@ _MAX_LABELED_BINS = 14
 _COLUMNS = 2
 _ROWS = 2
 _MAX_RANKS = 2048  # of a matrix, which has their square of cells
-_MEAN_COLOR = "#0072B2"
-_IMBALANCE_COLOR = "#E69F00"
-_SIZE_COLOR = "#009E73"
 _MAP = "viridis"
 _HEAD_INCHES = 0.5
+
+
+def fitting(profiles: Sequence[Profile]) -> list[Profile]:
+    """The first, of which two screens hold all panels: at least one."""
+    chosen = list(profiles)
+    while len(chosen) > 1 and sum(map(_height, chosen)) > MAX_HEIGHT_INCHES:
+        del chosen[-1]
+    return chosen
 
 
 def draw_profiles(profiles: Sequence[Profile]) -> Figure:
     """Command lines and names are shown as they are: `$` begins no formula."""
     width = (PANEL_INCHES[0] + 1) * _COLUMNS
-    height = (PANEL_INCHES[1] + _HEAD_INCHES) * _ROWS * len(profiles)
+    height = sum(map(_height, profiles))
     with matplotlib.rc_context({"text.parse_math": False}):
         figure = Figure(figsize=(width, height), layout="constrained")
         cells = figure.add_gridspec(_ROWS * len(profiles), _COLUMNS, width_ratios=(1.25, 1))
@@ -41,9 +49,16 @@ def draw_profiles(profiles: Sequence[Profile]) -> Figure:
     return figure
 
 
+def _height(profile: Profile) -> float:
+    """Of its panels, in inches."""
+    lines = _time_heading(profile).extra_inches(PANEL_INCHES[0])
+    return (PANEL_INCHES[1] + _HEAD_INCHES) * _ROWS + lines
+
+
 def _draw_times(axes: Axes, profile: Profile) -> None:
     """The mean over ranks, and on top of it the excess of the slowest rank."""
-    _time_heading(profile).write(axes, PANEL_INCHES[0], 2)
+    heading = _time_heading(profile)
+    heading.write(axes, PANEL_INCHES[0], max(2, len(heading.lines(PANEL_INCHES[0]))))
     shown = _shown(profile)
     if not shown:
         _write_nothing(axes, "nothing but MPI_Init and MPI_Finalize")
@@ -51,13 +66,13 @@ def _draw_times(axes: Axes, profile: Profile) -> None:
     positions = range(len(shown))
     means = [function.time.mean_s for function in shown]
     excess = [function.time.imbalance_s for function in shown]
-    axes.barh(positions, means, height=0.65, color=_MEAN_COLOR, label="mean over ranks")
+    axes.barh(positions, means, height=0.65, color=MEAN_COLOR, label="mean over ranks")
     axes.barh(
         positions,
         excess,
         left=means,
         height=0.65,
-        color=_IMBALANCE_COLOR,
+        color=IMBALANCE_COLOR,
         label="imbalance: maximum - mean",
     )
     axes.set_yticks(positions, [_printable(function.name) for function in shown])
@@ -147,7 +162,7 @@ def _draw_sizes(axes: Axes, profile: Profile) -> None:
         _write_nothing(axes, "no call that transfers bytes")
         return
     bins = range(min(calls), max(calls) + 1)
-    bars = axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=_SIZE_COLOR)
+    bars = axes.bar(bins, [calls.get(bits, 0) for bits in bins], width=0.85, color=SIZE_COLOR)
     if len(bins) <= _MAX_LABELED_BINS:
         texts = [format_short(calls[bits]) if calls.get(bits) else "" for bits in bins]
         axes.bar_label(bars, texts, fontsize=8, color=QUIET_COLOR)

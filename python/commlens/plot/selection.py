@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from commlens.records import Group, Record, groups
 from commlens.text import format_count, plural
 
-MAX_HEIGHT_INCHES = 20.0  # of panels: two screens, where a picture is as wide as the screen
+MAX_HEIGHT_INCHES = 20.0  # two screens
 _MOST_GROUPS = 60  # are tried
 _MOST_SERIES = 16
 _MOST_SIZES = 500
@@ -19,7 +19,7 @@ def select(
 ) -> tuple[list[Record], list[str]]:
     """The records to draw, and what was left out, in sentences.
 
-    `height` is that of the panels of some groups, in inches.
+    `height` is that of a picture of some groups, in inches.
     """
     left_out = []
     measured = [record for record in records if record.measured]
@@ -49,7 +49,7 @@ def _main(record: Record) -> float:
 
 
 def _fitting(found: Sequence[Group], height: Callable[[Sequence[Group]], float]) -> list[Group]:
-    """The first groups whose panels are not too high."""
+    """The first groups whose picture is not too high."""
     chosen = list(found[:_MOST_GROUPS])
     while len(chosen) > 1 and height(chosen) > MAX_HEIGHT_INCHES:
         del chosen[-1]
@@ -79,14 +79,3 @@ def _series(group: Group) -> Callable[[Record], tuple[object, ...]]:
 
 def _first(count: int, of_all: int, what: str) -> str:
     return f"drawn are the first {count} of {format_count(of_all)} {what}"
-
-
-def fitting_heights(heights: Iterable[float]) -> int:
-    """How many of the first panels below each other are not too high: at least one."""
-    total, count = 0.0, 0
-    for height in heights:
-        total += height
-        if count and total > MAX_HEIGHT_INCHES:
-            break
-        count += 1
-    return count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -13,17 +12,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import THICKNESS, USED, draw_interval, name_bars, room_for, write_number
+from commlens.plot.bars import THICKNESS, USED, draw_interval, end_of_axis, name_bars, write_number
+from commlens.plot.colors import (
+    CEILING_COLOR,
+    OTHER_COLOR,
+    TEXT_COLOR,
+    color_of_text_on,
+    looks,
+)
+from commlens.plot.heading import Heading
 from commlens.plot.overlap import Operation
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.style import (
     BAR_INCHES,
-    CEILING_COLOR,
-    PANEL_INCHES,
-    TEXT_COLOR,
-    Heading,
     Theme,
-    color_of_text_on,
     label_inches,
     shortened,
 )
@@ -32,15 +34,12 @@ from commlens.text import format_number, format_percent, labelled, readable_time
 
 # With a larger ratio of the slowest to the fastest, each transport has its own panel and scale.
 _ONE_PANEL_UP_TO = 8
-_ROOM_FOR_LABELS = 1.3  # length of the axis over that of the longest bar
-_LONGEST_LABEL = f"0.0000 us{USED}"
 _OTHER = "other"
-_OTHER_COLOR = "#E2E2E2"
 _SHARE_POINTS = 7.0
 _LETTER_OF_SHARE_POINTS = 0.62 * _SHARE_POINTS
-_MARKERS = ("v", "D", "s", "o")
 _MARK_POINTS = 4.5
 _CLEARLY = 1.02
+_CeilingOfPart = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,9 @@ class SharesPanel:
         names = dict.fromkeys(candidate.name for candidate in candidates if candidate)
         details = [
             f"used: {' and '.join(names)}" if names else "",
-            "the medians of the parts add up to more than the time, which is marked"
+            "parts scaled to the time where their medians add up to more"
             if any(map(_exceeds, self._records))
             else "",
-            self.panel.heading.details,
         ]
         return Heading(", ".join(filter(None, title)), "; ".join(filter(None, details)))
 
@@ -82,22 +80,26 @@ class SharesPanel:
         """Of the whole operation alone."""
         return Panel(self.group, self.theme)
 
-    def draw(self, axes: Axes, styles: CeilingStyles) -> None:
+    def draw(self, axes: Axes, styles: CeilingStyles, width: float) -> None:
         lines = [
             (styles.line(memory, ceiling), ceiling.time_s)
             for memory, ceiling, _ in ceilings(self.panel)
         ]
         end = max([*map(_end, self._records), *(seconds for _, seconds in lines)])
         unit, factor = readable_time("s", end)
-        scale = _Scale(factor, 72 * (PANEL_INCHES[0] - self.label_width) / (self._room * end))
+        time_texts = [f"{format_number(factor * _time(record))} {unit}" for record in self._records]
+        for position in self._used:
+            time_texts[position] += USED
+        bars = [_end(record) for record in self._records]
+        ceilings_end = 1.05 * max((seconds for _, seconds in lines), default=0.0)
+        end = max(ceilings_end, end_of_axis(bars, time_texts, width))
+        scale = _Scale(factor, 72 * width / end)
         markers = ceiling_markers(self._records)
         for position, record in enumerate(self._records):
             time = record.statistics[TIME_METRIC].scaled(factor * 1e-6)
             self._draw_parts(axes, position, record, scale, time)
             _draw_ceilings(axes, position, record, factor, markers)
-            number = f"{format_number(time.median)} {unit}"
-            number += USED if position in self._used else ""
-            write_number(axes, position, factor * _end(record), number)
+            write_number(axes, position, factor * _end(record), time_texts[position])
             _draw_halo(axes, position, time)
             draw_interval(axes, position, time)
         for dashes, seconds in lines:  # under the bars, where no number is
@@ -105,7 +107,7 @@ class SharesPanel:
                 factor * seconds, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=0.8
             )
         name_bars(axes, [operation.series.label for operation in self.operations], self._used)
-        axes.set_xlim(0, self._room * factor * end)
+        axes.set_xlim(0, factor * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         axes.set_xlabel(labelled("time", unit))
 
@@ -119,18 +121,16 @@ class SharesPanel:
         records = enumerate(self._records)
         return [position for position, record in records if self.group.is_used(record)]
 
-    @property
-    def _room(self) -> float:
-        needed = room_for(len(_LONGEST_LABEL), self.label_width) if self._used else 0.0
-        return max(_ROOM_FOR_LABELS, needed)
-
     def _draw_parts(
         self, axes: Axes, position: int, record: Record, scale: _Scale, time: Interval
     ) -> None:
         """With the share of each part, but not where the interval of the time is drawn."""
         left = 0.0
-        segments = [(self.theme.part_colors[part.name], part.time_s) for part in record.parts]
-        for color, seconds in [*segments, (_OTHER_COLOR, record.other_s or 0)]:
+        shown = _shown(record)
+        segments = [
+            (self.theme.part_colors[part.name], part.time_s * shown) for part in record.parts
+        ]
+        for color, seconds in [*segments, (OTHER_COLOR, record.other_s or 0)]:
             width = scale.factor * seconds
             style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.6}
             axes.barh(position, width, left=left, height=THICKNESS, **style)
@@ -163,15 +163,15 @@ def _draw_halo(axes: Axes, position: int, time: Interval) -> None:
 
 
 def _draw_ceilings(
-    axes: Axes, position: int, record: Record, factor: float, markers: Mapping[str, str]
+    axes: Axes, position: int, record: Record, factor: float, markers: Mapping[_CeilingOfPart, str]
 ) -> None:
     """On the upper edge of each part, at the ceiling's time from where the part begins."""
-    left = 0.0
+    left, factor = 0.0, factor * _shown(record)
     for part in record.parts:
         for ceiling in record.ceilings:
             if ceiling.part == part.name:
                 place = left + factor * ceiling.time_s, position - THICKNESS / 2
-                axes.plot(*place, **_mark(markers[_name(part.name, ceiling.name)]), zorder=4)
+                axes.plot(*place, **_mark(markers[part.name, ceiling.name]), zorder=4)
         left += factor * part.time_s
 
 
@@ -187,29 +187,31 @@ def _mark(marker: str) -> dict[str, Any]:
     }
 
 
-def _name(part: str, ceiling: str) -> str:
-    return f"ceiling of {part}: {ceiling}"
-
-
-def ceiling_markers(records: Iterable[Record]) -> dict[str, str]:
-    """A marker for each ceiling of a part, by its name in the legend."""
+def ceiling_markers(records: Iterable[Record]) -> dict[_CeilingOfPart, str]:
+    """A marker for each ceiling of a part."""
     found = [ceiling for record in records for ceiling in record.ceilings]
-    names = dict.fromkeys(_name(one.part, one.name) for one in found if one.part)
-    return dict(zip(names, cycle(_MARKERS)))
+    keys = [(ceiling.part, ceiling.name) for ceiling in found if ceiling.part]
+    return looks("marks", keys, lambda key: key[1])
 
 
 def _exceeds(record: Record) -> bool:
     """Whether the parts take clearly longer than the whole: they overlap, or times vary."""
-    return sum(part.time_s for part in record.parts) > _CLEARLY * (record.together_s or 0)
+    return sum(part.time_s for part in record.parts) > _CLEARLY * _time(record)
+
+
+def _shown(record: Record) -> float:
+    """How much of each part is drawn, so that the parts add up to the bar."""
+    parts = sum(part.time_s for part in record.parts)
+    return min(1.0, _time(record) / parts) if parts else 1.0
+
+
+def _time(record: Record) -> float:
+    return record.together_s or 0.0
 
 
 def _end(record: Record) -> float:
     """Of the bar, its interval included, in seconds."""
-    return max(
-        (record.statistics[TIME_METRIC].ci_high or 0) * 1e-6,
-        sum(part.time_s for part in record.parts),
-        record.together_s or 0,
-    )
+    return max((record.statistics[TIME_METRIC].ci_high or 0) * 1e-6, _time(record))
 
 
 def shares_panels(operations: Sequence[Operation], theme: Theme) -> dict[int, list[SharesPanel]]:
@@ -240,9 +242,9 @@ def share_handles(panels: Sequence[SharesPanel]) -> list[Artist]:
     colors = panels[0].theme.part_colors
     return [
         *(Patch(color=colors[name], label=shortened(name)) for name in names),
-        Patch(color=_OTHER_COLOR, label=_OTHER),
+        Patch(color=OTHER_COLOR, label=_OTHER),
         *(
-            Line2D([], [], label=shortened(name), **_mark(marker))
-            for name, marker in ceiling_markers(records).items()
+            Line2D([], [], label=shortened(f"ceiling of {part}: {name}"), **_mark(marker))
+            for (part, name), marker in ceiling_markers(records).items()
         ),
     ]

@@ -1,31 +1,22 @@
-"""Colors, markers and titles.
+"""Lines, markers and sizes.
 
-A transport has one color and one marker in a picture, by its position among the transports that
-its start declares. A part of an operation has one color, a ceiling is a dashed gray line, and the
-memory kind shows in the filling of markers.
+A transport, a part and a ceiling look the same in all pictures (colors.yaml): a ceiling is a dashed
+gray line. The shade of a transport's color is of a variant, the filling of markers of a memory.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import cycle
+from dataclasses import dataclass, field
 from typing import Any, Union
 
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
+from commlens.plot.colors import TEXT_COLOR, looks
 from commlens.records import Record, merged_transports
 from commlens.text import memory_name
-
-TEXT_COLOR = "#222222"
-QUIET_COLOR = "#666666"
-CEILING_COLOR = "#4D4D4D"
-CEILING_DASHES = ((0, (5, 2.5)), (0, (2, 2)), (0, (7, 2, 1.5, 2)), (0, (9, 3)))
 
 WIDEST = 1e15  # end over beginning of a logarithmic axis
 
@@ -37,33 +28,12 @@ _MOST_LETTERS = 72  # of a label
 BAR_INCHES = 0.34
 LETTER_INCHES = 0.072
 SMALL_LETTER_INCHES = 0.061
-_TITLE_LETTER_INCHES = 0.092
 
-# Okabe and Ito's palette is safe for all common color blindnesses.
-_TRANSPORT_STYLES = (
-    ("#0072B2", "o"),
-    ("#D55E00", "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("#E69F00", "v"),
-    ("#56B4E9", "P"),
-)
 _FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
 Dashes = Union[tuple[int, tuple[float, ...]], str]
 _SHADES = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
-# Tol's muted palette, as safe, with dark, light and medium in turn: neighbors differ in gray too.
-_PART_COLORS = (
-    "#332288",
-    "#DDCC77",
-    "#CC6677",
-    "#88CCEE",
-    "#882255",
-    "#999933",
-    "#AA4499",
-    "#44AA99",
-)
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -112,10 +82,11 @@ class Series:
     """What one line, or one bar, shows."""
 
     transport: str
-    position: int  # of the transport among all of the picture
-    memory: str = ""  # empty where the panel has only one
+    position: int = field(compare=False)  # of the transport among all of the picture
+    theme: Theme = field(compare=False, repr=False)
+    memory: str = ""  # empty where the panel, or the picture, has only one
     variant: str = ""
-    variant_number: int = 0
+    variant_number: int = field(default=0, compare=False)  # among those of its panel
 
     @property
     def label(self) -> str:
@@ -129,59 +100,77 @@ class Series:
     @property
     def color(self) -> tuple[float, float, float]:
         """The transport's; each further variant is paler, until the dashes of its line differ."""
-        red, green, blue = to_rgb(self._style[0])
-        white = 1 - 0.62 ** (self.variant_number % _SHADES)
+        red, green, blue = to_rgb(self._look[0])
+        white = 1 - 0.62 ** (self._shade % _SHADES)
         return (red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white)
 
     @property
     def dark_color(self) -> tuple[float, float, float]:
         """Of the same hue, for text on white."""
-        red, green, blue = to_rgb(self._style[0])
+        red, green, blue = to_rgb(self._look[0])
         return 0.8 * red, 0.8 * green, 0.8 * blue
 
     @property
     def dashes(self) -> Dashes:
-        return _VARIANT_DASHES[self.variant_number // _SHADES % len(_VARIANT_DASHES)]
+        return _VARIANT_DASHES[self._shade // _SHADES % len(_VARIANT_DASHES)]
 
     @property
     def marker(self) -> str:
-        return self._style[1]
+        return self._look[1]
 
     @property
     def filling(self) -> str:
         return _FILLINGS.get(self.memory, "right")
 
     @property
-    def _style(self) -> tuple[str, str]:
-        return _TRANSPORT_STYLES[self.position % len(_TRANSPORT_STYLES)]
+    def _look(self) -> tuple[str, str]:
+        return self.theme.transports[self.transport]
+
+    @property
+    def _shade(self) -> int:
+        return self.theme.shade(self.variant)
 
 
 @dataclass(frozen=True)
 class Theme:
     """What looks the same in all panels of a picture."""
 
-    transports: Sequence[str]
+    transports: Mapping[str, tuple[str, str]]  # color and marker
     part_colors: Mapping[str, str]
+    has_memories: bool = False  # several kinds of memory, which labels have to name
+    _shades: dict[str, int] = field(default_factory=dict)  # of each variant that was met
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Theme:
-        return cls(merged_transports(records), _part_colors(records))
+        return cls(
+            looks("transports", merged_transports(records)),
+            looks("parts", _part_names(records)),
+            len({record.memory for record in records}) > 1,
+        )
+
+    def memory(self, record: Record) -> str:
+        """What a label has to say of its memory."""
+        return record.memory if self.has_memories else ""
+
+    def shade(self, variant: str) -> int:
+        """The number of a variant among those of the picture, in the order in which it is met."""
+        return self._shades.setdefault(variant, len(self._shades))
 
     def series(
         self, record: Record, memory: str = "", variant: str = "", variant_number: int = 0
     ) -> Series:
-        position = self.transports.index(record.transport)
-        return Series(record.transport, position, memory, variant, variant_number)
+        position = list(self.transports).index(record.transport)
+        return Series(record.transport, position, self, memory, variant, variant_number)
 
 
-def _part_colors(records: Iterable[Record]) -> dict[str, str]:
-    """By part, in the order in which the parts are first met."""
+def _part_names(records: Iterable[Record]) -> list[str]:
+    """In the order in which the parts are first met."""
     names: dict[str, None] = {}
     for record in records:
         names |= dict.fromkeys(part.name for part in record.parts)
         spans = record.timeline.spans if record.timeline else []
         names |= dict.fromkeys(span.part for span in spans)
-    return dict(zip(names, cycle(_PART_COLORS)))
+    return list(names)
 
 
 def line_style(series: Series) -> dict[str, Any]:
@@ -202,48 +191,3 @@ def line_style(series: Series) -> dict[str, Any]:
 
 def line_handle(series: Series) -> Line2D:
     return Line2D([], [], label=series.label, **line_style(series))
-
-
-def color_of_text_on(color: str) -> str:
-    """A color of text that is readable on it."""
-    red, green, blue = to_rgb(color)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else TEXT_COLOR
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A bold title and small gray lines under it."""
-
-    title: str
-    details: str
-
-    def lines(self, width: float) -> list[str]:
-        """The details, cut after two lines of `width` inches."""
-        letters = max(8, int(width / SMALL_LETTER_INCHES))
-        return _wrapped(self.details, letters, max_lines=2, placeholder=" …")
-
-    def write(self, axes: Axes, width: float, max_lines: int) -> None:
-        """All titles of a row are at one height: above `max_lines` lines of details."""
-        lines = self.lines(width)
-        letters = max(8, int(width / _TITLE_LETTER_INCHES))
-        title = _wrapped(self.title, letters, max_lines=4, placeholder=" …")
-        axes.set_title("\n".join(title), loc="left", fontweight="bold", pad=9 + 11 * max_lines)
-        text = axes.annotate(
-            "\n".join(lines),
-            (0, 1),
-            (0, 7 + 11 * (max_lines - len(lines))),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            fontsize=8,
-            color=QUIET_COLOR,
-        )
-        text.set_in_layout(False)  # the title reserves the height; the width must not move the axes
-
-
-def _wrapped(text: str, letters: int, **options: Any) -> list[str]:
-    """The text in lines that end at commas if possible, else at spaces."""
-    space = "\N{NO-BREAK SPACE}"
-    at_commas = all(len(piece) <= letters for piece in re.split(r"(?<=[,;]) ", text))
-    breakable = re.sub(r"(?<![,;]) ", space, text) if at_commas else text
-    lines = textwrap.wrap(breakable, letters, break_on_hyphens=False, **options)
-    return [line.replace(space, " ") for line in lines]

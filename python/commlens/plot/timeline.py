@@ -10,21 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from commlens.plot.colors import color_of_text_on
+from commlens.plot.heading import Heading
 from commlens.plot.overlap import Operation, end_of_scale
-from commlens.plot.style import (
-    SMALL_LETTER_INCHES,
-    Heading,
-    Theme,
-    color_of_text_on,
-    label_inches,
-    shortened,
-)
+from commlens.plot.style import PANEL_INCHES, SMALL_LETTER_INCHES, Theme, label_inches, shortened
 from commlens.records import Span, Timeline
 from commlens.text import format_number, labelled, readable_time
 
+WIDTH_INCHES = 2 * PANEL_INCHES[0]  # of a picture
 _MAX_RANKS = 4
 _LANE_INCHES = 0.25
-_HEAD_INCHES, _FOOT_INCHES = 0.55, 0.45
+_HEAD_INCHES, _FOOT_INCHES = 0.37, 0.41
 _THICKNESS = 0.8  # of a box, where a lane is 1
 _GAP_OF_RANKS = 0.35
 _NUMBER_POINTS = 6.5
@@ -70,7 +66,13 @@ class TimelinePanel:
 
     @property
     def height(self) -> float:
-        return self.lanes_height + _HEAD_INCHES + _FOOT_INCHES
+        lines = 0.155 * len(self.heading.lines(self.width))
+        return self.lanes_height + _HEAD_INCHES + lines + _FOOT_INCHES
+
+    @property
+    def width(self) -> float:
+        """Of the axes, in inches."""
+        return WIDTH_INCHES - self.label_width
 
     @property
     def label_width(self) -> float:
@@ -90,10 +92,10 @@ class TimelinePanel:
             words.append("a time axis of its own")
         return Heading(f"{self.operation.name}: {time}", "; ".join(filter(None, words)))
 
-    def draw(self, axes: Axes, width: float) -> None:
+    def draw(self, axes: Axes) -> None:
         unit, factor = readable_time("s", self.end_s)
         first = min(0.0, *(span.start_s for span in self._shown))
-        self._draw_spans(axes, factor, 72 * width / (self.end_s - first))
+        self._draw_spans(axes, factor, 72 * self.width / (self.end_s - first))
         positions = self._positions()
         axes.set_yticks(list(positions.values()), self._labels)
         axes.set_ylim(max(positions.values()) + 0.65, -0.65)

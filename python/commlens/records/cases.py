@@ -5,7 +5,6 @@ Both follow from the roles that a benchmark declares for its parameters, and fro
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from commlens.records.comparison import is_tie
 from commlens.records.record import BYTES, Record, option_text
 from commlens.records.start import Metric, Parameter, Start, Value
+from commlens.records.start_labels import dated_labels, start_labels
 from commlens.text import format_bytes, format_count
 
 
@@ -99,7 +99,7 @@ class Group:
         self.transports = merged_transports(records)
         self._ranking = {name: rank for rank, name in enumerate(self.transports)}
         self.records: list[Record] = sorted(records, key=self._order)
-        self.start_labels = _start_labels(self.records)
+        self.start_labels = start_labels(self.records)
 
     def _order(self, record: Record) -> tuple[int, int, str]:
         return record.size or 0, self._ranking[record.transport], record.memory
@@ -124,13 +124,14 @@ class Group:
     def parameters(self) -> Mapping[str, Value]:
         """Those that all have in common because they are settings."""
         first = self.records[0]
-        return {name: first.parameters[name] for name, _ in _settings(first)}
+        return {name: first.parameters[name] for name, _ in _settings(first, self.size_parameter)}
 
     @cached_property
     def settings(self) -> dict[str, str]:
         """The same as texts by the names of options, without those that are empty."""
-        declared = self.records[0].start.parameters
-        return {declared[name].title: text for name, text in _settings(self.records[0]) if text}
+        first, declared = self.records[0], self.records[0].start.parameters
+        own = _settings(first, self.size_parameter)
+        return {declared[name].title: text for name, text in own if text}
 
     @cached_property
     def derived(self) -> dict[str, str]:
@@ -163,7 +164,8 @@ class Group:
 
     @cached_property
     def sizes(self) -> list[int]:
-        return sorted({record.size for record in self.records if record.size is not None})
+        found = {record.size for record in self.records}
+        return sorted(size for size in found if size is not None)
 
     @cached_property
     def memories(self) -> list[str]:
@@ -184,6 +186,15 @@ class Group:
         """What sets the record apart from others of its size, transport and memory."""
         return ", ".join(filter(None, (record.variant_value, self.start_label(record))))
 
+    def dated_label(self, record: Record) -> str:
+        """The same with the times of starts instead of their numbers, as far as times differ."""
+        start = self._dated_labels.get(record.start.start, "")
+        return ", ".join(filter(None, (record.variant_value, start)))
+
+    @cached_property
+    def _dated_labels(self) -> dict[str, str]:
+        return dated_labels(self.records)
+
     def series_number(self, record: Record) -> int:
         """Counts variants and starts that are set apart; 0 where there are none."""
         values = len(self.variant_values) or 1
@@ -202,7 +213,7 @@ class Group:
     def standing(self, record: Record) -> Standing | None:
         """Beside the others of its size and memory; None where it is alone."""
         metric = record.main
-        if metric is None or not record.measured:
+        if len(self.records) < 2 or metric is None or not record.measured:
             return None
         rivals = self._rivals[record.size, record.memory, metric.name]
         if rivals.number < 2:
@@ -257,14 +268,14 @@ def groups(records: Iterable[Record]) -> list[Group]:
     A start over one size and a start over many stay apart: the first is a number to compare, the
     second a curve.
     """
-    keyed = [(record, _group_key(record)) for record in records]
+    keyed = [(record, record.size, _group_key(record)) for record in records]
     sizes: dict[tuple[object, ...], set[int | None]] = {}
-    for record, key in keyed:
-        sizes.setdefault((record.start.start, key), set()).add(record.size)
+    for record, size, key in keyed:
+        sizes.setdefault((record.start.start, key), set()).add(size)
     found: dict[tuple[object, ...], list[Record]] = {}
-    for record, key in keyed:
+    for record, size, key in keyed:
         is_sweep = len(sizes[record.start.start, key]) > 1
-        found.setdefault((is_sweep, key, None if is_sweep else record.size), []).append(record)
+        found.setdefault((is_sweep, key, None if is_sweep else size), []).append(record)
     return [Group(own, is_sweep=bool(place[0])) for place, own in found.items()]
 
 
@@ -278,14 +289,14 @@ def _group_key(record: Record) -> tuple[object, ...]:
         record.harness.timing,
         size and size.name,
         variant and variant.name,
-        *_settings(record),
+        *_settings(record, size),
     )
 
 
-def _settings(record: Record) -> list[tuple[str, str]]:
+def _settings(record: Record, size: Parameter | None) -> list[tuple[str, str]]:
     """The parameters that the records of a group have in common: settings, and all sizes but the
     one that is swept."""
-    declared, size = record.start.parameters, record.size_parameter
+    declared = record.start.parameters
     return [
         (name, option_text(value))
         for name, value in record.parameters.items()
@@ -297,43 +308,3 @@ def _settings(record: Record) -> list[tuple[str, str]]:
 def _median(record: Record, metric: Metric) -> float:
     value = record.statistics.get(metric.name)
     return value.median if value else float("nan")
-
-
-def _start_labels(records: Sequence[Record]) -> dict[str, str]:
-    """A label for each start where several measured the same: the settings in which they differ."""
-    starts = {record.start.start: record.start for record in records}
-    cells = Counter(map(_cell, records))
-    if len(starts) == 1 or len(cells) == len(records):
-        return {}
-    described = {name: _description(start) for name, start in starts.items()}
-    names = sorted({name for description in described.values() for name in description})
-    differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
-    labels = {start: _start_label(one, differing) for start, one in described.items()}
-    # Starts with the same settings that measured different things are one series; those that repeat
-    # something are not.
-    by_label = Counter((labels[record.start.start], _cell(record)) for record in records)
-    repeated = {label for (label, _), count in by_label.items() if count > 1}
-    numbers: Counter[str] = Counter()
-    for start, label in labels.items():
-        if label in repeated:
-            numbers[label] += 1
-            labels[start] = f"{label}, start {numbers[label]}"
-    return labels
-
-
-def _cell(record: Record) -> tuple[object, ...]:
-    return record.size, record.transport, record.memory, record.variant_value
-
-
-def _description(start: Start) -> dict[str, str]:
-    return {"host": start.host, "MPI": start.mpi, **start.settings_of_transport}
-
-
-def _start_label(description: Mapping[str, str], names: Iterable[str]) -> str:
-    parts = []
-    for name in names:
-        if name in ("host", "MPI"):
-            parts.append(description[name])
-        elif name in description:
-            parts.append(f"{name}={description[name]}")
-    return ", ".join(parts) or "default settings"

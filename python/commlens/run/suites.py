@@ -138,9 +138,8 @@ def _draw(records: Sequence[Record], folder: Path) -> None:
     for name in dict.fromkeys(["overview", *(record.benchmark for record in measured)]):
         chosen = [record for record in measured if name in ("overview", record.benchmark)]
         if chosen:
-            picture = folder / f"{name}.png"
-            plot.plot(chosen, picture)
-            print(f"picture:  {picture}")
+            for picture in plot.plot(chosen, folder / f"{name}.png").pictures:
+                print(f"picture:  {picture}")
 
 
 def _table(*columns: str) -> Table:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
@@ -17,6 +18,8 @@ from commlens.text import printable
 INDENT = 2
 GAP = 2  # between columns
 _AT_A_TIME = 200
+Piece = tuple[str, str]  # text and its style
+_END = ("\n", "")  # of a line
 
 
 @dataclass(eq=False)
@@ -29,21 +32,26 @@ class Column:
     optional: bool = False  # left out where the width does not suffice
 
     def __post_init__(self) -> None:
-        self.heads = list(map(printable, self.head.split("\n")))
-        everything = "".join((*self.heads, *self.cells))
+        self.heads, self.width = _measured_heads(self.head)
+        everything = "".join(self.cells)
         if not everything.isprintable():
             self.cells = list(map(printable, self.cells))
         measure = len if everything.isascii() else _width
-        self.width = max(map(measure, (*self.heads, *self.cells)))
+        self.width = max(self.width, max(map(measure, self.cells), default=0))
 
     def style_of(self, row: int) -> str:
         return self.styles[row] if self.styles else self.style
 
     def padded(self, text: str) -> str:
-        if text.isascii():
-            return text.ljust(self.width) if self.left else text.rjust(self.width)
-        blanks = " " * (self.width - cell_len(text))
-        return text + blanks if self.left else blanks + text
+        return _padded(text, self.width, self.left)
+
+
+class _Heading(NamedTuple):
+    """What the head of a column follows from."""
+
+    lines: tuple[str, ...]
+    width: int
+    left: bool
 
 
 class Grid:
@@ -55,6 +63,8 @@ class Grid:
     def fitted(self, width: int) -> Grid:
         """Without those optional columns for which there is no room; the first have precedence."""
         room = width - INDENT + GAP
+        if sum(column.width + GAP for column in self.columns) <= room:
+            return self
         room -= sum(column.width + GAP for column in self.columns if not column.optional)
         kept = []
         for column in self.columns:
@@ -68,21 +78,13 @@ class Grid:
     def rows(self) -> int:
         return max((len(column.cells) for column in self.columns), default=0)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        yield from self._head()
+    def pieces(self) -> Iterator[Piece]:
+        yield from _head(tuple(_Heading(one.heads, one.width, one.left) for one in self.columns))
         for row in range(self.rows):
-            cells = ((column, column.cells[row], column.style_of(row)) for column in self.columns)
+            cells = (
+                (column.padded(column.cells[row]), column.style_of(row)) for column in self.columns
+            )
             yield from _line(cells)
-
-    def _head(self) -> Iterator[Segment]:
-        heads = [column.heads for column in self.columns]
-        height = max(map(len, heads), default=0)
-        padded = [[""] * (height - len(head)) + head for head in heads]
-        for line in zip(*padded):
-            yield from _line((column, text, "bold") for column, text in zip(self.columns, line))
-        width = sum(column.width + GAP for column in self.columns) - GAP
-        yield Segment(" " * INDENT + "─" * width)
-        yield Segment.line()
 
 
 class Lines:
@@ -91,11 +93,11 @@ class Lines:
     def __init__(self, lines: Iterable[Sequence[tuple[str, str]]]) -> None:
         self.lines = list(lines)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+    def pieces(self) -> Iterator[Piece]:
         for line in self.lines:
             for text, style in line:
-                yield Segment(printable(text), _style(style))
-            yield Segment.line()
+                yield printable(text), style
+            yield _END
 
 
 @dataclass
@@ -106,15 +108,16 @@ class _Whole:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         if options.is_terminal:
-            yield from self._segments(console, options)
+            for text, style in self._pieces():
+                yield Segment(text, _style(style))
         else:  # a file has no styles, and Rich takes its time for each segment
-            yield Segment("".join(one.text for one in self._segments(console, options)))
+            yield Segment("".join(text for text, _ in self._pieces()))
 
-    def _segments(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+    def _pieces(self) -> Iterator[Piece]:
         for thing in self.things:
             if isinstance(thing, Grid):
-                yield Segment.line()
-            yield from thing.__rich_console__(console, options)
+                yield _END
+            yield from thing.pieces()
 
 
 def print_whole(console: Console, things: Iterable[Grid | Lines]) -> None:
@@ -127,19 +130,50 @@ def print_whole(console: Console, things: Iterable[Grid | Lines]) -> None:
         console.print(_Whole(some), crop=False, end="")
 
 
-def _line(cells: Iterable[tuple[Column, str, str]]) -> Iterator[Segment]:
+@lru_cache(maxsize=1000)
+def _head(columns: tuple[_Heading, ...]) -> list[Piece]:
+    """Of a hundred thousand small tables, most have one of a few heads."""
+    height = max((len(column.lines) for column in columns), default=0)
+    found: list[Piece] = []
+    for row in range(height):
+        cells = (_head_cell(column, row - height) for column in columns)
+        found += _line((text, "bold") for text in cells)
+    width = sum(column.width + GAP for column in columns) - GAP
+    return [*found, (" " * INDENT + "─" * width, ""), _END]
+
+
+def _head_cell(column: _Heading, row: int) -> str:
+    """The lines of a head stand at the bottom; `row` counts from there."""
+    text = column.lines[row] if -row <= len(column.lines) else ""
+    return _padded(text, column.width, column.left)
+
+
+@lru_cache(maxsize=1000)
+def _measured_heads(head: str) -> tuple[tuple[str, ...], int]:
+    """Its lines, and the width of the longest."""
+    lines = tuple(map(printable, head.split("\n")))
+    return lines, max(map(_width, lines))
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    if text.isascii():
+        return text.ljust(width) if left else text.rjust(width)
+    blanks = " " * (width - cell_len(text))
+    return text + blanks if left else blanks + text
+
+
+def _line(cells: Iterable[Piece]) -> Iterator[Piece]:
     """One line; pieces of the same style are one, and nothing follows the last."""
     pending, pending_style, gap = " " * INDENT, "", ""
-    for column, text, style in cells:
-        padded = gap + column.padded(text)
-        gap = " " * GAP
-        if style == pending_style or not text:
-            pending += padded
+    for padded, style in cells:
+        text, gap = gap + padded, " " * GAP
+        if style == pending_style or text.isspace():
+            pending += text
             continue
-        yield Segment(pending, _style(pending_style))
-        pending, pending_style = padded, style
-    yield Segment(pending.rstrip(), _style(pending_style))
-    yield Segment.line()
+        yield pending, pending_style
+        pending, pending_style = text, style
+    yield pending.rstrip(), pending_style
+    yield _END
 
 
 def _width(text: str) -> int:

@@ -168,6 +168,8 @@ def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column]:
 
 def _left_out(whole: Grid, shown: Grid) -> Iterator[Lines]:
     """That there is more, and how to see it."""
+    if shown is whole:
+        return
     missing = [column.head for column in whole.columns if column not in shown.columns]
     if missing:
         yield Lines([[(f"  --wide has more columns: {', '.join(missing)}", "dim")]])

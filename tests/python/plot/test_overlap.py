@@ -11,7 +11,17 @@ from matplotlib.colors import to_hex
 from commlens import plot
 from commlens.plot.style import Theme
 from conftest import SOURCES
-from plot_helpers import assert_no_overlap, details, drawn, legends, panel, texts, titles, y_labels
+from plot_helpers import (
+    assert_no_overlap,
+    details,
+    drawn,
+    legends,
+    panel,
+    texts,
+    timelines,
+    titles,
+    y_labels,
+)
 from record_helpers import parsed
 from sample_applications import make_overlap_record, make_overlap_sweep
 from sample_records import make_record
@@ -39,31 +49,33 @@ def test_bars_show_each_part_the_whole_and_the_ideal() -> None:
 
 def test_transports_near_each_other_share_a_scale() -> None:
     times = (("ccl", 9e5), ("mpi", 3e6))
-    figure = drawn(*(make_overlap_record(transport=name, together_us=us) for name, us in times))
+    records = [make_overlap_record(transport=name, together_us=us) for name, us in times]
+    figure = drawn(*records)
     assert len({axes.get_xlim() for axes in figure.axes[1:3]}) == 1
-    assert len({axes.get_xlim() for axes in figure.axes[3:5]}) == 1
-    assert not any("of its own" in details(axes) for axes in figure.axes)
+    steps = timelines(*records)
+    assert len({axes.get_xlim() for axes in steps.axes}) == 1
+    assert not any("of its own" in details(axes) for axes in steps.axes)
 
 
 def test_transports_far_apart_have_scales_of_their_own() -> None:
     quick = {MULTIPLICATIONS: 800.0, REDUCTIONS: 300.0}
     slow = {MULTIPLICATIONS: 800.0, REDUCTIONS: 9e4}
-    figure = drawn(
+    records = [
         make_overlap_record(parts_us=slow, transport="mpi"),
         make_overlap_record(parts_us=quick, transport="ccl"),
-    )
-    labels = [axes.get_xlabel() for axes in figure.axes[1:]]
-    assert labels == ["time (ms)", "time (us)", "time (ms)", "time (us)"]
+    ]
+    figure = timelines(*records)
+    for axes in (drawn(*records).axes[1:], figure.axes):
+        assert [own.get_xlabel() for own in axes] == ["time (ms)", "time (us)"]
     own = "a time axis of its own"
     assert own in details(panel(figure, "pipeline over ccl, block 732: 880.0 us"))
     assert own not in details(panel(figure, "pipeline over mpi, block 732: 99.00 ms"))
 
 
 def test_the_parts_have_a_legend_and_a_color_each() -> None:
-    assert legends(drawn(*make_overlap_sweep())) == [
-        ["mpi, device", "staged, device", "ccl, device", "ceiling: block GEMM, device"],
-        ["multiplications", "reductions", "copies"],
-    ]
+    sweep = make_overlap_sweep()
+    assert legends(drawn(*sweep)) == [["mpi", "staged", "ccl", "ceiling: block GEMM"]]
+    assert legends(timelines(*sweep)) == [["multiplications", "reductions", "copies"]]
     theme = Theme.of(parsed(*make_overlap_sweep()))
     of_transports = {
         to_hex(theme.series(record).color).upper() for record in parsed(*make_overlap_sweep())
@@ -77,7 +89,7 @@ def test_the_parts_have_a_legend_and_a_color_each() -> None:
 def test_groups_are_told_apart() -> None:
     off = make_overlap_record(together_us=1.34e6)
     off["parameters"]["overlap"] = False
-    figure = drawn(make_overlap_record(together_us=8.8e5), off)
+    figure = timelines(make_overlap_record(together_us=8.8e5), off)
     on = details(panel(figure, "pipeline over mpi, block 732: 880.0 ms"))
     assert on.startswith("overlap true; one operation")
     off_details = details(panel(figure, "pipeline over mpi, block 732: 1.340 s"))
@@ -91,8 +103,7 @@ def test_derived_parameters_tell_groups_apart_on_as_many_ranks() -> None:
         return make_overlap_record(parameters=parameters, roles=roles, ranks=ranks)
 
     def differences(*records: dict[str, Any]) -> list[str]:
-        axes = [axes for axes in drawn(*records).axes if ":" in axes.get_title(loc="left")]
-        return [details(own).split("; one operation")[0] for own in axes]
+        return [details(own).split("; one operation")[0] for own in timelines(*records).axes]
 
     assert differences(record(2, "2x1", 1), record(4, "2x2", 1)) == ["2 ranks", "4 ranks"]
     same_ranks = differences(record(2, "2x1", 1), record(2, "1x2", 2))
@@ -101,12 +112,9 @@ def test_derived_parameters_tell_groups_apart_on_as_many_ranks() -> None:
 
 def test_without_timelines_there_are_bars_alone() -> None:
     figure = drawn(make_overlap_record(timeline=None))
-    assert (
-        titles(figure) == ["pipeline, block 732", "pipeline over mpi, block 732"]
-        and not figure.subfigs
-    )
-    empty = drawn(make_overlap_record(timeline={"time_us": 1.0, "spans": []}))
-    assert titles(empty) == ["pipeline, block 732", "pipeline over mpi, block 732"]
+    assert titles(figure) == ["pipeline, block 732", "pipeline over mpi, block 732"]
+    for nothing in (None, {"time_us": 1.0, "spans": []}):
+        assert plot.draw_timelines(parsed(make_overlap_record(timeline=nothing))) == (None, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +137,7 @@ def test_without_timelines_there_are_bars_alone() -> None:
     ids=["memories", "one part", "nothing", "long", "many"],
 )  # fmt: skip
 def test_every_kind_of_overlap_is_drawn(records: list[dict[str, Any]], tmp_path: Path) -> None:
-    assert plot.plot(parsed(*records), tmp_path / "picture.svg") == []
+    assert plot.plot(parsed(*records), tmp_path / "picture.svg").left_out == []
 
 
 def test_no_text_of_an_overlap_covers_another() -> None:

@@ -60,7 +60,7 @@ def test_odd_residuals_are_drawn(residuals: Residuals, tmp_path: Path) -> None:
     record = make_solve_record(residuals=residuals)
     (line,) = panel(drawn(record), CONVERGENCE).lines
     assert len(line.get_xdata()) == len(residuals)
-    assert plot.plot(parsed(record), tmp_path / "picture.svg") == []
+    assert plot.plot(parsed(record), tmp_path / "picture.svg").left_out == []
 
 
 @pytest.mark.parametrize("residuals", [None, [], [None], [0.0]])
@@ -189,7 +189,7 @@ def test_failed_and_skipped_solves_are_left_out(tmp_path: Path) -> None:
         status="skipped", reason="none", transport="staged", statistics={}, ceilings=[]
     )
     records = parsed(make_solve_record(), failed, skipped)
-    (left_out,) = plot.plot(records, tmp_path / "picture.png")
+    (left_out,) = plot.plot(records, tmp_path / "picture.png").left_out
     assert left_out.startswith("left out 2 records, failed or skipped; ")
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
+from commlens import plot
+from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.style import Theme
-from plot_helpers import details, drawn, panel, texts, titles, y_labels
-from record_helpers import parsed
+from conftest import Commlens
+from plot_helpers import details, panel, texts, timelines, titles, y_labels
+from record_helpers import parsed, write
 from sample_applications import make_overlap_record
 
 PARTS = {
@@ -22,7 +26,7 @@ PARTS = {
 
 def test_the_lanes_of_a_timeline_are_in_order() -> None:
     record = make_overlap_record(transport="ccl", together_us=8.8e5)
-    axes = panel(drawn(record), "pipeline over ccl, block 732: 880.0 ms")
+    axes = panel(timelines(record), "pipeline over ccl, block 732: 880.0 ms")
     lanes = ["rank 0   compute", "communication", "rank 1   compute", "communication"]
     assert y_labels(axes) == lanes
     top_down = list(axes.get_yticks())
@@ -51,7 +55,7 @@ def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
     made = make_overlap_record(transport="ccl", together_us=8.8e5, steps=4)
     (record,) = parsed(made)
     colors = Theme.of([record]).part_colors
-    axes = panel(drawn(made), "pipeline over ccl, block 732: 880.0 ms")
+    axes = panel(timelines(made), "pipeline over ccl, block 732: 880.0 ms")
     assert record.timeline is not None
     for rank in range(2):
         for lane, part in ((0, "multiplications"), (1, "reductions"), (1, "copies")):
@@ -68,7 +72,7 @@ def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
 
 def test_spans_that_are_too_short_to_see_are_drawn_as_lines() -> None:
     made = make_overlap_record(parts_us=PARTS, together_us=8.8e5)
-    axes = panel(drawn(made), "pipeline over mpi, block 732: 880.0 ms")
+    axes = panel(timelines(made), "pipeline over mpi, block 732: 880.0 ms")
     colors = Theme.of(parsed(made)).part_colors
     heights = {}
     for _, face, edge, (_, low, _, high) in boxes(axes):
@@ -82,13 +86,13 @@ def test_spans_that_are_too_short_to_see_are_drawn_as_lines() -> None:
     assert numbered == 2 * 20, "only boxes that have room are numbered"
 
 
-def test_of_many_ranks_the_first_four_are_drawn() -> None:
+def test_of_many_ranks_the_first_four_are_timelines() -> None:
     title = "pipeline over mpi, block 732: 880.0 ms"
-    axes = panel(drawn(make_overlap_record(ranks=16, together_us=8.8e5)), title)
+    axes = panel(timelines(make_overlap_record(ranks=16, together_us=8.8e5)), title)
     assert len(y_labels(axes)) == 8
     assert y_labels(axes)[-2:] == ["rank 3   compute", "communication"]
     assert "the first 4 of 16 ranks" in details(axes)
-    few = panel(drawn(make_overlap_record(ranks=4, together_us=8.8e5)), title)
+    few = panel(timelines(make_overlap_record(ranks=4, together_us=8.8e5)), title)
     assert "first" not in details(few)
 
 
@@ -101,8 +105,35 @@ def test_a_timeline_is_of_the_best_size_of_each_transport() -> None:
         for block in best.values()
         for name, own in best.items()
     ]
-    assert titles(drawn(*records))[4:] == [
+    assert titles(timelines(*records)) == [
         "pipeline over mpi, best block 366: 1.000 s",
         "pipeline over staged, best block 732: 1.000 s",
         "pipeline over ccl, best block 2928: 1.000 s",
     ]
+
+
+# ---- a picture of their own ----
+
+
+def test_timelines_are_a_picture_of_their_own(commlens: Commlens, tmp_path: Path) -> None:
+    file = write(tmp_path / "records.jsonl", make_overlap_record())
+    done = commlens("plot", file, "--out", "picture.png")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "picture.png\npicture-timeline.png\n"
+    assert all(Path(name).stat().st_size > 5000 for name in done.stdout.split())
+    out = tmp_path / "bars.svg"
+    drawn = plot.plot(parsed(make_overlap_record(timeline=None)), out)
+    assert drawn == ([out], [])
+
+
+def test_timelines_for_which_two_screens_have_no_room_are_left_out(tmp_path: Path) -> None:
+    names = [f"transport{number:02}" for number in range(12)]
+    records = parsed(
+        *(make_overlap_record(transport=name, transports=names, steps=2) for name in names)
+    )
+    drawn = plot.plot(records, tmp_path / "picture.svg")
+    figure, missing = plot.draw_timelines(records)
+    assert figure is not None and 0 < missing < 6
+    assert len(figure.axes) == 12 - missing
+    assert figure.get_size_inches()[1] <= MAX_HEIGHT_INCHES
+    assert drawn.left_out == [f"left out {missing} timelines, for which two screens have no room"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import cProfile
 import io
+import pstats
 
 import pytest
 from rich.console import Console
@@ -99,3 +101,18 @@ def test_the_work_of_a_table_grows_with_its_rows(monkeypatch: pytest.MonkeyPatch
         return asked_of(parsed(*texts), monkeypatch)
 
     assert 100 < work(50) < work(200) < 4.2 * work(50)
+
+
+def test_a_record_with_a_table_of_its_own_takes_few_calls() -> None:
+    """100,000 of them are shown in seconds, which a test cannot time; it counts calls instead."""
+
+    def calls(count: int) -> int:
+        cases = [make_record(parameters={"bytes": 8, "pairs": pairs}, start="one")
+                 for pairs in range(count)]  # fmt: skip
+        records = parsed(*cases)
+        profile = cProfile.Profile()
+        profile.runcall(show.show, records, Console(file=io.StringIO(), width=160))
+        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+    calls(10)  # what is done once
+    assert (calls(300) - calls(100)) / 200 < 620

@@ -14,7 +14,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from commlens.plot.style import PANEL_INCHES, Heading, Series, Theme
+from commlens.plot.heading import Heading
+from commlens.plot.style import PANEL_INCHES, Series, Theme
 from commlens.records import Group, Record
 
 _LAST = 100

@@ -11,13 +11,14 @@ from statistics import median
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from commlens.plot.colors import CROWDED_COLOR, QUIET_COLOR
 from commlens.plot.extra import ExtraPanel
-from commlens.plot.style import QUIET_COLOR, Heading, Series, Theme, line_style
+from commlens.plot.heading import Heading
+from commlens.plot.style import Series, Theme, line_style
 from commlens.records import Group, Record
 from commlens.records.scaling import Pair, Scaling, is_oversubscribed, pairs, scalings
 
 ORDER = 1
-_CROWDED_COLOR = "#F1F1F1"
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,13 @@ class GainsPanel(ExtraPanel):
 
     @property
     def heading(self) -> Heading:
-        common = dict.fromkeys(self._common)
-        details = ", ".join(f"{name} {self.scalings[0].settings[name]}" for name in common)
         crowded = "gray: more ranks than cores" if self._crowded else ""
         title = f"{self.scalings[0].benchmark}: {self.after} over {self.before}"
-        return Heading(title, "; ".join(filter(None, ["by the medians", crowded, details])))
+        return Heading(title, "; ".join(filter(None, ["by the medians", crowded])))
 
     @cached_property
     def curves(self) -> dict[Series, list[Pair]]:
         """What is compared, by line."""
-        groups = [group for scaling in self.scalings for group in scaling.groups]
-        has_memories = len({memory for group in groups for memory in group.memories}) > 1
         curves: dict[Series, list[Pair]] = {}
         for number, scaling in enumerate(self.scalings):
             for pair in _pairs(scaling):
@@ -54,9 +51,8 @@ class GainsPanel(ExtraPanel):
                     continue
                 size = group.format_size(record.size or 0) if group.is_sweep else ""
                 words = [self._difference(scaling), size, group.start_label(record)]
-                memory = record.memory if has_memories else ""
                 variant = ", ".join(filter(None, words))
-                series = self.theme.series(record, memory, variant, number)
+                series = self.theme.series(record, self.theme.memory(record), variant, number)
                 curves.setdefault(series, []).append(pair)
         return {series: curves[series] for series in sorted(curves, key=lambda own: own.order)}
 
@@ -88,7 +84,7 @@ class GainsPanel(ExtraPanel):
             first = min(self._crowded)
             before = max((count for count in counts if count < first), default=first / 1.44)
             axes.axvspan(
-                math.sqrt(before * first), axes.get_xlim()[1], color=_CROWDED_COLOR, zorder=0.5
+                math.sqrt(before * first), axes.get_xlim()[1], color=CROWDED_COLOR, zorder=0.5
             )
 
     @property

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from commlens.plot.heading import Heading
 from commlens.plot.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.plot.style import Heading, Theme, line_style, power_of_ten
+from commlens.plot.style import Theme, line_style, power_of_ten
 from commlens.records import Group, Record
 
 ORDER = 3

@@ -15,16 +15,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
+from commlens.plot.colors import CEILING_COLOR, QUIET_COLOR, looks
+from commlens.plot.heading import Heading
 from commlens.plot.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.plot.style import (
-    CEILING_COLOR,
-    CEILING_DASHES,
-    QUIET_COLOR,
-    WIDEST,
-    Heading,
-    Series,
-    Theme,
-)
+from commlens.plot.style import WIDEST, Series, Theme
 from commlens.records import Group, Record
 from commlens.text import format_number, format_percent
 
@@ -42,8 +36,14 @@ _FRAME_INCHES = 1.1  # of a panel's height, for titles and ticks
 class Roofline:
     """Rates of one rank."""
 
+    copy: str  # the name of its ceiling
     copy_rate: float  # GB/s
     gemm_rate: float | None  # GFLOP/s; None: not measured
+
+    @property
+    def dashes(self) -> list[tuple[int, tuple[float, ...]]]:
+        """Of the two lines."""
+        return [(0, one) for one in looks("dashes", (self.copy, _GEMM)).values()]
 
     @property
     def traffic(self) -> float:
@@ -76,9 +76,9 @@ class RooflinePanel(LinesPanel):
         intensities, rates = zip(*self.points.values())
         roof = self.roofline.gemm_rate
         ridge = roof / self.roofline.traffic if roof else max(intensities)
-        left, right = min(*intensities, ridge) / 3, 6 * max(*intensities, ridge)
+        left, right = min(*intensities, ridge) / 1.6, 6 * max(*intensities, ridge)
         ends = [left, *([ridge] if roof else []), right]
-        for start, end, dashes in zip(ends, ends[1:], CEILING_DASHES):
+        for start, end, dashes in zip(ends, ends[1:], self.roofline.dashes):
             roofs = [self.roofline.at(start), self.roofline.at(end)]
             style: dict[str, Any] = {"color": CEILING_COLOR, "linestyle": dashes, "linewidth": 1.3}
             axes.plot([start, end], roofs, zorder=1.5, **style)
@@ -149,7 +149,7 @@ class RooflinePanel(LinesPanel):
             labels.append(f"{_GEMM}: {format_number(self.roofline.gemm_rate)} GFLOP/s")
         return [
             Line2D([], [], color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, label=label)
-            for label, dashes in zip(labels, CEILING_DASHES)
+            for label, dashes in zip(labels, self.roofline.dashes)
         ]
 
 
@@ -192,10 +192,13 @@ def _roofline(records: Sequence[Record]) -> Roofline | None:
         for ceiling in record.ceilings:
             if ceiling.rate:
                 rates.setdefault(ceiling.name, []).append(ceiling.rate)
-    copy = max((max(rates[name]) for name in _COPIES if name in rates), default=None)
-    if copy is None:
+    found = {name: max(rates[name]) for name in _COPIES if name in rates}
+    if not found:
         return None
-    return Roofline(copy, _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None)
+    copy = max(found, key=lambda name: found[name])
+    return Roofline(
+        copy, found[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
+    )
 
 
 def _has_point(record: Record) -> bool:

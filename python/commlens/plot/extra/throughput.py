@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from commlens.plot.heading import Heading
 from commlens.plot.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.plot.style import Heading, Theme, line_style
+from commlens.plot.style import Theme, line_style
 from commlens.records import Group, Metric, Record
 from commlens.text import format_short, labelled
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,9 @@ from profile_helpers import install, mpi  # noqa: F401 (fixtures)
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER / "fakes"
 SOURCES = FOLDER.parents[1] / "python"
+
+# Started by nohup, as a long run of tests is, every process would ignore it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # What the machine at hand might say of its MPI, or of an allocation that the tests run in.
 _FOREIGN = (

@@ -89,7 +89,7 @@ def test_both_ways_are_two_records_that_belong_together(tmp_path: Path) -> None:
         assert deviation is not None and 0 < deviation.largest < 1e-11
         limited = {(ceiling.part, ceiling.name) for ceiling in record.ceilings}
         assert (("communication", "alltoall alone") in limited) == cached
-    assert "cached over per-transpose (mpi, host): speed-up" in shown(records)
+    assert "cached over per-transpose (mpi, host): " in shown(records)  # a gain, or a tie
 
 
 def test_metrics_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_rays_of_slabs_have_no_sub_communicator_to_keep(tmp_path: Path) -> None:
     records = measured(tmp_path, 2, "fft --grid 8 --grid-span sphere --repeat 2")
     assert any("rays travel between all ranks" in note for note in records[0].start.notes)
     assert {record.parameters["communicators"] for record in records} == {"cached"}
-    assert "speed-up" not in shown(records)
+    assert "cached over per-transpose" not in shown(records)
 
 
 def test_ranks_without_points_take_part_and_are_told_of(tmp_path: Path) -> None:

@@ -6,82 +6,82 @@ namespace commlens::solvers {
 
 namespace {
 
-/// The scalars of an iteration, for kernels: [step]: r . D^-1 r and p . A p.
+/// The scalars of the steps, for kernels: [step]: r . z and z . A z; then all alphas.
 struct Scalars {
   const double* of;
+  const double* alphas;
 
   [[nodiscard]] COMMLENS_FUNCTION double rz(std::size_t step) const { return of[2 * step]; }
-  [[nodiscard]] COMMLENS_FUNCTION double energy(std::size_t step) const { return of[2 * step + 1]; }
-  [[nodiscard]] COMMLENS_FUNCTION float alpha(std::size_t step) const {
-    return energy(step) > 0 ? static_cast<float>(rz(step) / energy(step)) : 0.0F;
+  [[nodiscard]] COMMLENS_FUNCTION double beta(std::size_t step) const {
+    return step > 0 && rz(step - 1) > 0 ? rz(step) / rz(step - 1) : 0.0;
   }
-  [[nodiscard]] COMMLENS_FUNCTION float beta(std::size_t step) const {
-    return rz(step - 1) > 0 ? static_cast<float>(rz(step) / rz(step - 1)) : 0.0F;
+  [[nodiscard]] COMMLENS_FUNCTION double alpha(std::size_t step) const {
+    const double last = step > 0 ? alphas[step - 1] : 0.0;
+    const double energy = of[2 * step + 1] - (last > 0 ? beta(step) * rz(step) / last : 0.0);
+    return energy > 0 ? rz(step) / energy : 0.0;
   }
 };
 
-COMMLENS_FUNCTION inline double product(float a, float b) { return static_cast<double>(a) * static_cast<double>(b); }
+/// Vectors of the iteration; z = D^-1 r, q = A z, s = A p.
+struct Vectors {
+  std::size_t counted;
+  const float* inverse;
+  float* x;
+  float* r;
+  float* z;
+  float* p;
+  float* q;
+  float* s;
 
-/// x = 0, r = b, p = D^-1 r.
+  /// z, and r . z of an owned unknown.
+  COMMLENS_FUNCTION double scale(std::size_t i) const {
+    z[i] = inverse[i] * r[i];
+    return i < counted ? static_cast<double>(r[i]) * static_cast<double>(z[i]) : 0.0;
+  }
+};
+
+/// x = 0, r = b.
 struct Start {
-  std::size_t counted;
-  const float* inverse;
+  Vectors v;
   const float* b;
-  float* x;
-  float* r;
-  float* p;
 
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
-    const float residual = b[i];
-    const float scaled = inverse[i] * residual;
-    x[i] = 0;
-    r[i] = residual;
-    p[i] = scaled;
-    return i < counted ? product(residual, scaled) : 0.0;
+    v.x[i] = 0;
+    v.r[i] = b[i];
+    v.p[i] = 0;
+    v.q[i] = 0;
+    v.s[i] = 0;
+    return v.scale(i);
   }
 };
 
-/// x += alpha p, r -= alpha A p.
+/// p = z + beta p, s = q + beta s, x += alpha p, r -= alpha s; and q = 0, to which the operator adds.
 struct Step {
-  std::size_t counted;
+  Vectors v;
   Scalars scalars;
+  double* alphas;
   std::size_t step;
-  const float* inverse;
-  const float* p;
-  const float* q;
-  float* x;
-  float* r;
   float alpha = 0;
-
-  COMMLENS_FUNCTION void prepare() { alpha = scalars.alpha(step); }
-  COMMLENS_FUNCTION double operator()(std::size_t i) const {
-    const float residual = r[i] - alpha * q[i];
-    x[i] += alpha * p[i];
-    r[i] = residual;
-    return i < counted ? product(residual, inverse[i] * residual) : 0.0;
-  }
-};
-
-/// p = D^-1 r + beta p.
-struct Turn {
-  Scalars scalars;
-  std::size_t step;
-  const float* inverse;
-  const float* r;
-  float* p;
   float beta = 0;
 
-  COMMLENS_FUNCTION void prepare() { beta = scalars.beta(step); }
-  COMMLENS_FUNCTION void operator()(std::size_t i) const { p[i] = inverse[i] * r[i] + beta * p[i]; }
+  COMMLENS_FUNCTION void prepare() {
+    alpha = static_cast<float>(scalars.alpha(step));
+    beta = static_cast<float>(scalars.beta(step));
+  }
+  COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    if (i == 0) alphas[step] = scalars.alpha(step);
+    const float direction = v.z[i] + beta * v.p[i];
+    const float image = v.q[i] + beta * v.s[i];
+    v.p[i] = direction;
+    v.s[i] = image;
+    v.q[i] = 0;
+    v.x[i] += alpha * direction;
+    v.r[i] -= alpha * image;
+    return v.scale(i);
+  }
 };
 
-struct Energy {
-  const float* p;
-  const float* q;
-
-  COMMLENS_FUNCTION double operator()(std::size_t i) const { return product(p[i], q[i]); }
-};
-
+/// The iteration of Chronopoulos and Gear (J. Comput. Appl. Math. 25, 1989), whose two sums of a step are one reduction.
 class CoarseCg final : public CoarseSolver {
  public:
   CoarseCg(Level<float>& level, std::size_t steps, const Context& context, const Observation& observation)
@@ -91,28 +91,27 @@ class CoarseCg final : public CoarseSolver {
         several_ranks_(context.communicator.size() > 1),
         observation_(observation),
         diagonal_(level, context, observation),
-        vectors_(context.allocate(3 * stride() * sizeof(float))),
+        vectors_(context.allocate(5 * stride() * sizeof(float))),
         scratch_(context.allocate(device::sum_scratch_bytes)),
-        scalars_(context.allocate(2 * (steps + 1) * sizeof(double))) {
+        scalars_(context.allocate((3 * steps + 2) * sizeof(double))) {
     context.stream.fill(scratch_.data(), 0, scratch_.bytes());
   }
 
   void solve(const float* b, float* x, device::Stream& stream) override {
     auto* const r = vectors_.as<float>();
-    auto* const p = r + stride();
-    auto* const q = p + stride();
-    auto* const of = scalars_.as<double>();
-    const std::size_t counted = level_.space().numbering().owned;
-    const float* const inverse = diagonal_.inverse_diagonal();
-    const Scalars scalars{of};
-    sum(stream, level_.length(), of, Start{counted, inverse, b, x, r, p});
+    const auto vector = [&](std::size_t n) { return r + n * stride(); };
+    const Vectors v{level_.space().numbering().owned, diagonal_.inverse_diagonal(), x, r, vector(1), vector(2),
+                    vector(3), vector(4)};
+    auto* const sums = scalars_.as<double>();
+    double* const alphas = sums + 2 * (steps_ + 1);
+    sum(stream, sums, Start{v, b});
     for (std::size_t step = 0; step < steps_; ++step) {
-      level_.apply(p, q, stream);
-      sum(stream, counted, of + 2 * step + 1, Energy{p, q});
-      sum(stream, level_.length(), of + 2 * step + 2, Step{counted, scalars, step, inverse, p, q, x, r});
-      if (step + 1 == steps_) break;
-      observed(observation_.observer, coarse_step, stream,
-               [&] { device::launch(stream, level_.length(), Turn{scalars, step + 1, inverse, r, p}); });
+      level_.add_to_zero(v.z, v.q, sums + 2 * step + 1, stream);
+      if (several_ranks_) {
+        observed(observation_.observer, coarse_step, stream,
+                 [&] { transport_.allreduce(sums + 2 * step, sums + 2 * step, 2, DataType::f64, stream); });
+      }
+      sum(stream, sums + 2 * step + 2, Step{v, {sums, alphas}, alphas, step});
     }
   }
 
@@ -121,13 +120,10 @@ class CoarseCg final : public CoarseSolver {
  private:
   [[nodiscard]] std::size_t stride() const { return (level_.length() + 63) / 64 * 64; }
 
-  /// Over all ranks.
   template <class Function>
-  void sum(device::Stream& stream, std::size_t count, double* result, Function function) {
-    observed(observation_.observer, coarse_step, stream, [&] {
-      device::launch_sum(stream, count, scratch_.data(), result, function);
-      if (several_ranks_) transport_.allreduce(result, result, 1, DataType::f64, stream);
-    });
+  void sum(device::Stream& stream, double* result, Function function) {
+    observed(observation_.observer, coarse_step, stream,
+             [&] { device::launch_sum(stream, level_.length(), scratch_.data(), result, function); });
   }
 
   Level<float>& level_;

@@ -29,10 +29,9 @@ Level<Real>::Level(const sem::FunctionSpace& space, const LevelOptions& options,
 }
 
 template <class Real>
-void Level<Real>::apply(const Real* input, Real* output, device::Stream& stream) {
-  stream.fill(output, 0, length() * sizeof(Real));
+void Level<Real>::add_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream) {
   assemble(operator_step_, output, stream, [&](sem::ElementRange range) {
-    poisson_->apply(range, input, output, nullptr, false, stream);
+    poisson_->apply(range, input, output, energy, range.first > 0, stream);
   });
 }
 

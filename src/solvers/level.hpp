@@ -45,7 +45,12 @@ class Level {
   [[nodiscard]] const gather_scatter::Selection& exchange() const { return selection_; }
 
   /// Queues output = A input, combined over all ranks.
-  void apply(const Real* input, Real* output, device::Stream& stream);
+  void apply(const Real* input, Real* output, device::Stream& stream) {
+    stream.fill(output, 0, length() * sizeof(Real));
+    add_to_zero(input, output, nullptr, stream);
+  }
+  /// The same for an output that holds zeros; and *energy = input . A input of this rank's elements.
+  void add_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream);
   /// Queues the sum over the ranks of what each of them has, for every shared unknown.
   void add_over_ranks(Real* vector, device::Stream& stream);
   /// The same, while elements inside the rank are computed: `compute(range)` queues the work of a range of elements,

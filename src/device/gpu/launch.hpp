@@ -84,7 +84,7 @@ class Scalar {
 
 /// Scratch memory of add_up(), which is zero at first.
 struct SumScratch {
-  static constexpr unsigned most_blocks = 4096;
+  static constexpr unsigned most_blocks = 8184;
 
   unsigned arrived = 0;
   double of_block[most_blocks] = {};

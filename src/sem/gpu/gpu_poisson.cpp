@@ -29,7 +29,7 @@ struct Layout {
   static constexpr int elements = columns < 64 ? 64 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
   /// Blocks per multiprocessor that its registers must suffice for.
-  static constexpr int at_once = N <= 8 ? (sizeof(Real) == 8 ? 8 : 12) * 64 / threads : 0;
+  static constexpr int at_once = N <= 8 ? (sizeof(Real) == 8 ? 8 : 10) * 64 / threads : 0;
   static constexpr int map_terms = 24;
   static constexpr std::size_t shared_bytes = sizeof(Real) * (2 * field + map_terms) * elements;
 };

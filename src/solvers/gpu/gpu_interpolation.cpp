@@ -3,6 +3,7 @@
 
 #include "device/gpu/launch.hpp"
 #include "sem/numbering.hpp"
+#include "sem/poisson_kernel.hpp"
 #include "solvers/interpolation_kernel.hpp"
 
 namespace commlens::solvers {
@@ -12,32 +13,32 @@ namespace {
 using device::gpu::check;
 using sem::Numbering;
 
-/// output[outer][x][inner] = sum over m of matrix[x][m] input[outer][m][inner].
-__device__ inline void multiply(const float* matrix, int from, int to, int outer, int inner, const float* input,
-                                float* output) {
-  for (int at = static_cast<int>(threadIdx.x); at < outer * to * inner; at += static_cast<int>(blockDim.x)) {
-    const int i = at % inner;
-    const int x = at / inner % to;
-    const int o = at / (inner * to);
+/// output[outer][x][inner] = sum over m of matrix[x][m] input[outer][m][inner], with To values of x.
+template <int To, int Inner>
+__device__ inline void multiply(const float* matrix, int from, int outer, const float* input, float* output) {
+  for (int at = static_cast<int>(threadIdx.x); at < outer * To * Inner; at += static_cast<int>(blockDim.x)) {
+    const int i = at % Inner;
+    const int x = at / Inner % To;
+    const int o = at / (Inner * To);
     float sum = 0;
-    for (int m = 0; m < from; ++m) sum += matrix[x * from + m] * input[(o * from + m) * inner + i];
+    for (int m = 0; m < from; ++m) sum += matrix[x * from + m] * input[(o * from + m) * Inner + i];
     output[at] = sum;
   }
 }
 
+template <int To>
 __global__ void interpolate_kernel(const InterpolationCall call) {
   extern __shared__ float shared[];
   const int from = call.from;
-  const int to = call.to;
-  const int most = from > to ? from : to;
+  const int most = from > To ? from : To;
   float* const matrix = shared;
-  float* const a = matrix + from * to;
+  float* const a = matrix + from * To;
   float* const b = a + most * most * most;
   const int inputs = from * from * from;
-  const int outputs = to * to * to;
+  constexpr int outputs = To * To * To;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
-  for (int at = thread; at < from * to; at += threads) matrix[at] = call.matrix[at];
+  for (int at = thread; at < from * To; at += threads) matrix[at] = call.matrix[at];
   for (std::size_t element = call.elements.first + blockIdx.x; element < call.elements.last; element += gridDim.x) {
     for (int node = thread; node < inputs; node += threads) {
       const std::uint32_t unknown = call.input_unknowns[element * inputs + node];
@@ -47,11 +48,11 @@ __global__ void interpolate_kernel(const InterpolationCall call) {
       a[node] = value;
     }
     __syncthreads();
-    multiply(matrix, from, to, from * from, 1, a, b);
+    multiply<To, 1>(matrix, from, from * from, a, b);
     __syncthreads();
-    multiply(matrix, from, to, from, to, b, a);
+    multiply<To, To>(matrix, from, from, b, a);
     __syncthreads();
-    multiply(matrix, from, to, 1, to * to, a, b);
+    multiply<To, To * To>(matrix, from, 1, a, b);
     __syncthreads();
     for (int node = thread; node < outputs; node += threads) {
       const std::uint32_t unknown = call.output_unknowns[element * outputs + node];
@@ -78,7 +79,10 @@ void interpolate_on_gpu(const InterpolationCall& call, device::Stream& stream) {
   constexpr std::size_t most_blocks = 1U << 16;
   const auto blocks = static_cast<unsigned>(std::min(count, most_blocks));
   constexpr unsigned threads = 128;
-  interpolate_kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream.native())>>>(call);
+  sem::with_nodes(call.to, [&](auto to) {
+    interpolate_kernel<decltype(to)::value>
+        <<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream.native())>>>(call);
+  });
   check(gpuGetLastError(), "kernel launch");
 }
 

@@ -33,6 +33,8 @@ struct Layout {
   static constexpr int eigen = static_cast<int>(EigenLayout::element(N));
   static constexpr int elements = columns < 64 ? 128 / columns : 1;
   static constexpr int threads = (elements * columns + 31) / 32 * 32;
+  /// Blocks per multiprocessor that its registers must suffice for: more would spill them.
+  static constexpr int at_once = N <= 10 ? 3 : 0;
   static constexpr std::size_t shared_bytes = sizeof(float) * (field + eigen) * elements;
 };
 
@@ -87,54 +89,63 @@ __device__ inline void write_line(float* to, int stride, const float (&line)[N])
   for (int m = 0; m < N; ++m) to[m * stride] = line[m];
 }
 
-__device__ inline float value_at(const SchwarzCall& call, std::uint32_t place) {
-  return place == Numbering::fixed ? 0.0F : call.input[place & ~Numbering::by_several];
-}
-
 /// The nodes (i, j, 0 ...) of the extended element: its own, those of neighbors around, and 0 at edges and corners.
+/// All places are read before any value is: one after the other they would cost a latency of memory each.
 template <int N>
 __device__ inline void read_column(const SchwarzCall& call, std::size_t element, int i, int j, float (&column)[N]) {
   constexpr int n = Layout<N>::own;
   const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
   const bool inside_i = i > 0 && i < N - 1;
   const bool inside_j = j > 0 && j < N - 1;
-#pragma unroll
-  for (int k = 0; k < N; ++k) column[k] = 0;
+  const std::uint32_t* nodes = nullptr;
+  int stride = n;
+  std::uint32_t place[N];
+  place[0] = Numbering::fixed;
+  place[N - 1] = Numbering::fixed;
   if (inside_i && inside_j) {
-    const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
     const int face = (i - 1) + n * (j - 1);
-    column[0] = value_at(call, faces[4 * n * n + face]);
-    column[N - 1] = value_at(call, faces[5 * n * n + face]);
-#pragma unroll
-    for (int k = 0; k < n; ++k) column[k + 1] = value_at(call, own[k * n * n]);
+    nodes = call.unknowns + element * n * n * n + face;
+    stride = n * n;
+    place[0] = faces[4 * n * n + face];
+    place[N - 1] = faces[5 * n * n + face];
   } else if (inside_i != inside_j) {
     const int side = inside_j ? (i == 0 ? 0 : 1) : (j == 0 ? 2 : 3);
-    const int along = inside_j ? j - 1 : i - 1;
+    nodes = faces + side * n * n + (inside_j ? j - 1 : i - 1);
+  }
 #pragma unroll
-    for (int k = 0; k < n; ++k) column[k + 1] = value_at(call, faces[side * n * n + along + n * k]);
+  for (int k = 0; k < n; ++k) place[k + 1] = nodes == nullptr ? Numbering::fixed : nodes[k * stride];
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    column[k] = place[k] == Numbering::fixed ? 0.0F : call.input[place[k] & ~Numbering::by_several];
   }
 }
 
-/// Adds to the element's own unknowns.
+/// Adds to the element's own unknowns; those that no other element has are written.
 template <int N>
 __device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j, const float (&column)[N]) {
   constexpr int n = Layout<N>::own;
   if (i == 0 || i == N - 1 || j == 0 || j == N - 1) return;
   const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
+  std::uint32_t unknown[n];
+  float weight[n];
+#pragma unroll
+  for (int k = 0; k < n; ++k) unknown[k] = own[k * n * n];
 #pragma unroll
   for (int k = 0; k < n; ++k) {
-    const std::uint32_t unknown = own[k * n * n];
-    if (unknown < Numbering::by_several) {
-      call.output[unknown] = call.weights[unknown] * column[k + 1];
-    } else if (unknown != Numbering::fixed) {
-      const std::uint32_t place = unknown & ~Numbering::by_several;
-      gpuAtomicAdd(call.output + place, call.weights[place] * column[k + 1]);
+    weight[k] = unknown[k] == Numbering::fixed ? 0.0F : call.weights[unknown[k] & ~Numbering::by_several];
+  }
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    if (unknown[k] < Numbering::by_several) {
+      call.output[unknown[k]] = weight[k] * column[k + 1];
+    } else if (unknown[k] != Numbering::fixed) {
+      gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), weight[k] * column[k + 1]);
     }
   }
 }
 
 template <int N>
-__global__ void gpuLaunchBounds(Layout<N>::threads, 0) schwarz_kernel(const SchwarzCall call) {
+__global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once) schwarz_kernel(const SchwarzCall call) {
   using Of = Layout<N>;
   extern __shared__ float4 words[];
   const int slot = static_cast<int>(threadIdx.x) / Of::columns;

@@ -9,11 +9,30 @@ namespace commlens::sem {
 
 namespace gs = gather_scatter;
 
+namespace {
+
+/// The first node that has an unknown writes it.
+std::vector<std::uint32_t> writers_of(const Numbering& numbering) {
+  std::vector<bool> written(numbering.unknowns, false);
+  std::vector<std::uint32_t> writers;
+  writers.reserve(numbering.of_node.size());
+  for (const std::uint32_t unknown : numbering.of_node) {
+    const std::uint32_t place = unknown & ~Numbering::by_several;
+    const bool writes = unknown != Numbering::fixed && !written[place];
+    if (writes) written[place] = true;
+    writers.push_back(writes ? place : Numbering::fixed);
+  }
+  return writers;
+}
+
+}  // namespace
+
 FunctionSpace::FunctionSpace(Mesh mesh, const Context& context)
     : mesh_(std::move(mesh)),
       numbering_(number(mesh_.ids(), mesh_.on_boundary(), context.communicator)),
       lists_(gs::make_lists(numbering_.sharing, context)),
-      unknowns_(device::upload(numbering_.of_node, context.allocate, context.stream)) {
+      unknowns_(device::upload(numbering_.of_node, context.allocate, context.stream)),
+      writers_(device::upload(writers_of(numbering_), context.allocate, context.stream)) {
   weigh(context);
 }
 
@@ -30,9 +49,6 @@ void FunctionSpace::weigh(const Context& context) {
   const std::vector<double> counts = from_nodes(std::vector<double>(mesh_.nodes(), 1.0));
   std::vector<float> weights(counts.begin(), counts.end());
   const auto invert = [](float count) { return 1 / count; };
-  std::vector<float> local(weights);
-  std::transform(local.begin(), local.end(), local.begin(), invert);
-  local_weights_ = device::upload(local, context.allocate, context.stream);
   weights_ = device::upload(weights, context.allocate, context.stream);
   const gs::ValueKind kind{.type = DataType::f32, .exchange_type = DataType::f32};
   const auto sum = gs::make(gs::Method::pairwise, lists_, kind, context);

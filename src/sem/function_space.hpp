@@ -30,14 +30,15 @@ class FunctionSpace {
   [[nodiscard]] const std::uint32_t* unknowns() const { return unknowns_.as<std::uint32_t>(); }
   /// By unknown: 1 / (number of elements that have it), of all ranks.
   [[nodiscard]] const float* weights() const { return weights_.as<float>(); }
-  /// The same of this rank's elements.
-  [[nodiscard]] const float* local_weights() const { return local_weights_.as<float>(); }
+  /// By node: its unknown, without flags, for one of the nodes of this rank that have it; Numbering::fixed for all
+  /// others. Elements that write by this list write each unknown once.
+  [[nodiscard]] const std::uint32_t* writers() const { return writers_.as<std::uint32_t>(); }
 
   /// The vector of values given by node, added up by unknown on this rank.
   [[nodiscard]] std::vector<double> from_nodes(const std::vector<double>& nodal) const;
   /// Bytes that one allocates in the context's memory, at most, without the lists of its gather-scatter.
   static double upper_bytes(double nodes, double length) {
-    return nodes * sizeof(std::uint32_t) + 2 * length * sizeof(float) + 16 * 1024;
+    return 2 * nodes * sizeof(std::uint32_t) + length * sizeof(float) + 16 * 1024;
   }
 
  private:
@@ -47,8 +48,8 @@ class FunctionSpace {
   Numbering numbering_;
   std::shared_ptr<const gather_scatter::Lists> lists_;
   device::Buffer unknowns_;
+  device::Buffer writers_;
   device::Buffer weights_;
-  device::Buffer local_weights_;
 };
 
 }  // namespace commlens::sem

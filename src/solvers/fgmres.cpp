@@ -119,7 +119,8 @@ struct Fgmres::Cycle {
   std::vector<double> cosines, sines;
   std::vector<double> right;  ///< of the triangular system; the last one is the norm of the residual
 
-  /// `column` has one element more than the columns before. Returns the norm of the residual.
+  /// `column` has one element more than the columns before. Returns the norm of the residual, which a column of zeros
+  /// does not change.
   double add(std::vector<double> column) {
     for (std::size_t k = 0; k < cosines.size(); ++k) {
       const double upper = cosines[k] * column[k] + sines[k] * column[k + 1];
@@ -128,8 +129,8 @@ struct Fgmres::Cycle {
     }
     const std::size_t last = column.size() - 2;
     const double length = std::hypot(column[last], column[last + 1]);
-    cosines.push_back(length > 0 ? column[last] / length : 1.0);
-    sines.push_back(length > 0 ? column[last + 1] / length : 0.0);
+    cosines.push_back(length == 0 ? 0.0 : column[last] / length);
+    sines.push_back(length == 0 ? 1.0 : column[last + 1] / length);
     column[last] = length;
     column.pop_back();
     columns.push_back(std::move(column));
@@ -251,9 +252,9 @@ void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream,
     const bool exact = column.back() == 0;
     const double residual = cycle.add(std::move(column));
     ++solution.iterations;
-    solution.relative_residuals.push_back(norm_of_b_ > 0 ? residual / norm_of_b_ : 0.0);
-    solution.converged = !(solution.relative_residuals.back() > options_.tolerance);
-    if (solution.converged || exact || solution.iterations == options_.iterations) return;
+    solution.relative_residuals.push_back(norm_of_b_ == 0 ? 0.0 : residual / norm_of_b_);
+    solution.converged = solution.relative_residuals.back() <= options_.tolerance;
+    if (solution.converged || exact || solution.iterations == options_.iterations || std::isnan(residual)) return;
   }
 }
 

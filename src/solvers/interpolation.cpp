@@ -51,7 +51,8 @@ Interpolation::Interpolation(Level<float>& coarse, Level<float>& fine, const Con
   down_ = device::upload(transposed(up, static_cast<std::size_t>(nodes_of(fine))), context.allocate, context.stream);
 }
 
-/// A node of several elements gets its share of the same value from each.
+/// One element writes the value of a node that several have, which is the same in all of them: sums of shares would be
+/// rounded differently on ranks with different numbers of these elements.
 void Interpolation::add_to_fine(const float* coarse, float* fine, device::Stream& stream) {
   const InterpolationCall call{.elements = {0, fine_.space().mesh().elements()},
                                .from = nodes_of(coarse_),
@@ -60,8 +61,7 @@ void Interpolation::add_to_fine(const float* coarse, float* fine, device::Stream
                                .input = coarse,
                                .output = fine,
                                .input_unknowns = coarse_.space().unknowns(),
-                               .output_unknowns = fine_.space().unknowns(),
-                               .output_weights = fine_.space().local_weights()};
+                               .output_unknowns = fine_.space().writers()};
   observed(observation_.observer, interpolate_step_, stream, [&] { interpolate(call, stream); });
 }
 

@@ -21,7 +21,8 @@ class Schwarz final : public Preconditioner {
   [[nodiscard]] std::size_t ghosts() const override { return extension_.ghosts; }
   void apply(float* input, float* output, device::Stream& stream) override;
 
-  /// Bytes that it allocates in the context's memory, at most, without the lists of its gather-scatter.
+  /// Bytes that it allocates in the context's memory, at most, without its gather-scatter, and without a vector that it
+  /// has while it is made.
   static double upper_bytes(double elements, int order);
   /// Bytes that an application reads and writes at least, vectors and their numbers not included.
   static double traffic(double elements, int order);

@@ -1,0 +1,226 @@
+// FGMRES, against the least residuals over the spaces of its corrections, found by orthogonalization alone.
+#include "solvers/fgmres.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "solver_fixture.hpp"
+#include "solvers/jacobi.hpp"
+
+namespace commlens::solvers {
+namespace {
+
+using reference::norm;
+using reference::Operator;
+using reference::product;
+using reference::sum;
+using reference::Whole;
+
+constexpr sem::Shape shape{.elements = {3, 2, 2}, .order = 3};
+
+/// Twice orthogonal to the basis, with length 1.
+Vector orthogonal(Vector v, const std::vector<Vector>& basis) {
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    for (const Vector& q : basis) v = sum(v, -product(q, v), q);
+  }
+  const double length = norm(v);
+  for (double& value : v) value /= length;
+  return v;
+}
+
+/// |r| / |b| after each iteration.
+Vector least_residuals(const Whole& whole, const std::function<Vector(const Vector&, std::size_t)>& precondition,
+                       const Vector& b, std::size_t restart, std::size_t iterations) {
+  Vector norms;
+  Vector r = b;
+  while (norms.size() < iterations) {
+    std::vector<Vector> krylov{orthogonal(r, {})};
+    std::vector<Vector> images;
+    for (std::size_t j = 0; j < restart && norms.size() < iterations; ++j) {
+      const Vector w = whole.apply(precondition(krylov.back(), norms.size()));
+      images.push_back(orthogonal(w, images));
+      r = sum(r, -product(images.back(), r), images.back());
+      norms.push_back(norm(r) / norm(b));
+      krylov.push_back(orthogonal(w, krylov));
+    }
+  }
+  return norms;
+}
+
+class FgmresIn : public SolversIn {
+ protected:
+  void SetUp() override {
+    SolversIn::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    problem_.emplace(shape, context(), nobody);
+    in_float_.emplace(problem_->space, level_options(), context(), nobody);
+    jacobi_.emplace(*in_float_, context(), nobody);
+  }
+
+  [[nodiscard]] const Whole& whole() const { return problem_->whole; }
+  [[nodiscard]] Problem<double>& problem() { return *problem_; }
+
+  /// Of all unknowns.
+  struct Outcome {
+    Solution solution;
+    Vector x;
+    std::size_t heartbeats = 0;
+  };
+  /// Solves twice: the second solve must not depend on the first.
+  Outcome solve(const Fgmres::Precondition& precondition, const Vector& b, const Fgmres::Options& options) {
+    Fgmres fgmres(problem_->level, precondition, options, context(), nobody);
+    const auto right = vector<double>(whole().on(problem_->space, b));
+    const auto x = output<double>(problem_->space.length());
+    Outcome outcome;
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      outcome.heartbeats = 0;
+      outcome.solution = fgmres.solve(right.as<double>(), x.as<double>(), *stream, [&] { ++outcome.heartbeats; });
+    }
+    outcome.x = whole().gathered(problem_->space, values_of<double>(x, problem_->space.length()));
+    EXPECT_EQ(outcome.solution.relative_residuals.size(), outcome.solution.iterations);
+    EXPECT_EQ(outcome.heartbeats, outcome.solution.iterations);
+    return outcome;
+  }
+
+  [[nodiscard]] Fgmres::Precondition jacobi() {
+    return [this](const float* input, float* output, device::Stream& on) {
+      // The preconditioner reads only.
+      jacobi_->apply(const_cast<float*>(input), output, on);
+    };
+  }
+  [[nodiscard]] Vector dense_jacobi(Vector r) const {
+    const Vector diagonal = whole().diagonal();
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] /= diagonal[i];
+    return r;
+  }
+  [[nodiscard]] std::size_t bytes() const { return problem_->space.length() * sizeof(float); }
+
+  /// |b - A x| / |b|.
+  [[nodiscard]] double residual_of(const Vector& x, const Vector& b) const {
+    return norm(sum(b, -1, whole().apply(x))) / norm(b);
+  }
+
+ private:
+  std::optional<Problem<double>> problem_;
+  std::optional<Level<float>> in_float_;
+  std::optional<Jacobi> jacobi_;
+};
+
+void expect_residuals(const Solution& found, const Vector& expected) {
+  ASSERT_EQ(found.relative_residuals.size(), expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_NEAR(found.relative_residuals[k], expected[k], 1e-4 * expected[k]) << "iteration " << k;
+  }
+}
+
+TEST_P(FgmresIn, HasTheLeastResiduals) {
+  const Vector b = whole().random(10);
+  const Outcome outcome = solve(jacobi(), b, {.restart = 30, .iterations = 20, .tolerance = 0});
+  const auto expected =
+      least_residuals(whole(), [&](const Vector& v, std::size_t) { return dense_jacobi(v); }, b, 30, 20);
+  EXPECT_LT(expected.back(), 0.01);
+  expect_residuals(outcome.solution, expected);
+  EXPECT_FALSE(outcome.solution.converged);
+  EXPECT_FALSE(outcome.solution.stagnated);
+  EXPECT_NEAR(residual_of(outcome.x, b), expected.back(), 1e-4 * expected.back());
+}
+
+/// Every other application does nothing.
+TEST_P(FgmresIn, TakesAPreconditionerThatChanges) {
+  const Vector b = whole().random(11);
+  std::size_t calls = 0;
+  const Outcome outcome = solve(
+      [&](const float* input, float* output, device::Stream& on) {
+        calls++ % 2 == 0 ? jacobi()(input, output, on) : on.copy(output, input, bytes());
+      },
+      b, {.restart = 30, .iterations = 18, .tolerance = 0});
+  const auto expected = least_residuals(
+      whole(), [&](const Vector& v, std::size_t k) { return k % 2 == 0 ? dense_jacobi(v) : v; }, b, 30, 18);
+  expect_residuals(outcome.solution, expected);
+  EXPECT_NEAR(residual_of(outcome.x, b), expected.back(), 1e-4 * expected.back());
+}
+
+TEST_P(FgmresIn, Restarts) {
+  const Vector b = whole().random(12);
+  for (const std::size_t restart : {5, 9}) {
+    const Outcome outcome = solve(jacobi(), b, {.restart = restart, .iterations = 23, .tolerance = 0});
+    const auto expected =
+        least_residuals(whole(), [&](const Vector& v, std::size_t) { return dense_jacobi(v); }, b, restart, 23);
+    expect_residuals(outcome.solution, expected);
+    EXPECT_NEAR(residual_of(outcome.x, b), expected.back(), 1e-4 * expected.back()) << "restart " << restart;
+  }
+}
+
+TEST_P(FgmresIn, EndsAtTheTolerance) {
+  const Vector b = whole().random(13);
+  for (const std::size_t restart : {7, 30}) {
+    const Outcome outcome = solve(jacobi(), b, {.restart = restart, .iterations = 300, .tolerance = 1e-8});
+    const Solution& solution = outcome.solution;
+    EXPECT_TRUE(solution.converged);
+    EXPECT_FALSE(solution.stagnated);
+    EXPECT_LT(solution.iterations, 300U);
+    EXPECT_LE(solution.relative_residuals.back(), 1e-8);
+    ASSERT_GT(solution.iterations, 1U);
+    EXPECT_GT(solution.relative_residuals[solution.iterations - 2], 1e-8) << "it ends as soon as it may";
+    EXPECT_LT(residual_of(outcome.x, b), 1.01e-8);
+  }
+}
+
+TEST_P(FgmresIn, EndsAfterTheIterationsThatItMayDo) {
+  const Vector b = whole().random(14);
+  for (const std::size_t iterations : {1, 6, 7}) {
+    const Outcome outcome = solve(jacobi(), b, {.restart = 6, .iterations = iterations, .tolerance = 1e-8});
+    EXPECT_EQ(outcome.solution.iterations, iterations);
+    EXPECT_FALSE(outcome.solution.converged);
+    EXPECT_NEAR(residual_of(outcome.x, b), outcome.solution.relative_residuals.back(), 1e-6);
+  }
+}
+
+TEST_P(FgmresIn, OfNothingIsNothing) {
+  const Vector zeros(whole().unknowns());
+  const Outcome outcome = solve(jacobi(), zeros, {});
+  EXPECT_EQ(outcome.solution.iterations, 1U);
+  EXPECT_EQ(outcome.solution.relative_residuals, Vector{0});
+  EXPECT_TRUE(outcome.solution.converged);
+  EXPECT_EQ(outcome.x, zeros);
+}
+
+TEST_P(FgmresIn, StagnatesWithAPreconditionerThatReturnsNothing) {
+  const Vector b = whole().random(15);
+  const Outcome outcome =
+      solve([&](const float*, float* output, device::Stream& on) { on.fill(output, 0, bytes()); }, b, {});
+  EXPECT_TRUE(outcome.solution.stagnated);
+  EXPECT_FALSE(outcome.solution.converged);
+  EXPECT_NEAR(outcome.solution.relative_residuals.back(), 1, 1e-14);
+  EXPECT_EQ(outcome.x, Vector(whole().unknowns()));
+}
+
+/// Two iterations a cycle without a preconditioner hardly reduce the residual.
+TEST_P(FgmresIn, StagnatesWhereACycleDoesNotHalveTheResidual) {
+  const Vector b = whole().random(16);
+  const Outcome outcome =
+      solve([&](const float* input, float* output, device::Stream& on) { on.copy(output, input, bytes()); }, b,
+            {.restart = 2, .iterations = 1000, .tolerance = 1e-8});
+  EXPECT_TRUE(outcome.solution.stagnated);
+  EXPECT_FALSE(outcome.solution.converged);
+  EXPECT_LT(outcome.solution.iterations, 1000U);
+  EXPECT_EQ(outcome.solution.iterations % 2, 0U);
+}
+
+/// All bits of a float that is not a number.
+TEST_P(FgmresIn, DoesNotConvergeToWhatIsNotANumber) {
+  const Vector b = whole().random(17);
+  const auto right = vector<double>(whole().on(problem().space, b));
+  const auto x = output<double>(problem().space.length());
+  Fgmres fgmres(
+      problem().level, [&](const float*, float* output, device::Stream& on) { on.fill(output, 0xFF, bytes()); }, {},
+      context(), nobody);
+  const Solution solution = fgmres.solve(right.as<double>(), x.as<double>(), *stream);
+  EXPECT_FALSE(solution.converged);
+  EXPECT_TRUE(solution.stagnated);
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, FgmresIn, sem::memories, name_of);
+
+}  // namespace
+}  // namespace commlens::solvers

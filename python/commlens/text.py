@@ -46,6 +46,11 @@ def format_short(value: float) -> str:
     return f"{value:.3g}"
 
 
+def format_scientific(value: float) -> str:
+    """Three digits and an exponent: 2.83e9."""
+    return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
+
+
 def format_count(count: int) -> str:
     """A number without a unit: 732, 2928, 400,000."""
     return str(count) if abs(count) < 10_000 else f"{count:,}"

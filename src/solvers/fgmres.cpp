@@ -267,7 +267,7 @@ void Fgmres::add_corrections(const std::vector<double>& y, double* x, device::St
   });
 }
 
-/// Ends without convergence where a whole cycle has not halved the residual.
+/// Ends without convergence where a whole cycle has hardly reduced the residual. (A short cycle may do little.)
 Solution Fgmres::solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat) {
   Solution solution;
   stream.fill(x, 0, level_.length() * sizeof(double));
@@ -280,7 +280,7 @@ Solution Fgmres::solve(const double* b, double* x, device::Stream& stream, const
     if (solution.converged || solution.iterations == options_.iterations) break;
     const double before = norm;
     norm = start(b, x, stream);
-    solution.stagnated = !(norm <= before / 2);
+    solution.stagnated = !(norm <= 0.99 * before);
     if (solution.stagnated) break;
   }
   stream.wait();

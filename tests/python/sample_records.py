@@ -38,7 +38,7 @@ ROLES = {
 }
 UNITS = {"bytes": "B", "bytes_per_iteration": "B", "bidirectional_GBps": "GB/s"}  # of others none
 PER_RANK = ("edge", "nodes")
-DIVIDES_WORK = ("bp5", "fft", "pipeline", "transform", "xtx")
+DIVIDES_WORK = ("bp5", "bps5", "fft", "pipeline", "transform", "xtx")
 _OF_START = (
     "start", "backend", "nodes", "transports", "placement", "warnings", "notes", "versions",
     "environment", "settings", "command",

@@ -20,8 +20,9 @@ from commlens.plot.head import Head
 from commlens.plot.legend import add_legend, legend_height
 from commlens.plot.overlap import Operation, OverlapPanel, operations, overlap_panels
 from commlens.plot.panel import CeilingStyles, Panel
+from commlens.plot.parts import shares_panels
 from commlens.plot.selection import MAX_HEIGHT_INCHES
-from commlens.plot.shares import SharesPanel, share_handles, shares_panels
+from commlens.plot.shares import SharesPanel, share_handles
 from commlens.plot.style import MARGIN_INCHES, Theme, line_handle
 from commlens.plot.timeline import WIDTH_INCHES, TimelinePanel, part_handles, timeline_panels
 from commlens.records import Group, Record, groups

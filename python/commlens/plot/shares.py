@@ -27,13 +27,12 @@ from commlens.plot.style import (
     BAR_INCHES,
     Theme,
     label_inches,
+    part_patches,
     shortened,
 )
 from commlens.records import TIME_METRIC, Group, Interval, Record
 from commlens.text import format_number, format_percent, labelled, readable_time
 
-# With a larger ratio of the slowest to the fastest, each transport has its own panel and scale.
-_ONE_PANEL_UP_TO = 8
 _OTHER = "other"
 _SHARE_POINTS = 7.0
 _LETTER_OF_SHARE_POINTS = 0.62 * _SHARE_POINTS
@@ -70,7 +69,7 @@ class SharesPanel:
         details = [
             f"used: {' and '.join(names)}" if names else "",
             "parts scaled to the time where their medians add up to more"
-            if any(map(_exceeds, self._records))
+            if any(map(exceeds, self._records))
             else "",
         ]
         return Heading(", ".join(filter(None, title)), "; ".join(filter(None, details)))
@@ -85,22 +84,22 @@ class SharesPanel:
             (styles.line(memory, ceiling), ceiling.time_s)
             for memory, ceiling, _ in ceilings(self.panel)
         ]
-        end = max([*map(_end, self._records), *(seconds for _, seconds in lines)])
+        end = max([*map(bar_end, self._records), *(seconds for _, seconds in lines)])
         unit, factor = readable_time("s", end)
         time_texts = [f"{format_number(factor * _time(record))} {unit}" for record in self._records]
         for position in self._used:
             time_texts[position] += USED
-        bars = [_end(record) for record in self._records]
+        bars = [bar_end(record) for record in self._records]
         ceilings_end = 1.05 * max((seconds for _, seconds in lines), default=0.0)
         end = max(ceilings_end, end_of_axis(bars, time_texts, width))
-        scale = _Scale(factor, 72 * width / end)
+        scale = Scale(factor, 72 * width / end)
         markers = ceiling_markers(self._records)
         for position, record in enumerate(self._records):
             time = record.statistics[TIME_METRIC].scaled(factor * 1e-6)
             self._draw_parts(axes, position, record, scale, time)
             _draw_ceilings(axes, position, record, factor, markers)
-            write_number(axes, position, factor * _end(record), time_texts[position])
-            _draw_halo(axes, position, time)
+            write_number(axes, position, factor * bar_end(record), time_texts[position])
+            draw_halo(axes, position, time)
             draw_interval(axes, position, time)
         for dashes, seconds in lines:  # under the bars, where no number is
             axes.axvline(
@@ -122,30 +121,19 @@ class SharesPanel:
         return [position for position, record in records if self.group.is_used(record)]
 
     def _draw_parts(
-        self, axes: Axes, position: int, record: Record, scale: _Scale, time: Interval
+        self, axes: Axes, position: int, record: Record, scale: Scale, time: Interval
     ) -> None:
         """With the share of each part, but not where the interval of the time is drawn."""
-        left = 0.0
-        shown = _shown(record)
+        shown = share_shown(record)
         segments = [
             (self.theme.part_colors[part.name], part.time_s * shown) for part in record.parts
         ]
-        for color, seconds in [*segments, (OTHER_COLOR, record.other_s or 0)]:
-            width = scale.factor * seconds
-            style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.6}
-            axes.barh(position, width, left=left, height=THICKNESS, **style)
-            share = format_percent(seconds / record.together_s) if record.together_s else ""
-            room = scale.factor * scale.seconds_of(_LETTER_OF_SHARE_POINTS * len(share) + 5)
-            middle = left + width / 2
-            low, high = time.ci_low or time.median, time.ci_high or time.median
-            if width >= room and not low - room < middle < high + room:
-                text = axes.text(middle, position, share, ha="center", va="center_baseline")
-                text.set(fontsize=_SHARE_POINTS, color=color_of_text_on(color))
-            left += width
+        segments.append((OTHER_COLOR, record.other_s or 0))
+        draw_segments(axes, position, segments, record.together_s, scale, time)
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """Of the time axis."""
 
     factor: float  # units per second
@@ -155,7 +143,36 @@ class _Scale:
         return points / self.points_per_second
 
 
-def _draw_halo(axes: Axes, position: int, time: Interval) -> None:
+def draw_segments(
+    axes: Axes,
+    position: int,
+    segments: Iterable[tuple[str, float]],
+    whole_s: float | None,
+    scale: Scale,
+    time: Interval | None = None,
+) -> None:
+    """One after the other, by color and seconds, with the share of each in the whole where there is
+    room for it, and not where the interval of the time is drawn."""
+    left = 0.0
+    for color, seconds in segments:
+        width = scale.factor * seconds
+        style: dict[str, Any] = {"color": color, "edgecolor": "white", "linewidth": 0.6}
+        axes.barh(position, width, left=left, height=THICKNESS, **style)
+        share = format_percent(seconds / whole_s) if whole_s else ""
+        room = scale.factor * scale.seconds_of(_LETTER_OF_SHARE_POINTS * len(share) + 5)
+        middle = left + width / 2
+        if width >= room and not (time and _covers(time, middle, room)):
+            text = axes.text(middle, position, share, ha="center", va="center_baseline")
+            text.set(fontsize=_SHARE_POINTS, color=color_of_text_on(color))
+        left += width
+
+
+def _covers(time: Interval, middle: float, room: float) -> bool:
+    low, high = time.ci_low or time.median, time.ci_high or time.median
+    return low - room < middle < high + room
+
+
+def draw_halo(axes: Axes, position: int, time: Interval) -> None:
     """A white edge of the interval, which makes it visible on a dark part."""
     if time.ci_low is not None and time.ci_high is not None:
         style: dict[str, Any] = {"linewidth": 2.8, "markersize": 8, "markeredgewidth": 2.8}
@@ -166,16 +183,16 @@ def _draw_ceilings(
     axes: Axes, position: int, record: Record, factor: float, markers: Mapping[_CeilingOfPart, str]
 ) -> None:
     """On the upper edge of each part, at the ceiling's time from where the part begins."""
-    left, factor = 0.0, factor * _shown(record)
+    left, factor = 0.0, factor * share_shown(record)
     for part in record.parts:
         for ceiling in record.ceilings:
             if ceiling.part == part.name:
                 place = left + factor * ceiling.time_s, position - THICKNESS / 2
-                axes.plot(*place, **_mark(markers[part.name, ceiling.name]), zorder=4)
+                axes.plot(*place, **ceiling_mark(markers[part.name, ceiling.name]), zorder=4)
         left += factor * part.time_s
 
 
-def _mark(marker: str) -> dict[str, Any]:
+def ceiling_mark(marker: str) -> dict[str, Any]:
     return {
         "marker": marker,
         "markersize": _MARK_POINTS,
@@ -194,12 +211,12 @@ def ceiling_markers(records: Iterable[Record]) -> dict[_CeilingOfPart, str]:
     return looks("marks", keys, lambda key: key[1])
 
 
-def _exceeds(record: Record) -> bool:
+def exceeds(record: Record) -> bool:
     """Whether the parts take clearly longer than the whole: they overlap, or times vary."""
     return sum(part.time_s for part in record.parts) > _CLEARLY * _time(record)
 
 
-def _shown(record: Record) -> float:
+def share_shown(record: Record) -> float:
     """How much of each part is drawn, so that the parts add up to the bar."""
     parts = sum(part.time_s for part in record.parts)
     return min(1.0, _time(record) / parts) if parts else 1.0
@@ -209,28 +226,9 @@ def _time(record: Record) -> float:
     return record.together_s or 0.0
 
 
-def _end(record: Record) -> float:
+def bar_end(record: Record) -> float:
     """Of the bar, its interval included, in seconds."""
     return max((record.statistics[TIME_METRIC].ci_high or 0) * 1e-6, _time(record))
-
-
-def shares_panels(operations: Sequence[Operation], theme: Theme) -> dict[int, list[SharesPanel]]:
-    """By the identity of their group."""
-    by_group: dict[int, list[Operation]] = {}
-    for operation in operations:
-        if operation.record.has_parts_within:
-            by_group.setdefault(id(operation.group), []).append(operation)
-    return {key: _panels(own, theme) for key, own in by_group.items()}
-
-
-def _panels(own: Sequence[Operation], theme: Theme) -> list[SharesPanel]:
-    ends = [_end(operation.record) for operation in own]
-    by_transport: dict[str, list[Operation]] = {}
-    for operation in own:
-        by_transport.setdefault(operation.record.transport, []).append(operation)
-    if max(ends) <= _ONE_PANEL_UP_TO * min(ends) or len(by_transport) == 1:
-        return [SharesPanel(own, theme)]
-    return [SharesPanel(found, theme, transport) for transport, found in by_transport.items()]
 
 
 def share_handles(panels: Sequence[SharesPanel]) -> list[Artist]:
@@ -239,12 +237,11 @@ def share_handles(panels: Sequence[SharesPanel]) -> list[Artist]:
         return []
     records = [operation.record for panel in panels for operation in panel.operations]
     names = dict.fromkeys(part.name for record in records for part in record.parts)
-    colors = panels[0].theme.part_colors
     return [
-        *(Patch(color=colors[name], label=shortened(name)) for name in names),
+        *part_patches(names, panels[0].theme),
         Patch(color=OTHER_COLOR, label=_OTHER),
         *(
-            Line2D([], [], label=shortened(f"ceiling of {part}: {name}"), **_mark(marker))
+            Line2D([], [], label=shortened(f"ceiling of {part}: {name}"), **ceiling_mark(marker))
             for (part, name), marker in ceiling_markers(records).items()
         ),
     ]

@@ -13,9 +13,11 @@ from typing import Any, Union
 
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from commlens.plot.colors import TEXT_COLOR, looks
 from commlens.records import Record, merged_transports
+from commlens.records.levels import kind_of
 from commlens.text import memory_name
 
 WIDEST = 1e15  # end over beginning of a logarithmic axis
@@ -144,7 +146,7 @@ class Theme:
     def of(cls, records: Sequence[Record]) -> Theme:
         return cls(
             looks("transports", merged_transports(records)),
-            looks("parts", _part_names(records)),
+            _colors_of_parts(records),
             len({record.memory for record in records}) > 1,
         )
 
@@ -161,6 +163,13 @@ class Theme:
     ) -> Series:
         position = list(self.transports).index(record.transport)
         return Series(record.transport, position, self, memory, variant, variant_number)
+
+
+def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:
+    """A kind of part has one color on all levels of a solve."""
+    names = _part_names(records)
+    colors = looks("parts", map(kind_of, names))
+    return {name: colors[kind_of(name)] for name in names}
 
 
 def _part_names(records: Iterable[Record]) -> list[str]:
@@ -191,3 +200,9 @@ def line_style(series: Series) -> dict[str, Any]:
 
 def line_handle(series: Series) -> Line2D:
     return Line2D([], [], label=series.label, **line_style(series))
+
+
+def part_patches(names: Iterable[str], theme: Theme) -> list[Patch]:
+    """A legend of parts: one entry for all levels that have a kind of part."""
+    kinds = {kind_of(name): theme.part_colors[name] for name in names}
+    return [Patch(color=color, label=shortened(kind)) for kind, color in kinds.items()]

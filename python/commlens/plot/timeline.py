@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +13,16 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from commlens.plot.colors import color_of_text_on
 from commlens.plot.heading import Heading
 from commlens.plot.overlap import Operation, end_of_scale
-from commlens.plot.style import PANEL_INCHES, SMALL_LETTER_INCHES, Theme, label_inches, shortened
-from commlens.records import Span, Timeline
+from commlens.plot.style import (
+    PANEL_INCHES,
+    SMALL_LETTER_INCHES,
+    Theme,
+    label_inches,
+    part_patches,
+    shortened,
+)
+from commlens.records import Record, Span, Timeline
+from commlens.records.levels import Iteration, has_levels, middle_iteration, place_of
 from commlens.text import format_number, labelled, readable_time
 
 WIDTH_INCHES = 2 * PANEL_INCHES[0]  # of a picture
@@ -29,6 +37,7 @@ _SEPARATED_FROM_POINTS = 4  # a narrower box has edges of its own color instead 
 # Narrower boxes of several parts overlap: each part's are shorter than those of the part before.
 _HAIR_POINTS = 1.5
 _SHORTENED = 0.6
+_MOST_SHORTENED = 2  # times
 
 
 @dataclass(frozen=True)
@@ -86,11 +95,17 @@ class TimelinePanel:
         words = [self.operation.difference, "one operation, its steps numbered"]
         if median_s := self.operation.record.together_s:
             words[-1] += f" (median of the samples: {format_number(factor * median_s)} {unit})"
+        words += self._restrictions
+        return Heading(f"{self.operation.name}: {time}", "; ".join(filter(None, words)))
+
+    @property
+    def _restrictions(self) -> list[str]:
+        words = []
         if len(self._all_ranks) > _MAX_RANKS:
             words.append(f"the first {_MAX_RANKS} of {len(self._all_ranks)} ranks")
         if self.has_own_scale:
             words.append("a time axis of its own")
-        return Heading(f"{self.operation.name}: {time}", "; ".join(filter(None, words)))
+        return words
 
     def draw(self, axes: Axes) -> None:
         unit, factor = readable_time("s", self.end_s)
@@ -143,7 +158,7 @@ class TimelinePanel:
             number = str(span.step)
             if points >= _DIGIT_POINTS * len(number) + 2:
                 _write_step(axes, left + width / 2, position, number, color_of_text_on(color))
-        for look, own in boxes.items():
+        for look, own in sorted(boxes.items(), key=lambda item: -item[0].thickness):
             axes.broken_barh(
                 own, (look.position - look.thickness / 2, look.thickness), **look.style
             )
@@ -151,10 +166,12 @@ class TimelinePanel:
     def _thickness(self, span: Span, points: float) -> float:
         if points >= _HAIR_POINTS:
             return _THICKNESS
-        parts = self.operation.record.parts
-        names = [part.name for part in parts if part.stream == span.stream]
+        names = self._parts_of(span.stream)
         before = names.index(span.part) if span.part in names else 0
-        return _THICKNESS * _SHORTENED**before
+        return _THICKNESS * _SHORTENED ** min(before, _MOST_SHORTENED)
+
+    def _parts_of(self, stream: str) -> list[str]:
+        return [part.name for part in self.operation.record.parts if part.stream == stream]
 
 
 class _Look(NamedTuple):
@@ -177,27 +194,57 @@ def _write_step(axes: Axes, middle: float, position: float, number: str, color: 
     text.set_in_layout(False)  # it lies within its box, and layout would take most of the time
 
 
+@dataclass(frozen=True)
+class IterationPanel(TimelinePanel):
+    """One iteration of a multigrid solve: its lanes are the levels."""
+
+    number: int
+    of: int
+
+    @property
+    def heading(self) -> Heading:
+        unit, factor = readable_time("s", self.end_s)
+        time = f"{format_number(factor * self.timeline.time_s)} {unit}"
+        words = [self.operation.difference, f"of {self.of} iterations: a V-cycle, then the solver"]
+        words += super()._restrictions
+        title = f"{self.operation.name}, iteration {self.number}: {time}"
+        return Heading(title, "; ".join(filter(None, words)))
+
+    def _parts_of(self, stream: str) -> list[str]:
+        """Of a level, the longest first."""
+        parts = [one for one in self.operation.record.parts if place_of(one.name).level == stream]
+        return [part.name for part in sorted(parts, key=lambda part: -part.time_s)]
+
+
 def timeline_panels(operations: Sequence[Operation], theme: Theme) -> list[TimelinePanel]:
-    drawn = [(operation, operation.record.timeline) for operation in operations]
-    found = [(operation, timeline) for operation, timeline in drawn if timeline and timeline.spans]
-    panels = []
-    for operation, timeline in found:
-        ends = [_end(other) for rival, other in found if rival.group is operation.group]
+    drawn = [(operation, *_shown_of(operation.record)) for operation in operations]
+    found = [(one, timeline, rest) for one, timeline, rest in drawn if timeline and timeline.spans]
+    panels: list[TimelinePanel] = []
+    for operation, timeline, iteration in found:
+        ends = [_end(other) for rival, other, _ in found if rival.group is operation.group]
         end = end_of_scale(_end(timeline), ends)
         has_own_scale = len(ends) > 1 and end < max(ends)
-        panels.append(TimelinePanel(operation, timeline, theme, end, has_own_scale))
+        members = operation, timeline, theme, end, has_own_scale
+        if iteration:
+            panels.append(IterationPanel(*members, iteration.number, iteration.of))
+        else:
+            panels.append(TimelinePanel(*members))
     return panels
+
+
+def _shown_of(record: Record) -> tuple[Timeline | None, Iteration | None]:
+    """Of a multigrid solve, one iteration: its V-cycles are alike."""
+    timeline = record.timeline
+    iteration = middle_iteration(timeline) if timeline and has_levels(record) else None
+    return (iteration.timeline if iteration else timeline), iteration
 
 
 def _end(timeline: Timeline) -> float:
     return max(timeline.time_s, *(span.end_s for span in timeline.spans))
 
 
-def part_handles(panels: Iterable[TimelinePanel]) -> list[Patch]:
+def part_handles(panels: Sequence[TimelinePanel]) -> list[Patch]:
     """A legend of the parts that the timelines show, in the order of their colors."""
-    panels = list(panels)
     shown = {span.part for panel in panels for span in panel.timeline.spans}
-    colors = {part: color for panel in panels for part, color in panel.theme.part_colors.items()}
-    return [
-        Patch(color=color, label=shortened(part)) for part, color in colors.items() if part in shown
-    ]
+    theme = panels[0].theme
+    return part_patches([part for part in theme.part_colors if part in shown], theme)

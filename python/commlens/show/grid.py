@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -39,6 +39,10 @@ class Column:
         measure = len if everything.isascii() else _width
         self.width = max(self.width, max(map(measure, self.cells), default=0))
 
+    def narrowed(self) -> Column:
+        """With the unit in its head on a line of its own."""
+        return replace(self, head=self.head.replace(" (", "\n("))
+
     def style_of(self, row: int) -> str:
         return self.styles[row] if self.styles else self.style
 
@@ -61,7 +65,8 @@ class Grid:
         self.columns = columns
 
     def fitted(self, width: int) -> Grid:
-        """Without those optional columns for which there is no room; the first have precedence."""
+        """Without those optional columns for which there is no room; the first have precedence.
+        Where that does not suffice, units stand below the names of metrics."""
         room = width - INDENT + GAP
         if sum(column.width + GAP for column in self.columns) <= room:
             return self
@@ -72,7 +77,7 @@ class Grid:
                 continue
             room -= column.width + GAP if column.optional else 0
             kept.append(column)
-        return Grid(kept)
+        return Grid(kept) if room >= 0 else Grid([column.narrowed() for column in kept])
 
     @property
     def rows(self) -> int:

@@ -15,6 +15,7 @@ from commlens.records import (
     Record,
     Standing,
 )
+from commlens.records.levels import has_levels
 from commlens.show import details
 from commlens.show.columns import (
     NOTHING,
@@ -25,6 +26,7 @@ from commlens.show.columns import (
     place_columns,
 )
 from commlens.show.grid import Column, Grid, Lines
+from commlens.show.levels import level_grids
 from commlens.show.parts import overlap_grid, shares_grid
 from commlens.show.scaling import gain_lines
 from commlens.text import (
@@ -56,7 +58,7 @@ def group_tables(
         grid = whole if width is None else whole.fitted(width)
         yield grid
         yield from _left_out(whole, grid)
-        yield from _other_grids(group, measured, list(common), wide=width is None)
+        yield from _other_grids(group, measured, list(common), width)
     ends = (
         _common_calls(measured),
         gain_lines(group),
@@ -170,17 +172,22 @@ def _left_out(whole: Grid, shown: Grid) -> Iterator[Lines]:
     """That there is more, and how to see it."""
     if shown is whole:
         return
-    missing = [column.head for column in whole.columns if column not in shown.columns]
+    heads = {column.head.replace("\n", " ") for column in shown.columns}
+    missing = [column.head for column in whole.columns if column.head not in heads]
     if missing:
         yield Lines([[(f"  --wide has more columns: {', '.join(missing)}", "dim")]])
 
 
 def _other_grids(
-    group: Group, measured: Sequence[Record], common: Sequence[str], wide: bool
+    group: Group, measured: Sequence[Record], common: Sequence[str], width: int | None
 ) -> Iterator[Grid]:
+    wide = width is None
     if alone := [record for record in measured if record.alone_s]:
         yield overlap_grid(group, alone)
-    if within := [record for record in measured if record.has_parts_within]:
+    by_level = [record for record in measured if has_levels(record)]
+    yield from level_grids(group, by_level, width) if by_level else ()
+    within = [record for record in measured if record.has_parts_within]
+    if within and not by_level:
         yield shares_grid(group, within)
     if any(
         details.has_several_ceilings(record) or (wide and record.ceilings) for record in measured

@@ -39,7 +39,8 @@ constexpr Fact dof_per_rank{"dof_per_rank", unit::none, "elements*order^3 per ra
 constexpr Fact degrees_of_freedom{"degrees_of_freedom", unit::none, "unknowns of all ranks, each counted once"};
 constexpr Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
 constexpr Fact iterations{"iterations", unit::none, "iterations of a solve"};
-constexpr Fact residual{"residual", unit::none, "|b - A x| / |b|, computed from the solution in double precision"};
+constexpr Fact residual{"residual", unit::none,
+                        "2-norm of b - A x over that of b, computed from the solution in double precision"};
 constexpr Fact bytes_per_solve{"bytes_per_solve", unit::bytes,
                                "bytes that a solve must read and write, per rank, if nothing stays in a cache between "
                                "two kernels"};

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "benchmarks/spectral_elements/node_budget.hpp"
 #include "harness/usage_error.hpp"
@@ -28,18 +30,21 @@ std::optional<gs::Method> parse_mode(const std::string& text) {
 }
 
 std::vector<int> parse_levels(const std::string& text) {
-  const std::string cure = fmt::format("write orders from {} that descend to 1, such as 7,3,1", sem::highest_order);
+  const UsageError wrong(
+      "levels", text,
+      fmt::format("write orders that descend to 1, the first of at most {}, such as 7,3,1", sem::highest_order));
   std::vector<int> levels;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    const double order = parse_number("levels", word, {.least = 1, .most = sem::highest_order, .cure = cure});
-    if (order != std::floor(order)) throw UsageError("levels", text, cure);
-    if (!levels.empty() && levels.back() <= order) throw UsageError("levels", text, cure);
-    levels.push_back(static_cast<int>(order));
+    int order = 0;
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), order);
+    if (error != std::errc() || rest != word.data() + word.size()) throw wrong;
+    if (order < 1 || order > sem::highest_order || (!levels.empty() && levels.back() <= order)) throw wrong;
+    levels.push_back(order);
     begin = end + 1;
   }
-  if (levels.back() != 1) throw UsageError("levels", text, cure);
+  if (levels.back() != 1) throw wrong;
   return levels;
 }
 
@@ -49,6 +54,13 @@ std::vector<int> levels_for(int order) {
   if (order / 2 > 1) levels.push_back(order / 2);
   if (order > 1) levels.push_back(1);
   return levels;
+}
+
+/// What needs memory in proportion must not make the mesh appear too large.
+void refuse_above(const char* option, std::size_t value, std::size_t most, const char* example) {
+  if (value <= most) return;
+  throw UsageError(option, std::to_string(value),
+                   fmt::format("write a number from 1 to {}, such as {}", most, example));
 }
 
 std::string text_of(const std::vector<int>& levels) { return fmt::format("{}", fmt::join(levels, ",")); }
@@ -100,13 +112,17 @@ void Options::resolve(int ranks) {
   if (!edge.empty() && mesh.given()) {
     throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
   }
-  if (const std::string missing = solvers::boomeramg_missing(); coarse == solvers::Coarse::boomeramg && !missing.empty()) {
+  if (const std::string missing = solvers::boomeramg_missing();
+      coarse == solvers::Coarse::boomeramg && !missing.empty()) {
     throw UsageError("coarse", "boomeramg", missing + "; --coarse cg needs nothing");
   }
+  refuse_above("restart", restart, 1000, "30");
+  refuse_above("coarse-steps", coarse_steps, 10000, "20");
   if (levels.empty()) levels = levels_for(mesh.shape.order);
   if (levels.front() != mesh.shape.order) {
     throw UsageError("levels", text_of(levels),
-                     fmt::format("the first is to be that of --order: {}", text_of(levels_for(mesh.shape.order))));
+                     fmt::format("the first must be --order, which is {}; write --levels {}", mesh.shape.order,
+                                 text_of(levels_for(mesh.shape.order))));
   }
   mesh.sized_by_elements = edge.empty();
   mesh.resolve(ranks);

@@ -74,7 +74,7 @@ def test_a_table_is_as_wide_as_the_terminal_and_wide_shows_all() -> None:
     )
     assert heads(width=115).endswith("time (ms) 95% CI n cp2k (Mflop/s) of ceiling to best check")
     assert "--wide has more columns: fft (GFLOP/s)" in shown(*records, width=115)
-    assert heads(width=80).endswith("time (ms) 95% CI n of ceiling to best check")
+    assert heads(width=80).endswith("(ms) 95% CI n of ceiling to best check"), "units below names"
     wide = heads(width=80, wide=True)
     assert wide.endswith("fft (GFLOP/s) time (us) of ceiling to best check compared")
     assert not any("--wide" in line for line in shown(*records, wide=True))

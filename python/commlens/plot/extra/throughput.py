@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from commlens.plot import published
 from commlens.plot.heading import Heading
 from commlens.plot.lines import Lines, LinesPanel, by_benchmark, first_of
 from commlens.plot.style import Theme, line_style
 from commlens.records import Group, Metric, Record
-from commlens.text import format_short, labelled
+from commlens.text import format_scientific, format_short, labelled
 
 ORDER = 2
 _FEWEST_SIZES = 3
@@ -23,6 +24,7 @@ _SIZE = "dof_per_rank"
 _UNIT = "DOF*iter/s"
 _NOTE_POINTS = 8
 _FRAME_INCHES = 1.1  # of a panel's height, for titles and ticks
+_SHARE_OF_NOTES = 0.36  # of the width, right of what was published
 _FEW_TICKS_FROM = 50  # ratio of the largest size to the smallest
 
 
@@ -57,8 +59,9 @@ class Growth:
             if self.enough
             else f"≤ {format_short(self.points[0][0])}"
         )
-        peak = f"{self.peak[1]:.2e}".replace("e+0", "e").replace("e+", "e")
-        return f"peak {peak} at {format_short(self.peak[0])}, n₀.₈ {enough}"
+        return (
+            f"peak {format_scientific(self.peak[1])} at {format_short(self.peak[0])}, n₀.₈ {enough}"
+        )
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class ThroughputPanel(LinesPanel):
     note_inches: ClassVar[float] = 0.16
     curves: Lines
     growths: Sequence[Growth]  # of each of them
+    published: Sequence[published.Published] = ()
 
     def shows(self, group: Group) -> bool:
         """Whether the group's curves of its main metric are among its own."""
@@ -76,6 +80,8 @@ class ThroughputPanel(LinesPanel):
     def heading(self) -> Heading:
         name = first_of(self.curves).benchmark
         details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
+        if self.published:
+            details += "; gray dashes: published"
         return Heading(f"{name}: throughput by size", details)
 
     def draw(self, axes: Axes) -> None:
@@ -96,8 +102,11 @@ class ThroughputPanel(LinesPanel):
                 axes.plot([growth.enough] * 2, [0, _SHARE * growth.peak[1]], **dots)
         axes.set_xscale("log")
         band = self._notes_inches / (self.height - _FRAME_INCHES)
-        axes.set_ylim(0, 1.06 * max(growth.peak[1] for growth in self.growths) / (1 - band))
+        highest = [growth.peak[1] for growth in self.growths]
+        highest += [own.throughput for own in self.published]
+        axes.set_ylim(0, 1.06 * max(highest) / (1 - band))
         self._write_notes(axes)
+        self._draw_published(axes)
         sizes = [size for growth in self.growths for size, _ in growth.points]
         subs = (1, 2, 5) if max(sizes) < _FEW_TICKS_FROM * min(sizes) else (1,)
         axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
@@ -109,6 +118,17 @@ class ThroughputPanel(LinesPanel):
         axes.set_xlabel("degrees of freedom per rank")
         metric = _metric(first_of(self.curves))
         axes.set_ylabel(f"{labelled(metric.label, metric.unit)} per rank" if metric else "")
+
+    def _draw_published(self, axes: Axes) -> None:
+        """With room for its notes, which stand right of it."""
+        if not self.published:
+            return
+        place = max(own.dof_per_rank for own in self.published)
+        left, right = axes.get_xlim()
+        before = 1 - _SHARE_OF_NOTES
+        axes.set_xlim(left, max(right, place * (place / left) ** (_SHARE_OF_NOTES / before)))
+        points = 72 * (self.height - _FRAME_INCHES)
+        published.draw(axes, self.published, points / axes.get_ylim()[1])
 
     @property
     def _notes_inches(self) -> float:
@@ -146,7 +166,9 @@ def panels(
         }
         if chosen:
             curves = {series: found[series] for series in chosen}
-            found_panels.append(ThroughputPanel(curves, list(chosen.values())))
+            own_records = [record for own in curves.values() for record in own]
+            others = published.published(own_records, _UNIT)
+            found_panels.append(ThroughputPanel(curves, list(chosen.values()), others))
     return found_panels
 
 

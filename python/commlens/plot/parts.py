@@ -1,0 +1,34 @@
+"""Panels of parts that were measured within an operation: shares of bars, or bars by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commlens.plot.levels import LevelsPanel
+from commlens.plot.overlap import Operation
+from commlens.plot.shares import SharesPanel, bar_end
+from commlens.plot.style import Theme
+from commlens.records.levels import has_levels
+
+# With a larger ratio of the slowest to the fastest, each transport has its own panel and scale.
+_ONE_PANEL_UP_TO = 8
+
+
+def shares_panels(operations: Sequence[Operation], theme: Theme) -> dict[int, list[SharesPanel]]:
+    """By the identity of their group."""
+    by_group: dict[int, list[Operation]] = {}
+    for operation in operations:
+        if operation.record.has_parts_within:
+            by_group.setdefault(id(operation.group), []).append(operation)
+    return {key: _panels(own, theme) for key, own in by_group.items()}
+
+
+def _panels(own: Sequence[Operation], theme: Theme) -> list[SharesPanel]:
+    kind = LevelsPanel if all(has_levels(one.record) for one in own) else SharesPanel
+    ends = [bar_end(operation.record) for operation in own]
+    by_transport: dict[str, list[Operation]] = {}
+    for operation in own:
+        by_transport.setdefault(operation.record.transport, []).append(operation)
+    if max(ends) <= _ONE_PANEL_UP_TO * min(ends) or len(by_transport) == 1:
+        return [kind(own, theme)]
+    return [kind(found, theme, transport) for transport, found in by_transport.items()]

@@ -1,0 +1,99 @@
+"""Records of a multigrid solve: its parts by level, and a timeline of V-cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sample_records import make_record, statistic
+
+# Microseconds of one solve.
+ALONE = {
+    "p7 operator f64": 100.0,
+    "p7 operator f32": 300.0,
+    "p7 smoother": 500.0,
+    "p7 restriction": 50.0,
+    "p3 operator f32": 60.0,
+    "p3 smoother": 80.0,
+    "coarse solve": 200.0,
+    "vectors": 110.0,
+}
+BETWEEN_RANKS = {
+    "p7 exchange f64": 40.0,
+    "p7 exchange f32": 160.0,
+    "p3 exchange f32": 70.0,
+    "p1 exchange f32": 30.0,
+    "reductions": 100.0,
+}
+OTHER_US = 200.0
+CYCLE = ["p7 smoother", "p7 restriction", "p3 smoother", "coarse solve", "p3 operator f32"]
+AFTER = ["vectors", "p7 operator f64", "vectors"]  # of a V-cycle
+
+
+def make_multigrid_record(
+    transport: str = "mpi", ranks: int = 2, iterations: int = 5, **changes: Any
+) -> dict[str, Any]:
+    """`parts` are microseconds by name; `options` replace parameters; `throughput` is its."""
+    parts = changes.pop("parts", {**ALONE, **(BETWEEN_RANKS if ranks > 1 else {})})
+    together = sum(parts.values()) + OTHER_US
+    throughput = changes.pop("throughput", 1e9)
+    dofs = changes.pop("dof_per_rank", 2744000.0)
+    options = changes.pop("options", {})
+    facts = {"dof_per_rank": dofs, "coarse_solver": "20 steps of Jacobi CG"}
+    metrics = {"throughput_DOF_iter_per_s": throughput, "time_ms": together * 1e-3}
+    return make_record(
+        **{
+            "benchmark": "bps5",
+            "parameters": {
+                "elements": "20x20x20",
+                "order": 7,
+                "kershaw_eps": 0.3,
+                "rhs": "nekrs",
+                "tolerance": 1e-8,
+                **options,
+            },
+            "ranks": ranks,
+            "transport": transport,
+            "memory": "device",
+            "samples": {"operation": "solve", "values_s": [together * 1e-6] * 10},
+            "statistics": {
+                "time_us": statistic(together),
+                **{name: statistic(value) for name, value in metrics.items()},
+            },
+            "metrics": list(metrics),
+            "parts": [
+                {
+                    "name": name,
+                    "stream": "solve",
+                    "within": True,
+                    "samples": {"values_s": [time * 1e-6] * 10},
+                    "statistics": {"time_us": statistic(time)},
+                }
+                for name, time in parts.items()
+            ],
+            "timeline": timeline(ranks, iterations),
+            "ceilings": [],
+            "facts": facts,
+            "series": {"relative_residual": [0.1**step for step in range(iterations)]},
+            **changes,
+        }
+    )
+
+
+def timeline(ranks: int, iterations: int) -> dict[str, Any]:
+    """Steps of 10 us, one after the other; iteration i of rank r begins at 80 i + r."""
+    spans = []
+    for rank in range(ranks):
+        steps = ["vectors", *(CYCLE + AFTER) * iterations]
+        for step, part in enumerate(steps):
+            start = 10.0 * step + rank - 10.0
+            spans.append(
+                {
+                    "rank": rank,
+                    "stream": "solve",
+                    "part": part,
+                    "step": step,
+                    "start_us": start,
+                    "end_us": start + 10.0,
+                }
+            )
+    return {"time_us": 80.0 * iterations + 10.0, "spans": spans}

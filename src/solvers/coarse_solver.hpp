@@ -10,10 +10,12 @@
 namespace commlens::solvers {
 
 /// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie.
+/// cg_replicated: the same by every rank for the whole mesh: one reduction of a vector for all messages of the steps.
 /// boomeramg: a V-cycle of hypre's algebraic multigrid, on the host.
-enum class Coarse { cg, boomeramg };
+enum class Coarse { cg, cg_replicated, boomeramg };
 constexpr auto names_of(Coarse /*type*/) {
-  return enum_names<Coarse>({{Coarse::cg, "cg"}, {Coarse::boomeramg, "boomeramg"}});
+  return enum_names<Coarse>(
+      {{Coarse::cg, "cg"}, {Coarse::cg_replicated, "cg-replicated"}, {Coarse::boomeramg, "boomeramg"}});
 }
 
 class CoarseSolver {
@@ -29,6 +31,10 @@ inline constexpr const char* coarse_step = "coarse solve";
 /// The level must outlive it.
 std::unique_ptr<CoarseSolver> make_coarse_cg(Level<float>& level, std::size_t steps, const Context& context,
                                              const Observation& observation);
+
+/// The level must outlive it. Collective. For few ranks: each has the whole level in its memory.
+std::unique_ptr<CoarseSolver> make_replicated_cg(Level<float>& level, const LevelOptions& options, std::size_t steps,
+                                                 const Context& context, const Observation& observation);
 
 /// Why BoomerAMG is not in this build; empty if it is.
 std::string boomeramg_missing();

@@ -37,9 +37,20 @@ Multigrid::Multigrid(const sem::FunctionSpace& finest, const Options& options, c
     x_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
   }
   for (std::size_t level = 0; level < smoothing_.size(); ++level) make_smoother(level, options, context);
-  coarse_ = options.coarse == Coarse::boomeramg
-                ? make_boomeramg(*levels_.back(), context, observation)
-                : make_coarse_cg(*levels_.back(), options.coarse_steps, context, observation);
+  coarse_ = make_coarse(options, context);
+}
+
+std::unique_ptr<CoarseSolver> Multigrid::make_coarse(const Options& options, const Context& context) {
+  Level<float>& level = *levels_.back();
+  switch (options.coarse) {
+    case Coarse::boomeramg:
+      return make_boomeramg(level, context, observation_);
+    case Coarse::cg_replicated:
+      return make_replicated_cg(level, options.level, options.coarse_steps, context, observation_);
+    case Coarse::cg:
+      break;
+  }
+  return make_coarse_cg(level, options.coarse_steps, context, observation_);
 }
 
 void Multigrid::make_smoother(std::size_t level, const Options& options, const Context& context) {

@@ -28,7 +28,7 @@ class Multigrid {
     Smoother smoother = Smoother::chebyshev_ras;
     std::size_t degree = 2;  ///< of the Chebyshev iteration
     Coarse coarse = Coarse::cg;
-    std::size_t coarse_steps = 20;  ///< of Coarse::cg
+    std::size_t coarse_steps = 20;  ///< of Coarse::cg and Coarse::cg_replicated
     LevelOptions level;
   };
 
@@ -61,6 +61,7 @@ class Multigrid {
     std::string step;
   };
 
+  std::unique_ptr<CoarseSolver> make_coarse(const Options& options, const Context& context);
   void make_smoother(std::size_t level, const Options& options, const Context& context);
   void cycle(std::size_t level, const float* b, float* x, device::Stream& stream);
 

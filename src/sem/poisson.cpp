@@ -74,7 +74,8 @@ class PoissonOf final : public Poisson<Real> {
     points_and_weights.insert(points_and_weights.end(), gll_.weights.begin(), gll_.weights.end());
     const device::Buffer basis = device::upload(points_and_weights, context.allocate, stream);
     factors_ = context.allocate(terms * mesh.nodes() * sizeof(Real));
-    write_factors(gll_, maps_.as<TrilinearOf<Real>>(), mesh.elements(), basis.as<double>(), factors_.as<Real>(), stream);
+    write_factors(gll_, maps_.as<TrilinearOf<Real>>(), mesh.elements(), basis.as<double>(), factors_.as<Real>(),
+                  stream);
     stream.wait();
   }
 

@@ -1,5 +1,5 @@
-// Chebyshev iteration around a preconditioner S, as a smoother: it damps the errors that belong to the upper nine tenths
-// of the eigenvalues of S A (Adams et al., J. Comput. Phys. 188, 2003; Phillips et al., Tuning spectral element
+// Chebyshev iteration around a preconditioner S, as a smoother: it damps the errors that belong to the upper nine
+// tenths of the eigenvalues of S A (Adams et al., J. Comput. Phys. 188, 2003; Phillips et al., Tuning spectral element
 // preconditioners for parallel scalability on GPUs, PASC 2022).
 #pragma once
 

@@ -81,7 +81,8 @@ struct Step {
   }
 };
 
-/// The iteration of Chronopoulos and Gear (J. Comput. Appl. Math. 25, 1989), whose two sums of a step are one reduction.
+/// The iteration of Chronopoulos and Gear (J. Comput. Appl. Math. 25, 1989), whose two sums of a step are one
+/// reduction.
 class CoarseCg final : public CoarseSolver {
  public:
   CoarseCg(Level<float>& level, std::size_t steps, const Context& context, const Observation& observation)
@@ -100,8 +101,14 @@ class CoarseCg final : public CoarseSolver {
   void solve(const float* b, float* x, device::Stream& stream) override {
     auto* const r = vectors_.as<float>();
     const auto vector = [&](std::size_t n) { return r + n * stride(); };
-    const Vectors v{level_.space().numbering().owned, diagonal_.inverse_diagonal(), x, r, vector(1), vector(2),
-                    vector(3), vector(4)};
+    const Vectors v{level_.space().numbering().owned,
+                    diagonal_.inverse_diagonal(),
+                    x,
+                    r,
+                    vector(1),
+                    vector(2),
+                    vector(3),
+                    vector(4)};
     auto* const sums = scalars_.as<double>();
     double* const alphas = sums + 2 * (steps_ + 1);
     sum(stream, sums, Start{v, b});

@@ -9,11 +9,11 @@
 // spells their names (cmake/Lapack.cmake).
 extern "C" {
 // NOLINTBEGIN(readability-identifier-naming)
-void COMMLENS_DSYEV(const char* job, const char* triangle, const int* n, double* a, const int* lda,
-                                 double* values, double* work, const int* lwork, int* info, std::size_t, std::size_t);
-void COMMLENS_DGEEV(const char* left, const char* right, const int* n, double* a, const int* lda,
-                                 double* real, double* imaginary, double* vl, const int* ldvl, double* vr,
-                                 const int* ldvr, double* work, const int* lwork, int* info, std::size_t, std::size_t);
+void COMMLENS_DSYEV(const char* job, const char* triangle, const int* n, double* a, const int* lda, double* values,
+                    double* work, const int* lwork, int* info, std::size_t, std::size_t);
+void COMMLENS_DGEEV(const char* left, const char* right, const int* n, double* a, const int* lda, double* real,
+                    double* imaginary, double* vl, const int* ldvl, double* vr, const int* ldvr, double* work,
+                    const int* lwork, int* info, std::size_t, std::size_t);
 // NOLINTEND(readability-identifier-naming)
 }
 
@@ -51,8 +51,8 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix) {
   std::vector<double> work(static_cast<std::size_t>(work_size));
   const int one = 1;
   int info = 0;
-  COMMLENS_DGEEV("N", "N", &n, matrix.data(), &n, real.data(), imaginary.data(), nullptr, &one, nullptr,
-                              &one, work.data(), &work_size, &info, 1, 1);
+  COMMLENS_DGEEV("N", "N", &n, matrix.data(), &n, real.data(), imaginary.data(), nullptr, &one, nullptr, &one,
+                 work.data(), &work_size, &info, 1, 1);
   check(info, "dgeev");
   std::vector<std::complex<double>> values;
   for (std::size_t i = 0; i < size; ++i) values.emplace_back(real[i], imaginary[i]);

@@ -1,5 +1,5 @@
-// The elements of a rank, each extended by the first interior nodes of its face neighbors, of which other ranks may have
-// some.
+// The elements of a rank, each extended by the first interior nodes of its face neighbors, of which other ranks may
+// have some.
 //
 // A vector that is read so has room for ghosts behind its unknowns: copies of other ranks' values, one for each global
 // id. They are fetched by a gather-scatter in which the ghosts are 0 and each id's owner has the value.

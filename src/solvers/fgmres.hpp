@@ -1,5 +1,5 @@
-// Flexible GMRES with restarts, right-preconditioned, with classical Gram-Schmidt (Saad, SIAM J. Sci. Comput. 14, 1993):
-// two reductions an iteration, one of a vector of inner products and one of a norm.
+// Flexible GMRES with restarts, right-preconditioned, with classical Gram-Schmidt (Saad, SIAM J. Sci. Comput. 14,
+// 1993): two reductions an iteration, one of a vector of inner products and one of a norm.
 //
 // Vectors are in double. What the preconditioner makes is kept as it is, in float: the iteration is exact for it.
 #pragma once

@@ -30,8 +30,8 @@ std::vector<std::array<double, 6>> factors_of(const sem::Gll& gll, const sem::Tr
 
 /// The derivative of a node's basis function in one direction is not 0 on the line of nodes in this direction only:
 /// squares are sums along the lines through the node, and products of two directions have one term, at the node itself.
-double diagonal_at(const sem::Gll& gll, const std::vector<std::array<double, 6>>& factors, std::size_t i,
-                   std::size_t j, std::size_t k) {
+double diagonal_at(const sem::Gll& gll, const std::vector<std::array<double, 6>>& factors, std::size_t i, std::size_t j,
+                   std::size_t k) {
   const std::size_t n = gll.points.size();
   const auto derivative = [&](std::size_t at, std::size_t of) { return gll.derivative[at * n + of]; };
   const auto square = [](double value) { return value * value; };

@@ -13,8 +13,8 @@ Level<Real>::Level(const sem::FunctionSpace& space, const LevelOptions& options,
                    const Observation& observation)
     : space_(space),
       observation_(observation),
-      poisson_(sem::make_poisson<Real>(space.mesh(), space.numbering(), options.geometry, sem::Storage::unique,
-                                       context)),
+      poisson_(
+          sem::make_poisson<Real>(space.mesh(), space.numbering(), options.geometry, sem::Storage::unique, context)),
       exchanges_(context.communicator.size() > 1),
       overlap_(options.overlap && exchanges_),
       operator_step_(step_name(space.order(), type == DataType::f64 ? "operator f64" : "operator f32")),
@@ -22,17 +22,16 @@ Level<Real>::Level(const sem::FunctionSpace& space, const LevelOptions& options,
   const gather_scatter::ValueKind kind{.type = type, .exchange_type = options.exchange_type.value_or(type)};
   const device::Buffer scratch = context.allocate(space.length() * sizeof(Real));
   context.stream.fill(scratch.data(), 0, scratch.bytes());
-  selection_ = gather_scatter::select(options.method, space.lists(), scratch.data(), space.numbering().sharing, kind,
-                                      context);
+  selection_ =
+      gather_scatter::select(options.method, space.lists(), scratch.data(), space.numbering().sharing, kind, context);
   context.stream.wait();
   if (!selection_.operation) throw Error("the gather-scatter is not supported: " + selection_.unsupported);
 }
 
 template <class Real>
 void Level<Real>::add_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream) {
-  assemble(operator_step_, output, stream, [&](sem::ElementRange range) {
-    poisson_->apply(range, input, output, energy, range.first > 0, stream);
-  });
+  assemble(operator_step_, output, stream,
+           [&](sem::ElementRange range) { poisson_->apply(range, input, output, energy, range.first > 0, stream); });
 }
 
 template <class Real>

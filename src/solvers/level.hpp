@@ -23,9 +23,9 @@ struct Observation {
 /// How the operators of all levels work.
 struct LevelOptions {
   sem::Geometry geometry = sem::Geometry::trilinear;
-  std::optional<gather_scatter::Method> method;            ///< none: the fastest, for each level by itself
-  std::optional<DataType> exchange_type = std::nullopt;    ///< none: that of the vectors
-  bool overlap = true;                                     ///< with the elements inside the rank
+  std::optional<gather_scatter::Method> method;          ///< none: the fastest, for each level by itself
+  std::optional<DataType> exchange_type = std::nullopt;  ///< none: that of the vectors
+  bool overlap = true;                                   ///< with the elements inside the rank
 };
 
 /// "p7 exchange": a step of the level of order 7.

@@ -64,9 +64,8 @@ void Multigrid::make_smoother(std::size_t level, const Options& options, const C
   }
   spectral_radii_.push_back(spectral_radius(here, *smoothing.preconditioner, arnoldi_steps, context));
   const std::size_t degree = options.smoother == Smoother::ras ? 0 : options.degree;
-  smoothing.smoother =
-      std::make_unique<Chebyshev>(here, *smoothing.preconditioner, degree,
-                                  Chebyshev::Bounds::of(spectral_radii_.back()), context, observation_);
+  smoothing.smoother = std::make_unique<Chebyshev>(
+      here, *smoothing.preconditioner, degree, Chebyshev::Bounds::of(spectral_radii_.back()), context, observation_);
   smoothing.to_coarser = std::make_unique<Interpolation>(*levels_[level + 1], here, context, observation_);
   smoothing.residual = context.allocate(here.length() * sizeof(float));
   smoothing.step = step_name(here.space().order(), "vectors");

@@ -58,8 +58,7 @@ std::vector<float> eigen_of(const sem::Mesh& mesh) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const auto problem = one_dimensional(mesh.gll(), lengths_of(mesh, mesh.place(element), axis));
       float* const matrix = eigen.data() + element * EigenLayout::element(n) + axis * EigenLayout::matrix(n);
-      float* const values =
-          eigen.data() + element * EigenLayout::element(n) + 3 * EigenLayout::matrix(n) + axis * row;
+      float* const values = eigen.data() + element * EigenLayout::element(n) + 3 * EigenLayout::matrix(n) + axis * row;
       for (std::size_t node = 0; node < n; ++node) {
         for (std::size_t q = 0; q < n; ++q) {
           matrix[node * row + q] = static_cast<float>(problem.vectors[node * n + q]);

@@ -1,6 +1,6 @@
 // Restricted additive Schwarz by fast diagonalization: each element, extended by one layer of nodes of its face
-// neighbors, is solved as if it were a box; of the solutions the element's own nodes are kept, and averaged where several
-// elements have a node (Cai and Sarkis, SIAM J. Sci. Comput. 21, 1999; Fischer and Lottes, 2004).
+// neighbors, is solved as if it were a box; of the solutions the element's own nodes are kept, and averaged where
+// several elements have a node (Cai and Sarkis, SIAM J. Sci. Comput. 21, 1999; Fischer and Lottes, 2004).
 #pragma once
 
 #include <memory>

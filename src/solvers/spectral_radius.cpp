@@ -77,8 +77,7 @@ void Vectors::subtract(float* a, double factor, const float* b) {
 
 }  // namespace
 
-double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std::size_t steps,
-                       const Context& context) {
+double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std::size_t steps, const Context& context) {
   const sem::FunctionSpace& space = level.space();
   Vectors vectors(space, context);
   const auto allocate = [&] { return context.allocate((space.length() + preconditioner.ghosts()) * sizeof(float)); };

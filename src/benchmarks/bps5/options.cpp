@@ -84,10 +84,12 @@ void Options::describe_preconditioner(OptionSet& options) {
       [this] { return levels.empty() ? std::string("7,3,1 for order 7") : text_of(levels); },
       "orders of the multigrid's levels, from --order down to 1");
   options.add("smoother", smoother, "of the levels above 1: Chebyshev around a smoother, or one step of it");
-  options.add("coarse", coarse, "solver of the level of order 1");
-  options.add("coarse-steps", coarse_steps, "iterations of --coarse cg").recorded_as([this] {
-    return coarse == solvers::Coarse::cg ? std::optional<measure::Value>(static_cast<std::int64_t>(coarse_steps))
-                                         : std::nullopt;
+  options.add(
+      "coarse", coarse,
+      "solver of the level of order 1: cg-replicated is cg by each rank for the whole mesh, which saves messages");
+  options.add("coarse-steps", coarse_steps, "iterations of --coarse cg and cg-replicated").recorded_as([this] {
+    return coarse != solvers::Coarse::boomeramg ? std::optional<measure::Value>(static_cast<std::int64_t>(coarse_steps))
+                                                : std::nullopt;
   });
 }
 
@@ -194,6 +196,10 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
     const double length = surplus(partition.block(rank)) * elements * std::pow(order, 3);
     const gs::Load load{.nodes = length + 2 * sent, .sent = 2 * sent, .ranks = ranks};
     const auto exchange = gs::upper_bytes(load, {.type = DataType::f64});
+    if (order == 1 && coarse == solvers::Coarse::cg_replicated) {
+      const double all = current.nodes_about(1) / std::pow(mesh.shape.order + 1, 3);
+      estimate.buffers += 8 * all * sizeof(std::uint32_t) + 300 * all + 20 * sizeof(float) * 1.3 * all + 1024.0 * 1024;
+    }
     // One of vectors, and one of the neighbors' nodes; on the finest level another one in double.
     const double count = order == levels.front() ? 3 : 2;
     estimate.buffers += count * exchange.buffers + 4 * sent * sizeof(float);

@@ -19,7 +19,7 @@ namespace commlens::bps5 {
 
 struct Options {
   KershawOptions mesh;
-  Sweep edge;  ///< without values there is one case, with `mesh`
+  Sweep edge;               ///< without values there is one case, with `mesh`
   std::vector<int> levels;  ///< empty: chosen by resolve()
   sem::Geometry geometry = sem::Geometry::trilinear;
   solvers::Smoother smoother = solvers::Smoother::chebyshev_ras;
@@ -30,7 +30,7 @@ struct Options {
   std::size_t iterations = 500;
   double tolerance = 1e-8;
   std::optional<gather_scatter::Method> mode;  ///< none: the fastest
-  bool overlap = true;
+  bool overlap = false;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
   void describe(OptionSet& options);

@@ -64,7 +64,7 @@ double cycle_flops(const Options& options, double elements) {
   return flops / 2;  // in single precision
 }
 
-double cycle_bytes(const Problem& problem) {
+double cycle_bytes(const Problem& problem, int ranks) {
   constexpr double real = sizeof(float);
   const Options& options = problem.options();
   const Applications count = applications(options);
@@ -78,7 +78,9 @@ double cycle_bytes(const Problem& problem) {
     const double of_operator = operator_bytes(options, elements, nodes, length, real);
     if (level + 1 == options.levels.size()) {
       const auto steps = static_cast<double>(options.coarse_steps);
-      bytes += options.coarse == solvers::Coarse::cg ? steps * (of_operator + 12 * length * real) : 2 * length * real;
+      const double copies = options.coarse == solvers::Coarse::cg_replicated ? ranks : 1;
+      bytes += options.coarse == solvers::Coarse::boomeramg ? 2 * length * real
+                                                            : copies * steps * (of_operator + 12 * length * real);
       continue;
     }
     const bool schwarz = options.smoother != solvers::Smoother::chebyshev_jacobi;
@@ -104,12 +106,13 @@ Work work_of(const Problem& problem, int ranks) {
   const auto length = static_cast<double>(problem.space().length());
   double directions = 0;
   for (std::size_t i = 0; i < count; ++i) directions += static_cast<double>(i % options.restart + 1);
-  return {.dof = elements * std::pow(mesh.shape().order, 3),
-          .flops = iterations * (cycle_flops(options, elements) + operator_flops(elements, mesh.shape().order)) +
-                   4 * directions * nodes,
-          .bytes = iterations * (cycle_bytes(problem) + operator_bytes(options, here, static_cast<double>(mesh.nodes()),
-                                                                       length, sizeof(double))) +
-                   length * solvers::Fgmres::traffic(options.restart, count)};
+  return {
+      .dof = elements * std::pow(mesh.shape().order, 3),
+      .flops = iterations * (cycle_flops(options, elements) + operator_flops(elements, mesh.shape().order)) +
+               4 * directions * nodes,
+      .bytes = iterations * (cycle_bytes(problem, ranks) +
+                             operator_bytes(options, here, static_cast<double>(mesh.nodes()), length, sizeof(double))) +
+               length * solvers::Fgmres::traffic(options.restart, count)};
 }
 
 }  // namespace commlens::bps5

@@ -191,7 +191,7 @@ __global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at
     __syncthreads();
     if (active) {
       energy += multiply_column<geometry>(call, basis, map, 6 * element * N * Of::columns + column, i, j, along_r,
-                                             along_s, ut);
+                                          along_s, ut);
     }
     if (next_active) next.fetch(call, first_node(next_element), next_element, column);
     __syncthreads();

@@ -229,11 +229,11 @@ inline void multiply_by_stored(const Real* factors, Workspace<Real, N>& w) {
   constexpr int nodes = N * N * N;
   for (int node = 0; node < nodes; ++node) {
     const Real g[6] = {factors[node],
-                         factors[node + nodes],
-                         factors[node + 2 * nodes],
-                         factors[node + 3 * nodes],
-                         factors[node + 4 * nodes],
-                         factors[node + 5 * nodes]};
+                       factors[node + nodes],
+                       factors[node + 2 * nodes],
+                       factors[node + 3 * nodes],
+                       factors[node + 4 * nodes],
+                       factors[node + 5 * nodes]};
     multiply_by_factors(g, w.ur[node], w.us[node], w.ut[node]);
   }
 }
@@ -279,7 +279,8 @@ inline void expand(const TrilinearOf<Real>& map, const Constants<Real, N>& const
 }
 
 template <class Real, int N>
-inline void multiply_by_trilinear(const TrilinearOf<Real>& map, const Constants<Real, N>& constants, Workspace<Real, N>& w) {
+inline void multiply_by_trilinear(const TrilinearOf<Real>& map, const Constants<Real, N>& constants,
+                                  Workspace<Real, N>& w) {
   constexpr int plane = N * N;
   expand<Real, N>(map, constants, w);
   for (int k = 0; k < N; ++k) {

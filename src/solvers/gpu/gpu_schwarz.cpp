@@ -1,10 +1,10 @@
-// The Schwarz smoother on a GPU. A block solves one extended element at a time (or several small ones), a thread one line of
-// it in each direction.
+// The Schwarz smoother on a GPU. A block solves one extended element at a time (or several small ones), a thread one
+// line of it in each direction.
 //
 // The line along t is in registers when the element is read and when it is written; between, shared memory holds the
 // element, and each thread reads a line and writes its product with a matrix in the same place. All threads of a warp
-// read the same element of a matrix, four at a time. In the direction of s the division by the eigenvalues comes between
-// the two products, in registers.
+// read the same element of a matrix, four at a time. In the direction of s the division by the eigenvalues comes
+// between the two products, in registers.
 #include <algorithm>
 
 #include "device/gpu/launch.hpp"
@@ -122,7 +122,8 @@ __device__ inline void read_column(const SchwarzCall& call, std::size_t element,
 
 /// Adds to the element's own unknowns; those that no other element has are written.
 template <int N>
-__device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j, const float (&column)[N]) {
+__device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j,
+                                  const float (&column)[N]) {
   constexpr int n = Layout<N>::own;
   if (i == 0 || i == N - 1 || j == 0 || j == N - 1) return;
   const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);

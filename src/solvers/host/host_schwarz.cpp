@@ -141,9 +141,8 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const SchwarzCall& call) {
 }  // namespace
 
 void schwarz_on_host(int order, const SchwarzCall& call, device::Stream& stream) {
-  with_extended_nodes(order, [&](auto nodes) {
-    stream.enqueue([call] { apply_to_elements<decltype(nodes)::value>(call); });
-  });
+  with_extended_nodes(order,
+                      [&](auto nodes) { stream.enqueue([call] { apply_to_elements<decltype(nodes)::value>(call); }); });
 }
 
 }  // namespace commlens::solvers

@@ -232,8 +232,7 @@ void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
   take_scale(products + count, scale + count, stream);
 }
 
-void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream,
-                     const std::function<void()>& heartbeat) {
+void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream, const std::function<void()>& heartbeat) {
   const std::size_t length = level_.length();
   for (std::size_t j = 0; j < options_.restart; ++j) {
     auto* const scale = scalars_.as<double>();

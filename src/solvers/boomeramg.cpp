@@ -35,6 +35,9 @@ void initialize() {
   check(status, "HYPRE_Init");
 }
 
+/// hypre's numbers of rows, which may have 32 bits.
+HYPRE_BigInt number(std::int64_t row) { return static_cast<HYPRE_BigInt>(row); }
+
 /// A vector of the owned unknowns.
 class Vector {
  public:
@@ -67,14 +70,15 @@ class Vector {
 class Matrix {
  public:
   Matrix(MPI_Comm communicator, const CoarseMatrix& entries) {
-    const HYPRE_BigInt last = entries.first_row + static_cast<HYPRE_BigInt>(entries.rows) - 1;
-    HYPRE_CALL(HYPRE_IJMatrixCreate, communicator, entries.first_row, last, entries.first_row, last, &matrix_);
+    const HYPRE_BigInt first = number(entries.first_row);
+    const HYPRE_BigInt last = first + static_cast<HYPRE_BigInt>(entries.rows) - 1;
+    HYPRE_CALL(HYPRE_IJMatrixCreate, communicator, first, last, first, last, &matrix_);
     HYPRE_CALL(HYPRE_IJMatrixSetObjectType, matrix_, HYPRE_PARCSR);
     HYPRE_CALL(HYPRE_IJMatrixInitialize, matrix_);
     for (const CoarseMatrix::Entry& entry : entries.entries) {
       HYPRE_Int one = 1;
-      const HYPRE_BigInt row = entry.row;
-      const HYPRE_BigInt column = entry.column;
+      const HYPRE_BigInt row = number(entry.row);
+      const HYPRE_BigInt column = number(entry.column);
       HYPRE_CALL(HYPRE_IJMatrixAddToValues, matrix_, 1, &one, &row, &column, &entry.value);
     }
     HYPRE_CALL(HYPRE_IJMatrixAssemble, matrix_);
@@ -101,11 +105,11 @@ class BoomerAmg final : public CoarseSolver {
         communicator_(context.communicator.handle()),
         entries_((initialize(), coarse_matrix(level.space(), context))),
         matrix_(communicator_, entries_),
-        b_(communicator_, entries_.first_row, static_cast<HYPRE_BigInt>(entries_.rows)),
-        x_(communicator_, entries_.first_row, static_cast<HYPRE_BigInt>(entries_.rows)),
+        b_(communicator_, number(entries_.first_row), static_cast<HYPRE_BigInt>(entries_.rows)),
+        x_(communicator_, number(entries_.first_row), static_cast<HYPRE_BigInt>(entries_.rows)),
         on_host_(context.allocate_staging(level.length() * sizeof(float))) {
     for (std::size_t row = 0; row < entries_.rows; ++row) {
-      rows_.push_back(entries_.first_row + static_cast<HYPRE_BigInt>(row));
+      rows_.push_back(number(entries_.first_row) + static_cast<HYPRE_BigInt>(row));
     }
     values_.resize(rows_.size());
     // hypre 2.26 writes beyond its arrays in the set-up for a matrix without rows.

@@ -1,6 +1,7 @@
 // The smoother multiplies the error by a Chebyshev polynomial of S A.
 #include "solvers/chebyshev.hpp"
 
+#include "multigrid_reference.hpp"
 #include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"
 #include "solvers/jacobi.hpp"
@@ -11,32 +12,6 @@ namespace {
 
 using reference::Operator;
 using reference::sum;
-
-/// T_degree((theta - S A) / delta) e / T_degree(theta / delta).
-Vector polynomial(const Operator& sa, const Chebyshev::Bounds& bounds, std::size_t degree, const Vector& e) {
-  const double theta = (bounds.largest + bounds.least) / 2;
-  const double delta = (bounds.largest - bounds.least) / 2;
-  const auto shifted = [&](const Vector& v) {
-    Vector result = sum(v, -1 / theta, sa(v));
-    for (double& value : result) value *= theta / delta;
-    return result;
-  };
-  Vector before = e;
-  Vector now = shifted(e);
-  double scale_before = 1;
-  double scale_now = theta / delta;
-  for (std::size_t k = 1; k < degree; ++k) {
-    Vector next = shifted(now);
-    for (std::size_t i = 0; i < next.size(); ++i) next[i] = 2 * next[i] - before[i];
-    const double scale_next = 2 * theta / delta * scale_now - scale_before;
-    before = std::move(now);
-    now = std::move(next);
-    scale_before = scale_now;
-    scale_now = scale_next;
-  }
-  for (double& value : now) value /= scale_now;
-  return now;
-}
 
 class ChebyshevIn : public SolversIn {
  protected:
@@ -55,7 +30,7 @@ class ChebyshevIn : public SolversIn {
         const auto x =
             from_zero ? output<float>(problem.space.length()) : vector<float>(whole.on(problem.space, start));
         chebyshev.smooth(b.as<float>(), x.as<float>(), from_zero, *stream);
-        const Vector error = polynomial(sa, bounds, degree + 1, sum(solution, -1, start));
+        const Vector error = reference::chebyshev(sa, bounds, degree + 1, sum(solution, -1, start));
         reference::expect_equal(values_of<float>(x, problem.space.length()),
                                 whole.on(problem.space, sum(solution, -1, error)), 2e-5,
                                 "degree " + std::to_string(degree) + (from_zero ? ", from 0" : ""));

@@ -3,13 +3,13 @@
 
 #include <cmath>
 
+#include "multigrid_reference.hpp"
 #include "solver_fixture.hpp"
 
 namespace commlens::solvers {
 namespace {
 
 using reference::expect_equal;
-using reference::Whole;
 
 struct Orders {
   int coarse;
@@ -39,28 +39,6 @@ TEST(InterpolationMatrix, IsExactForPolynomials) {
   }
 }
 
-/// J by element: the fine node's value is the same in each of its elements, and the last one writes it.
-Vector interpolated(const Whole& coarse, const Whole& fine, const Vector& u) {
-  const auto matrix = interpolation_matrix(coarse.mesh().gll(), fine.mesh().gll());
-  const std::size_t n = coarse.mesh().gll().points.size();
-  const std::size_t m = fine.mesh().gll().points.size();
-  Vector result(fine.unknowns());
-  for (std::size_t node = 0; node < fine.of_node().size(); ++node) {
-    const std::size_t unknown = fine.of_node()[node];
-    if (unknown == Whole::fixed) continue;
-    const std::size_t element = node / (m * m * m);
-    double value = 0;
-    for (std::size_t j = 0; j < n * n * n; ++j) {
-      const std::size_t from = coarse.of_node()[element * n * n * n + j];
-      if (from == Whole::fixed) continue;
-      value += matrix[node % m * n + j % n] * matrix[node / m % m * n + j / n % n] *
-               matrix[node / (m * m) % m * n + j / (n * n)] * u[from];
-    }
-    result[unknown] = value;
-  }
-  return result;
-}
-
 class InterpolationIn : public SolversIn {
  protected:
   struct Levels {
@@ -86,7 +64,7 @@ TEST_P(InterpolationIn, AddsTheInterpolatedValuesOnce) {
     const auto from = vector<float>(coarse.whole.on(coarse.space, u));
     const auto to = vector<float>(fine.whole.on(fine.space, before));
     levels.interpolation.add_to_fine(from.as<float>(), to.as<float>(), *stream);
-    const Vector expected = reference::sum(before, 1, interpolated(coarse.whole, fine.whole, u));
+    const Vector expected = reference::sum(before, 1, reference::interpolated(coarse.whole, fine.whole, u));
     // Four ranks have blocks of different sizes: of a node that they share they have different numbers of elements.
     const Vector found = fine.whole.gathered(fine.space, values_of<float>(to, fine.space.length()));
     expect_equal(found, expected, 1e-6, text(orders));
@@ -106,7 +84,7 @@ TEST_P(InterpolationIn, RestrictionIsItsTranspose) {
       const Vector found = coarse.whole.gathered(coarse.space, values_of<float>(to, coarse.space.length()));
       for (std::int64_t seed = 20; seed < 25; ++seed) {
         const Vector u = coarse.whole.random(seed);
-        const Vector up = interpolated(coarse.whole, fine.whole, u);
+        const Vector up = reference::interpolated(coarse.whole, fine.whole, u);
         const double scale = reference::norm(up) * reference::norm(r);
         EXPECT_NEAR(reference::product(found, u), reference::product(r, up), 1e-6 * scale) << text(orders);
       }

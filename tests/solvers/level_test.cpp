@@ -62,6 +62,21 @@ TEST_P(LevelIn, AddsOverRanks) {
       << "1 / (ranks that have it) adds up to 1 for every unknown";
 }
 
+/// At edges of elements, where products of two directions count; sums over elements may cancel them.
+TEST(DiagonalOfElements, IsThatOfTheDenseMatrices) {
+  for (const int order : {1, 2, 3, 7}) {
+    const sem::Shape shape{.elements = {6, 2, 2}, .order = order};
+    const sem::Mesh mesh(shape, sem::Partition(shape.elements, 1), 0);
+    const auto found = diagonal_of_elements(mesh);
+    Vector expected;
+    for (std::size_t element = 0; element < mesh.elements(); ++element) {
+      const auto matrix = reference::element_matrix(mesh.gll(), mesh.vertices(element));
+      for (std::size_t node = 0; node < matrix.n; ++node) expected.push_back(matrix.at(node, node));
+    }
+    expect_equal(found, expected, 1e-13, text(shape));
+  }
+}
+
 TEST_P(LevelIn, JacobiDividesByTheDenseDiagonal) {
   for (const int order : {1, 2, 3, 4, 7}) {
     for (const double eps : {0.3, 1.0}) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "sem/trilinear.hpp"
 #include "solvers/coarse_matrix.hpp"
 #include "solvers/coarse_solver.hpp"
+
+// Of the OpenMP library that hypre brings, if it does.
+extern "C" void omp_set_num_threads(int threads) __attribute__((weak));
 
 namespace commlens::solvers {
 
@@ -29,8 +33,10 @@ void check(HYPRE_Int status, const char* call) {
 
 #define HYPRE_CALL(function, ...) check(function(__VA_ARGS__), #function)
 
-/// hypre has global state, made once in a process and ended with it.
+/// hypre has global state, made once in a process and ended with it. Where it is built with OpenMP (Debian's is), each
+/// rank would have a thread on every core: one has to do, unless the user has said otherwise.
 void initialize() {
+  if (omp_set_num_threads != nullptr && std::getenv("OMP_NUM_THREADS") == nullptr) omp_set_num_threads(1);
   static const int status = HYPRE_Init();
   check(status, "HYPRE_Init");
 }

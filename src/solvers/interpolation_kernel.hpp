@@ -9,7 +9,7 @@
 
 namespace commlens::solvers {
 
-/// output += output_weights * (M x M x M) (input_weights * input) by element, where M is a matrix of to x from.
+/// output += (M x M x M) (input_weights * input) by element, where M is a matrix of to x from.
 struct InterpolationCall {
   sem::ElementRange elements;
   int from = 0;  ///< nodes in each direction, of the input
@@ -19,8 +19,7 @@ struct InterpolationCall {
   float* output = nullptr;
   const std::uint32_t* input_unknowns = nullptr;  ///< by node
   const std::uint32_t* output_unknowns = nullptr;
-  const float* input_weights = nullptr;   ///< by unknown; nullptr: 1
-  const float* output_weights = nullptr;  ///< likewise
+  const float* input_weights = nullptr;  ///< by unknown; nullptr: 1
 };
 
 void interpolate_on_host(const InterpolationCall& call, device::Stream& stream);

@@ -40,8 +40,10 @@ void spread(const float* from, const std::uint32_t* places, float* to, std::size
   device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
 }
 
-void collect(const float* from, const std::uint32_t* places, float* to, std::size_t count, device::Stream& stream) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[places[i]]; });
+/// The first `counted` values; the others are 0.
+void collect(const float* from, const std::uint32_t* places, float* to, std::size_t counted, std::size_t count,
+             device::Stream& stream) {
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
 }
 
 class ReplicatedCg final : public CoarseSolver {
@@ -60,7 +62,8 @@ class ReplicatedCg final : public CoarseSolver {
         b_(context.allocate(space_.length() * sizeof(float))),
         x_(context.allocate(space_.length() * sizeof(float))) {}
 
-  /// Each unknown's owner has its value, all others have 0: the sum over the ranks is exact.
+  /// Each unknown's owner has its value, all others have 0: the sum over the ranks is exact. The solutions of the ranks
+  /// differ by rounding where a GPU adds in any order: each unknown's is that of its owner.
   void solve(const float* b, float* x, device::Stream& stream) override {
     const auto* const places = places_.as<std::uint32_t>();
     observed(observation_.observer, coarse_step, stream, [&] {
@@ -70,7 +73,8 @@ class ReplicatedCg final : public CoarseSolver {
     });
     solver_->solve(b_.as<float>(), x_.as<float>(), stream);
     observed(observation_.observer, coarse_step, stream,
-             [&] { collect(x_.as<float>(), places, x, level_.length(), stream); });
+             [&] { collect(x_.as<float>(), places, x, level_.space().numbering().owned, level_.length(), stream); });
+    level_.add_over_ranks(x, stream);
   }
 
   [[nodiscard]] std::string description() const override {

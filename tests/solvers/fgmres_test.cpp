@@ -195,16 +195,31 @@ TEST_P(FgmresIn, StagnatesWithAPreconditionerThatReturnsNothing) {
   EXPECT_EQ(outcome.x, Vector(whole().unknowns()));
 }
 
-/// Two iterations a cycle without a preconditioner hardly reduce the residual.
-TEST_P(FgmresIn, StagnatesWhereACycleDoesNotHalveTheResidual) {
+/// A preconditioner that always returns the same vector gives one direction, however many cycles there are.
+TEST_P(FgmresIn, StagnatesWhereACycleDoesNotReduceTheResidual) {
+  const Vector b = whole().random(16);
+  bool has_first = false;
+  const device::Buffer first = context().allocate(bytes());
+  const Outcome outcome = solve(
+      [&](const float* input, float* output, device::Stream& on) {
+        if (!has_first) on.copy(first.data(), input, bytes());
+        has_first = true;
+        on.copy(output, first.data(), bytes());
+      },
+      b, {.restart = 2, .iterations = 1000, .tolerance = 1e-8});
+  EXPECT_TRUE(outcome.solution.stagnated);
+  EXPECT_FALSE(outcome.solution.converged);
+  EXPECT_LE(outcome.solution.iterations, 6U);
+}
+
+/// Two iterations a cycle without a preconditioner do not halve the residual, and yet go on to the end.
+TEST_P(FgmresIn, GoesOnWhereACycleDoesLittle) {
   const Vector b = whole().random(16);
   const Outcome outcome =
       solve([&](const float* input, float* output, device::Stream& on) { on.copy(output, input, bytes()); }, b,
             {.restart = 2, .iterations = 1000, .tolerance = 1e-8});
-  EXPECT_TRUE(outcome.solution.stagnated);
-  EXPECT_FALSE(outcome.solution.converged);
-  EXPECT_LT(outcome.solution.iterations, 1000U);
-  EXPECT_EQ(outcome.solution.iterations % 2, 0U);
+  EXPECT_FALSE(outcome.solution.stagnated);
+  EXPECT_TRUE(outcome.solution.converged);
 }
 
 /// All bits of a float that is not a number.

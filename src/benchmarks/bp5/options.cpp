@@ -16,8 +16,8 @@ namespace commlens::bp5 {
 
 namespace gs = gather_scatter;
 using sem::Geometry;
-using solvers::Solver;
 using sem::Storage;
+using solvers::Solver;
 
 namespace {
 
@@ -129,10 +129,9 @@ void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
   const KershawOptions largest = edge.empty() ? mesh : mesh.with_edge(edge.largest(), ranks);
   const double nodes = largest.nodes_about(ranks);
   const double length = unknowns_per_node * nodes;
-  const double bytes =
-      sem::upper_bytes({.nodes = nodes}, geometry, storage) +
-      solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
-      own_vectors_bytes(*this, length);
+  const double bytes = sem::upper_bytes({.nodes = nodes}, geometry, storage) +
+                       solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
+                       own_vectors_bytes(*this, length);
   require_room({.option = edge.empty() ? "elements" : "edge",
                 .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
                 .nodes = nodes,
@@ -153,10 +152,10 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
   const double length = storage == Storage::element ? nodes : points_of(partition.block(rank), order);
   const double sent = sem::values_sent(partition, order);
   const auto exchange = gs::upper_bytes({.nodes = length, .sent = sent, .ranks = ranks}, exchange_kind());
-  const double iteration =
-      solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations));
+  const double iteration = solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations));
   return {.buffers = own_vectors_bytes(*this, length) +
-                     sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry, storage) + iteration + exchange.buffers,
+                     sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry, storage) + iteration +
+                     exchange.buffers,
           .staging = on_gpu ? exchange.staging : 0,
           .operation = 2 * sent * sizeof(double)};
 }

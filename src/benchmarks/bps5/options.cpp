@@ -203,7 +203,8 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
     // One of vectors, and one of the neighbors' nodes; on the finest level another one in double.
     const double count = order == levels.front() ? 3 : 2;
     estimate.buffers += count * exchange.buffers + 4 * sent * sizeof(float);
-    estimate.staging += on_gpu ? count * exchange.staging + length * sizeof(float) : 0;
+    estimate.staging += on_gpu ? count * exchange.staging : 0;
+    if (order == 1 && coarse == solvers::Coarse::boomeramg) estimate.staging += length * sizeof(float) + 64;
     estimate.operation = std::max(estimate.operation, 2 * sent * sizeof(double));
   }
   return estimate;

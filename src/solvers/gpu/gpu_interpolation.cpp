@@ -58,11 +58,10 @@ __global__ void interpolate_kernel(const InterpolationCall call) {
       const std::uint32_t unknown = call.output_unknowns[element * outputs + node];
       if (unknown == Numbering::fixed) continue;
       const std::uint32_t place = unknown & ~Numbering::by_several;
-      const float value = call.output_weights != nullptr ? call.output_weights[place] * b[node] : b[node];
       if (unknown < Numbering::by_several) {
-        call.output[place] += value;
+        call.output[place] += b[node];
       } else {
-        gpuAtomicAdd(call.output + place, value);
+        gpuAtomicAdd(call.output + place, b[node]);
       }
     }
   }

@@ -29,7 +29,7 @@ void scatter(const InterpolationCall& call, std::size_t element, const float* va
     const std::uint32_t unknown = call.output_unknowns[element * nodes + node];
     if (unknown == Numbering::fixed) continue;
     const std::uint32_t place = unknown & ~Numbering::by_several;
-    call.output[place] += weight(call.output_weights, place) * values[node];
+    call.output[place] += values[node];
   }
 }
 

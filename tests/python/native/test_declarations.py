@@ -44,6 +44,7 @@ KEYS = {
 }
 UNITS = {
     "DOF_iter_per_s": "DOF*iter/s",
+    "DOF_per_s": "DOF/s",
     "per_s": "1/s",
     "GBps": "GB/s",
     "Mflops": "Mflop/s",

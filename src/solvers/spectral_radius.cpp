@@ -108,6 +108,8 @@ double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std:
   for (std::size_t j = 0; j < done; ++j) {
     for (std::size_t i = 0; i < done; ++i) used[j * done + i] = hessenberg[j * steps + i];
   }
+  // Numbers of a wrong exchange: the check of the results says where.
+  if (!std::all_of(used.begin(), used.end(), [](double value) { return std::isfinite(value); })) return 1;
   double largest = 0;
   for (const std::complex<double>& value : eigenvalues(std::move(used))) largest = std::max(largest, std::abs(value));
   return largest;

@@ -66,6 +66,7 @@ OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "mes
 SIZED_BY = {
     **dict.fromkeys(OF_SIZES, "bytes"),
     "bp5": "elements",
+    "bps5": "elements",
     "gather-scatter": "elements",
     "fft": "grid",
     "xtx": "dofs",

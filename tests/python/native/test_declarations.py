@@ -19,6 +19,7 @@ SMALL = {
     "bandwidth": "--bytes 8K",
     "bidirectional-bandwidth": "--bytes 8K",
     "bp5": "--elements 2,2,2 --order 3 --iterations 5",
+    "bps5": "--elements 2,2,2 --order 3 --coarse cg",
     "fft": "--grid 16",
     "gather-scatter": "--elements 2,2,2 --order 3",
     "latency": "--bytes 8K",
@@ -32,6 +33,8 @@ KEYS = {
     "bidirectional-bandwidth": "bytes pairs window",
     "bp5": "elements exchange_dtype geometry iterations kershaw_eps mode order overlap rhs solver"
     " storage tolerance",
+    "bps5": "coarse coarse_steps elements geometry iterations kershaw_eps levels mode order overlap"
+    " restart rhs smoother tolerance",
     "fft": "communicators dtype exchange grid grid_span",
     "gather-scatter": "combine dtype elements exchange_dtype fields ids kershaw_eps mode order"
     " overlap",
@@ -41,6 +44,7 @@ KEYS = {
 }
 UNITS = {
     "DOF_iter_per_s": "DOF*iter/s",
+    "DOF_per_s": "DOF/s",
     "per_s": "1/s",
     "GBps": "GB/s",
     "Mflops": "Mflop/s",

@@ -22,6 +22,7 @@ from native_helpers import (
 
 pytestmark = needs_native
 
+DESCENDING = ("orders that descend to 1", "at most 15", "7,3,1")
 NOT_A_SIZE = ("whole number", "4096", "8K")
 
 # words on the command line, and what the message must hold: option, value and cure
@@ -218,6 +219,29 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["bp5", "--exchange-dtype", "i32"], ("--exchange-dtype i32", "f64 or f32")),
     (["bp5", "--exchange-dtype", "c64"], ("--exchange-dtype c64", "f64 or f32")),
     (["bp5", "--exchange-dtype", "f16"], ("--exchange-dtype f16", "f64", "f32")),
+    (["bps5", "--elements", "0"], ("--elements 0", *NOT_A_SIZE)),
+    (
+        ["bps5", "--elements", "100000"],
+        ("--elements 100000x100000x100000", "of host memory", "is about --elements"),
+    ),
+    (["bps5", "--edge", "2000"], ("--edge 2000", "of host memory", "is about --edge")),
+    (["bps5", "--edge", "4", "--elements", "8"], ("--edge 4", "--elements", "one of the two")),
+    (["bps5", "--levels", "7,7,1"], ("--levels 7,7,1", *DESCENDING)),
+    (["bps5", "--levels", "7,3"], ("--levels 7,3", *DESCENDING)),
+    (["bps5", "--levels", "8x,1"], ("--levels 8x,1", *DESCENDING)),
+    (["bps5", "--levels", "7,,1"], ("--levels 7,,1", *DESCENDING)),
+    (["bps5", "--levels", "16,1"], ("--levels 16,1", *DESCENDING)),
+    (["bps5", "--levels", ""], ("--levels ''", *DESCENDING)),
+    (["bps5", "--levels", "3,1"], ("--levels 3,1", "--order, which is 7", "--levels 7,3,1")),
+    (["bps5", "--smoother", "none"], ("--smoother none", "chebyshev-ras", "ras")),
+    (["bps5", "--coarse", "lu"], ("--coarse lu", "cg", "boomeramg")),
+    (["bps5", "--coarse-steps", "0"], ("--coarse-steps 0", *NOT_A_SIZE)),
+    (["bps5", "--coarse-steps", "1e15"], ("--coarse-steps 1000000000000000", "1 to 10000")),
+    (["bps5", "--restart", "0"], ("--restart 0", *NOT_A_SIZE)),
+    (["bps5", "--restart", "1e15"], ("--restart 1000000000000000", "1 to 1000")),
+    (["bps5", "--tolerance", "1e-17"], ("--tolerance 1e-17", "from 1e-15 to 0.5", "1e-8")),
+    (["bps5", "--tolerance", "1"], ("--tolerance 1", "from 1e-15 to 0.5", "1e-8")),
+    (["bps5", "--mode", "nonsense"], ("--mode nonsense", "auto", "pairwise", "crystal-router")),
     (["bp5", "--mode", "nonsense"], ("--mode nonsense", "auto", "pairwise", "crystal-router")),
 ]
 

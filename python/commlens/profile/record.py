@@ -271,6 +271,12 @@ class Profile(Strict, frozen=True):
         inside = self.in_functions(self.functions)
         return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
 
+    @cached_property
+    def queued_s(self) -> list[float]:
+        """Seconds per rank in which it waited for a processor, 0 where that is unknown."""
+        waits = (place.queued_s for place in self.placement)
+        return [wait if isinstance(wait, float) else 0.0 for wait in waits]
+
     @property
     def threads(self) -> int:
         """Over which times are means: the most of a rank; 1 where threads take turns."""

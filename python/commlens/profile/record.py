@@ -108,8 +108,9 @@ class Function(Strict, frozen=True):
         list[Seconds],
         Meta(
             description="part of time_s: until the last rank entered a collective, until the "
-            "message of a blocking receive or a probe arrived, and what a blocking send took "
-            "longer than the fastest one of its size; 0 without --waiting"
+            "message of a blocking receive or a probe arrived, what a blocking send or a "
+            "send-receive took longer than the fastest one of its size, and what a wait for "
+            "requests took longer than the fastest exchange of its size; 0 without --waiting"
         ),
     ]
     bytes: list[Count]

@@ -31,15 +31,31 @@ inline std::uintptr_t request_at(FortranHandles handles, int index) {
   return key_of(static_cast<const MPI_Fint*>(handles.address)[index]);
 }
 
+inline std::uintptr_t null_request_of(const MPI_Request* /*requests*/) { return profile.library.null_request; }
+inline std::uintptr_t null_request_of(FortranHandles /*requests*/) { return profile.library.fortran_null_request; }
+
+/// Whether there is something to wait for.
+template <class Handles, class Number>
+bool is_any_active(Handles requests, Number count) {
+  const std::uintptr_t null = null_request_of(requests);
+  for (int index = 0; index < count; ++index) {
+    if (request_at(requests, index) != null) return true;
+  }
+  return false;
+}
+
 /// Counts what started persistent requests send.
 template <class Handles>
 void count_starts(Call& call, Handles requests, int count) {
+  std::uint64_t bytes = 0;
   for (int index = 0; index < count; ++index) {
     Message message{};
     if (!profile.requests.find(request_at(requests, index), message)) continue;
     call.count_bytes(message.bytes);
     Call::count_peer(message.peer, message.bytes);
+    bytes += message.bytes;
   }
+  if (Call::measures_waiting()) call.note_start(bytes);
 }
 
 inline MPI_Datatype datatype_at(const MPI_Datatype* datatypes, int index) { return datatypes[index]; }

@@ -27,9 +27,21 @@ void Call::wait_for_message(int source, int tag, MPI_Comm communicator) {
   count_waiting(profile.clock.ticks() - start);
 }
 
-void Call::count_late_receiver(std::uint64_t bytes) const {
+void Call::note_start(std::uint64_t bytes) const {
+  Exchange& exchange = thread_->exchange;
+  exchange = {start_ + ticks_, exchange.is_completed ? bytes : exchange.bytes + bytes, false};
+}
+
+void Call::count_late_exchange() const {
+  const Exchange& exchange = thread_->exchange;
+  if (exchange.last_start == 0) return;  // another thread's
+  note_completion();
+  count_beyond_fastest(exchange.bytes, start_ + ticks_ - exchange.last_start);
+}
+
+void Call::count_beyond_fastest(std::uint64_t bytes, std::uint64_t ticks) const {
   Count& fastest = counters().fastest[size_bin(bytes)];
-  Adder::lower(fastest, ticks_);
+  Adder::lower(fastest, ticks);
   count_waiting(ticks_ - std::min(ticks_, fastest.load(std::memory_order_relaxed)));
 }
 

@@ -38,6 +38,14 @@ class Function:
     parameters: tuple[Parameter, ...]
     roles: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def starts_request(self) -> bool:
+        """Whether it starts what a later call completes. `MPI_Start` has a role of its own."""
+        last = self.parameters[-1:]
+        makes_request = last == (Parameter("MPI_Request *", "request"),)
+        is_persistent = self.name.removesuffix("_c").endswith("_init")
+        return makes_request and self.group != "request" and not is_persistent
+
 
 def read_tables(folder: Path) -> list[Function]:
     functions: list[Function] = []

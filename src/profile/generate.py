@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from function_table import Function, read_tables
-from operands import Binding, FortranBinding, count_bytes, count_peers, peer
+from operands import Binding, FortranBinding, count_bytes, count_peers, exchanged_bytes, peer
 
 # MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.
 _NOT_IN_FORTRAN = {"MPI_Init": ("argc", "argv"), "MPI_Init_thread": ("argc", "argv")}
@@ -93,6 +93,11 @@ class Wrapper:
         lines = []
         if "before" in roles:
             lines.append(f"hook::{roles['before']}();")
+        if "completes" in roles:
+            number = binding.value(roles["number"]) if "number" in roles else "1"
+            requests = binding.handle(roles["completes"])
+            waits = f"Call::measures_waiting() && is_any_active({requests}, {number})"
+            lines.append(f"const bool waits = {waits};")
         if "frees" in roles:
             request = f"request_at({binding.handle(roles['frees'])}, 0)"
             lines.append(f"profile.requests.forget({request});")
@@ -112,7 +117,7 @@ class Wrapper:
 
     def _after(self) -> list[str]:
         lines = []
-        counting = count(self.function.roles, self.binding)
+        counting = count(self.function, self.binding)
         if counting:
             lines.append(f"if (Call::can_query_mpi() && succeeded({self.error})) {{")
             lines += [f"  {line}" for line in counting]
@@ -122,8 +127,9 @@ class Wrapper:
         return lines
 
 
-def count(roles: dict[str, str], binding: Binding) -> list[str]:
+def count(function: Function, binding: Binding) -> list[str]:
     """The statements that count what a successful call did."""
+    roles = function.roles
     lines = []
     if "comm" in roles:
         communicator = f"communicator_of({binding.handle(roles['comm'])})"
@@ -142,13 +148,20 @@ def count(roles: dict[str, str], binding: Binding) -> list[str]:
     elif "bytes" in roles:
         lines.append("call.count_bytes(bytes);")
         lines += count_peers(roles, binding)
+    exchanged = exchanged_bytes(roles, binding)
     if "late" in roles:
-        bytes_ = "bytes" if "bytes" in roles else ""
-        late = f"call.count_late_{roles['late']}({bytes_});"
+        late = f"call.count_late_{roles['late']}({'' if roles['late'] == 'sender' else exchanged});"
         lines.append(f"if (Call::measures_waiting()) {late}")
+    if function.starts_request:
+        lines.append(f"if (Call::measures_waiting()) call.note_start({exchanged});")
     if "starts" in roles:
         number = binding.value(roles["number"]) if "number" in roles else "1"
         lines.append(f"count_starts(call, {binding.handle(roles['starts'])}, {number});")
+    if "completes" in roles:
+        lines.append("if (waits) call.count_late_exchange();")
+    if "completed" in roles:
+        completed = binding.value(roles["completed"])
+        lines.append(f"if (Call::measures_waiting() && {completed} != 0) call.note_completion();")
     return lines
 
 

@@ -99,6 +99,13 @@ void MpiLibrary::find() {
   find_into(communicator_from_fortran, "PMPI_Comm_f2c");
   find_into(datatype_from_fortran, "PMPI_Type_f2c");
   find_into(window_from_fortran, "PMPI_Win_f2c");
+  auto* null = static_cast<MPI_Request>(variable("ompi_request_null"));
+  MPI_Fint (*request_to_fortran)(MPI_Request) = nullptr;
+  find_into(request_to_fortran, "PMPI_Request_c2f");
+  null_request = key_of(null);
+  if (null != nullptr) fortran_null_request = key_of(request_to_fortran(null));  // not another MPI's
+#else
+  null_request = fortran_null_request = key_of(MPI_REQUEST_NULL);
 #endif
   fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");  // Open MPI; MPICH passes C's
 }

@@ -70,6 +70,8 @@ struct MpiLibrary {
   MPI_Win (*window_from_fortran)(MPI_Fint);
 #endif
   const void* fortran_in_place;  // null: no Fortran
+  std::uintptr_t null_request;   // MPI_REQUEST_NULL
+  std::uintptr_t fortran_null_request;
 
   void find();
 };

@@ -46,6 +46,17 @@ def count_bytes(roles: dict[str, str], binding: Binding) -> str:
     return text
 
 
+def exchanged_bytes(roles: dict[str, str], binding: Binding) -> str:
+    """What a call sends, counted as `bytes` before, and what it has room to receive."""
+    parts = ["bytes"] if "bytes" in roles else []
+    if "receives" in roles:
+        room = _amount(roles["receives"], binding)
+        if "source" in roles:
+            room = f"({binding.value(roles['source'])} == MPI_PROC_NULL ? 0 : {room})"
+        parts.append(room)
+    return " + ".join(parts) or "0"
+
+
 def _amount(text: str, binding: Binding) -> str:
     if text == "nothing":
         return "0"

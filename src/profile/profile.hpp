@@ -124,7 +124,14 @@ class Call {
   /// After a call that does nothing but wait for the sender.
   void count_late_sender() const { count_waiting(ticks_); }
   /// After a send: what it took longer than the fastest one of its size.
-  void count_late_receiver(std::uint64_t bytes) const;
+  void count_late_receiver(std::uint64_t bytes) const { count_beyond_fastest(bytes, ticks_); }
+  /// After a call that has started a request.
+  void note_start(std::uint64_t bytes) const;
+  /// After a call that has completed requests.
+  void note_completion() const { thread_->exchange.is_completed = true; }
+  /// The same, if it has waited for them: what it took longer than the fastest exchange of that size,
+  /// from the last start to the end. So a transfer that is overlapped is not too short a measure.
+  void count_late_exchange() const;
   void count_communicator(MPI_Comm communicator);
   void count_bytes(std::uint64_t bytes);
   void count_buffer(const void* buffer);
@@ -138,6 +145,7 @@ class Call {
   void find_site();
   void count_call_site() const;
   void count_waiting(std::uint64_t ticks) const;
+  void count_beyond_fastest(std::uint64_t bytes, std::uint64_t ticks) const;
 
   // A preloaded library can use the fast model of thread-local variables.
   static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));

@@ -28,6 +28,7 @@ Thread& Threads::claim() {
   Thread& thread = threads_[index];
   thread.id = id;
   thread.function = 0;
+  thread.exchange = {};
   thread.open_regions = 0;
   if (index == used) used_.store(used + 1, std::memory_order_release);
   return thread;

@@ -9,12 +9,20 @@ namespace commlens::profile {
 
 constexpr int max_open_regions = 8;
 
+/// The requests that a thread has started since it last completed some: the thread's own business.
+struct Exchange {
+  std::uint64_t last_start;  // ticks; 0: none has been started
+  std::uint64_t bytes;       // sent, and room to receive
+  bool is_completed;
+};
+
 /// A thread that has called MPI. The next thread gets the place of one that has ended.
 struct Thread {
   std::atomic<pid_t> id;      // 0: free
   std::atomic<int> function;  // being called, plus 1; 0: none
   Count since;
   std::atomic<CallSite*> call_site;
+  Exchange exchange;
   int open_regions;
   int regions[max_open_regions];
   Count region_since[max_open_regions];

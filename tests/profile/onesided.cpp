@@ -4,6 +4,15 @@
 
 #include <vector>
 
+namespace ring {
+
+template <class Value>
+void put(const std::vector<Value>& values, int target, MPI_Win window) {
+  MPI_Put(values.data(), 10, MPI_DOUBLE, target, 0, 10, MPI_DOUBLE, window);
+}
+
+}  // namespace ring
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
@@ -15,7 +24,7 @@ int main(int argc, char** argv) {
   MPI_Win_create(data.data(), 64 * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   MPI_Win_fence(0, window);
   const std::vector<double> out(10, 1.0);
-  MPI_Put(out.data(), 10, MPI_DOUBLE, (rank + 1) % ranks, 0, 10, MPI_DOUBLE, window);
+  ring::put(out, (rank + 1) % ranks, window);
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);
 

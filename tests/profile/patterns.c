@@ -55,6 +55,61 @@ static void receive_late(void) {
   }
 }
 
+enum { exchanged = 1000 };
+static double out[exchanged], in[exchanged];
+
+static void exchange_blocking(int other) {
+  MPI_Sendrecv(out, exchanged, MPI_DOUBLE, other, 0, in, exchanged, MPI_DOUBLE, other, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Sendrecv_replace(in, exchanged, MPI_DOUBLE, other, 1, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void exchange_nonblocking(int other) {
+  MPI_Request requests[2];
+  MPI_Irecv(in, exchanged, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(out, exchanged, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/// There is nothing to wait for in the first call of MPI_Wait.
+static void exchange_in_turns(int other) {
+  MPI_Request requests[3] = {MPI_REQUEST_NULL};
+  MPI_Irecv(in, exchanged, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, &requests[1]);
+  MPI_Isend(out, exchanged, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, &requests[2]);
+  for (int i = 0; i < 3; ++i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+}
+
+/// Rank 1 is late in the end, but not before, which tells what the exchange takes.
+static void exchange_late(void (*exchange)(int)) {
+  enum { times = 4 };
+  for (int i = 0; i < times && rank < 2; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (i + 1 == times && rank == 1) usleep(wait_us);
+    exchange(1 - rank);
+  }
+}
+static void late_blocking(void) { exchange_late(exchange_blocking); }
+static void late_nonblocking(void) { exchange_late(exchange_nonblocking); }
+static void late_in_turns(void) { exchange_late(exchange_in_turns); }
+
+/// What always takes long is no waiting; nor is what other work hides.
+static void exchange_slowly(void) {
+  for (int i = 0; i < 3; ++i) {
+    MPI_Request none = MPI_REQUEST_NULL;
+    MPI_Request request;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      MPI_Irecv(in, exchanged, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, &request);
+      MPI_Wait(&none, MPI_STATUS_IGNORE);
+      if (i == 1) usleep(2 * wait_us);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+      usleep(wait_us);
+      MPI_Send(out, exchanged, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+    }
+  }
+}
+
 static void arrive_late(void) {
   if (rank == 1) usleep(wait_us);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -123,6 +178,10 @@ static const struct {
     {"tiny", reduce_tiny_data},
     {"late-sender", send_late},
     {"late-receiver", receive_late},
+    {"late-blocking", late_blocking},
+    {"late-nonblocking", late_nonblocking},
+    {"late-in-turns", late_in_turns},
+    {"slow", exchange_slowly},
     {"late-rank", arrive_late},
     {"regions", mark_regions},
     {"threads", reduce_in_threads},

@@ -87,7 +87,7 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
     if program is None or shutil.which("nm") is None:
         return unknown
     answer = subprocess.run(
-        [program, "-f", "-C", "-e", module],
+        [program, "-f", "-e", module],
         input="".join(f"{offset:#x}\n" for offset in offsets),
         capture_output=True,
         text=True,
@@ -98,7 +98,7 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
         return unknown
     functions: _Functions | None = None
     found = {}
-    for offset, caller, place in zip(offsets, lines[::2], lines[1::2]):
+    for offset, caller, place in zip(offsets, _demangled(lines[::2]), lines[1::2]):
         file, _, number = place.partition(" ")[0].rpartition(":")
         line = int(number) if number.isdigit() else 0
         # In a stripped file addr2line names the last exported function before the address, which
@@ -109,3 +109,16 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
         name = caller if is_known else unknown[offset].caller
         found[offset] = Caller(name, file if line else "", line)
     return found
+
+
+def _demangled(names: Sequence[str]) -> Sequence[str]:
+    """Without parameters: those of C++ can be longer than a line."""
+    program = shutil.which("c++filt")
+    if program is None:
+        return names
+    text = "".join(f"{name}\n" for name in names)
+    answer = subprocess.run(
+        [program, "-p"], input=text, capture_output=True, text=True, errors="replace"
+    )
+    lines = answer.stdout.splitlines()
+    return lines if answer.returncode == 0 and len(lines) == len(names) else names

@@ -24,6 +24,7 @@ _SMALL_MESSAGE_BYTES = 1024
 _TINY_BYTES = 64
 _LEAST_SHARE = 0.01  # of the time: what costs less is not worth a change
 _IMBALANCE_SHARE = 0.05
+_LOST_CORES_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,20 @@ def _communicators(profile: Profile, total: float) -> Iterator[Finding]:
 def _imbalance(profile: Profile, total: float) -> Iterator[Finding]:
     """Of the work outside MPI, for which the other ranks wait in MPI."""
     outside = imbalance_of(profile.outside_s)
-    cost = min(outside.imbalance_s, mean(profile.mpi_s))
+    index = profile.outside_s.index(max(profile.outside_s))
+    # How much longer than the others it waited for a processor, which is not work.
+    queued = max(0.0, profile.queued_s[index] - mean(profile.queued_s))
+    cost = min(outside.imbalance_s - queued, mean(profile.mpi_s))
     if cost < _IMBALANCE_SHARE * total:
         return
-    index = profile.outside_s.index(max(profile.outside_s))
     yield Finding(
         f"work outside MPI is unevenly distributed (rank {profile.placement[index].rank} has "
         f"{format_time(profile.outside_s[index])}, the mean is {format_time(outside.mean_s)}), "
         "and the other ranks wait for it in MPI",
         cost,
         cost / total,
-        "Distribute the work more evenly; `--waiting --callsites` tells where ranks wait.",
+        "Distribute the work more evenly, unless it is another rank in the next run: then cores "
+        "differ in speed. `--waiting --callsites` tells where ranks wait.",
     )
 
 
@@ -127,13 +131,13 @@ def _shared_cores(profile: Profile, total: float) -> Iterator[Finding]:
         for host, ranks in by_host.items()
         if all(ranks) and _is_crowded(ranks)
     ]
+    cost = mean(profile.queued_s)
     if not crowded:
+        yield from _lost_cores(profile, cost, total)
         return
-    host, ranks, cpus = crowded[0]
-    queued = [place.queued_s for place in profile.placement if isinstance(place.queued_s, float)]
-    cost = mean(queued)
     if cost < _LEAST_SHARE * total:
         return
+    host, ranks, cpus = crowded[0]
     others = f" and {plural(len(crowded) - 1, 'more node')}" if len(crowded) > 1 else ""
     yield Finding(
         f"ranks share cores ({plural(ranks, 'rank')} on {plural(cpus, 'processor')} of {host}"
@@ -142,6 +146,21 @@ def _shared_cores(profile: Profile, total: float) -> Iterator[Finding]:
         cost / total,
         "Start no more ranks than there are cores, and bind each to its own: "
         "`--map-by core --bind-to core` (mpirun), `--cpu-bind=cores` (srun).",
+    )
+
+
+def _lost_cores(profile: Profile, cost: float, total: float) -> Iterator[Finding]:
+    """To something else than the other ranks."""
+    if cost < _LOST_CORES_SHARE * total:
+        return
+    place = profile.placement[profile.queued_s.index(max(profile.queued_s))]
+    yield Finding(
+        "ranks wait for a processor while they could run, though there is one for each (rank "
+        f"{place.rank} on {place.host} for {format_time(max(profile.queued_s))})",
+        cost,
+        cost / total,
+        "Other programs run there (`top` lists them), or a rank has more threads than it has "
+        "processors (OMP_NUM_THREADS): times of this run say little about the program.",
     )
 
 

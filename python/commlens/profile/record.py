@@ -108,8 +108,9 @@ class Function(Strict, frozen=True):
         list[Seconds],
         Meta(
             description="part of time_s: until the last rank entered a collective, until the "
-            "message of a blocking receive or a probe arrived, and what a blocking send took "
-            "longer than the fastest one of its size; 0 without --waiting"
+            "message of a blocking receive or a probe arrived, what a blocking send or a "
+            "send-receive took longer than the fastest one of its size, and what a wait for "
+            "requests took longer than the fastest exchange of its size; 0 without --waiting"
         ),
     ]
     bytes: list[Count]
@@ -270,6 +271,12 @@ class Profile(Strict, frozen=True):
     def outside_s(self) -> list[float]:
         inside = self.in_functions(self.functions)
         return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
+
+    @cached_property
+    def queued_s(self) -> list[float]:
+        """Seconds per rank in which it waited for a processor, 0 where that is unknown."""
+        waits = (place.queued_s for place in self.placement)
+        return [wait if isinstance(wait, float) else 0.0 for wait in waits]
 
     @property
     def threads(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from commlens.profile.record import Caller, CallSite, Profile
 from commlens.text import format_count
 
 _MAX_CALL_SITES = 30
+_ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
 
 
 def waiting_table(profile: Profile) -> Iterator[str]:
@@ -32,14 +34,17 @@ def call_sites_table(profile: Profile) -> Iterator[str]:
     if not sites:
         return
     ranks = len(profile.total_s)
-    has_waiting = any(site.waiting_s for site in sites)
+    # Of other functions it is not known.
+    waiting_in = {site.function for site in sites if site.waiting_s}
     yield (
         "       Time |"
-        + (" Wait % |" if has_waiting else "")
+        + (" Wait % |" if waiting_in else "")
         + "      Calls | Bytes per rank |Function called from"
     )
     for site in sites[:_MAX_CALL_SITES]:
-        waiting = f" {_percent(site.waiting_s, site.time_s)} |" if has_waiting else ""
+        waits = site.function in waiting_in
+        percent = _percent(site.waiting_s, site.time_s) if waits else f"{'--':>6}"
+        waiting = f" {percent} |" if waiting_in else ""
         yield (
             f" {site.time_s / ranks:10.6f} |{waiting} {site.calls / ranks:10.1f} |"
             f" {site.bytes / ranks:14.0f} |{site.function} from {_place(site)}"
@@ -47,6 +52,11 @@ def call_sites_table(profile: Profile) -> Iterator[str]:
         )
     if len(sites) > _MAX_CALL_SITES:
         yield f" ... and {format_count(len(sites) - _MAX_CALL_SITES)} more sites in the record"
+    if any(_ADDRESS.search(site.caller) for site in sites[:_MAX_CALL_SITES]):
+        yield (
+            " +0x...: an address in a file without symbols (stripped); `--call-depth 2` adds the "
+            "caller"
+        )
 
 
 def _place(place: CallSite | Caller) -> str:

@@ -127,6 +127,12 @@ def test_call_sites_have_lines(mpi: Mpi) -> None:
     assert "MPI_Allreduce from collectives (counts.c:" in run.output
 
 
+def test_callers_in_cpp_are_named_without_parameters(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("onesided.cpp"), options=("--callsites",))
+    assert "MPI_Put from ring::put<double> (onesided.cpp:" in run.output
+    assert "+0x" not in run.output
+
+
 def test_call_sites_of_a_stripped_program_are_addresses(mpi: Mpi) -> None:
     program = Path("stripped").resolve()
     subprocess.run(["strip", "-o", str(program), str(mpi.compile("counts.c"))], check=True)
@@ -135,6 +141,7 @@ def test_call_sites_of_a_stripped_program_are_addresses(mpi: Mpi) -> None:
     sites = [site for site in run.record["call_sites"] if site["function"] == "MPI_Allreduce"]
     assert sorted(site["calls"] for site in sites) == [2, 10]
     assert all(re.fullmatch(r"stripped\+0x[0-9a-f]+", site["caller"]) for site in sites)
+    assert "an address in a file without symbols" in run.output
 
 
 def test_waiting_is_part_of_the_time(mpi: Mpi) -> None:

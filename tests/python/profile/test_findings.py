@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from commlens.profile.findings import findings
 from commlens.profile.record import Profile, parse
 from commlens.profile.table import profile_lines
@@ -21,11 +23,14 @@ def function(name: str, time_s: list[float], calls: int = 1, size: int = 0) -> d
     }  # fmt: skip
 
 
-def profile(*functions: dict[str, Any], cpus: str = "", queued_s: float = 0) -> Profile:
+def profile(
+    *functions: dict[str, Any], cpus: str = "", queued_s: float = 0, queued_of_last_s: float = 0
+) -> Profile:
     placement = [
         {**place, "host": "node", "cpus": cpus, "cpu_s": 1.0, "queued_s": queued_s}
         for place in RECORD["placement"]
     ]
+    placement[-1]["queued_s"] += queued_of_last_s
     fields = {"functions": list(functions), "placement": placement, "total_s": [10.0] * 4}
     return parse(json.dumps({**RECORD, **fields}))
 
@@ -66,6 +71,21 @@ def test_ranks_that_share_cores_are_found() -> None:
     (finding,) = findings(profile(cpus="0-1", queued_s=4.0))
     assert "4 ranks on 2 processors of node" in finding.evidence
     assert finding.share == 0.4
-    assert findings(profile(cpus="0-3", queued_s=4.0)) == []
     text = "\n".join(profile_lines(profile(cpus="0-1", queued_s=4.0)))
     assert "finding: ranks share cores" in text
+
+
+def test_cores_that_other_programs_use_are_found() -> None:
+    (finding,) = findings(profile(cpus="0-3", queued_s=4.0))
+    assert "though there is one for each (rank 0 on node for 4.000 s)" in finding.evidence
+    assert finding.share == 0.4
+    assert findings(profile(cpus="0-3", queued_s=0.4)) == []
+
+
+def test_a_rank_that_waits_for_a_processor_has_not_more_work() -> None:
+    barrier = function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])  # the last has 3 s more than the mean
+    (finding,) = findings(profile(barrier, cpus="0-3", queued_of_last_s=4.0))
+    assert "ranks wait for a processor" in finding.evidence
+    uneven, _ = findings(profile(barrier, cpus="0-3", queued_of_last_s=2.4))
+    assert "unevenly" in uneven.evidence
+    assert uneven.cost_s == pytest.approx(3.0 - 1.8)

@@ -10,9 +10,11 @@ import pytest
 
 from commlens.profile import schema
 from commlens.profile.imbalance import imbalance
-from commlens.profile.record import is_profile
+from commlens.profile.record import is_profile, parse
+from commlens.profile.site_table import call_sites_table
 from conftest import Commlens
 from profile_helpers import ROOT, Mpi
+from sample_profile import make_profile
 from sample_records import lines, make_record
 
 # Time, Imb. Time and Imb. Time % of CrayPAT's table for 256 ranks of CP2K's FFT.
@@ -47,6 +49,15 @@ def test_the_schema_in_the_docs_is_that_of_the_structs() -> None:
     written = (ROOT / "docs/profile.schema.json").read_text(encoding="utf-8")
     command = "python -m commlens.profile.schema > docs/profile.schema.json"
     assert json.loads(written) == schema.document(), command
+
+
+def test_waiting_is_unknown_of_functions_that_are_not_divided() -> None:
+    record = make_profile()
+    (site,) = record["call_sites"]
+    sites = [{**site, "waiting_s": 0.05}, {**site, "function": "MPI_Testany"}]
+    text = "\n".join(call_sites_table(parse(json.dumps({**record, "call_sites": sites}))))
+    assert re.search(r"\|  50.0% \|.*\|MPI_Send from main", text), text
+    assert re.search(r"\|     -- \|.*\|MPI_Testany from main", text), text
 
 
 def test_show_and_plot_read_profiles(mpi: Mpi, commlens: Commlens) -> None:

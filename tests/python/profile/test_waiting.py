@@ -35,6 +35,33 @@ def test_waiting_for_the_other_side(
     assert "Waiting | Wait % |" in run.output
 
 
+@pytest.mark.parametrize(
+    ("pattern", "function"),
+    [
+        ("late-blocking", "MPI_Sendrecv"),
+        ("late-nonblocking", "MPI_Waitall"),
+        ("late-in-turns", "MPI_Wait"),
+    ],
+)
+def test_waiting_in_an_exchange(mpi: Mpi, pattern: str, function: str) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), pattern, options=("--waiting", "--callsites"))
+    own = run.functions()[function]
+    assert WAIT_S / 2 < own["waiting_s"][0] <= own["time_s"][0]
+    assert own["waiting_s"][1] < WAIT_S / 2
+    assert run.record is not None
+    at_sites = [site for site in run.record["call_sites"] if site["function"] == function]
+    waiting = sum(site["waiting_s"] for site in at_sites)
+    assert waiting == pytest.approx(sum(own["waiting_s"]))
+
+
+def test_a_slow_or_overlapped_transfer_is_not_waited_for(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("patterns.c"), "slow", options=("--waiting",))
+    own = run.functions()["MPI_Wait"]
+    assert own["calls"] == [6, 0]
+    assert own["time_s"][0] > 1.5 * WAIT_S
+    assert own["waiting_s"][0] < WAIT_S / 2
+
+
 def test_waiting_belongs_to_the_call_site(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "late-rank", options=("--waiting", "--callsites"))
     assert run.record is not None

@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "device/error.hpp"

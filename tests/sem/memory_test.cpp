@@ -16,8 +16,9 @@ class MemoryIn : public InPlace {
     allocated = 0;
     const auto poisson = make_poisson<double>(mesh, numbering, geometry, storage, context());
     stream->wait();
-    estimate = upper_bytes(
-        {.elements = static_cast<double>(mesh.elements()), .nodes = static_cast<double>(mesh.nodes())}, geometry, storage);
+    estimate =
+        upper_bytes({.elements = static_cast<double>(mesh.elements()), .nodes = static_cast<double>(mesh.nodes())},
+                    geometry, storage);
     return allocated;
   }
 };

@@ -277,7 +277,8 @@ TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
       const auto sum = gather_scatter::make(gather_scatter::Method::pairwise, lists, {}, around);
       const auto in = uploaded(problem.random(storage, 6));
       for (const bool overlap : {false, true}) {
-        AssembledPoisson<double> assembled(*poisson, *sum, problem.mesh.boundary_elements(), problem.mesh.elements(), overlap);
+        AssembledPoisson<double> assembled(*poisson, *sum, problem.mesh.boundary_elements(), problem.mesh.elements(),
+                                           overlap);
         for (int repetition = 0; repetition < 3; ++repetition) {
           const auto out = uploaded(Vector(problem.length(storage), 0.0));
           const auto energy = uploaded(Vector{0});

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/right_hand_side.hpp"
 #include "benchmarks/spectral_elements/kershaw_options.hpp"
 #include "benchmarks/spectral_elements/real_type.hpp"
+#include "benchmarks/spectral_elements/right_hand_side.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
-#include "solvers/conjugate_gradients.hpp"
 #include "sem/poisson.hpp"
+#include "solvers/conjugate_gradients.hpp"
 
 namespace commlens::bp5 {
 

@@ -63,8 +63,8 @@ void Problem::choose_exchange() {
   const gs::ValueKind kind = options_.exchange_kind();
   auto selection = gs::select(options_.mode, gs::make_lists(sharing_, context), image_.data(), sharing_, kind, context);
   if (!selection.operation) {
-    throw Unsupported(fmt::format("--mode {}: {}; --mode auto takes what there is", options_.mode_name(),
-                                  selection.unsupported));
+    throw Unsupported(
+        fmt::format("--mode {}: {}; --mode auto takes what there is", options_.mode_name(), selection.unsupported));
   }
   gather_scatter_ = std::move(selection.operation);
   exchange_ = gs::configuration(selection.method, run_.transport_name(), run_.memory());
@@ -98,7 +98,7 @@ void Problem::write_right_hand_side() {
 void Problem::make_solver() {
   const bool overlap = options_.overlap && run_.ranks() > 1;
   operator_ = std::make_unique<sem::AssembledPoisson<double>>(*poisson_, *gather_scatter_, mesh_.boundary_elements(),
-                                                      mesh_.elements(), overlap);
+                                                              mesh_.elements(), overlap);
   solver_ = std::make_unique<solvers::ConjugateGradients>(
       options_.solver, space_, options_.limits(),
       [this](const double* input, double* output, double* energy, device::Stream& stream) {

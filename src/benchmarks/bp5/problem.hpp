@@ -4,16 +4,16 @@
 #include <memory>
 #include <string>
 
-#include "benchmarks/spectral_elements/inner_products.hpp"
 #include "benchmarks/bp5/options.hpp"
+#include "benchmarks/spectral_elements/inner_products.hpp"
 #include "benchmarks/spectral_elements/vector_layout.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/run.hpp"
 #include "sem/assembled_poisson.hpp"
-#include "solvers/conjugate_gradients.hpp"
 #include "sem/mesh.hpp"
 #include "sem/numbering.hpp"
 #include "sem/poisson.hpp"
+#include "solvers/conjugate_gradients.hpp"
 
 namespace commlens::bp5 {
 
@@ -44,8 +44,8 @@ class Problem {
   [[nodiscard]] double norm_of_b() const { return norm_of_b_; }
   [[nodiscard]] const double* x() const { return x_.as<double>(); }
   [[nodiscard]] const double* image() const { return image_.as<double>(); }
-  [[nodiscard]] const double* residual() const { return solver_->residual(); }  ///< as the iteration has it
-  [[nodiscard]] const solvers::Solution& solution() const { return solution_; }     ///< of the last solve
+  [[nodiscard]] const double* residual() const { return solver_->residual(); }   ///< as the iteration has it
+  [[nodiscard]] const solvers::Solution& solution() const { return solution_; }  ///< of the last solve
   /// What validation of the gather-scatter has found in the set-up; empty: nothing wrong.
   [[nodiscard]] const std::string& set_up_error() const { return set_up_error_; }
 

@@ -153,7 +153,8 @@ MemoryEstimate GatherScatterOptions::memory_estimate(int rank, int ranks) const 
   }
   const auto exchange = gather_scatter::upper_bytes({.nodes = here, .sent = sent, .ranks = ranks}, values);
   const double of_operator =
-      overlap ? sem::upper_bytes({.elements = elements, .nodes = here}, sem::Geometry::trilinear, sem::Storage::element) : 0;
+      overlap ? sem::upper_bytes({.elements = elements, .nodes = here}, sem::Geometry::trilinear, sem::Storage::element)
+              : 0;
   return {.buffers = here * per_node().buffers + exchange.buffers + of_operator,
           .staging = on_gpu ? exchange.staging : 0,
           .operation = 2 * sent * static_cast<double>(fields * size_of(values.exchange_type))};

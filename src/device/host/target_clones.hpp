@@ -1,8 +1,8 @@
 // A mark for the kernels of the host.
 //
-// They are compiled for several instruction sets, of which the best is chosen at run time: a binary that is built on a login
-// node then uses the vector width of the compute node. `flatten` inlines all calls: a called function would be compiled
-// for the oldest instruction set only.
+// They are compiled for several instruction sets, of which the best is chosen at run time: a binary that is built on a
+// login node then uses the vector width of the compute node. `flatten` inlines all calls: a called function would be
+// compiled for the oldest instruction set only.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)

@@ -195,21 +195,22 @@ TEST_P(FgmresIn, StagnatesWithAPreconditionerThatReturnsNothing) {
   EXPECT_EQ(outcome.x, Vector(whole().unknowns()));
 }
 
-/// A preconditioner that always returns the same vector gives one direction, however many cycles there are.
+/// A preconditioner that leaves half of the unknowns at 0 cannot reduce the residual of the others.
 TEST_P(FgmresIn, StagnatesWhereACycleDoesNotReduceTheResidual) {
   const Vector b = whole().random(16);
-  bool has_first = false;
-  const device::Buffer first = context().allocate(bytes());
+  Vector every_other(whole().unknowns());
+  for (std::size_t i = 0; i < every_other.size(); i += 2) every_other[i] = 1;
+  const Vector mask = whole().on(problem().space, every_other);
   const Outcome outcome = solve(
       [&](const float* input, float* output, device::Stream& on) {
-        if (!has_first) on.copy(first.data(), input, bytes());
-        has_first = true;
-        on.copy(output, first.data(), bytes());
+        std::vector<float> values = device::download(input, mask.size(), on);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] *= static_cast<float>(mask[i]);
+        device::upload(values, output, on);
       },
       b, {.restart = 2, .iterations = 1000, .tolerance = 1e-8});
   EXPECT_TRUE(outcome.solution.stagnated);
   EXPECT_FALSE(outcome.solution.converged);
-  EXPECT_LE(outcome.solution.iterations, 6U);
+  EXPECT_LT(outcome.solution.iterations, 1000U);
 }
 
 /// Two iterations a cycle without a preconditioner do not halve the residual, and yet go on to the end.

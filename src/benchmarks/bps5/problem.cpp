@@ -49,7 +49,10 @@ Problem::Problem(Run& run, const Options& options)
   check_multiplicities();
   write_right_hand_side();
   Run::heartbeat();
-  multigrid_ = std::make_unique<solvers::Multigrid>(space_, options.multigrid(), run.context(), observation_);
+  auto preconditioner = options.multigrid();
+  // hypre would wait for ever for rows that a wrong exchange has made up. The solve fails anyway.
+  if (!run.communicator().first(set_up_error_).empty()) preconditioner.coarse = solvers::Coarse::cg;
+  multigrid_ = std::make_unique<solvers::Multigrid>(space_, preconditioner, run.context(), observation_);
   Run::heartbeat();
   solver_ = std::make_unique<solvers::Fgmres>(
       *operator_,

@@ -1,0 +1,88 @@
+"""The preconditioned solve of BPS5."""
+
+from __future__ import annotations
+
+from commlens.records import Record
+from commlens.records.levels import communication_s, times_by_kind
+from doc_tables import Row, table
+from doc_tables.source import ceiling_of, fact, median, records, value
+
+_THROUGHPUT = "(DOF x iter)/s/rank"
+
+
+def _settings(record: Record) -> list[str]:
+    coarse = str(record.parameters["coarse"])
+    steps = record.parameters.get("coarse_steps")
+    return [
+        str(record.parameters["elements"]).split("x")[0] + "³",
+        str(record.parameters["levels"]),
+        str(record.parameters["smoother"]),
+        coarse if steps is None else f"{coarse}, {steps} steps",
+        str(record.parameters["geometry"]),
+    ]
+
+
+def _throughput(record: Record) -> str:
+    return f"{value(record, 'throughput_DOF_iter_per_s'):.3g}"
+
+
+@table
+def bps5() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("one H200, elements", "levels", "smoother", "coarse solve", "geometry"),
+            *("iterations", "time, ms", _THROUGHPUT, "DOF/s", "% of copy"),
+        ]
+    ]
+    for record in records("h200/bps5", "h200/bps5-variants", "h200/bps5-40"):
+        rows.append(
+            [
+                *_settings(record),
+                fact(record, "iterations", ".0f"),
+                median(record, "time_ms"),
+                _throughput(record),
+                f"{value(record, 'throughput_DOF_per_s'):.3g}",
+                f"{ceiling_of(record, 'device copy').fraction:.0%}",
+            ]
+        )
+    return rows
+
+
+@table
+def bps5_parts() -> list[Row]:
+    """Milliseconds of a solve."""
+    pool = records("h200/bps5")
+    names = list(dict.fromkeys(part.name for record in pool for part in record.parts))
+    rows: list[Row] = [["one H200, ms of a solve", *(_settings(record)[3] for record in pool)]]
+    for name in names:
+        times = [{part.name: part.time_s for part in record.parts}.get(name) for record in pool]
+        rows.append(
+            [f"`{name}`", *("-" if time is None else f"{time * 1e3:.2f}" for time in times)]
+        )
+    return rows
+
+
+@table
+def bps5_ranks() -> list[Row]:
+    alone = value(records("h200/bps5")[0], "throughput_DOF_iter_per_s")
+    rows: list[Row] = [
+        [
+            *("two H200s, 8000 elements each", "transport", "overlap", "iterations", "time, ms"),
+            *(_THROUGHPUT, "of one GPU's", "exchanges and reductions, ms"),
+        ]
+    ]
+    for record in records("h200-x2/bps5", "h200-x2/bps5-overlap"):
+        apart = communication_s(times_by_kind(record))
+        rows.append(
+            [
+                _settings(record)[3],
+                record.transport,
+                "yes" if record.parameters["overlap"] else "no",
+                fact(record, "iterations", ".0f"),
+                median(record, "time_ms"),
+                _throughput(record),
+                f"{value(record, 'throughput_DOF_iter_per_s') / alone:.0%}",
+                f"{apart * 1e3:.1f}",
+            ]
+        )
+    return rows

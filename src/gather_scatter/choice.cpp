@@ -96,8 +96,8 @@ Timing time_of(GatherScatter& operation, Method method, void* data, const Sharin
           .bidirectional_GBps = communicator.sum_of_reals(bytes) / communicator.sum_of_reals(messages) / 1e9};
 }
 
-Selection select(std::optional<Method> wanted, std::shared_ptr<const Lists> lists, void* data, const Sharing& sharing,
-                 const ValueKind& kind, const Context& context) {
+Selection select(std::optional<Method> wanted, const std::shared_ptr<const Lists>& lists, void* data,
+                 const Sharing& sharing, const ValueKind& kind, const Context& context) {
   Selection best;
   for (const Method method : all_values<Method>()) {
     if (wanted && *wanted != method) continue;

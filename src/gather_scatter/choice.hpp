@@ -48,8 +48,8 @@ struct Selection {
 };
 
 /// The wanted method, or, without one, the fastest. `data` as for time_of(). Collective.
-Selection select(std::optional<Method> wanted, std::shared_ptr<const Lists> lists, void* data, const Sharing& sharing,
-                 const ValueKind& kind, const Context& context);
+Selection select(std::optional<Method> wanted, const std::shared_ptr<const Lists>& lists, void* data,
+                 const Sharing& sharing, const ValueKind& kind, const Context& context);
 
 /// nekRS's name of the combination: "pairwise+device", "neighbor+hybrid", "ccl+device", "crystal-router+host"; and
 /// "host" for Method::host.

@@ -79,6 +79,7 @@ class PoissonOf final : public Poisson<Real> {
     stream.wait();
   }
 
+  // NOLINTNEXTLINE(readability-non-const-parameter): kernels write the energy
   void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
              device::Stream& stream) override {
     const PoissonCall<Real> call{.elements = elements,

@@ -34,7 +34,7 @@ struct Vectors {
   float* s;
 
   /// z, and r . z of an owned unknown.
-  COMMLENS_FUNCTION double scale(std::size_t i) const {
+  [[nodiscard]] COMMLENS_FUNCTION double scale(std::size_t i) const {
     z[i] = inverse[i] * r[i];
     return i < counted ? static_cast<double>(r[i]) * static_cast<double>(z[i]) : 0.0;
   }

@@ -33,6 +33,17 @@ std::int64_t rows_before(std::size_t owned, const transport::Communicator& commu
   return std::llround(before);
 }
 
+/// Adds factor * (difference along a) (difference along b), both along the edges at a corner.
+void add_product(std::size_t point, std::size_t a, std::size_t b, double factor, std::vector<double>& matrix) {
+  const std::size_t low_a = point & ~(std::size_t{1} << a);
+  const std::size_t low_b = point & ~(std::size_t{1} << b);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 2; ++j) {
+      matrix[(low_a | i << a) * corners + (low_b | j << b)] += i == j ? factor : -factor;
+    }
+  }
+}
+
 }  // namespace
 
 /// With the nodes as quadrature points: at each of them only the differences along its three edges are not 0.
@@ -46,14 +57,8 @@ std::vector<double> element_matrix(const sem::Vertices& vertices) {
       for (std::size_t b = 0; b < 3; ++b) {
         double factor = 0;
         for (std::size_t axis = 0; axis < 3; ++axis) factor += at.row[a][axis] * at.row[b][axis];
-        factor /= 4 * at.jacobian;  // the derivatives are 1/2 and -1/2, the weights are 1
-        const std::size_t low_a = point & ~(std::size_t{1} << a);
-        const std::size_t low_b = point & ~(std::size_t{1} << b);
-        for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-          for (const std::size_t j : {std::size_t{0}, std::size_t{1}}) {
-            matrix[(low_a | i << a) * corners + (low_b | j << b)] += i == j ? factor : -factor;
-          }
-        }
+        // The derivatives are 1/2 and -1/2, the weights are 1.
+        add_product(point, a, b, factor / (4 * at.jacobian), matrix);
       }
     }
   }

@@ -33,16 +33,16 @@ struct Basis {
 struct Products {
   Basis basis;
   const double* w;
-  int first;
-  int count;
+  std::size_t first;
+  std::size_t count;
 
   COMMLENS_FUNCTION void operator()(std::size_t i, double* sums) const {
     const double value = w[i];
 #if COMMLENS_GPU_COMPILER
 #pragma unroll
 #endif
-    for (int n = 0; n < at_once; ++n) {
-      if (n < count) sums[n] += value * basis.at(static_cast<std::size_t>(first + n), i);
+    for (std::size_t n = 0; n < at_once; ++n) {
+      if (n < count) sums[n] += value * basis.at(first + n, i);
     }
   }
 };
@@ -218,9 +218,10 @@ void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
   const std::size_t counted = level_.space().numbering().owned;
   const auto count = static_cast<int>(j + 1);
   observed(observation_.observer, step::vectors, stream, [&] {
-    for (int first = 0; first < count; first += at_once) {
+    for (std::size_t first = 0; first <= j; first += at_once) {
+      const std::size_t these = std::min<std::size_t>(at_once, j + 1 - first);
       device::launch_sums<at_once>(stream, counted, scratch_.data(), products + first,
-                                   Products{vectors, w, first, std::min(at_once, count - first)});
+                                   Products{vectors, w, first, these});
     }
   });
   sum_over_ranks(products, j + 1, stream);

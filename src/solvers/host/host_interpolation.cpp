@@ -10,7 +10,7 @@ namespace {
 
 using sem::Numbering;
 
-constexpr std::size_t most = 16 * 16 * 16;  // nodes of an element
+constexpr std::size_t most = std::size_t{16} * 16 * 16;  // nodes of an element
 
 float weight(const float* weights, std::uint32_t place) { return weights == nullptr ? 1.0F : weights[place]; }
 
@@ -34,28 +34,32 @@ void scatter(const InterpolationCall& call, std::size_t element, const float* va
 }
 
 /// output[outer][x][inner] = sum over m of matrix[x][m] input[outer][m][inner], with `to` values of x and `from` of m.
-void multiply(const InterpolationCall& call, int outer, int inner, const float* input, float* output) {
-  for (int o = 0; o < outer; ++o) {
-    for (int x = 0; x < call.to; ++x) {
-      float* const sums = output + (o * call.to + x) * inner;
-      for (int i = 0; i < inner; ++i) sums[i] = 0;
-      for (int m = 0; m < call.from; ++m) {
-        const float factor = call.matrix[x * call.from + m];
-        const float* const values = input + (o * call.from + m) * inner;
-        for (int i = 0; i < inner; ++i) sums[i] += factor * values[i];
+void multiply(const InterpolationCall& call, std::size_t outer, std::size_t inner, const float* input, float* output) {
+  const auto to = static_cast<std::size_t>(call.to);
+  const auto from = static_cast<std::size_t>(call.from);
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (std::size_t x = 0; x < to; ++x) {
+      float* const sums = output + (o * to + x) * inner;
+      for (std::size_t i = 0; i < inner; ++i) sums[i] = 0;
+      for (std::size_t m = 0; m < from; ++m) {
+        const float factor = call.matrix[x * from + m];
+        const float* const values = input + (o * from + m) * inner;
+        for (std::size_t i = 0; i < inner; ++i) sums[i] += factor * values[i];
       }
     }
   }
 }
 
 void interpolate_elements(const InterpolationCall& call) {
+  const auto from = static_cast<std::size_t>(call.from);
+  const auto to = static_cast<std::size_t>(call.to);
   std::vector<float> a(most);
   std::vector<float> b(most);
   for (std::size_t element = call.elements.first; element < call.elements.last; ++element) {
     gather(call, element, a.data());
-    multiply(call, call.from * call.from, 1, a.data(), b.data());
-    multiply(call, call.from, call.to, b.data(), a.data());
-    multiply(call, 1, call.to * call.to, a.data(), b.data());
+    multiply(call, from * from, 1, a.data(), b.data());
+    multiply(call, from, to, b.data(), a.data());
+    multiply(call, 1, to * to, a.data(), b.data());
     scatter(call, element, b.data());
   }
 }

@@ -23,6 +23,7 @@ struct Workspace {
 };
 
 template <int N>
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written
 inline void gather(const SchwarzCall& call, std::size_t element, float* __restrict u) {
   constexpr int n = N - 2;
   const auto value = [&](std::uint32_t place) {
@@ -64,18 +65,18 @@ inline void multiply_first(const float* __restrict matrix, const float* __restri
 }
 
 /// output[outer][x][inner] = sum over m of matrix[m][x] input[outer][m][inner].
-template <int N, int Inner, int Outer>
+template <int N, std::size_t Inner, std::size_t Outer>
 inline void multiply_other(const float* __restrict matrix, const float* __restrict input, float* __restrict output) {
-  constexpr int row = Workspace<N>::row;
-  for (int outer = 0; outer < Outer; ++outer) {
-    for (int x = 0; x < N; ++x) {
+  constexpr std::size_t row = Workspace<N>::row;
+  for (std::size_t outer = 0; outer < Outer; ++outer) {
+    for (std::size_t x = 0; x < N; ++x) {
       float* const to = output + (outer * N + x) * Inner;
-      const float* const from = input + outer * N * Inner;
+      const float* const from = input + (outer * N) * Inner;
 #pragma GCC unroll 1
-      for (int inner = 0; inner < Inner; ++inner) {
+      for (std::size_t inner = 0; inner < Inner; ++inner) {
         float sum = 0;
 #pragma GCC unroll 18
-        for (int m = 0; m < N; ++m) sum += matrix[m * row + x] * from[m * Inner + inner];
+        for (std::size_t m = 0; m < N; ++m) sum += matrix[m * row + x] * from[m * Inner + inner];
         to[inner] = sum;
       }
     }
@@ -94,19 +95,19 @@ inline void transpose(const float* matrices, Workspace<N>& w) {
 /// u = the solution for the right-hand side u.
 template <int N>
 inline void solve(const float* eigen, Workspace<N>& w) {
-  constexpr int matrix = N * Workspace<N>::row;
+  constexpr std::size_t matrix = std::size_t{N} * Workspace<N>::row;
   const float* const values = eigen + 3 * matrix;
   transpose<N>(eigen, w);
   multiply_first<N>(eigen, w.u, w.v);
   multiply_other<N, N, N>(eigen + matrix, w.v, w.u);
-  multiply_other<N, N * N, 1>(eigen + 2 * matrix, w.u, w.v);
+  multiply_other<N, std::size_t{N} * N, 1>(eigen + 2 * matrix, w.u, w.v);
   for (int k = 0; k < N; ++k) {
     for (int j = 0; j < N; ++j) {
       const float sum = values[w.row + j] + values[2 * w.row + k];
       for (int i = 0; i < N; ++i) w.v[i + N * (j + N * k)] /= values[i] + sum;
     }
   }
-  multiply_other<N, N * N, 1>(&w.transposed[2][0][0], w.v, w.u);
+  multiply_other<N, std::size_t{N} * N, 1>(&w.transposed[2][0][0], w.v, w.u);
   multiply_other<N, N, N>(&w.transposed[1][0][0], w.u, w.v);
   multiply_first<N>(&w.transposed[0][0][0], w.v, w.u);
 }

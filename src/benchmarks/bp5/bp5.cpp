@@ -6,8 +6,6 @@
 // correct.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "benchmarks/bp5/problem.hpp"
 #include "benchmarks/bp5/validation.hpp"
 #include "benchmarks/bp5/work.hpp"
+#include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens::bp5 {
@@ -24,28 +23,26 @@ using measure::Better;
 using measure::Fact;
 using measure::Metric;
 namespace unit = measure::unit;
+using solve::degrees_of_freedom;
+using solve::dof_per_rank;
+using solve::exchange;
+using solve::iterations;
+using solve::largest_error;
+using solve::norm_of_b;
+using solve::throughput_DOF_iter_per_s;
+using solve::time_ms;
 
-constexpr Metric throughput_DOF_iter_per_s{"throughput_DOF_iter_per_s", unit::DOF_iterations_per_s, Better::higher,
-                                           "per rank: elements*order^3*iterations over the time of a solve"};
-constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one solve"};
 constexpr Metric rank_GFLOPs{"rank_GFLOPs", unit::GFLOPs, Better::higher,
                              "per rank: operations of a solve by nekRS's count over the time", "rate per rank"};
 constexpr Metric memory_GBps{"memory_GBps", unit::GBps, Better::higher,
                              "per rank: bytes that the iterations of a solve must read and write over the time"};
 
-constexpr Fact dof_per_rank{"dof_per_rank", unit::none, "elements*order^3 per rank: nekRS's degrees of freedom"};
-constexpr Fact degrees_of_freedom{"degrees_of_freedom", unit::none, "unknowns of all ranks, each counted once"};
-constexpr Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
-constexpr Fact iterations{"iterations", unit::none, "iterations of a solve"};
 constexpr Fact bytes_per_iteration{"bytes_per_iteration", unit::bytes,
                                    "bytes that an iteration must read and write, per rank, if nothing stays in a cache "
                                    "between two kernels"};
 constexpr Fact bytes_per_dof_iteration{"bytes_per_dof_iteration", unit::bytes, "bytes_per_iteration over dof_per_rank"};
 constexpr Fact flops_per_iteration{"flops_per_iteration", unit::none,
                                    "operations of an iteration by nekRS's count, per rank"};
-constexpr Fact exchange{"exchange", unit::none, "configuration of the gather-scatter, in nekRS's words"};
-constexpr Fact largest_error{"largest_error", unit::none,
-                             "largest difference from the manufactured solution, whose largest value is 1"};
 
 void add_facts(Run& run, const Problem& problem, const Validation& validation, const Work& work) {
   run.fact(dof_per_rank, work.dof);
@@ -61,29 +58,7 @@ void add_facts(Run& run, const Problem& problem, const Validation& validation, c
   run.series("relative_residual", problem.solution().relative_residuals);
 }
 
-/// What nekRS would have printed, in its words.
-void add_report(Run& run, std::size_t count, const Work& work) {
-  const std::vector<double>& seconds = run.samples();
-  if (seconds.empty()) return;
-  const auto [least, largest] = std::minmax_element(seconds.begin(), seconds.end());
-  const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
-  run.report(fmt::format("repetitions: {}", seconds.size()));
-  run.report(fmt::format("solve time: min: {:g}s  avg: {:g}s  max: {:g}s", *least, mean, *largest));
-  run.report(fmt::format("iterations: {}", count));
-  run.report(fmt::format("throughput: {:g} (DOF x iter)/s/rank", work.dof * static_cast<double>(count) / *least));
-  run.report(fmt::format("flops/rank: {:g}", work.flops(count) / *least));
-}
-
-/// Copies of as much memory as the vectors of an iteration take: what does not fit in a cache here does not fit there.
-std::vector<CeilingRequest> ceilings(Run& run, const Problem& problem, double bytes, double flops) {
-  constexpr double least = 1 << 20;  // the time of smaller ones is mostly that of a call
-  const double vectors = 4 * static_cast<double>(problem.layout().length()) * sizeof(double);
-  const double copied = std::max(least, run.communicator().maximum(vectors) / 2);
-  return {CopyCeiling{.bytes = static_cast<std::size_t>(copied), .copies = bytes / (2 * copied), .peer = run.rank()},
-          GemmCeiling{.flops = flops, .gemm = {.type = DataType::f64}}};
-}
-
-void solve(Run& run, const Options& options) {
+void run_solves(Run& run, const Options& options) {
   Problem problem(run, options);
   Validation validation(run, problem);
   problem.solve();  // its iterations are those of all solves
@@ -91,6 +66,7 @@ void solve(Run& run, const Options& options) {
   const std::size_t count = problem.solution().iterations;
   const double bytes = work.bytes_per_iteration * static_cast<double>(count);
   const double flops = work.flops(count);
+  const double vector = static_cast<double>(problem.layout().length()) * sizeof(double);
   run.measure({.operation = "solve",
                .reset = [&](std::size_t) { problem.poison(); },
                .operate = [&] { problem.solve(); },
@@ -102,12 +78,13 @@ void solve(Run& run, const Options& options) {
                               .batches = 1},
                .metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)), time_ms(),
                            rank_GFLOPs(flops), memory_GBps(bytes)},
-               .ceilings = ceilings(run, problem, bytes, flops)});
+               .ceilings = {copy_ceiling(run, 4 * vector, bytes),
+                            GemmCeiling{.flops = flops, .gemm = {.type = DataType::f64}}}});
   add_facts(run, problem, validation, work);
-  add_report(run, count, work);
+  report_solve(run, {.iterations = count, .dof = work.dof, .flops = flops}, false);
 }
 
-BENCHMARK("bp5", "conjugate gradients on spectral elements (nekRS's BP5 on a Kershaw mesh)", solve, Options,
+BENCHMARK("bp5", "conjugate gradients on spectral elements (nekRS's BP5 on a Kershaw mesh)", run_solves, Options,
           .metrics = {throughput_DOF_iter_per_s, time_ms, rank_GFLOPs, memory_GBps},
           .facts = {dof_per_rank, degrees_of_freedom, norm_of_b, iterations, bytes_per_iteration,
                     bytes_per_dof_iteration, flops_per_iteration, exchange, largest_error},

@@ -19,25 +19,8 @@ using sem::Geometry;
 using sem::Storage;
 using solvers::Solver;
 
-namespace {
-
-constexpr const char* automatic = "auto";
-
-std::optional<gs::Method> parse_mode(const std::string& text) {
-  if (text == automatic) return std::nullopt;
-  if (const auto method = from_name<gs::Method>(text)) return method;
-  throw UsageError("mode", text.empty() ? "''" : text,
-                   fmt::format("write {} or {}", automatic, fmt::join(all_names<gs::Method>(), " or ")));
-}
-
-}  // namespace
-
 void Options::describe(OptionSet& options) {
   mesh.describe(options);
-  options
-      .add("edge", edge,
-           "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32")
-      .per_rank();
   options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
   options.add("storage", storage, "vectors: every node of every element, or every unknown once");
   describe_solve(options);
@@ -59,23 +42,12 @@ void Options::describe_solve(OptionSet& options) {
 
 void Options::describe_exchange(OptionSet& options) {
   options.add("exchange-dtype", exchange_type, "type of shared values in messages");
-  options.add_text(
-      "mode", [this](const std::string& text) { mode = parse_mode(text); }, [this] { return mode_name(); },
-      fmt::format("of the gather-scatter; {} times all modes and uses the fastest ({}, {})", automatic, automatic,
-                  fmt::join(all_names<gs::Method>(), ", ")));
+  mode.describe(options);
   options.add_flag("overlap", "no-overlap", overlap,
                    "apply the operator inside a rank while shared nodes travel, or to all elements first");
 }
 
-std::string Options::mode_name() const { return mode ? std::string(name(*mode)) : automatic; }
-
-void Options::resolve(int ranks) {
-  if (!edge.empty() && mesh.given()) {
-    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
-  }
-  mesh.sized_by_elements = edge.empty();
-  mesh.resolve(ranks);
-}
+void Options::resolve(int ranks) { mesh.resolve(ranks); }
 
 std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, int ranks) {
   on_gpu = budget.on_gpu;
@@ -124,27 +96,18 @@ void Options::refuse_iterations_beyond(const MemoryBudget& budget) const {
 
 /// Refuses a mesh whose lists alone are larger than the machine, before it is made.
 void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
-  const double order = mesh.shape.order;
+  const double order = mesh.order();
   const double unknowns_per_node = storage == Storage::element ? 1 : std::pow(order / (order + 1), 3);
-  const KershawOptions largest = edge.empty() ? mesh : mesh.with_edge(edge.largest(), ranks);
-  const double nodes = largest.nodes_about(ranks);
+  const double nodes = mesh.largest(ranks).nodes_about(ranks);
   const double length = unknowns_per_node * nodes;
   const double bytes = sem::upper_bytes({.nodes = nodes}, geometry, storage) +
                        solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
                        own_vectors_bytes(*this, length);
-  require_room({.option = edge.empty() ? "elements" : "edge",
-                .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
-                .nodes = nodes,
-                .per_node = {.buffers = bytes / nodes, .staging = set_up_bytes},
-                .limit = sem::Numbering::most_unknowns},
-               budget, [&](double possible) {
-                 if (edge.empty()) return mesh.largest_cube(possible, ranks);
-                 return fmt::format("the largest is about --edge {}", mesh.largest_edge(possible));
-               });
+  mesh.require_room({.buffers = bytes / nodes, .staging = set_up_bytes}, budget, ranks);
 }
 
 MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
-  const KershawOptions current = case_mesh(ranks);
+  const KershawOptions current = mesh.of_case(ranks);
   const sem::Partition partition = current.partition(ranks);
   const int order = current.shape.order;
   const auto elements = static_cast<double>(partition.count(rank));

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/kershaw_options.hpp"
+#include "benchmarks/spectral_elements/exchange_mode.hpp"
 #include "benchmarks/spectral_elements/real_type.hpp"
 #include "benchmarks/spectral_elements/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/sized_mesh.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
@@ -18,8 +18,7 @@
 namespace commlens::bp5 {
 
 struct Options {
-  KershawOptions mesh;
-  Sweep edge;  ///< without values there is one case, with `mesh`
+  SizedMesh mesh;
   sem::Geometry geometry = sem::Geometry::trilinear;
   sem::Storage storage = sem::Storage::unique;
   solvers::Solver solver = solvers::Solver::classical;
@@ -27,7 +26,7 @@ struct Options {
   std::size_t iterations = 0;  ///< 0: chosen by scale_to_memory()
   double tolerance = 1e-15;
   RealType exchange_type = RealType::f64;
-  std::optional<gather_scatter::Method> mode;  ///< none: the fastest
+  ExchangeMode mode;
   bool overlap = true;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
@@ -36,12 +35,9 @@ struct Options {
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
   [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
 
-  /// Of a case.
-  [[nodiscard]] KershawOptions case_mesh(int ranks) const { return edge.empty() ? mesh : mesh.with_edge(edge, ranks); }
   [[nodiscard]] solvers::ConjugateGradients::Limits limits() const {
     return {.iterations = iterations, .tolerance = tolerance};
   }
-  [[nodiscard]] std::string mode_name() const;  ///< "auto" or the method's name
   [[nodiscard]] gather_scatter::ValueKind exchange_kind() const {
     return {.type = DataType::f64, .exchange_type = data_type(exchange_type)};
   }

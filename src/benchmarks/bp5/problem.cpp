@@ -17,7 +17,7 @@ using sem::Storage;
 
 /// Each step takes seconds for a large mesh.
 Problem::Problem(Run& run, const Options& options)
-    : run_(run), options_(options), mesh_(options.case_mesh(run.ranks()).mesh(run.rank(), run.ranks())) {
+    : run_(run), options_(options), mesh_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks())) {
   for (const std::string& line : sem::lines(sem::properties_of(mesh_, run.communicator()))) run.report(line);
   run.report("");
   Run::heartbeat();
@@ -61,11 +61,9 @@ void Problem::allocate_vectors() {
 void Problem::choose_exchange() {
   const Context context = run_.context();
   const gs::ValueKind kind = options_.exchange_kind();
-  auto selection = gs::select(options_.mode, gs::make_lists(sharing_, context), image_.data(), sharing_, kind, context);
-  if (!selection.operation) {
-    throw Unsupported(
-        fmt::format("--mode {}: {}; --mode auto takes what there is", options_.mode_name(), selection.unsupported));
-  }
+  auto selection =
+      gs::select(options_.mode.method, gs::make_lists(sharing_, context), image_.data(), sharing_, kind, context);
+  if (!selection.operation) options_.mode.refuse(selection.unsupported);
   gather_scatter_ = std::move(selection.operation);
   exchange_ = gs::configuration(selection.method, run_.transport_name(), run_.memory());
   if (selection.timing) {

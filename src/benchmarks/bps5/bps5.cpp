@@ -4,8 +4,6 @@
 // different sizes in two precisions, reductions of vectors that grow, and a coarse problem that is latency alone.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "benchmarks/bps5/problem.hpp"
 #include "benchmarks/bps5/validation.hpp"
 #include "benchmarks/bps5/work.hpp"
+#include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens::bps5 {
@@ -22,12 +21,17 @@ using measure::Better;
 using measure::Fact;
 using measure::Metric;
 namespace unit = measure::unit;
+using solve::degrees_of_freedom;
+using solve::dof_per_rank;
+using solve::exchange;
+using solve::iterations;
+using solve::largest_error;
+using solve::norm_of_b;
+using solve::throughput_DOF_iter_per_s;
+using solve::time_ms;
 
-constexpr Metric throughput_DOF_iter_per_s{"throughput_DOF_iter_per_s", unit::DOF_iterations_per_s, Better::higher,
-                                           "per rank: elements*order^3*iterations over the time of a solve"};
 constexpr Metric throughput_DOF_per_s{"throughput_DOF_per_s", unit::DOF_per_s, Better::higher,
                                       "per rank: elements*order^3 over the time of a solve"};
-constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one solve"};
 constexpr Metric rank_GFLOPs{"rank_GFLOPs", unit::GFLOPs, Better::higher,
                              "per rank: operations of a solve over the time; those in single precision count half, as "
                              "nekRS counts",
@@ -35,10 +39,6 @@ constexpr Metric rank_GFLOPs{"rank_GFLOPs", unit::GFLOPs, Better::higher,
 constexpr Metric memory_GBps{"memory_GBps", unit::GBps, Better::higher,
                              "per rank: bytes that a solve must read and write over the time"};
 
-constexpr Fact dof_per_rank{"dof_per_rank", unit::none, "elements*order^3 per rank: nekRS's degrees of freedom"};
-constexpr Fact degrees_of_freedom{"degrees_of_freedom", unit::none, "unknowns of all ranks, each counted once"};
-constexpr Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
-constexpr Fact iterations{"iterations", unit::none, "iterations of a solve"};
 constexpr Fact residual{"residual", unit::none,
                         "2-norm of b - A x over that of b, computed from the solution in double precision"};
 constexpr Fact bytes_per_solve{"bytes_per_solve", unit::bytes,
@@ -47,9 +47,6 @@ constexpr Fact bytes_per_solve{"bytes_per_solve", unit::bytes,
 constexpr Fact spectral_radius{"spectral_radius", unit::none,
                                "largest eigenvalue of smoother times operator, by level from the finest"};
 constexpr Fact coarse_solver{"coarse_solver", unit::none, "what solves the level of order 1"};
-constexpr Fact exchange{"exchange", unit::none, "configuration of the solver's gather-scatter, in nekRS's words"};
-constexpr Fact largest_error{"largest_error", unit::none,
-                             "largest difference from the manufactured solution, whose largest value is 1"};
 
 std::string text_of(const std::vector<double>& radii) {
   std::string text;
@@ -70,20 +67,6 @@ void add_facts(Run& run, const Problem& problem, const Validation& validation, c
   const std::optional<double> error = validation.largest_error();
   if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);
   run.series("relative_residual", problem.solution().relative_residuals);
-}
-
-/// What nekRS would have printed, in its words.
-void add_report(Run& run, std::size_t count, const Work& work) {
-  const std::vector<double>& seconds = run.samples();
-  if (seconds.empty()) return;
-  const auto [least, largest] = std::minmax_element(seconds.begin(), seconds.end());
-  const double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
-  run.report(fmt::format("repetitions: {}", seconds.size()));
-  run.report(fmt::format("solve time: min: {:g}s  avg: {:g}s  max: {:g}s", *least, mean, *largest));
-  run.report(fmt::format("iterations: {}", count));
-  run.report(fmt::format("throughput: {:g} (DOF x iter)/s/rank", work.dof * static_cast<double>(count) / *least));
-  run.report(fmt::format("throughput: {:g} DOF/s/rank", work.dof / *least));
-  run.report(fmt::format("flops/rank: {:g}", work.flops / *least));
 }
 
 /// The steps of a solve by level, as the solver names them.
@@ -110,22 +93,18 @@ std::vector<Part> parts(const Options& options, int ranks) {
   return parts;
 }
 
-/// Copies of as much memory as a few vectors take: what does not fit in a cache here does not fit there.
 std::vector<CeilingRequest> ceilings(Run& run, Problem& problem, const Work& work) {
-  constexpr double least = 1 << 20;  // the time of smaller ones is mostly that of a call
   const double vectors = 4 * static_cast<double>(problem.space().length()) * sizeof(float);
-  const double copied = std::max(least, run.communicator().maximum(vectors) / 2);
   const std::vector<std::function<void()>> coarse(problem.solution().iterations, [&] { problem.solve_coarse(); });
-  return {
-      CopyCeiling{.bytes = static_cast<std::size_t>(copied), .copies = work.bytes / (2 * copied), .peer = run.rank()},
-      CallCeiling{.name = "coarse solves alone",
-                  .method = problem.preconditioner().coarse_description() + ", one per iteration",
-                  .part = solvers::coarse_step,
-                  .bytes = 0,
-                  .calls = coarse}};
+  return {copy_ceiling(run, vectors, work.bytes),
+          CallCeiling{.name = "coarse solves alone",
+                      .method = problem.preconditioner().coarse_description() + ", one per iteration",
+                      .part = solvers::coarse_step,
+                      .bytes = 0,
+                      .calls = coarse}};
 }
 
-void solve(Run& run, const Options& options) {
+void run_solves(Run& run, const Options& options) {
   Problem problem(run, options);
   Validation validation(run, problem);
   problem.solve();  // its iterations are those of all solves
@@ -146,10 +125,10 @@ void solve(Run& run, const Options& options) {
                .trace = [&](StepObserver& observer) { problem.solve_observed(observer); },
                .ceilings = ceilings(run, problem, work)});
   add_facts(run, problem, validation, work);
-  add_report(run, count, work);
+  report_solve(run, {.iterations = count, .dof = work.dof, .flops = work.flops}, true);
 }
 
-BENCHMARK("bps5", "FGMRES with p-multigrid on spectral elements (nekRS's BPS5 on a Kershaw mesh)", solve, Options,
+BENCHMARK("bps5", "FGMRES with p-multigrid on spectral elements (nekRS's BPS5 on a Kershaw mesh)", run_solves, Options,
           .metrics = {throughput_DOF_iter_per_s, throughput_DOF_per_s, time_ms, rank_GFLOPs, memory_GBps},
           .facts = {dof_per_rank, degrees_of_freedom, norm_of_b, iterations, residual, bytes_per_solve, spectral_radius,
                     coarse_solver, exchange, largest_error},

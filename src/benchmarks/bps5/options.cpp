@@ -20,15 +20,6 @@ namespace gs = gather_scatter;
 
 namespace {
 
-constexpr const char* automatic = "auto";
-
-std::optional<gs::Method> parse_mode(const std::string& text) {
-  if (text == automatic) return std::nullopt;
-  if (const auto method = from_name<gs::Method>(text)) return method;
-  throw UsageError("mode", text.empty() ? "''" : text,
-                   fmt::format("write {} or {}", automatic, fmt::join(all_names<gs::Method>(), " or ")));
-}
-
 std::vector<int> parse_levels(const std::string& text) {
   const UsageError wrong(
       "levels", text,
@@ -69,10 +60,6 @@ std::string text_of(const std::vector<int>& levels) { return fmt::format("{}", f
 
 void Options::describe(OptionSet& options) {
   mesh.describe(options);
-  options
-      .add("edge", edge,
-           "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32")
-      .per_rank();
   options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
   describe_preconditioner(options);
   describe_solve(options);
@@ -100,33 +87,24 @@ void Options::describe_solve(OptionSet& options) {
   options.add("tolerance", tolerance,
               {.least = 1e-15, .most = 0.5, .cure = "write a number from 1e-15 to 0.5, such as 1e-8"},
               "relative residual at which a solve ends");
-  options.add_text(
-      "mode", [this](const std::string& text) { mode = parse_mode(text); }, [this] { return mode_name(); },
-      fmt::format("of the gather-scatters; {} times all modes and uses the fastest of each level ({}, {})", automatic,
-                  automatic, fmt::join(all_names<gs::Method>(), ", ")));
+  mode.describe(options);
   options.add_flag("overlap", "no-overlap", overlap,
                    "compute the elements inside a rank while shared nodes travel, or all elements first");
 }
 
-std::string Options::mode_name() const { return mode ? std::string(name(*mode)) : automatic; }
-
 void Options::resolve(int ranks) {
-  if (!edge.empty() && mesh.given()) {
-    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
-  }
   if (const std::string missing = solvers::boomeramg_missing();
       coarse == solvers::Coarse::boomeramg && !missing.empty()) {
     throw UsageError("coarse", "boomeramg", missing + "; --coarse cg needs nothing");
   }
   refuse_above("restart", restart, 1000, "30");
   refuse_above("coarse-steps", coarse_steps, 10000, "20");
-  if (levels.empty()) levels = levels_for(mesh.shape.order);
-  if (levels.front() != mesh.shape.order) {
+  if (levels.empty()) levels = levels_for(mesh.order());
+  if (levels.front() != mesh.order()) {
     throw UsageError("levels", text_of(levels),
-                     fmt::format("the first must be --order, which is {}; write --levels {}", mesh.shape.order,
-                                 text_of(levels_for(mesh.shape.order))));
+                     fmt::format("the first must be --order, which is {}; write --levels {}", mesh.order(),
+                                 text_of(levels_for(mesh.order()))));
   }
-  mesh.sized_by_elements = edge.empty();
   mesh.resolve(ranks);
 }
 
@@ -172,22 +150,13 @@ double surplus(const sem::Block& block) {
 
 /// Refuses a mesh whose vectors alone are larger than the machine, before it is made.
 void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
-  const KershawOptions largest = edge.empty() ? mesh : mesh.with_edge(edge.largest(), ranks);
-  const double nodes = largest.nodes_about(ranks);
-  const double elements = nodes / std::pow(mesh.shape.order + 1, 3);
-  require_room({.option = edge.empty() ? "elements" : "edge",
-                .value = edge.empty() ? mesh.text() : std::to_string(edge.largest()),
-                .nodes = nodes,
-                .per_node = {.buffers = bytes_of(*this, elements, 1) / nodes, .staging = set_up_bytes},
-                .limit = sem::Numbering::most_unknowns},
-               budget, [&](double possible) {
-                 if (edge.empty()) return mesh.largest_cube(possible, ranks);
-                 return fmt::format("the largest is about --edge {}", mesh.largest_edge(possible));
-               });
+  const double nodes = mesh.largest(ranks).nodes_about(ranks);
+  const double elements = nodes / std::pow(mesh.order() + 1, 3);
+  mesh.require_room({.buffers = bytes_of(*this, elements, 1) / nodes, .staging = set_up_bytes}, budget, ranks);
 }
 
 MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
-  const KershawOptions current = case_mesh(ranks);
+  const KershawOptions current = mesh.of_case(ranks);
   const sem::Partition partition = current.partition(ranks);
   const auto elements = static_cast<double>(partition.count(rank));
   MemoryEstimate estimate{.buffers = bytes_of(*this, elements, surplus(partition.block(rank)))};
@@ -197,7 +166,7 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
     const gs::Load load{.nodes = length + 2 * sent, .sent = 2 * sent, .ranks = ranks};
     const auto exchange = gs::upper_bytes(load, {.type = DataType::f64});
     if (order == 1 && coarse == solvers::Coarse::cg_replicated) {
-      const double all = current.nodes_about(1) / std::pow(mesh.shape.order + 1, 3);
+      const double all = current.nodes_about(1) / std::pow(mesh.order() + 1, 3);
       estimate.buffers += 8 * all * sizeof(std::uint32_t) + 300 * all + 20 * sizeof(float) * 1.3 * all + 1024.0 * 1024;
     }
     // One of vectors, and one of the neighbors' nodes; on the finest level another one in double.

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/kershaw_options.hpp"
+#include "benchmarks/spectral_elements/exchange_mode.hpp"
 #include "benchmarks/spectral_elements/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/sized_mesh.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
@@ -18,8 +18,7 @@
 namespace commlens::bps5 {
 
 struct Options {
-  KershawOptions mesh;
-  Sweep edge;               ///< without values there is one case, with `mesh`
+  SizedMesh mesh;
   std::vector<int> levels;  ///< empty: chosen by resolve()
   sem::Geometry geometry = sem::Geometry::trilinear;
   solvers::Smoother smoother = solvers::Smoother::chebyshev_ras;
@@ -29,7 +28,7 @@ struct Options {
   std::size_t restart = 30;
   std::size_t iterations = 500;
   double tolerance = 1e-8;
-  std::optional<gather_scatter::Method> mode;  ///< none: the fastest
+  ExchangeMode mode;
   bool overlap = false;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
@@ -38,11 +37,8 @@ struct Options {
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
   [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
 
-  /// Of a case.
-  [[nodiscard]] KershawOptions case_mesh(int ranks) const { return edge.empty() ? mesh : mesh.with_edge(edge, ranks); }
-  [[nodiscard]] std::string mode_name() const;  ///< "auto" or the method's name
   [[nodiscard]] solvers::LevelOptions level_options() const {
-    return {.geometry = geometry, .method = mode, .overlap = overlap};
+    return {.geometry = geometry, .method = mode.method, .overlap = overlap};
   }
   [[nodiscard]] solvers::Multigrid::Options multigrid() const {
     return {.orders = levels,

@@ -17,11 +17,10 @@ namespace {
 
 /// The wanted mode must be there on all levels: before anything is made of it.
 void require_mode(const sem::FunctionSpace& space, const Options& options, const Context& context) {
-  if (!options.mode) return;
+  if (!options.mode.method) return;
   const gs::ValueKind kind{.type = DataType::f32, .exchange_type = DataType::f32};
-  const std::string reason = gs::unsupported(*options.mode, space.numbering().sharing, kind, context);
-  if (reason.empty()) return;
-  throw Unsupported(fmt::format("--mode {}: {}; --mode auto takes what there is", options.mode_name(), reason));
+  const std::string reason = gs::unsupported(*options.mode.method, space.numbering().sharing, kind, context);
+  if (!reason.empty()) options.mode.refuse(reason);
 }
 
 }  // namespace
@@ -30,7 +29,7 @@ void require_mode(const sem::FunctionSpace& space, const Options& options, const
 Problem::Problem(Run& run, const Options& options)
     : run_(run),
       options_(options),
-      space_(options.case_mesh(run.ranks()).mesh(run.rank(), run.ranks()), run.context()),
+      space_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks()), run.context()),
       b_(run.buffer(space_.length() * sizeof(double))),
       x_(run.buffer(space_.length() * sizeof(double))),
       image_(run.buffer(space_.length() * sizeof(double))),

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "benchmarks/spectral_elements/vector_checks.hpp"
-#include "device/upload.hpp"
 
 namespace commlens::bps5 {
 
@@ -47,15 +46,12 @@ std::string Validation::wrong_residual() {
 }
 
 Verdict Validation::verify(bool thoroughly) {
-  constexpr double rounding = 1e-10;
   std::string error = wrong_residual();
   const VectorLayout layout = problem_.layout();
   if (thoroughly) {
-    device::Stream& stream = run_.stream();
-    const auto x = device::download(problem_.x(), layout.length(), stream);
-    const auto image = device::download(problem_.image(), layout.length(), stream);
-    if (error.empty()) error = wrong_element(x, image, layout, rounding);
-    largest_error_ = run_.communicator().maximum(error_of(x, layout));
+    const auto found = inspect(problem_.x(), problem_.image(), layout, run_.stream(), run_.communicator());
+    if (error.empty()) error = found.error;
+    largest_error_ = found.largest_error;
   }
   return {.elements = layout.length(), .error = problem_.set_up_error().empty() ? error : problem_.set_up_error()};
 }

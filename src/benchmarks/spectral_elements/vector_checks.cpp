@@ -9,6 +9,7 @@
 
 #include "benchmarks/spectral_elements/reference_operator.hpp"
 #include "benchmarks/spectral_elements/right_hand_side.hpp"
+#include "device/upload.hpp"
 
 namespace commlens {
 
@@ -103,6 +104,15 @@ std::string wrong_element(const std::vector<double>& x, const std::vector<double
     if (std::string error = wrong_in_element(element, x, image, layout, tolerance); !error.empty()) return error;
   }
   return {};
+}
+
+Inspection inspect(const double* x, const double* image, const VectorLayout& layout, device::Stream& stream,
+                   const transport::Communicator& communicator) {
+  constexpr double rounding = 1e-10;
+  const auto solution = device::download(x, layout.length(), stream);
+  const auto product = device::download(image, layout.length(), stream);
+  return {.error = wrong_element(solution, product, layout, rounding),
+          .largest_error = communicator.maximum(error_of(solution, layout))};
 }
 
 }  // namespace commlens

@@ -1,0 +1,47 @@
+// What records of solves have in common: metrics, facts, nekRS's lines, and the ceiling of memory.
+#pragma once
+
+#include <cstddef>
+
+#include "harness/run.hpp"
+#include "measure/metric.hpp"
+#include "measure/record.hpp"
+
+namespace commlens {
+
+namespace solve {
+namespace unit = measure::unit;
+using measure::Better;
+
+inline constexpr measure::Metric throughput_DOF_iter_per_s{
+    "throughput_DOF_iter_per_s", unit::DOF_iterations_per_s, Better::higher,
+    "per rank: elements*order^3*iterations over the time of a solve"};
+inline constexpr measure::Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one solve"};
+
+inline constexpr measure::Fact dof_per_rank{"dof_per_rank", unit::none,
+                                            "elements*order^3 per rank: nekRS's degrees of freedom"};
+inline constexpr measure::Fact degrees_of_freedom{"degrees_of_freedom", unit::none,
+                                                  "unknowns of all ranks, each counted once"};
+inline constexpr measure::Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
+inline constexpr measure::Fact iterations{"iterations", unit::none, "iterations of a solve"};
+inline constexpr measure::Fact exchange{"exchange", unit::none,
+                                        "configuration of the gather-scatter, in nekRS's words"};
+inline constexpr measure::Fact largest_error{
+    "largest_error", unit::none, "largest difference from the manufactured solution, whose largest value is 1"};
+}  // namespace solve
+
+/// Of all solves of a run.
+struct SolveWork {
+  std::size_t iterations = 0;
+  double dof = 0;    ///< per rank, as nekRS counts
+  double flops = 0;  ///< of a solve, per rank
+};
+
+/// Adds what nekRS would have printed, in its words, after measure(). nekRS prints DOF/s for BPS5 only.
+void report_solve(Run& run, const SolveWork& work, bool with_dof_per_s);
+
+/// Copies of half of what the vectors at work take: what does not fit in a cache here does not fit there. One operation
+/// reads and writes `bytes`.
+CopyCeiling copy_ceiling(const Run& run, double vector_bytes, double bytes);
+
+}  // namespace commlens

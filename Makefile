@@ -6,8 +6,16 @@ MAKEFLAGS += --no-print-directory
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export CMAKE_GENERATOR ?= Ninja
-# The wheel and build/host compile the same sources.
+# The wheel and build/host compile the same sources. ccache sees that only where both call the compiler by the same name:
+# without CXX, one takes c++, and the other what Python was built with.
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
+ifeq ($(origin CXX),default)
+  CXX := c++
+endif
+ifeq ($(origin CC),default)
+  CC := cc
+endif
+export CC CXX
 
 native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json docs/profile.schema.json $(shell find cmake src -type f)
 python_sources := pyproject.toml $(wildcard README.md) $(shell find python -type f ! -name '*.pyc')

@@ -12,11 +12,7 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
   const auto messages = static_cast<double>(options.window);
   run.measure({.operation = options.operation() + " each way",
                .reset = [&](std::size_t round) { pair.reset(round); },
-               .operate =
-                   [&] {
-                     exchange->start(run.stream());
-                     exchange->finish(run.stream());
-                   },
+               .operate = [&] { exchange->run(run.stream()); },
                .verify = [&](std::size_t round) { return pair.verify(round); },
                .repetition = window_repetition(pair.bytes()),
                .metrics = {bandwidth_GBps(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},

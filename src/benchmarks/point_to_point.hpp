@@ -117,8 +117,7 @@ class Window {
 
   void operate() {
     auto& stream = run_.stream();
-    exchange_->start(stream);
-    exchange_->finish(stream);
+    exchange_->run(stream);
     if (pair_.first()) {
       run_.transport().receive(answer_.data(), answer_.bytes(), pair_.peer(), stream);
     } else {

@@ -68,6 +68,16 @@ class Event {
   virtual double seconds_since(Event& earlier) = 0;
 };
 
+class Stream;
+
+/// Work of a GPU's stream that was recorded, and is added to a stream by one call (CUDA graphs, HIP graphs). What the
+/// work uses must outlive it.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual void launch(Stream& stream) = 0;
+};
+
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -85,6 +95,10 @@ class Stream {
   virtual void wait_for(Event& event) = 0;
   /// Whether a GPU does the work; otherwise the host does.
   [[nodiscard]] virtual bool on_gpu() const = 0;
+  /// Records what `work` adds to this stream instead of doing it now. `work` must not wait, and must have been done
+  /// before: kernels are loaded and libraries allocate when they are first used. nullptr, and `work` is not called,
+  /// where a stream has no graphs: on the host.
+  [[nodiscard]] virtual std::unique_ptr<Graph> capture(const std::function<void()>& /*work*/) { return nullptr; }
   /// The GPU's stream (cudaStream_t or hipStream_t), for callers that are about to add work to it: the stream counts as
   /// busy afterwards. nullptr for a stream of the host.
   virtual void* native() = 0;

@@ -129,10 +129,7 @@ void Transposition::at_once(Connection& connection, const Move& move) {
     if (exchange_ == Exchange::alltoallv) {
       connection.transport->alltoallv(way.from, way.sends, way.to, way.receives, move.stream);
     }
-    for (const auto& with_peer : way.with_peers) {
-      with_peer->start(move.stream);
-      with_peer->finish(move.stream);
-    }
+    for (const auto& with_peer : way.with_peers) with_peer->run(move.stream);
   });
   observed(move.observer, part::packing, move.stream, [&] { unpack(move); });
 }

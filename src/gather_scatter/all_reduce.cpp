@@ -50,7 +50,7 @@ void fill(W* values, std::size_t count, W value, device::Stream& stream) {
 class AllReduce final : public OnLists {
  public:
   AllReduce(SharedLists lists, const ValueKind& kind, const Context& context)
-      : OnLists(std::move(lists), kind),
+      : OnLists(std::move(lists), kind, context),
         transport_(context.transport),
         vector_(context.allocate(sharing().shared_ids * exchange_bytes())) {}
 

@@ -220,7 +220,7 @@ void unpack(Operation operation, Side<W> side, std::uint32_t known, bool lower, 
 class CrystalRouter final : public OnLists {
  public:
   CrystalRouter(SharedLists lists, const ValueKind& kind, const Context& context)
-      : OnLists(std::move(lists), kind),
+      : OnLists(std::move(lists), kind, context),
         plan_(plan_for(sharing(), context.communicator)),
         table_(device::upload(table_of(plan_), context.allocate, context.stream)),
         buffer_(context.allocate((plan_.places + plan_.most_sent() + plan_.most_received()) * exchange_bytes())) {
@@ -245,22 +245,23 @@ class CrystalRouter final : public OnLists {
 
   void start(void* data, device::Stream& stream) override {
     step(part::pack, stream, [&] { gather(kind(), lists(), data, values(), stream); });
-    if (!stages_.empty()) start_stage(0, stream);
+    if (stages_.empty()) return;
+    pack_stage(0, stream);
+    step(part::exchange, stream, [&] { stages_.front().exchange->start(stream); });
   }
 
   void finish(void* data, device::Stream& stream) override {
     for (std::size_t number = 0; number < stages_.size(); ++number) {
-      if (number > 0) start_stage(number, stream);
-      finish_stage(number, stream);
+      transport::Exchange& messages = *stages_[number].exchange;
+      if (number > 0) pack_stage(number, stream);
+      step(part::exchange, stream, [&] { number > 0 ? messages.run(stream) : messages.finish(stream); });
+      step(part::unpack, stream, [&] { unpack_all(stages_[number], plan_.stages[number], stream); });
     }
     step(part::unpack, stream, [&] { scatter(kind(), lists(), values(), data, stream); });
   }
 
   void exchange(device::Stream& stream) override {
-    for (const OnDevice& stage : stages_) {
-      stage.exchange->start(stream);
-      stage.exchange->finish(stream);
-    }
+    for (const OnDevice& stage : stages_) stage.exchange->run(stream);
   }
 
   [[nodiscard]] std::size_t buffer_bytes() const override { return buffer_.bytes() - plan_.places * exchange_bytes(); }
@@ -288,7 +289,7 @@ class CrystalRouter final : public OnLists {
     return table;
   }
 
-  void start_stage(std::size_t number, device::Stream& stream) {
+  void pack_stage(std::size_t number, device::Stream& stream) {
     const OnDevice& stage = stages_[number];
     step(part::pack, stream, [&] {
       dispatch(kind(), [&](auto types, auto /*operation*/) {
@@ -296,13 +297,6 @@ class CrystalRouter final : public OnLists {
         pack(side<W>(outgoing(), stage.sends, plan_.stages[number].sends.size()), stream);
       });
     });
-    step(part::exchange, stream, [&] { stage.exchange->start(stream); });
-  }
-
-  void finish_stage(std::size_t number, device::Stream& stream) {
-    const OnDevice& stage = stages_[number];
-    step(part::exchange, stream, [&] { stage.exchange->finish(stream); });
-    step(part::unpack, stream, [&] { unpack_all(stage, plan_.stages[number], stream); });
   }
 
   void unpack_all(const OnDevice& on_device, const Stage& stage, device::Stream& stream) const {

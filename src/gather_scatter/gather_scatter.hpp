@@ -75,7 +75,7 @@ class GatherScatter {
   void observe(StepObserver* observer) { observer_ = observer; }
 
   /// Combines the values in `data` (fields * nodes elements), in place.
-  void apply(void* data, device::Stream& stream) {
+  virtual void apply(void* data, device::Stream& stream) {
     start(data, stream);
     local(data, stream);
     finish(data, stream);
@@ -91,6 +91,8 @@ class GatherScatter {
   /// The messages alone, with whatever the buffers contain: nothing is packed or unpacked.
   virtual void exchange(device::Stream& stream) = 0;
 
+  /// Whether the host never waits in it (Transport::enqueues).
+  [[nodiscard]] virtual bool enqueues() const = 0;
   [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;  ///< of message buffers, both directions
   [[nodiscard]] virtual std::size_t list_bytes() const = 0;    ///< of lists of nodes: gslib's "handle bytes"
 

@@ -15,11 +15,13 @@ using SharedLists = std::shared_ptr<const Lists>;
 /// All methods combine the nodes that only this rank has in the same way.
 class OnLists : public GatherScatter {
  public:
-  OnLists(SharedLists lists, const ValueKind& kind) : lists_(std::move(lists)), kind_(kind) {}
+  OnLists(SharedLists lists, const ValueKind& kind, const Context& context)
+      : lists_(std::move(lists)), kind_(kind), enqueues_(context.transport.enqueues()) {}
 
   void local(void* data, device::Stream& stream) override {
     step(part::local, stream, [&] { combine_local(kind_, *lists_, data, stream); });
   }
+  [[nodiscard]] bool enqueues() const override { return enqueues_; }
   [[nodiscard]] std::size_t list_bytes() const override { return lists_->bytes(); }
 
  protected:
@@ -32,6 +34,7 @@ class OnLists : public GatherScatter {
  private:
   SharedLists lists_;
   ValueKind kind_;
+  bool enqueues_;
 };
 
 /// `method` is pairwise or neighbor.

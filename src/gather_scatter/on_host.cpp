@@ -10,7 +10,7 @@ namespace {
 class OnHost final : public OnLists {
  public:
   OnHost(SharedLists lists, const ValueKind& kind, const Context& context)
-      : OnLists(std::move(lists), kind),
+      : OnLists(std::move(lists), kind, context),
         values_sharing_(sharing().of_values()),
         host_stream_(context.device.stream(device::Memory::host)),
         gpu_values_(context.allocate(values_sharing_.nodes * exchange_bytes())),
@@ -54,6 +54,7 @@ class OnHost final : public OnLists {
     host_stream_->wait();
   }
 
+  [[nodiscard]] bool enqueues() const override { return false; }
   [[nodiscard]] std::size_t buffer_bytes() const override { return between_ranks_->buffer_bytes(); }
   [[nodiscard]] std::size_t list_bytes() const override { return OnLists::list_bytes() + between_ranks_->list_bytes(); }
 

@@ -58,14 +58,37 @@ void unpack(Operation operation, GroupList groups, Contributions contributions, 
 class Pairwise final : public OnLists {
  public:
   Pairwise(Method method, SharedLists lists, const ValueKind& kind, const Context& context)
-      : OnLists(std::move(lists), kind), messages_(context.allocate(2 * sharing().sent() * exchange_bytes())) {
+      : OnLists(std::move(lists), kind, context), messages_(context.allocate(2 * sharing().sent() * exchange_bytes())) {
     const auto sends = messages_from(outgoing());
     const auto receives = messages_from(incoming());
     exchange_ = method == Method::neighbor ? context.transport.neighbor_exchange(sends, receives)
                                            : context.transport.exchange(sends, receives);
   }
 
+  /// Without nodes of this rank alone there is nothing to overlap with the messages.
+  void apply(void* data, device::Stream& stream) override {
+    if (lists().local().size > 0) return OnLists::apply(data, stream);
+    pack_all(data, stream);
+    step(part::exchange, stream, [&] { exchange(stream); });
+    unpack_all(data, stream);
+  }
+
   void start(void* data, device::Stream& stream) override {
+    pack_all(data, stream);
+    step(part::exchange, stream, [&] { exchange_->start(stream); });
+  }
+
+  void finish(void* data, device::Stream& stream) override {
+    step(part::exchange, stream, [&] { exchange_->finish(stream); });
+    unpack_all(data, stream);
+  }
+
+  void exchange(device::Stream& stream) override { exchange_->run(stream); }
+
+  [[nodiscard]] std::size_t buffer_bytes() const override { return messages_.bytes(); }
+
+ private:
+  void pack_all(const void* data, device::Stream& stream) {
     dispatch(kind(), [&](auto types, auto operation) {
       using T = typename decltype(types)::Value;
       using W = typename decltype(types)::Exchanged;
@@ -73,11 +96,9 @@ class Pairwise final : public OnLists {
                                       static_cast<W*>(outgoing())};
       step(part::pack, stream, [&] { pack(operation, lists().shared(), lists().contributions(), arrays, stream); });
     });
-    step(part::exchange, stream, [&] { exchange_->start(stream); });
   }
 
-  void finish(void* data, device::Stream& stream) override {
-    step(part::exchange, stream, [&] { exchange_->finish(stream); });
+  void unpack_all(void* data, device::Stream& stream) {
     dispatch(kind(), [&](auto types, auto operation) {
       using T = typename decltype(types)::Value;
       using W = typename decltype(types)::Exchanged;
@@ -87,14 +108,6 @@ class Pairwise final : public OnLists {
     });
   }
 
-  void exchange(device::Stream& stream) override {
-    exchange_->start(stream);
-    exchange_->finish(stream);
-  }
-
-  [[nodiscard]] std::size_t buffer_bytes() const override { return messages_.bytes(); }
-
- private:
   [[nodiscard]] void* outgoing() const { return messages_.data(); }
   [[nodiscard]] void* incoming() const { return messages_.as<std::byte>() + messages_.bytes() / 2; }
 

@@ -22,11 +22,10 @@ class AssembledPoisson {
   /// As sem::Apply; without `energy` that is not computed.
   void apply(const Real* input, Real* output, double* energy, device::Stream& stream) {
     poisson_.apply({0, boundary_elements_}, input, output, energy, false, stream);
+    if (boundary_elements_ == elements_) return gather_scatter_.apply(output, stream);
     gather_scatter_.start(output, stream);
-    if (boundary_elements_ < elements_) {
-      poisson_.apply({boundary_elements_, elements_}, input, output, energy, true, stream);
-      if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
-    }
+    poisson_.apply({boundary_elements_, elements_}, input, output, energy, true, stream);
+    if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
     gather_scatter_.local(output, stream);
     gather_scatter_.finish(output, stream);
   }

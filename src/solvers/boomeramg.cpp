@@ -148,6 +148,7 @@ class BoomerAmg final : public CoarseSolver {
     level_.add_over_ranks(x, stream);
   }
 
+  [[nodiscard]] bool enqueues() const override { return false; }
   [[nodiscard]] std::string description() const override {
     return fmt::format("a V-cycle of hypre {} BoomerAMG on the host", HYPRE_RELEASE_VERSION);
   }

@@ -122,6 +122,9 @@ class CoarseCg final : public CoarseSolver {
     }
   }
 
+  [[nodiscard]] bool enqueues() const override {
+    return level_.enqueues() && (!several_ranks_ || transport_.enqueues());
+  }
   [[nodiscard]] std::string description() const override { return std::to_string(steps_) + " steps of Jacobi CG"; }
 
  private:

@@ -23,6 +23,8 @@ class CoarseSolver {
   virtual ~CoarseSolver() = default;
   /// Queues x, an approximate solution of A x = b. Collective.
   virtual void solve(const float* b, float* x, device::Stream& stream) = 0;
+  /// Whether the host never waits in solve(), so that it can be part of a device::Graph.
+  [[nodiscard]] virtual bool enqueues() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  ///< "20 steps of Jacobi CG"
 };
 

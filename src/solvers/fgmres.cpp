@@ -166,7 +166,8 @@ Fgmres::Fgmres(Level<double>& level, Precondition precondition, const Options& o
       narrow_(context.allocate(stride_ * sizeof(float))),
       wide_(context.allocate(stride_ * sizeof(double))),
       scalars_(context.allocate((3 * options.restart + at_once + 8) * sizeof(double))),
-      scratch_(context.allocate(device::sum_scratch_bytes)) {
+      scratch_(context.allocate(device::sum_scratch_bytes)),
+      replays_(options.restart) {
   context.stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
@@ -233,17 +234,27 @@ void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
   take_scale(products + count, scale + count, stream);
 }
 
-void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream, const std::function<void()>& heartbeat) {
+void Fgmres::extend_basis(std::size_t j, device::Stream& stream) {
   const std::size_t length = level_.length();
+  const double* const scale = scalars_.as<double>() + j;
+  observed(observation_.observer, step::vectors, stream,
+           [&] { narrow(basis(j), scale, narrow_.as<float>(), length, stream); });
+  precondition_(narrow_.as<float>(), correction(j), stream);
+  observed(observation_.observer, step::vectors, stream,
+           [&] { widen(correction(j), wide_.as<double>(), length, stream); });
+  level_.apply(wide_.as<double>(), basis(j + 1), stream);
+  orthogonalize(j, stream);
+}
+
+/// A graph has no steps that an observer could be told of.
+void Fgmres::queue_iteration(std::size_t j, device::Stream& stream) {
+  if (!options_.graphs || observation_.observer != nullptr) return extend_basis(j, stream);
+  replays_[j].run(stream, [&] { extend_basis(j, stream); });
+}
+
+void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream, const std::function<void()>& heartbeat) {
   for (std::size_t j = 0; j < options_.restart; ++j) {
-    auto* const scale = scalars_.as<double>();
-    observed(observation_.observer, step::vectors, stream,
-             [&] { narrow(basis(j), scale + j, narrow_.as<float>(), length, stream); });
-    precondition_(narrow_.as<float>(), correction(j), stream);
-    observed(observation_.observer, step::vectors, stream,
-             [&] { widen(correction(j), wide_.as<double>(), length, stream); });
-    level_.apply(wide_.as<double>(), basis(j + 1), stream);
-    orthogonalize(j, stream);
+    queue_iteration(j, stream);
     heartbeat();
     const auto scalars = device::download(scalars_.as<double>(), options_.restart + 1 + j + 2, stream);
     std::vector<double> column;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "device/replay.hpp"
 #include "solvers/level.hpp"
 #include "solvers/solution.hpp"
 #include "transport/context.hpp"
@@ -19,6 +20,7 @@ class Fgmres {
     std::size_t restart = 30;
     std::size_t iterations = 500;  ///< at most
     double tolerance = 1e-8;       ///< of the relative residual
+    bool graphs = false;           ///< launch an iteration as a device::Graph; nothing in it may wait on the host
   };
   /// Queues output = M input. Collective.
   using Precondition = std::function<void(const float* input, float* output, device::Stream& stream)>;
@@ -41,6 +43,10 @@ class Fgmres {
 
   /// Iterates until the restart, or to the end.
   void iterate(Cycle& cycle, Solution& solution, device::Stream& stream, const std::function<void()>& heartbeat);
+  /// Queues iteration j of a cycle.
+  void queue_iteration(std::size_t j, device::Stream& stream);
+  /// Queues its work, kernel by kernel.
+  void extend_basis(std::size_t j, device::Stream& stream);
   void orthogonalize(std::size_t j, device::Stream& stream);
   void add_corrections(const std::vector<double>& y, double* x, device::Stream& stream);
   /// The first vector of the basis becomes b - A x, or b where x is nullptr. Returns its norm.
@@ -63,6 +69,7 @@ class Fgmres {
   device::Buffer wide_;         ///< double: what the operator gets
   device::Buffer scalars_;
   device::Buffer scratch_;
+  std::vector<device::Replay> replays_;  ///< by iteration of a cycle
 };
 
 }  // namespace commlens::solvers

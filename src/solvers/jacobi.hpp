@@ -17,6 +17,7 @@ class Jacobi final : public Preconditioner {
   Jacobi(Level<float>& level, const Context& context, const Observation& observation);
 
   void apply(float* input, float* output, device::Stream& stream) override;
+  [[nodiscard]] bool enqueues() const override { return true; }
   [[nodiscard]] const float* inverse_diagonal() const { return inverse_.as<float>(); }
 
  private:

@@ -43,6 +43,8 @@ class Level {
   [[nodiscard]] const sem::FunctionSpace& space() const { return space_; }
   [[nodiscard]] std::size_t length() const { return space_.length(); }
   [[nodiscard]] const gather_scatter::Selection& exchange() const { return selection_; }
+  /// Whether the host never waits in what is queued here.
+  [[nodiscard]] bool enqueues() const { return !exchanges_ || selection_.operation->enqueues(); }
 
   /// Queues output = A input, combined over all ranks.
   void apply(const Real* input, Real* output, device::Stream& stream) {
@@ -61,14 +63,12 @@ class Level {
     const std::size_t elements = space_.mesh().elements();
     const std::size_t first = overlap_ ? space_.mesh().boundary_elements() : elements;
     observed(observer, name, stream, [&] { compute(sem::ElementRange{0, first}); });
-    if (!exchanges_) return;
+    if (first == elements) return add_over_ranks(vector, stream);
     observed(observer, exchange_step_, stream, [&] { selection_.operation->start(vector, stream); });
-    if (first < elements) {
-      observed(observer, name, stream, [&] {
-        compute(sem::ElementRange{first, elements});
-        if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
-      });
-    }
+    observed(observer, name, stream, [&] {
+      compute(sem::ElementRange{first, elements});
+      if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
+    });
     observed(observer, exchange_step_, stream, [&] {
       selection_.operation->local(vector, stream);
       selection_.operation->finish(vector, stream);

@@ -1,5 +1,7 @@
 #include "solvers/multigrid.hpp"
 
+#include <algorithm>
+
 #include "device/launch.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/schwarz.hpp"
@@ -69,6 +71,13 @@ void Multigrid::make_smoother(std::size_t level, const Options& options, const C
   smoothing.to_coarser = std::make_unique<Interpolation>(*levels_[level + 1], here, context, observation_);
   smoothing.residual = context.allocate(here.length() * sizeof(float));
   smoothing.step = step_name(here.space().order(), "vectors");
+}
+
+bool Multigrid::enqueues() const {
+  return coarse_->enqueues() &&
+         std::all_of(levels_.begin(), levels_.end(), [](const auto& level) { return level->enqueues(); }) &&
+         std::all_of(smoothing_.begin(), smoothing_.end(),
+                     [](const Smoothing& smoothing) { return smoothing.preconditioner->enqueues(); });
 }
 
 void Multigrid::solve_coarsest(device::Stream& stream) {

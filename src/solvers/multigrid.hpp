@@ -41,6 +41,9 @@ class Multigrid {
   /// Queues x, an approximate solution of A x = b. Collective.
   void apply(const float* b, float* x, device::Stream& stream) { cycle(0, b, x, stream); }
 
+  /// Whether the host never waits in apply(), so that it can be part of a device::Graph.
+  [[nodiscard]] bool enqueues() const;
+
   /// Queues one solve of the coarsest level, for the last right-hand side that it had. Collective.
   void solve_coarsest(device::Stream& stream);
 

@@ -77,6 +77,9 @@ class ReplicatedCg final : public CoarseSolver {
     level_.add_over_ranks(x, stream);
   }
 
+  [[nodiscard]] bool enqueues() const override {
+    return transport_.enqueues() && level_.enqueues() && solver_->enqueues();
+  }
   [[nodiscard]] std::string description() const override {
     return solver_->description() + ", by every rank for the whole mesh";
   }

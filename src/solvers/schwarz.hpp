@@ -20,6 +20,9 @@ class Schwarz final : public Preconditioner {
 
   [[nodiscard]] std::size_t ghosts() const override { return extension_.ghosts; }
   void apply(float* input, float* output, device::Stream& stream) override;
+  [[nodiscard]] bool enqueues() const override {
+    return level_.enqueues() && (!fetch_.operation || fetch_.operation->enqueues());
+  }
 
   /// Bytes that it allocates in the context's memory, at most, without its gather-scatter, and without a vector that it
   /// has while it is made.

@@ -1,8 +1,9 @@
 // The transport `ccl`: NCCL, or RCCL, which has the same interface. Every rank needs a GPU of its own.
 //
-// Operations are enqueued on the caller's stream, which orders them, and return immediately. An exchange is on its own
-// stream between start() and finish(), synchronized with the caller's by events, so that other work can overlap with
-// it.
+// Operations are enqueued on the caller's stream, which orders them, and return immediately. Between start() and
+// finish() an exchange is on a stream of its own, synchronized with the caller's by events, so that other work can
+// overlap with it. Where nothing does, run() saves the events and the changes of streams, which cost more than a small
+// message.
 #include "device/gpu/ccl.hpp"
 
 #include <algorithm>
@@ -93,27 +94,31 @@ class CclExchange final : public Exchange {
       : communicator_(communicator),
         sends_(std::move(sends)),
         receives_(std::move(receives)),
-        stream_(device.stream(device::Memory::device)),
+        stream_(device.concurrent_stream(device::Memory::device, device::Priority::high)),
         earlier_(device.event(device::Memory::device)),
         done_(device.event(device::Memory::device)) {}
 
   void start(device::Stream& stream) override {
     stream.record(*earlier_);
     stream_->wait_for(*earlier_);
-    Group group;
-    for (const Message& message : receives_) {
-      if (message.bytes == 0) continue;
-      CCL_CALL(ncclRecv, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(*stream_));
-    }
-    for (const Message& message : sends_) {
-      if (message.bytes == 0) continue;
-      CCL_CALL(ncclSend, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(*stream_));
-    }
-    group.finish();
+    run(*stream_);
     stream_->record(*done_);
   }
 
   void finish(device::Stream& stream) override { stream.wait_for(*done_); }
+
+  void run(device::Stream& stream) override {
+    Group group;
+    for (const Message& message : receives_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclRecv, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(stream));
+    }
+    for (const Message& message : sends_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclSend, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(stream));
+    }
+    group.finish();
+  }
 
  private:
   ncclComm_t communicator_;
@@ -191,6 +196,7 @@ class CclTransport final : public Transport {
     CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
   }
 
+  [[nodiscard]] bool enqueues() const override { return true; }
   [[nodiscard]] bool takes_host_memory() const override { return false; }
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override {

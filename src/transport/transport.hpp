@@ -55,6 +55,11 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual void start(device::Stream& stream) = 0;
   virtual void finish(device::Stream& stream) = 0;
+  /// Both, where there is nothing to overlap with the messages.
+  virtual void run(device::Stream& stream) {
+    start(stream);
+    finish(stream);
+  }
 };
 
 class Transport {
@@ -86,6 +91,9 @@ class Transport {
   virtual void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) = 0;
   /// Later work on the stream starts after the earlier work on the streams of all ranks is complete.
   virtual void barrier(device::Stream& stream) = 0;
+  /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
+  /// all ranks.
+  [[nodiscard]] virtual bool enqueues() const { return false; }
   /// Whether a transport made for GPU memory supports buffers in host memory, too. The same on all ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
   /// The same transport for a sub-communicator. Collective over its ranks. It must not outlive this one. It costs what

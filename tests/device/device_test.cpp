@@ -16,6 +16,7 @@
 
 #include "device/error.hpp"
 #include "device/launch.hpp"
+#include "device/replay.hpp"
 #include "device/steps.hpp"
 #include "device/upload.hpp"
 
@@ -27,6 +28,10 @@ std::unique_ptr<Device> open_any() { return gpu_count() > 0 ? open_gpu(0) : open
 // Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
 void write_index(Stream& stream, int* data, std::size_t n) {
   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+}
+
+void add_one(Stream& stream, int* data, std::size_t n) {
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
 }
 
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
@@ -87,6 +92,52 @@ TEST_P(EveryMemory, FindFirstGivesTheSmallestIndexOrTheCount) {
     EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), at);
   }
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), 0, 1), 0U);
+}
+
+TEST_P(EveryMemory, WhatIsCapturedIsDoneWhenItIsLaunched) {
+  constexpr std::size_t n = 1003;
+  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+  write_index(*stream, buffer.as<int>(), n);
+  bool called = false;
+  const auto graph = stream->capture([&] {
+    called = true;
+    stream->fill(buffer.data(), 0, buffer.bytes());
+    add_one(*stream, buffer.as<int>(), n);
+    add_one(*stream, buffer.as<int>(), n);
+  });
+  EXPECT_EQ(called, stream->on_gpu());
+  EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), n) << "before it is launched";
+  EXPECT_EQ(graph != nullptr, stream->on_gpu());
+  if (graph == nullptr) return;
+  for (int launches = 0; launches < 3; ++launches) {
+    write_index(*stream, buffer.as<int>(), n);
+    graph->launch(*stream);
+    EXPECT_EQ(read(buffer), std::vector<int>(n, 2));
+  }
+}
+
+TEST_P(EveryMemory, AStreamIsUsableAfterACaptureThatFailed) {
+  if (!stream->on_gpu()) GTEST_SKIP() << "the host has no graphs";
+  EXPECT_THROW(static_cast<void>(stream->capture([] { throw Error("in between"); })), Error);
+  const auto buffer = device->allocate(GetParam(), 100 * sizeof(int));
+  write_index(*stream, buffer.as<int>(), 100);
+  EXPECT_EQ(first_different(*stream, buffer.as<int>(), 100, 1), 100U);
+}
+
+TEST_P(EveryMemory, AReplayDoesTheWorkEveryTime) {
+  constexpr std::size_t n = 1003;
+  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+  stream->fill(buffer.data(), 0, buffer.bytes());
+  Replay replay;
+  int calls = 0;
+  for (int times = 1; times <= 5; ++times) {
+    replay.run(*stream, [&] {
+      ++calls;
+      add_one(*stream, buffer.as<int>(), n);
+    });
+    EXPECT_EQ(read(buffer), std::vector<int>(n, times));
+  }
+  EXPECT_EQ(calls, stream->on_gpu() ? 2 : 5) << "once directly and once for the graph, or each time";
 }
 
 /// Of one memory: what launch_sum works in, and a sum.

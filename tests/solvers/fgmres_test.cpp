@@ -125,6 +125,18 @@ TEST_P(FgmresIn, HasTheLeastResiduals) {
   EXPECT_NEAR(residual_of(outcome.x, b), expected.back(), 1e-4 * expected.back());
 }
 
+/// The second solve of each launches graphs on a GPU.
+TEST_P(FgmresIn, HasTheSameResidualsWithGraphs) {
+  if (stream->on_gpu() && ranks > 1 && !context().transport.enqueues()) GTEST_SKIP() << "the transport waits";
+  const Vector b = whole().random(10);
+  const Outcome outcome = solve(jacobi(), b, {.restart = 7, .iterations = 18, .tolerance = 0, .graphs = true});
+  const Outcome kernel_by_kernel = solve(jacobi(), b, {.restart = 7, .iterations = 18, .tolerance = 0});
+  EXPECT_EQ(outcome.solution.iterations, 18U);
+  expect_residuals(outcome.solution, kernel_by_kernel.solution.relative_residuals);
+  EXPECT_NEAR(residual_of(outcome.x, b), outcome.solution.relative_residuals.back(),
+              1e-4 * outcome.solution.relative_residuals.back());
+}
+
 /// Every other application does nothing.
 TEST_P(FgmresIn, TakesAPreconditionerThatChanges) {
   const Vector b = whole().random(11);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "device/launch.hpp"
+#include "device/replay.hpp"
 #include "every_transport.hpp"
 
 namespace commlens::transport {
@@ -46,10 +47,18 @@ class StreamOrder : public EveryTransport {
   }
 
   void expect_order(Exchange& exchange, const Ring& ring) const {
+    expect_order(ring, [&] {
+      exchange.start(*stream);
+      exchange.finish(*stream);
+    });
+    expect_order(ring, [&] { exchange.run(*stream); });
+  }
+
+  template <class Operate>
+  void expect_order(const Ring& ring, Operate operate) const {
     slow_iota(*stream, ring.outgoing.as<int>(), count, rank);
     slow_iota(*stream, ring.incoming.as<int>(), count, -1);
-    exchange.start(*stream);
-    exchange.finish(*stream);
+    operate();
     scale(*stream, ring.outgoing.as<int>(), count, 0);
     scale(*stream, ring.incoming.as<int>(), count, 2);
     std::vector<int> expected = sequence(count, ring.receives.front().peer);
@@ -66,6 +75,31 @@ TEST_P(StreamOrder, OfAllreduce) {
   std::vector<int> expected(count);
   for (std::size_t i = 0; i < count; ++i) expected[i] = 3 * (ranks * static_cast<int>(i) + ranks * (ranks - 1) / 2);
   EXPECT_EQ(read(buffer), expected);
+}
+
+/// What is only enqueued can be part of a graph, which does it again with what is then in the buffers.
+TEST_P(StreamOrder, OfAGraph) {
+  if (!transport->enqueues() || ranks < 2) GTEST_SKIP() << "needs a pair, and operations that never wait";
+  const Ring buffers = ring();
+  const auto sums = ints(count);
+  const auto apart = transport->exchange(buffers.sends, buffers.receives);
+  device::Replay replay;
+  for (int times = 1; times <= 4; ++times) {
+    slow_iota(*stream, buffers.outgoing.as<int>(), count, times);
+    slow_iota(*stream, sums.as<int>(), count, 0);
+    replay.run(*stream, [&] {
+      apart->start(*stream);
+      transport->allreduce(sums.data(), sums.data(), count, DataType::i32, *stream);
+      apart->finish(*stream);
+      scale(*stream, buffers.incoming.as<int>(), count, 2);
+    });
+    std::vector<int> expected = sequence(count, times);
+    for (int& value : expected) value *= 2;
+    EXPECT_EQ(read(buffers.incoming), expected);
+    expected = sequence(count, 0);
+    for (int& value : expected) value *= ranks;
+    EXPECT_EQ(read(sums), expected);
+  }
 }
 
 TEST_P(StreamOrder, OfSendAndReceive) {

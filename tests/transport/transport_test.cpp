@@ -44,8 +44,12 @@ TEST_P(EveryTransport, ExchangesWithAllOthersAgainAndAgain) {
     const auto exchange = transport->exchange(sends, receives);
     for (int repetition = 1; repetition <= 3; ++repetition) {
       for (const auto& buffer : incoming) stream->fill(buffer.data(), 0, buffer.bytes());
-      exchange->start(*stream);
-      exchange->finish(*stream);
+      if (repetition == 2) {
+        exchange->run(*stream);
+      } else {
+        exchange->start(*stream);
+        exchange->finish(*stream);
+      }
       for (std::size_t i = 0; i < incoming.size(); ++i) {
         const int peer = receives[i].peer;
         EXPECT_EQ(read(incoming[i]), sequence(incoming[i].bytes() / sizeof(int), 100 * peer + rank)) << count;

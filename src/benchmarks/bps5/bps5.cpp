@@ -46,6 +46,7 @@ constexpr Fact bytes_per_solve{"bytes_per_solve", unit::bytes,
                                "two kernels"};
 constexpr Fact spectral_radius{"spectral_radius", unit::none,
                                "largest eigenvalue of smoother times operator, by level from the finest"};
+constexpr Fact launches{"launches", unit::none, "of the GPU's work: a graph per iteration, or kernel by kernel"};
 constexpr Fact coarse_solver{"coarse_solver", unit::none, "what solves the level of order 1"};
 
 std::string text_of(const std::vector<double>& radii) {
@@ -63,6 +64,7 @@ void add_facts(Run& run, const Problem& problem, const Validation& validation, c
   run.fact(bytes_per_solve, work.bytes);
   run.fact(spectral_radius, text_of(problem.preconditioner().spectral_radii()));
   run.fact(coarse_solver, problem.preconditioner().coarse_description());
+  if (device::on_gpu(run.memory())) run.fact(launches, problem.launches_graphs() ? "graphs" : "kernels");
   run.fact(exchange, problem.exchange());
   const std::optional<double> error = validation.largest_error();
   if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);
@@ -131,7 +133,7 @@ void run_solves(Run& run, const Options& options) {
 BENCHMARK("bps5", "FGMRES with p-multigrid on spectral elements (nekRS's BPS5 on a Kershaw mesh)", run_solves, Options,
           .metrics = {throughput_DOF_iter_per_s, throughput_DOF_per_s, time_ms, rank_GFLOPs, memory_GBps},
           .facts = {dof_per_rank, degrees_of_freedom, norm_of_b, iterations, residual, bytes_per_solve, spectral_radius,
-                    coarse_solver, exchange, largest_error},
+                    coarse_solver, launches, exchange, largest_error},
           .divides_work = true);
 
 }  // namespace

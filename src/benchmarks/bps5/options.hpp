@@ -30,6 +30,7 @@ struct Options {
   double tolerance = 1e-8;
   ExchangeMode mode;
   bool overlap = false;
+  bool graphs = true;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
   void describe(OptionSet& options);

@@ -40,6 +40,8 @@ class Problem {
   [[nodiscard]] const solvers::Multigrid& preconditioner() const { return *multigrid_; }
   [[nodiscard]] const std::string& exchange() const { return exchange_; }  ///< of the solver, as nekRS says it
 
+  [[nodiscard]] bool launches_graphs() const { return launches_graphs_; }
+
   [[nodiscard]] const double* b() const { return b_.as<double>(); }
   [[nodiscard]] double norm_of_b() const { return norm_of_b_; }
   [[nodiscard]] const double* x() const { return x_.as<double>(); }
@@ -49,6 +51,7 @@ class Problem {
   [[nodiscard]] const std::string& set_up_error() const { return set_up_error_; }
 
  private:
+  [[nodiscard]] bool can_launch_graphs() const;
   void check_multiplicities();
   void write_right_hand_side();
 
@@ -63,6 +66,7 @@ class Problem {
   std::unique_ptr<solvers::Fgmres> solver_;
   solvers::Solution solution_;
   std::string exchange_;
+  bool launches_graphs_ = false;
   double norm_of_b_ = 0;
   std::string set_up_error_;
 };

@@ -38,6 +38,8 @@
 #define gpuError_t COMMLENS_GPU_NAME(Error_t)
 #define gpuStream_t COMMLENS_GPU_NAME(Stream_t)
 #define gpuEvent_t COMMLENS_GPU_NAME(Event_t)
+#define gpuGraph_t COMMLENS_GPU_NAME(Graph_t)
+#define gpuGraphExec_t COMMLENS_GPU_NAME(GraphExec_t)
 
 // Values
 #define gpuSuccess COMMLENS_GPU_NAME(Success)
@@ -45,6 +47,7 @@
 #define gpuMemcpyDefault COMMLENS_GPU_NAME(MemcpyDefault)
 #define gpuStreamNonBlocking COMMLENS_GPU_NAME(StreamNonBlocking)
 #define gpuMemAttachGlobal COMMLENS_GPU_NAME(MemAttachGlobal)
+#define gpuStreamCaptureModeThreadLocal COMMLENS_GPU_NAME(StreamCaptureModeThreadLocal)
 
 // Functions
 #define gpuGetErrorString COMMLENS_GPU_NAME(GetErrorString)
@@ -68,6 +71,12 @@
 #define gpuStreamDestroy COMMLENS_GPU_NAME(StreamDestroy)
 #define gpuStreamSynchronize COMMLENS_GPU_NAME(StreamSynchronize)
 #define gpuStreamWaitEvent COMMLENS_GPU_NAME(StreamWaitEvent)
+#define gpuStreamBeginCapture COMMLENS_GPU_NAME(StreamBeginCapture)
+#define gpuStreamEndCapture COMMLENS_GPU_NAME(StreamEndCapture)
+#define gpuGraphInstantiate COMMLENS_GPU_NAME(GraphInstantiateWithFlags)
+#define gpuGraphDestroy COMMLENS_GPU_NAME(GraphDestroy)
+#define gpuGraphExecDestroy COMMLENS_GPU_NAME(GraphExecDestroy)
+#define gpuGraphLaunch COMMLENS_GPU_NAME(GraphLaunch)
 #define gpuDeviceGetAttribute COMMLENS_GPU_NAME(DeviceGetAttribute)
 #define gpuFuncSetAttribute COMMLENS_GPU_NAME(FuncSetAttribute)
 #define gpuOccupancyMaxActiveBlocksPerMultiprocessor COMMLENS_GPU_NAME(OccupancyMaxActiveBlocksPerMultiprocessor)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <type_traits>
 
 #include "device/blas.hpp"
 #include "device/device.hpp"
@@ -54,6 +55,19 @@ class GpuEvent final : public Event {
 
  private:
   gpuEvent_t event_{};
+};
+
+class GpuGraph final : public Graph {
+ public:
+  explicit GpuGraph(gpuGraph_t recorded) { GPU_CALL(gpuGraphInstantiate, &graph_, recorded, 0); }
+  GpuGraph(const GpuGraph&) = delete;
+  GpuGraph& operator=(const GpuGraph&) = delete;
+  ~GpuGraph() override { (void)gpuGraphExecDestroy(graph_); }
+
+  void launch(Stream& stream) override { GPU_CALL(gpuGraphLaunch, graph_, static_cast<gpuStream_t>(stream.native())); }
+
+ private:
+  gpuGraphExec_t graph_{};
 };
 
 class GpuStream final : public Stream {
@@ -110,12 +124,29 @@ class GpuStream final : public Stream {
 
   [[nodiscard]] bool on_gpu() const override { return true; }
 
+  [[nodiscard]] std::unique_ptr<Graph> capture(const std::function<void()>& work) override {
+    GPU_CALL(gpuStreamBeginCapture, stream_, gpuStreamCaptureModeThreadLocal);
+    gpuGraph_t recorded{};
+    try {
+      work();
+    } catch (...) {
+      (void)gpuStreamEndCapture(stream_, &recorded);  // otherwise the stream could not be used for anything else
+      (void)gpuGraphDestroy(recorded);
+      throw;
+    }
+    GPU_CALL(gpuStreamEndCapture, stream_, &recorded);
+    const std::unique_ptr<std::remove_pointer_t<gpuGraph_t>, decltype(&destroy)> owned(recorded, &destroy);
+    return std::make_unique<GpuGraph>(recorded);
+  }
+
   void* native() override {
     busy_ = true;
     return stream_;
   }
 
  private:
+  static void destroy(gpuGraph_t graph) { (void)gpuGraphDestroy(graph); }
+
   static void call(void* work) {
     const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(work));
     (*owned)();

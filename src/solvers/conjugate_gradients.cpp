@@ -218,22 +218,29 @@ Solution ConjugateGradients::solution_after(std::size_t iterations, device::Stre
   return solution;
 }
 
+void ConjugateGradients::iterate(std::size_t first, std::size_t end, double* x, device::Stream& stream) {
+  for (std::size_t iteration = first; iteration < end; ++iteration) {
+    solver_ == Solver::fused ? iterate_fused(iteration, x, stream) : iterate_classical(iteration, x, stream);
+  }
+}
+
 Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& stream,
                                    const std::function<void()>& heartbeat) {
   // Reading the residual stalls a GPU; on the host it costs nothing.
-  const std::size_t check_every = stream.on_gpu() ? 50 : 1;
+  const std::size_t read_every = stream.on_gpu() ? 50 : 1;
+  replays_.resize((limits_.iterations + read_every - 1) / read_every);
   begin(b, x, stream);
   Solution solution;
-  for (std::size_t done = 1; done <= limits_.iterations; ++done) {
-    solver_ == Solver::fused ? iterate_fused(done - 1, x, stream) : iterate_classical(done - 1, x, stream);
+  for (std::size_t first = 0; first < limits_.iterations && !solution.converged; first += read_every) {
+    const std::size_t end = std::min(first + read_every, limits_.iterations);
+    const auto work = [&] { iterate(first, end, x, stream); };
+    limits_.graphs ? replays_[first / read_every].run(stream, work) : work();
     heartbeat();
-    const bool last = done == limits_.iterations;
-    if (done % check_every != 0 && !last) continue;
     // The fused iteration sums its residual over the ranks in the next iteration.
+    const bool last = end == limits_.iterations;
     const bool summed = solver_ == Solver::classical || last;
-    if (solver_ == Solver::fused && last) sum_over_ranks(scalars_.as<double>() + 2 * done, 1, stream);
-    solution = solution_after(summed ? done : done - 1, stream);
-    if (solution.converged) break;
+    if (solver_ == Solver::fused && last) sum_over_ranks(scalars_.as<double>() + 2 * end, 1, stream);
+    solution = solution_after(summed ? end : end - 1, stream);
   }
   return solution;
 }

@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "device/device.hpp"
+#include "device/replay.hpp"
 #include "measure/enum_names.hpp"
 #include "solvers/solution.hpp"
 #include "solvers/vector_space.hpp"
@@ -31,13 +33,16 @@ class ConjugateGradients {
   struct Limits {
     std::size_t iterations = 500;  ///< at most
     double tolerance = 1e-15;      ///< of the relative residual
+    bool graphs = false;  ///< launch iterations as device::Graphs: nothing in them may wait on the host, and all solves
+                          ///< must have the same x
   };
 
   /// For vectors in the context's memory. With several ranks its transport sums inner products.
   ConjugateGradients(Solver solver, const VectorSpace& space, const Limits& limits, Apply apply,
                      const Context& context);
 
-  /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called in every iteration.
+  /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called whenever the host reads the residual: after
+  /// every iteration, on a GPU after 50.
   Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
   /// Of the last solve: b - A x as updated by the iteration.
@@ -49,6 +54,8 @@ class ConjugateGradients {
   static double upper_bytes(Solver solver, double length, double iterations);
 
  private:
+  /// Queues iterations first … end - 1.
+  void iterate(std::size_t first, std::size_t end, double* x, device::Stream& stream);
   void begin(const double* b, double* x, device::Stream& stream);
   void iterate_classical(std::size_t iteration, double* x, device::Stream& stream);
   void iterate_fused(std::size_t iteration, double* x, device::Stream& stream);
@@ -67,8 +74,9 @@ class ConjugateGradients {
   device::Buffer scalars_;  ///< of all iterations: r . r and the energy; then all alphas
   double* r_ = nullptr;
   double* p_ = nullptr;
-  double* q_ = nullptr;  ///< A p; fused: A r
-  double* s_ = nullptr;  ///< fused: A p
+  double* q_ = nullptr;                  ///< A p; fused: A r
+  double* s_ = nullptr;                  ///< fused: A p
+  std::vector<device::Replay> replays_;  ///< one for the iterations between two readings of the residual
 };
 
 }  // namespace commlens::solvers

@@ -138,6 +138,19 @@ TEST_P(ConjugateGradientsIn, GoesTheWayOfTheTextbook) {
   }
 }
 
+/// On a GPU the second solve launches graphs.
+TEST_P(ConjugateGradientsIn, GoesTheSameWayWithGraphs) {
+  if (stream->on_gpu() && ranks > 1 && !context().transport.enqueues()) GTEST_SKIP() << "the transport waits";
+  const System system = random_system(1009);
+  for (const Solver solver : solvers) {
+    const Outcome kernels = solve(solver, system, {.iterations = 73, .tolerance = 1e-6});
+    const Outcome graphs = solve(solver, system, {.iterations = 73, .tolerance = 1e-6, .graphs = true});
+    EXPECT_TRUE(graphs.solution.converged);
+    EXPECT_EQ(graphs.solution.iterations, kernels.solution.iterations);
+    for (std::size_t i = 0; i < kernels.x.size(); ++i) EXPECT_NEAR(graphs.x[i], kernels.x[i], 1e-10) << text(solver);
+  }
+}
+
 /// There are more iterations than a GPU does between two checks of the residual, and the last one is not at a check.
 TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
   const System system = random_system(1009);

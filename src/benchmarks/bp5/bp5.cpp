@@ -28,6 +28,7 @@ using solve::dof_per_rank;
 using solve::exchange;
 using solve::iterations;
 using solve::largest_error;
+using solve::launches;
 using solve::norm_of_b;
 using solve::throughput_DOF_iter_per_s;
 using solve::time_ms;
@@ -52,6 +53,7 @@ void add_facts(Run& run, const Problem& problem, const Validation& validation, c
   run.fact(bytes_per_iteration, work.bytes_per_iteration);
   run.fact(bytes_per_dof_iteration, work.bytes_per_iteration / work.dof);
   run.fact(flops_per_iteration, work.flops_per_iteration);
+  add_launches(run, problem.launches_graphs());
   run.fact(exchange, problem.exchange());
   const std::optional<double> error = validation.largest_error();
   if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);
@@ -87,7 +89,7 @@ void run_solves(Run& run, const Options& options) {
 BENCHMARK("bp5", "conjugate gradients on spectral elements (nekRS's BP5 on a Kershaw mesh)", run_solves, Options,
           .metrics = {throughput_DOF_iter_per_s, time_ms, rank_GFLOPs, memory_GBps},
           .facts = {dof_per_rank, degrees_of_freedom, norm_of_b, iterations, bytes_per_iteration,
-                    bytes_per_dof_iteration, flops_per_iteration, exchange, largest_error},
+                    bytes_per_dof_iteration, flops_per_iteration, launches, exchange, largest_error},
           .divides_work = true);
 
 }  // namespace

@@ -45,6 +45,7 @@ void Options::describe_exchange(OptionSet& options) {
   mode.describe(options);
   options.add_flag("overlap", "no-overlap", overlap,
                    "apply the operator inside a rank while shared nodes travel, or to all elements first");
+  graphs.describe(options);
 }
 
 void Options::resolve(int ranks) { mesh.resolve(ranks); }

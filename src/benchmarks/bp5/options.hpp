@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "benchmarks/spectral_elements/exchange_mode.hpp"
+#include "benchmarks/spectral_elements/graph_launches.hpp"
 #include "benchmarks/spectral_elements/real_type.hpp"
 #include "benchmarks/spectral_elements/right_hand_side.hpp"
 #include "benchmarks/spectral_elements/sized_mesh.hpp"
@@ -28,6 +29,7 @@ struct Options {
   RealType exchange_type = RealType::f64;
   ExchangeMode mode;
   bool overlap = true;
+  GraphLaunches graphs;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
   void describe(OptionSet& options);

@@ -25,6 +25,7 @@ class Problem {
   Problem& operator=(const Problem&) = delete;
 
   void solve();
+  [[nodiscard]] bool launches_graphs() const { return launches_graphs_; }
   /// Queues overwriting the solution, so that it cannot pass for the next solve's.
   void poison();
   /// A x of the last solve into the image. Returns x . A x of all ranks, as the sum over elements. Collective, and
@@ -71,6 +72,7 @@ class Problem {
   std::unique_ptr<sem::AssembledPoisson<double>> operator_;
   std::unique_ptr<solvers::ConjugateGradients> solver_;
   solvers::Solution solution_;
+  bool launches_graphs_ = false;
   double norm_of_b_ = 0;
   std::string set_up_error_;
 };

@@ -26,6 +26,7 @@ using solve::dof_per_rank;
 using solve::exchange;
 using solve::iterations;
 using solve::largest_error;
+using solve::launches;
 using solve::norm_of_b;
 using solve::throughput_DOF_iter_per_s;
 using solve::time_ms;
@@ -46,7 +47,6 @@ constexpr Fact bytes_per_solve{"bytes_per_solve", unit::bytes,
                                "two kernels"};
 constexpr Fact spectral_radius{"spectral_radius", unit::none,
                                "largest eigenvalue of smoother times operator, by level from the finest"};
-constexpr Fact launches{"launches", unit::none, "of the GPU's work: a graph per iteration, or kernel by kernel"};
 constexpr Fact coarse_solver{"coarse_solver", unit::none, "what solves the level of order 1"};
 
 std::string text_of(const std::vector<double>& radii) {
@@ -64,7 +64,7 @@ void add_facts(Run& run, const Problem& problem, const Validation& validation, c
   run.fact(bytes_per_solve, work.bytes);
   run.fact(spectral_radius, text_of(problem.preconditioner().spectral_radii()));
   run.fact(coarse_solver, problem.preconditioner().coarse_description());
-  if (device::on_gpu(run.memory())) run.fact(launches, problem.launches_graphs() ? "graphs" : "kernels");
+  add_launches(run, problem.launches_graphs());
   run.fact(exchange, problem.exchange());
   const std::optional<double> error = validation.largest_error();
   if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);

@@ -90,8 +90,7 @@ void Options::describe_solve(OptionSet& options) {
   mode.describe(options);
   options.add_flag("overlap", "no-overlap", overlap,
                    "compute the elements inside a rank while shared nodes travel, or all elements first");
-  options.add_flag("graphs", "no-graphs", graphs,
-                   "launch an iteration as one graph where nothing in it waits on the host, or kernel by kernel");
+  graphs.describe(options);
 }
 
 void Options::resolve(int ranks) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "benchmarks/spectral_elements/exchange_mode.hpp"
+#include "benchmarks/spectral_elements/graph_launches.hpp"
 #include "benchmarks/spectral_elements/right_hand_side.hpp"
 #include "benchmarks/spectral_elements/sized_mesh.hpp"
 #include "gather_scatter/gather_scatter.hpp"
@@ -30,7 +31,7 @@ struct Options {
   double tolerance = 1e-8;
   ExchangeMode mode;
   bool overlap = false;
-  bool graphs = true;
+  GraphLaunches graphs;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
   void describe(OptionSet& options);

@@ -54,16 +54,11 @@ Problem::Problem(Run& run, const Options& options)
   multigrid_ = std::make_unique<solvers::Multigrid>(space_, preconditioner, run.context(), observation_);
   Run::heartbeat();
   auto limits = options.fgmres();
-  launches_graphs_ = limits.graphs = options.graphs && can_launch_graphs();
+  launches_graphs_ = limits.graphs = options.graphs.used(run, operator_->enqueues() && multigrid_->enqueues());
   solver_ = std::make_unique<solvers::Fgmres>(
       *operator_,
       [this](const float* input, float* output, device::Stream& stream) { multigrid_->apply(input, output, stream); },
       limits, run.context(), observation_);
-}
-
-bool Problem::can_launch_graphs() const {
-  return run_.stream().on_gpu() && operator_->enqueues() && multigrid_->enqueues() &&
-         (run_.ranks() == 1 || run_.transport().enqueues());
 }
 
 void Problem::check_multiplicities() {

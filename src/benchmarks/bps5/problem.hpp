@@ -51,7 +51,6 @@ class Problem {
   [[nodiscard]] const std::string& set_up_error() const { return set_up_error_; }
 
  private:
-  [[nodiscard]] bool can_launch_graphs() const;
   void check_multiplicities();
   void write_right_hand_side();
 

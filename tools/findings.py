@@ -20,6 +20,7 @@ PAGE = TOP / "docs" / "findings.md"
 sys.path.insert(0, str(TOP / "python"))
 
 from commlens.diagnose.rule import Rule, all_rules  # noqa: E402
+from commlens.diagnose.settings import switches  # noqa: E402
 
 HEAD = """\
 # What does a finding mean, and what do I do about it?
@@ -62,18 +63,20 @@ def title_of(rules: list[Rule]) -> str:
 
 
 def section(rule: Rule) -> Iterator[str]:
-    cure = re.sub(r"^\{cure\}$", "As the finding says: it depends on the transport.", rule.cure)
-    cure = re.sub(r" ?\{(setting|hint)\}", _spoken, cure)
-    cure = re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), cure)
     yield f"### {rule.code}\n"
-    yield f"A {rule.severity}: {rule.title}.\n"
+    yield f"{rule.severity.capitalize()}: {rule.title}.\n"
     yield f"**When.** {rule.speaks[0].upper()}{rule.speaks[1:]}\n"
-    yield f"**What to do.** {cure}\n"
+    for kind, cure in rule.cures.items():
+        of = f", {kind}" if kind else ""
+        yield f"**What to do{of}.** {_without_names(cure)}\n"
 
 
-def _spoken(match: re.Match[str]) -> str:
-    """What the finding adds that depends on its records."""
-    return " The finding names the setting." if match[1] == "setting" else ""
+def _without_names(cure: str) -> str:
+    """A finding fills in what its records say."""
+    variables = ", ".join(f"`{name}`" for name in switches())
+    cure = cure.replace("{setting}", f"The finding names the variable: one of {variables}.")
+    cure = cure.replace("{hint}", "")
+    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), cure)
 
 
 def page() -> str:

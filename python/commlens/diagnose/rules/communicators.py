@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from commlens.diagnose.disturbance import is_disturbed
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, calls, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View, is_disturbed, where
+from commlens.diagnose.view import View, where
 from commlens.profile.imbalance import mean
 from commlens.records import Group, Record
 from commlens.text import plural

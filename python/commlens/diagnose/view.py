@@ -14,6 +14,7 @@ from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, group
 from commlens.text import memory_name, plural
 
 _IN_A_ROW = 3  # sizes
+STEADY = 0.1  # half the width of an interval, of the median
 
 
 class View:
@@ -175,6 +176,11 @@ def slower(
 def differ(one: Record, other: Record) -> bool:
     """Whether the samples support that the times differ: the one test of all rules."""
     return not is_tie(one.statistics[TIME_METRIC], other.statistics[TIME_METRIC])
+
+
+def is_steady(record: Record) -> bool:
+    """Whether the interval of its time is narrow: where it is not, something else ran there."""
+    return record.statistics[TIME_METRIC].half_width <= STEADY
 
 
 def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:

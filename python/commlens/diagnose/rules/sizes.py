@@ -144,9 +144,9 @@ def _records(worst: _Jump, found: Sequence[_Jump]) -> Iterator[Record]:
     f"interval, of which half is at most {STEADY:.0%} of the median. Ranks that share a GPU "
     "or cores are left out.",
     cure="No transport here uses the whole link. Look whether the direct path is on (GPU to GPU: "
-    "CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; within a host's memory: one copy by CMA or "
-    "XPMEM), and whether one message at a time is the limit: `commlens run bandwidth` keeps 64 "
-    "under way.",
+    "CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; GPU to host: pinned memory, `--to pinned`; "
+    "within a host's memory: one copy by CMA or XPMEM), and whether one message at a time is the "
+    "limit: `commlens run bandwidth` keeps 64 under way.",
 )
 def below_ceiling(view: View) -> Iterator[Observation]:
     for own in view.alternatives:

@@ -14,7 +14,7 @@ from commlens.diagnose.rule import all_rules
 from commlens.diagnose.text import finding_lines, hint, shortened
 from commlens.records import load, read
 from conftest import Commlens
-from diagnose_cases import FAST, SLOW, both, failed, placement, sweep
+from diagnose_records import FAST, SLOW, both, failed, placement, sweep
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
 from show_helpers import shown

@@ -1,0 +1,264 @@
+"""For every rule records in which it speaks, and some in which it is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from diagnose_records import (
+    FAST,
+    SIZES,
+    SLOW,
+    WITH_CCL,
+    Given,
+    below,
+    both,
+    directions,
+    failed,
+    function,
+    jump,
+    noisy,
+    overlap,
+    placement,
+    profile,
+    skipped,
+    starts,
+    sweep,
+    transform,
+    unsteady,
+    without_interval,
+)
+from sample_applications import make_overlap_record
+from sample_records import make_record
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Of one rule, by what is special about them."""
+
+    speaks: dict[str, Callable[[], Given]]
+    silent: dict[str, Callable[[], Given]]
+
+
+CASES: dict[str, Cases] = {
+    "wrong-results": Cases(
+        {"failed": lambda: failed("failed")},
+        {"passed": lambda: [make_record()], "an error": lambda: failed("not reached")},
+    ),
+    "mpi-slower-than-staged": Cases(
+        {
+            "a sweep": lambda: both(SLOW, "staged", FAST),
+            "one size": lambda: both([4.0], "staged", [1.0]),
+            "two starts": lambda: [
+                *both(SLOW, "staged", FAST, start="one"),
+                *both(SLOW, "staged", FAST, start="two"),
+            ],
+        },
+        {
+            "faster": lambda: both(FAST, "staged", SLOW),
+            "a little": lambda: both([1.4] * 5, "staged", FAST),
+            "two sizes in a row": lambda: both([1, 4, 4, 1, 1], "staged", FAST),
+            "one start does not": lambda: [
+                *both(SLOW, "staged", FAST, start="one"),
+                *both(FAST, "staged", FAST, start="two"),
+            ],
+            "few samples": lambda: without_interval(both(SLOW, "staged", FAST)),
+            "noise": lambda: noisy(both(SLOW, "staged", FAST)),
+            "host memory": lambda: both(SLOW, "staged", FAST, memory="host"),
+            "one rank": lambda: both(SLOW, "staged", FAST, ranks=1, placement=placement()[:1]),
+            "a shared GPU": lambda: both(SLOW, "staged", FAST, placement=placement(gpus=(0, 0))),
+            "shared cores": lambda: both(
+                SLOW, "staged", FAST, placement=placement(cores=("0", "0"))
+            ),
+        },
+    ),
+    "mpi-slower-than-ccl": Cases(
+        {"a sweep": lambda: both(SLOW, "ccl", FAST)},
+        {
+            "less than twice": lambda: both([1.9] * 5, "ccl", FAST),
+            "few samples": lambda: without_interval(both(SLOW, "ccl", FAST)),
+            "noise": lambda: noisy(both(SLOW, "ccl", FAST)),
+        },
+    ),
+    "transport-not-available": Cases(
+        {
+            "MPI": lambda: skipped("mpi"),
+            "a build without NCCL": lambda: skipped("ccl"),
+        },
+        {
+            "host memory": lambda: skipped("mpi", memory="host"),
+            "NCCL is there": lambda: skipped("ccl", versions=WITH_CCL),
+            "some cases ran": lambda: [
+                *skipped("mpi"),
+                make_record(memory="device", placement=placement()),
+            ],
+            "another transport": lambda: skipped("synchronous"),
+        },
+    ),
+    "jump-between-sizes": Cases(
+        {
+            "up": jump,
+            "host memory": lambda: jump(memory="host"),
+            "two starts": lambda: [*jump(start="one"), *jump(start="two")],
+        },
+        {
+            "a smooth curve": lambda: jump([1 + size / 500 for size in SIZES]),
+            "one slow size": lambda: jump([1, 1, 5, 1, 1]),
+            "at the end": lambda: jump([1, 1, 1, 1, 5]),
+            "less than twice": lambda: jump([1, 1, 1.9, 1.9, 1.9]),
+            "one start does not": lambda: [*jump(start="one"), *jump(FAST, start="two")],
+            "uneven steps": lambda: jump(sizes=[8, 64, 4096, 8192, 16384]),
+            "few samples": lambda: without_interval(jump()),
+            "a restless machine": lambda: unsteady(jump()),
+            "noise": lambda: noisy(jump()),
+            "the ceiling jumps": lambda: [
+                {**record, "ceilings": [{**make_record()["ceilings"][0], "time_us": time}]}
+                for record, time in zip(jump(), (0.1, 0.1, 0.5, 0.5, 0.5))
+            ],
+        },
+    ),
+    "below-ceiling": Cases(
+        {"a fifth": lambda: below(0.2), "host memory": lambda: below(0.2, memory="host")},
+        {
+            "most of it": lambda: below(0.9),
+            "small messages": lambda: below(0.2, largest=1 << 20),
+            "another transport reaches it": lambda: [
+                *below(0.2),
+                *sweep([1.0] * 3, [1 << 16, 1 << 20, 1 << 24], transport="ccl"),
+            ],
+            "few samples": lambda: without_interval(below(0.2)),
+            "a restless machine": lambda: unsteady(below(0.1)),
+            "a shared GPU": lambda: below(0.2, placement=placement(gpus=(0, 0))),
+        },
+    ),
+    "direction-slower": Cases(
+        {"twice": lambda: directions(4.0, 2.0)},
+        {
+            "a little": lambda: directions(2.5, 2.0),
+            "few samples": lambda: without_interval(directions(4.0, 2.0)),
+            "one of them": lambda: sweep(SLOW, memory="host:device"),
+        },
+    ),
+    "starts-differ": Cases(
+        {"by a quarter": lambda: starts(15.1, 18.9)},
+        {
+            "within samples": lambda: starts(15.1, 15.2),
+            "a little": lambda: starts(15.1, 16.2),
+            "few samples": lambda: without_interval(starts(15.1, 18.9)),
+            "a restless machine": lambda: unsteady(starts(15.1, 99.0)),
+            "other settings": lambda: [
+                make_record(median_us=15.1, start="one"),
+                make_record(median_us=18.9, start="two", environment={"UCX_TLS": "sm"}),
+            ],
+            "other GPUs": lambda: [
+                make_record(median_us=15.1, start="one", placement=placement()),
+                make_record(median_us=18.9, start="two", placement=placement(gpus=(2, 3))),
+            ],
+        },
+    ),
+    "communication-not-hidden": Cases(
+        {
+            "a tenth": lambda: overlap(0.1),
+            "NCCL": lambda: overlap(0.1, transport="ccl"),
+        },
+        {
+            "most of it": lambda: overlap(0.9),
+            "nothing to win": lambda: overlap(0.1, together_us=1.01e6),
+            "few samples": lambda: without_interval(overlap(0.1)),
+            "not asked for": lambda: [
+                {**one, "parameters": {**one["parameters"], "overlap": False}}
+                for one in overlap(0.1)
+            ],
+            "one rank": lambda: [
+                record
+                for record in overlap(0.1)
+                for start in [record["start"]]
+                if record.update(ranks=1) is None
+                and start.update(ranks=1, placement=start["placement"][:1]) is None
+            ],
+        },
+    ),
+    "communicators-in-a-loop": Cases(
+        {
+            "an operation": lambda: transform(4.0),
+            "a program": profile(function("MPI_Cart_sub", 0.86, 400)),
+        },
+        {
+            "it costs nothing": lambda: transform(0.01),
+            "no calls": lambda: [{**transform(4.0)[0], "calls": {}}],
+            "few calls": profile(function("MPI_Cart_sub", 0.86, 4)),
+            "cheap calls": profile(function("MPI_Cart_sub", 0.001, 400)),
+        },
+    ),
+    "ranks-share-cores": Cases(
+        {
+            "all together": lambda: [make_record(placement=placement(cores=("0", "0")))],
+            "one binding": lambda: [
+                make_record(
+                    ranks=3,
+                    placement=placement(("0", "0", "8-15"), ("0", "0", "1"), (0, 1, 2), (0, 0, 1)),
+                )
+            ],
+            "a program": profile(cpus="0-1", queued_s=4.0),
+        },
+        {
+            "cores of their own": lambda: [make_record(placement=placement())],
+            "unknown": lambda: [make_record(placement=placement(cores=("", "")))],
+            "nobody waits": profile(cpus="0-1"),
+        },
+    ),
+    "ranks-wait-for-processors": Cases(
+        {"others run there": profile(queued_s=4.0)},
+        {"a little": profile(queued_s=0.1), "ranks share cores": profile(cpus="0", queued_s=4.0)},
+    ),
+    "too-few-cores": Cases(
+        {
+            "threads": lambda: [
+                make_record(placement=placement(), environment={"OMP_NUM_THREADS": "16"})
+            ],
+            "streams": lambda: [make_overlap_record(memory="host", timeline=None)],
+        },
+        {
+            "enough": lambda: [
+                make_record(placement=placement(), environment={"OMP_NUM_THREADS": "8"})
+            ],
+            "no number": lambda: [make_record(environment={"OMP_NUM_THREADS": "9" * 99})],
+            "absurd": lambda: [make_record(environment={"OMP_NUM_THREADS": "99999"})],
+            "streams of a GPU": lambda: [make_overlap_record(memory="device", timeline=None)],
+        },
+    ),
+    "far-from-gpu": Cases(
+        {"the other node": lambda: sweep(FAST, placement=placement(gpu_numa=(1, 1)))},
+        {
+            "its node": lambda: sweep(FAST),
+            "unknown": lambda: sweep(FAST, placement=placement(gpu_numa=(-1, -1))),
+            "host memory": lambda: sweep(FAST, memory="host", placement=placement(gpu_numa=(1, 1))),
+        },
+    ),
+    "ranks-share-gpu": Cases(
+        {"one GPU": lambda: sweep(FAST, placement=placement(gpus=(0, 0)))},
+        {
+            "one each": lambda: sweep(FAST),
+            "host memory": lambda: sweep(FAST, memory="host", placement=placement(gpus=(0, 0))),
+        },
+    ),
+    "uneven-work": Cases(
+        {"one rank has more": profile(function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0]))},
+        {"all alike": profile(function("MPI_Barrier", 4.0))},
+    ),
+    "many-small-messages": Cases(
+        {"sends": profile(function("MPI_Isend", 0.5, 5000, 96))},
+        {
+            "large ones": profile(function("MPI_Isend", 0.5, 5000, 1 << 20)),
+            "few": profile(function("MPI_Isend", 0.5, 50, 96)),
+            "cheap": profile(function("MPI_Isend", 0.001, 5000, 96)),
+        },
+    ),
+    "tiny-collectives": Cases(
+        {"sums": profile(function("MPI_Allreduce", 1.0, 3000, 8))},
+        {
+            "arrays": profile(function("MPI_Allreduce", 1.0, 3000, 4096)),
+            "few": profile(function("MPI_Allreduce", 1.0, 30, 8)),
+        },
+    ),
+}

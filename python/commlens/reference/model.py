@@ -11,6 +11,7 @@ from msgspec import Meta, field
 
 from commlens.records.results import nothing
 from commlens.records.start import AtLeastOne, Name, Positive, Ranks, Strict, Value
+from commlens.text import plural
 
 # Which of our statistics a figure is compared with: one: a single measurement, with the median.
 Summary = Literal["one", "mean", "best", "worst"]
@@ -107,6 +108,13 @@ class Figure(Strict, frozen=True, kw_only=True):
         """`V100`, `Crusher`, or, where both are known, `MI250X GCD (Crusher)`."""
         machine = f" ({self.machine})" if self.machine and self.gpu else self.machine
         return f"{self.gpu}{machine}"
+
+    @property
+    def where(self) -> str:
+        """`Frontier, 8 x MI250X GCD, 1 node, MPICH_SMP_SINGLE_COPY_MODE=NONE`"""
+        gpus = f"{self.gpus} x {self.gpu}" if self.gpus and self.gpu else self.gpu
+        nodes = plural(self.nodes, "node") if self.nodes else ""
+        return ", ".join(filter(None, (self.machine, gpus, nodes, self.setup)))
 
     @property
     def line(self) -> Line:

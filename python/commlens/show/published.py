@@ -50,10 +50,8 @@ def _best(found: Sequence[Beside]) -> list[Beside]:
     best: dict[int, Beside] = {}
     for one in found:
         other = best.setdefault(id(one.figure), one)
-        if isinstance(one.metric, Metric) and None not in (one.ours, other.ours):
-            assert one.ours is not None and other.ours is not None
-            if one.metric.is_better(one.ours, other.ours):
-                best[id(one.figure)] = one
+        if isinstance(one.metric, Metric) and one.metric.is_better(one.ours, other.ours):
+            best[id(one.figure)] = one
     return list(best.values())
 
 
@@ -64,9 +62,8 @@ def _one_by_one(group: Group, found: Sequence[Beside]) -> Grid:
     if len(metrics) > 1:
         names = [labelled(one.metric.label, "" if unit else one.metric.unit) for one in found]
         columns.append(Column("", names, left=True))
-    ours = [None if one.ours is None else _value(one, one.ours) for one in found]
     columns += [
-        Column(f"ours{unit}", cells(ours, str)),
+        Column(f"ours{unit}", [_value(one, one.ours) for one in found]),
         Column(f"published{unit}", [_value(one, one.figure.value) for one in found]),
         Column("ratio", cells((one.ratio for one in found), format_ratio)),
         Column("size there", _other_sizes(group, found)),

@@ -165,6 +165,16 @@ def _ours(record: Record, figure: Figure) -> float | None:
     }[figure.summary]
 
 
+def by_ranks(benchmark: str) -> list[list[Figure]]:
+    """What was published of the same pattern in a quantity that no metric is, on several numbers of
+    ranks: such as the time of a whole application. Each quantity by ranks."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (figure for source in load() for figure in source.figures):
+        if figure.benchmark == benchmark and not figure.metric and figure.ranks:
+            found.setdefault((figure.source, figure.quantity), []).append(figure)
+    return [own for own in found.values() if len({one.ranks for one in own}) > 1]
+
+
 def lines_of(found: Sequence[Beside]) -> dict[Line, list[Beside]]:
     """By line: figures that differ in size, nodes and ranks alone."""
     lines: dict[Line, list[Beside]] = {}

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from commlens.records import Group, Metric, Record
-from commlens.reference import Beside, Line, beside, lines_of
+from commlens.reference import Beside, Line, beside, by_ranks, find, lines_of
 from commlens.show.columns import NOTHING, cells, metric_column, place_columns
 from commlens.show.grid import Column, Grid, Lines
 from commlens.text import format_ratio, format_value, labelled
@@ -39,6 +39,22 @@ def published_grids(group: Group, measured: Sequence[Record]) -> Iterator[Grid |
     told = dict.fromkeys(one.source.name for one in found)
     names = ", ".join(told)
     yield Lines([[(f"  docs/reference.md says what {names} {_are(len(told))}", "dim")]])
+
+
+def published_by_ranks(benchmark: str) -> Iterator[Grid | Lines]:
+    """Of the same pattern, in a quantity that is no metric: with which nothing is compared."""
+    quantities = by_ranks(benchmark)
+    for name in dict.fromkeys(own[0].source for own in quantities):
+        columns = [own for own in quantities if own[0].source == name]
+        ranks = sorted({one.ranks for own in columns for one in own if one.ranks})
+        grid = [Column("ranks", list(map(str, ranks)))]
+        for own in columns:
+            printed = {one.ranks: one.as_printed for one in own}
+            head = "\n".join([*textwrap.wrap(own[0].setup, _HEAD_LETTERS), own[0].quantity])
+            grid.append(Column(head, [printed.get(one, NOTHING) for one in ranks]))
+        source = find(name)
+        yield Lines([[], [("  published", "bold"), (f"  {name}: {source.title}", "dim")]])
+        yield Grid(grid)
 
 
 def _are(count: int) -> str:

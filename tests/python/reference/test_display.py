@@ -11,6 +11,7 @@ from commlens.run.dftfe import published_lines
 from conftest import Commlens
 from plot_helpers import assert_no_overlap, drawn, legends
 from record_helpers import parsed
+from sample_applications import make_transform_record
 from sample_multigrid import make_multigrid_record
 from sample_records import make_record
 from show_helpers import output, shown
@@ -64,6 +65,20 @@ def test_a_figure_of_another_size_says_so_and_has_no_ratio() -> None:
 def test_nothing_is_said_where_nothing_was_published() -> None:
     assert "published" not in output(latency(memory="host"))
     assert "published" not in output(latency(status="failed", reason="wrong"))
+
+
+def test_a_table_by_ranks_is_followed_by_what_an_application_gained() -> None:
+    """CP2K's Table 4: times of a whole application, with which nothing is compared."""
+    records = [
+        make_transform_record(name, ranks=ranks, together_ms=time / ranks, benchmark="fft")
+        for ranks in (1, 2)
+        for name, time in (("per-transpose", 8.0), ("cached", 7.0))
+    ]
+    lines = shown(*records)
+    assert "published cp2k-fft: HECToR dCSE report on CP2K: caching to amortize costs" in lines
+    assert [line for line in lines if line.startswith("512 ")] == ["512 238 213 12"]
+    others = [make_transform_record(name, ranks=2) for name in ("per-transpose", "cached")]
+    assert "cp2k-fft" not in output(*others)
 
 
 # ---- plot ----

@@ -118,6 +118,25 @@ def test_values_are_converted() -> None:
     assert values["throughput_DOF_iter_per_s", "best"] == 1.88831e8
 
 
+def example(language: str) -> str:
+    text = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
+    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return str(found)
+
+
+def test_the_example_of_a_source_is_one() -> None:
+    source = reference.parse(example("yaml"), "paper")
+    assert [one.value for one in source.figures] == pytest.approx([3.1, 3.9])
+
+
+def test_the_example_of_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = TOP / "docs" / "measured" / "h200-x2" / "allreduce-ucx.jsonl"
+    exec(example("python").replace("results/allreduce.jsonl", str(measured)), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert any("dftfe-frontier Frontier, 8 x MI250X GCD" in line for line in lines)
+    assert lines[-1] == "4.06"
+
+
 def test_nothing_is_there_twice() -> None:
     keys = [(one.line, one.machine, one.quantity, one.size, one.nodes, one.ranks) for one in ALL]
     assert len(keys) == len(set(keys))

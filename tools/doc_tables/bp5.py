@@ -131,8 +131,10 @@ def bp5_ranks() -> list[Row]:
 
 def _options(record: Record) -> str:
     options = record.parameters
-    if options["exchange_dtype"] != "f64":
-        return "`--exchange-dtype f32`"
-    if not options["overlap"]:
-        return "`--no-overlap`"
-    return "default" if options["solver"] == "classical" else "`--solver fused`"
+    given = {
+        "`--no-graphs`": not options["graphs"],
+        "`--no-overlap`": not options["overlap"],
+        "`--solver fused`": options["solver"] == "fused",
+        "`--exchange-dtype f32`": options["exchange_dtype"] == "f32",
+    }
+    return ", ".join(option for option, is_given in given.items() if is_given) or "default"

@@ -30,7 +30,7 @@ def _throughput(record: Record) -> str:
 def bps5() -> list[Row]:
     rows: list[Row] = [
         [
-            *("one H200, elements", "levels", "smoother", "coarse solve", "geometry"),
+            *("one H200, elements", "levels", "smoother", "coarse solve", "geometry", "launches"),
             *("iterations", "time, ms", _THROUGHPUT, "DOF/s", "% of copy"),
         ]
     ]
@@ -38,6 +38,7 @@ def bps5() -> list[Row]:
         rows.append(
             [
                 *_settings(record),
+                str(record.facts["launches"]),
                 fact(record, "iterations", ".0f"),
                 median(record, "time_ms"),
                 _throughput(record),
@@ -67,16 +68,17 @@ def bps5_ranks() -> list[Row]:
     alone = value(records("h200/bps5")[0], "throughput_DOF_iter_per_s")
     rows: list[Row] = [
         [
-            *("two H200s, 8000 elements each", "transport", "overlap", "iterations", "time, ms"),
-            *(_THROUGHPUT, "of one GPU's", "exchanges and reductions, ms"),
+            *("two H200s, 8000 elements each", "transport", "launches", "overlap", "iterations"),
+            *("time, ms", _THROUGHPUT, "of one GPU's", "exchanges and reductions, ms"),
         ]
     ]
-    for record in records("h200-x2/bps5", "h200-x2/bps5-overlap"):
+    for record in records("h200-x2/bps5", "h200-x2/bps5-overlap", "h200-x2/bps5-graphs"):
         apart = communication_s(times_by_kind(record))
         rows.append(
             [
                 _settings(record)[3],
                 record.transport,
+                str(record.facts["launches"]),
                 "yes" if record.parameters["overlap"] else "no",
                 fact(record, "iterations", ".0f"),
                 median(record, "time_ms"),

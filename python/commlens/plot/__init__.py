@@ -18,8 +18,14 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError, reason
-from commlens.plot.layout import draw, draw_timelines, height_of_picture
-from commlens.plot.profile import draw_profiles, fitting
+from commlens.plot.layout import (
+    Single,
+    draw,
+    draw_singly,
+    draw_timelines,
+    height_of_picture,
+)
+from commlens.plot.profile import draw_profile_singly, draw_profiles, fitting
 from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
@@ -30,12 +36,17 @@ __all__ = [
     "ENDINGS",
     "Drawn",
     "Series",
+    "Single",
     "check_ending",
     "draw",
+    "draw_profile_singly",
     "draw_profiles",
+    "draw_singly",
     "draw_timelines",
     "plot",
     "plot_profiles",
+    "select",
+    "style",
 ]
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -67,7 +78,7 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
     pictures = [out]
-    with _style():
+    with style():
         _save(draw(chosen), out)
         timelines, missing = draw_timelines(chosen)
         if timelines:
@@ -84,7 +95,7 @@ def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
     """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
     chosen = fitting(profiles)
-    with _style():
+    with style():
         _save(draw_profiles(chosen), out)
     if len(chosen) == len(profiles):
         return Drawn([out], [])
@@ -92,8 +103,10 @@ def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
-    """Matplotlib's warnings are of letters that its font does not have, and of the like."""
+def style() -> Iterator[None]:
+    """In which pictures are drawn and written.
+
+    Matplotlib's warnings are of letters that its font does not have, and of the like."""
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -49,7 +49,8 @@ def draw_curves(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
         low = [entry.median if entry.ci_low is None else entry.ci_low for entry in own]
         high = [entry.median if entry.ci_high is None else entry.ci_high for entry in own]
         axes.fill_between(sizes, low, high, color=series.color, alpha=0.3, linewidth=0, zorder=2)
-        axes.plot(sizes, [entry.median for entry in own], zorder=3, **line_style(series))
+        medians = [entry.median for entry in own]
+        axes.plot(sizes, medians, zorder=3, label=series.label, **line_style(series))
     axes.grid(True, which="major")
     _set_size_axis(axes, panel.group)
     _set_metric_axis(axes)

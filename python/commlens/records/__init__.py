@@ -9,7 +9,7 @@ from commlens.records.cases import (
     merged_transports,
 )
 from commlens.records.comparison import TIE, is_tie, why_tie
-from commlens.records.reading import Loaded, load, read
+from commlens.records.reading import Loaded, load, load_each, read
 from commlens.records.record import (
     HIDDEN_METRIC,
     OVERLAP_METRIC,
@@ -66,6 +66,7 @@ __all__ = [
     "groups",
     "is_tie",
     "load",
+    "load_each",
     "merged_transports",
     "option_text",
     "read",

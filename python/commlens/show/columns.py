@@ -17,7 +17,7 @@ def place_columns(group: Group, records: Sequence[Record]) -> list[Column]:
     """What each record measured; a size stands at the first of its records alone."""
     columns = []
     if group.sizes:
-        columns.append(Column(group.size_name, _sizes(group, records)))
+        columns.append(Column(group.size_name, _sizes(group, records), repeats=True))
     columns.append(Column("transport", [record.transport for record in records], left=True))
     columns.append(Column("memory", [memory_name(record.memory) for record in records], left=True))
     if group.variant:

@@ -185,7 +185,8 @@ def _place_columns(scaling: Scaling, rows: Sequence[_Row]) -> list[Column]:
     is_first = [number == 0 or places[number - 1] != own for number, own in enumerate(places)]
 
     def column(head: str, texts: Sequence[str], left: bool = True) -> Column:
-        return Column(head, [t if new else "" for t, new in zip(texts, is_first)], left=left)
+        cells = [text if new else "" for text, new in zip(texts, is_first)]
+        return Column(head, cells, left=left, repeats=True)
 
     columns = []
     if group.is_sweep:

@@ -49,6 +49,12 @@ class Machine:
         where = f"{gpus} on {hosts}" if gpus else hosts
         return f"{where}, {self.widest.mpi}"
 
+    @property
+    def when(self) -> str:
+        """`3 starts, 2026-11-21`"""
+        days = sorted({start.time[:10] for start in self.starts})
+        return f"{plural(len(self.starts), 'start')}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+
     @cached_property
     def software(self) -> list[tuple[str, str]]:
         """What and which version, of several how often each."""

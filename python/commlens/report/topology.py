@@ -17,7 +17,7 @@ _MOST_CELLS = 8  # of a node
 _MOST_RANKS = 3  # of a cell
 _PER_ROW = 4
 _LETTERS = 22  # of a line
-_CELL_WIDTH, _GAP, _PAD = 150, 14, 14
+_CELL_WIDTH, _GAP, _PAD = 142, 12, 12
 _HEAD, _RANK_HEIGHT, _GPU_HEIGHT, _LINK_HEIGHT = 30, 34, 50, 40  # pixels
 _STEM = 14  # from a rank to its GPU
 
@@ -101,7 +101,6 @@ def _draw_node(
     """Returns where it ends."""
     cells = _cells(places)
     shown = cells[:_MOST_CELLS]
-    number = len(drawing.boxes)
     across = min(_PER_ROW, len(shown))
     width = 2 * _PAD + across * (_CELL_WIDTH + _GAP) - _GAP
     y = top + _HEAD
@@ -117,7 +116,7 @@ def _draw_node(
         more = f"and {plural(len(cells) - len(shown), f'more {what}')}"
         drawing.labels.append(Label(_PAD + 1, y + 4, more))
         y += 18
-    drawing.boxes.insert(number, Box(1, top, max(width, 240), y - top, "node", [_cut(host, 30)]))
+    drawing.boxes.append(Box(1, top, max(width, 240), y - top, "node", [_cut(host, 30)]))
     return y
 
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commlens.diagnose.finding import SEVERITIES, Cost, Evidence, Finding, Severity
+from commlens.diagnose.rule import all_rules, worst_first
+from commlens.diagnose.view import View
 from commlens.profile.record import Profile
-from commlens.records.record import Record
+from commlens.records import Group, Record
 
 __all__ = ["SEVERITIES", "Cost", "Evidence", "Finding", "Severity", "findings"]
 
 
-def findings(records: Sequence[Record], profiles: Sequence[Profile] = ()) -> list[Finding]:
-    """What the rules find in the records and in the profiles, the worst first."""
-    return []
+def findings(
+    records: Sequence[Record] = (),
+    profiles: Sequence[Profile] = (),
+    groups: Sequence[Group] | None = None,
+) -> list[Finding]:
+    """What the rules find in the records and in the profiles, the worst first.
+
+    `groups`: those of the records, by a caller that has them already.
+    """
+    view = View(records, profiles, groups)
+    return sorted((one for rule in all_rules() for one in rule.findings(view)), key=worst_first)

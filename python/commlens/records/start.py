@@ -157,7 +157,7 @@ class Place(Strict, frozen=True):
     device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
 
     def __post_init__(self) -> None:
-        if any(last < first for first, last in _ranges(self.cores)):
+        if any(last < first for first, last in ranges_of(self.cores)):
             raise ValueError(f"cores: a range ends before it begins: {self.cores}")
 
 
@@ -275,23 +275,23 @@ class Start:
     def is_oversubscribed(self) -> bool:
         """Whether on some host more ranks ran than there are cores among those they may use."""
         ranks: dict[str, int] = {}
-        cores: dict[str, list[tuple[int, int]]] = {}
+        cores: dict[str, list[str]] = {}
         for place in self.placement:
             ranks[place.host] = ranks.get(place.host, 0) + 1
-            cores.setdefault(place.host, []).extend(_ranges(place.cores))
-        counts = {host: _count(ranges) for host, ranges in cores.items()}
+            cores.setdefault(place.host, []).append(place.cores)
+        counts = {host: count_numbers(lists) for host, lists in cores.items()}
         return any(counts[host] and ranks[host] > counts[host] for host in ranks)
 
 
-def _ranges(text: str) -> Iterator[tuple[int, int]]:
+def ranges_of(text: str) -> Iterator[tuple[int, int]]:
     """First and last of each range in a list as in /proc: `0-3,8`."""
     for piece in filter(None, text.split(",")):
         first, _, last = piece.partition("-")
         yield int(first), int(last or first)
 
 
-def _count(ranges: Iterable[tuple[int, int]]) -> int:
-    """How many numbers are in any of them."""
-    ordered = sorted(ranges)
+def count_numbers(lists: Iterable[str]) -> int:
+    """How many numbers are in any of such lists. They may be long: nothing is expanded."""
+    ordered = sorted(one for text in lists for one in ranges_of(text))
     seen = [-1, *accumulate((last for _, last in ordered), max)]  # up to where, before each
     return sum(max(0, last - max(first - 1, end)) for (first, last), end in zip(ordered, seen))

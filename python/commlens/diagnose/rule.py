@@ -1,0 +1,80 @@
+"""A rule is a function that looks at a view of records and profiles; `rule` registers it."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+
+from commlens.diagnose.finding import SEVERITIES, Cost, Evidence, Finding, Severity
+from commlens.diagnose.view import View
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a rule found, in the words of this place; the rest of a finding is the rule's."""
+
+    what: str  # the sentence without its full stop, as the cost follows it
+    evidence: Evidence
+    cost: Cost | None = None
+    words: Mapping[str, str] = field(default_factory=dict)  # for the {names} in the rule's cure
+
+
+Look = Callable[[View], Iterator[Observation]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    code: str
+    severity: Severity
+    title: str
+    speaks: str  # when, with its thresholds: a sentence of docs/findings.md
+    cure: str  # with {names} that an observation fills in
+    look: Look
+
+    @property
+    def subject(self) -> str:
+        """The module that it stands in: a heading of docs/findings.md."""
+        return self.look.__module__.rpartition(".")[2]
+
+    def findings(self, view: View) -> Iterator[Finding]:
+        for one in self.look(view):
+            sentence = f"{one.what}." if one.cost is None else f"{one.what}: {one.cost}."
+            cure = self.cure.format_map(one.words)
+            yield Finding(
+                self.code, self.severity, self.title, sentence, one.evidence, one.cost, cure
+            )
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    code: str, severity: Severity, title: str, *, speaks: str, cure: str
+) -> Callable[[Look], Look]:
+    """Registers the function below it. `code` is stable: it names the finding for ever."""
+
+    def register(look: Look) -> Look:
+        if code in _RULES:
+            raise ValueError(f"two rules have the code '{code}'")
+        _RULES[code] = Rule(code, severity, title, speaks, cure, look)
+        return look
+
+    return register
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """All, by subject: those in the files of the folder `rules`, which are found by being there."""
+    from commlens.diagnose import rules as folder
+
+    for found in pkgutil.iter_modules(folder.__path__):
+        import_module(f"{folder.__name__}.{found.name}")
+    return tuple(sorted(_RULES.values(), key=lambda one: one.subject))
+
+
+def worst_first(finding: Finding) -> tuple[int, float, str]:
+    share = finding.cost.share if finding.cost else 0.0
+    return SEVERITIES.index(finding.severity), -share, finding.code

@@ -1,0 +1,69 @@
+"""Starts and hosts"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from commlens.diagnose.finding import Evidence
+from commlens.diagnose.rule import Observation, rule
+from commlens.diagnose.view import Alternatives, Curve, View, differ, median_us
+from commlens.records import TIME_METRIC, Record
+from commlens.text import format_number, format_percent, plural
+
+_SPREAD = 0.1
+
+
+class _Spread(NamedTuple):
+    low: Record
+    high: Record
+    starts: int
+    share: float  # of the time of the fastest
+
+
+@rule(
+    "starts-differ",
+    "note",
+    "starts of the same case differ more than their samples",
+    speaks=f"the medians of two starts of one case, with the same settings on the same host, are "
+    f"more than {_SPREAD:.0%} apart, and the samples support that they differ.",
+    cure="The interval of one start is not the truth about this machine: measure several "
+    "(`commlens run ... --starts 5`), and compare the medians of starts.",
+)
+def starts_differ(view: View) -> Iterator[Observation]:
+    for own in view.alternatives:
+        for curve in own.curves.values():
+            spreads = {size: _spread(records) for size, records in curve.by_size.items()}
+            found = [one for one in spreads.values() if one]
+            if found:
+                yield _observation(own, curve, found)
+
+
+def _spread(records: list[Record]) -> _Spread | None:
+    starts = {record.start.start: record for record in records}
+    if len(starts) < 2:
+        return None
+    low = min(starts.values(), key=median_us)
+    high = max(starts.values(), key=median_us)
+    share = median_us(high) / median_us(low) - 1
+    is_found = share > _SPREAD and differ(low, high)
+    return _Spread(low, high, len(starts), share) if is_found else None
+
+
+def _observation(own: Alternatives, curve: Curve, found: list[_Spread]) -> Observation:
+    found = sorted(found, key=lambda one: -one.share)
+    worst = found[0]
+    times = " and ".join(format_number(median_us(one)) for one in (worst.low, worst.high))
+    widths = max(one.statistics[TIME_METRIC].half_width for one in (worst.low, worst.high))
+    several = len(curve.by_size) > 1
+    many = f"; so at {len(found)} of {len(curve.by_size)} sizes" if several else ""
+    place = own.where([worst.low.size])
+    return Observation(
+        f"{plural(worst.starts, 'start')} of {place}, {worst.low.transport}, differ by "
+        f"{format_percent(worst.share)}: {times} us, each within {format_percent(widths)} of "
+        f"itself{many}",
+        Evidence(
+            own.where([one.low.size for one in found]),
+            tuple(record for one in found for record in (one.high, one.low)),
+        ),
+    )

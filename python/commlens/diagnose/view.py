@@ -1,0 +1,230 @@
+"""Records as rules look at them: by what can be compared, without what was measured amid others'
+work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from commlens.profile.record import Profile
+from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, groups, is_tie
+from commlens.records.start import count_numbers
+from commlens.text import memory_name, plural
+
+
+class View:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        profiles: Sequence[Profile] = (),
+        groups: Sequence[Group] | None = None,
+    ) -> None:
+        self.records, self.profiles = records, profiles
+        self._groups = groups
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        return groups(self.records) if self._groups is None else self._groups
+
+    @cached_property
+    def starts(self) -> list[tuple[Start, tuple[Record, ...]]]:
+        """Each with its records."""
+        found: dict[int, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(id(record.start), []).append(record)
+        return [(own[0].start, tuple(own)) for own in found.values()]
+
+    @cached_property
+    def alternatives(self) -> list[Alternatives]:
+        """What may be compared of the records that were measured undisturbed."""
+        return [one for group in self.groups for one in _alternatives(group)]
+
+
+@dataclass
+class Curve:
+    """One transport over sizes, and over starts with the same settings."""
+
+    group: Group
+    transport: str
+    memory: str
+    by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record a start
+
+    @property
+    def name(self) -> str:
+        return transport_name(next(iter(self.by_size.values()))[0])
+
+    @property
+    def by_start(self) -> list[list[Record]]:
+        """Of each start its records with a size, the smallest first."""
+        found: dict[str, list[Record]] = {}
+        for size in sorted(size for size in self.by_size if size is not None):
+            for record in self.by_size[size]:
+                found.setdefault(record.start.start, []).append(record)
+        return list(found.values())
+
+
+@dataclass
+class Alternatives:
+    """The transports that did the same, in the same memory and variant and with the same settings
+    of the environment."""
+
+    group: Group
+    memory: str
+    variant: str
+    curves: dict[str, Curve] = field(default_factory=dict)  # by transport
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return is_on_gpu(self.memory)
+
+    def where(self, sizes: Sequence[int | None] = ()) -> str:
+        return where(self.group, self.memory, self.variant, sizes)
+
+
+def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | None] = ()) -> str:
+    """`latency, 2 ranks, device to host, 64 KiB to 4 MiB`"""
+    words = [group.benchmark, plural(group.ranks, "rank"), memory_name(memory), variant]
+    whole = [size for size in sizes if size is not None]
+    if whole and group.is_sweep:
+        least, most = min(whole), max(whole)
+        text = group.describe_size(least)
+        words.append(text if least == most else f"{text} to {group.format_size(most)}")
+    elif whole:
+        words.append(group.describe_size(whole[0]))
+    return ", ".join(filter(None, words))
+
+
+def is_on_gpu(memory: str) -> bool:
+    """Whether a side of it is in memory that a GPU computes on."""
+    return bool({"device", "managed"} & set(memory.split(":")))
+
+
+def transport_name(record: Record) -> str:
+    """For a sentence: `MPI`, `staging through host memory`, `NCCL`."""
+    names = {"mpi": "MPI", "staged": "staging through host memory"}
+    if record.transport == "ccl":
+        return record.start.versions.get("ccl", "").partition(" ")[0] or "NCCL or RCCL"
+    return names.get(record.transport, record.transport)
+
+
+def shares_gpus(start: Start) -> bool:
+    used = [(place.host, place.device.uuid) for place in start.placement if place.device]
+    return len(set(used)) < len(used)
+
+
+def is_disturbed(record: Record) -> bool:
+    """Whether ranks took turns on a processor or on a GPU: such times say little of anything
+    else."""
+    start = record.start
+    return bool(crowds([(one.host, one.cores) for one in start.placement])) or (
+        is_on_gpu(record.memory) and shares_gpus(start)
+    )
+
+
+class Crowd(NamedTuple):
+    """Ranks of a host that have fewer processors than they are."""
+
+    host: str
+    ranks: int
+    processors: int
+
+
+def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
+    """Of hosts and processors of ranks: those hosts where all ranks together are too many, or those
+    of one binding. What is unknown of a rank is no evidence."""
+    by_host: dict[str, list[str]] = {}
+    for host, processors in places:
+        by_host.setdefault(host, []).append(processors)
+    found = []
+    for host, bindings in by_host.items():
+        if not all(bindings):
+            continue
+        crowd = Crowd(host, len(bindings), count_numbers(bindings))
+        if crowd.ranks > crowd.processors:
+            found.append(crowd)
+            continue
+        counts = Counter(bindings).items()
+        bound = [Crowd(host, ranks, count_numbers([one])) for one, ranks in counts]
+        found += [one for one in bound if one.ranks > one.processors][:1]
+    return found
+
+
+def _alternatives(group: Group) -> Iterable[Alternatives]:
+    found: dict[tuple[object, ...], Alternatives] = {}
+    calm: dict[tuple[str, bool], bool] = {}
+    for record in group.records:
+        start = record.start.start, is_on_gpu(record.memory)
+        if start not in calm:
+            calm[start] = not is_disturbed(record)
+        if not calm[start] or time_of(record) is None:
+            continue
+        key = record.memory, record.variant_value, settings_of(record.start)
+        own = found.setdefault(key, Alternatives(group, record.memory, record.variant_value))
+        name = record.transport
+        curve = own.curves.setdefault(name, Curve(group, name, record.memory))
+        curve.by_size.setdefault(record.size, []).append(record)
+    return found.values()
+
+
+def settings_of(start: Start) -> tuple[object, ...]:
+    """Starts that agree in it repeat each other."""
+    settings = tuple(sorted(start.settings_of_transport.items()))
+    return start.host, start.mpi, settings
+
+
+def time_of(record: Record) -> Statistic | None:
+    """That of the whole operation, if there is a time to compare."""
+    time = record.statistics.get(TIME_METRIC) if record.measured else None
+    return time if time and time.median > 0 else None
+
+
+class Slower(NamedTuple):
+    """One record takes longer than another of the same start."""
+
+    record: Record
+    other: Record
+    ratio: float  # of the medians of their times
+
+    @property
+    def seconds(self) -> float:
+        """By how much longer."""
+        return median_us(self.record) * 1e-6 * (1 - 1 / self.ratio)
+
+
+def median_us(record: Record) -> float:
+    return record.statistics[TIME_METRIC].median
+
+
+def slower(
+    records: Iterable[Record], others: Iterable[Record], factor: float = 1.0
+) -> Slower | None:
+    """Whether it takes more than `factor` times as long, in each start that has both.
+
+    The pair that shows it least. None where a start does not show it, or none has both.
+    """
+    of_start = {other.start.start: other for other in others}
+    both = [
+        (record, of_start[record.start.start])
+        for record in records
+        if record.start.start in of_start
+    ]
+    found = [Slower(one, other, median_us(one) / median_us(other)) for one, other in both]
+    if not found or not all(one.ratio > factor and differ(one.record, one.other) for one in found):
+        return None
+    return min(found, key=lambda one: one.ratio)
+
+
+def differ(one: Record, other: Record) -> bool:
+    """Whether the samples support that the times differ: the one test of all rules."""
+    return not is_tie(one.statistics[TIME_METRIC], other.statistics[TIME_METRIC])
+
+
+def is_sure(sizes: Sequence[int | None], found: Sequence[int | None]) -> bool:
+    """Of many sizes, two neighbours have to say the same: one alone may be an accident."""
+    if len(sizes) <= 2:
+        return bool(found)
+    wanted = set(found)
+    return any(one in wanted and other in wanted for one, other in zip(sizes, sizes[1:]))

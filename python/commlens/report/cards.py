@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import NamedTuple, Union
 
 from commlens.records import Group, Record, Start, groups
@@ -123,9 +123,17 @@ def _scaling_tables(found: Iterable[Scaling]) -> Iterator[Thing]:
 
 
 def _shown(things: Iterable[Thing]) -> Iterator[Thing]:
-    """Without lines that are empty."""
+    """Without empty lines around others, and without lines that are all empty."""
     for thing in things:
         if isinstance(thing, Grid):
             yield thing
-        elif any(text.strip() for line in thing.lines for text, _ in line):
-            yield thing
+            continue
+        lines = list(dropwhile(_is_empty, thing.lines))
+        while lines and _is_empty(lines[-1]):
+            lines.pop()
+        if lines:
+            yield Lines(lines)
+
+
+def _is_empty(line: Sequence[tuple[str, str]]) -> bool:
+    return not any(text.strip() for text, _ in line)

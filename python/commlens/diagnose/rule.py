@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 
@@ -20,6 +20,10 @@ class Observation:
     evidence: Evidence
     cost: Cost | None = None
     words: Mapping[str, str] = field(default_factory=dict)  # for the {names} in the rule's cure
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what}." if self.cost is None else f"{self.what}: {self.cost}."
 
 
 Look = Callable[[View], Iterator[Observation]]
@@ -40,11 +44,17 @@ class Rule:
         return self.look.__module__.rpartition(".")[2]
 
     def findings(self, view: View) -> Iterator[Finding]:
+        """What is the same in several starts is one finding with the records of all."""
+        found: dict[str, list[Observation]] = {}
         for one in self.look(view):
-            sentence = f"{one.what}." if one.cost is None else f"{one.what}: {one.cost}."
-            cure = self.cure.format_map(one.words)
+            found.setdefault(one.sentence, []).append(one)
+        for sentence, own in found.items():
+            first = own[0]
+            records = tuple(record for one in own for record in one.evidence.records)
+            evidence = replace(first.evidence, records=records)
+            cure = self.cure.format_map(first.words)
             yield Finding(
-                self.code, self.severity, self.title, sentence, one.evidence, one.cost, cure
+                self.code, self.severity, self.title, sentence, evidence, first.cost, cure
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from commlens.diagnose.view import is_on_gpu
 from commlens.records import Record
 
 
@@ -23,6 +24,11 @@ def _variable(record: Record, name: str) -> str:
     return record.start.environment.get(name, "")
 
 
+def _is_on_gpu(record: Record) -> bool:
+    """Whether MPI sees GPU memory, which `staged` has brought to the host before."""
+    return record.transport != "staged" and is_on_gpu(record.memory)
+
+
 def _major(record: Record) -> str:
     """`5` of `Open MPI 5.0.7`"""
     return record.start.mpi.rpartition(" ")[2].lstrip("v").partition(".")[0]
@@ -35,7 +41,7 @@ _LIBRARIES: Sequence[Library] = (
         lambda one: _variable(one, "OMPI_MCA_pml") == "ucx", "UCX_RNDV_THRESH", ("4096", "inf")
     ),
     Library(
-        lambda one: "open mpi" in _mpi(one) and one.memory != "host",
+        lambda one: "open mpi" in _mpi(one) and _is_on_gpu(one),
         "OMPI_MCA_btl_smcuda_eager_limit",
         ("4096", "65536"),
     ),
@@ -51,7 +57,7 @@ _LIBRARIES: Sequence[Library] = (
         ("4096", "65536"),
     ),
     Library(
-        lambda one: "cray" in _mpi(one) and one.memory != "host",
+        lambda one: "cray" in _mpi(one) and _is_on_gpu(one),
         "MPICH_GPU_IPC_THRESHOLD",
         ("1024", "65536"),
     ),

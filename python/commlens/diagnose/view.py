@@ -4,7 +4,7 @@ work."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,8 @@ from commlens.profile.record import Profile
 from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, groups, is_tie
 from commlens.records.start import count_numbers
 from commlens.text import memory_name, plural
+
+_IN_A_ROW = 3  # sizes
 
 
 class View:
@@ -68,8 +70,8 @@ class Curve:
 
 @dataclass
 class Alternatives:
-    """The transports that did the same, in the same memory and variant and with the same settings
-    of the environment."""
+    """The transports that did the same, in the same memory and variant, on the same cores and GPUs
+    and with the same settings of the environment."""
 
     group: Group
     memory: str
@@ -170,9 +172,9 @@ def _alternatives(group: Group) -> Iterable[Alternatives]:
 
 
 def settings_of(start: Start) -> tuple[object, ...]:
-    """Starts that agree in it repeat each other."""
+    """Starts that agree in it repeat each other: on the same cores and GPUs, too."""
     settings = tuple(sorted(start.settings_of_transport.items()))
-    return start.host, start.mpi, settings
+    return tuple(start.placement), start.mpi, settings
 
 
 def time_of(record: Record) -> Statistic | None:
@@ -222,9 +224,10 @@ def differ(one: Record, other: Record) -> bool:
     return not is_tie(one.statistics[TIME_METRIC], other.statistics[TIME_METRIC])
 
 
-def is_sure(sizes: Sequence[int | None], found: Sequence[int | None]) -> bool:
-    """Of many sizes, two neighbours have to say the same: one alone may be an accident."""
-    if len(sizes) <= 2:
+def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:
+    """Whether enough of the sizes say so: of a sweep three in a row, as machines were seen to be
+    slower for the time of two."""
+    if len(sizes) < _IN_A_ROW:
         return bool(found)
-    wanted = set(found)
-    return any(one in wanted and other in wanted for one, other in zip(sizes, sizes[1:]))
+    rows = zip(*(sizes[first:] for first in range(_IN_A_ROW)))
+    return any(all(size in found for size in row) for row in rows)

@@ -3,10 +3,10 @@ over ranks."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
-from commlens.profile.findings import findings
+from commlens.diagnose import findings
+from commlens.diagnose.text import finding_lines
 from commlens.profile.imbalance import Imbalance, imbalance_of, mean
 from commlens.profile.rank_tables import ranks_table, regions_table
 from commlens.profile.record import Communicators, Function, Profile
@@ -19,7 +19,6 @@ _HEAD = (
     "        |            |           | Time % |            | Function",
 )
 _WIDTH = 78
-_PROSE_WIDTH = 100
 
 
 def profile_lines(profile: Profile) -> Iterator[str]:
@@ -43,9 +42,8 @@ def _lines(profile: Profile) -> Iterator[str]:
     for warning in profile.warnings:
         yield f"# {warning}"
     yield ""
-    for finding in findings(profile):
-        text = f"finding: {finding}"
-        yield from textwrap.wrap(text, _PROSE_WIDTH, subsequent_indent="  ")
+    for finding in findings(profiles=[profile]):
+        yield from finding_lines(finding, "finding")
         yield ""
     yield from time_table(profile)
     sending = [function for function in profile.by_time if any(function.bytes)]

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from commlens.diagnose import findings
 from commlens.records import Record, groups
 from commlens.records.scaling import Scaling, scalings
+from commlens.show.findings import findings_block
 from commlens.show.grid import Lines, print_whole
 from commlens.show.machine import machines
 from commlens.show.scaling import scaling_tables
@@ -17,9 +19,14 @@ from commlens.terminal import console
 __all__ = ["console", "show", "show_scaling"]
 
 
-def show(records: Sequence[Record], console: Console, wide: bool = False) -> None:
-    """Prints machines and placements once, tables of each group, and one of what ran on several
-    numbers of ranks. `wide`: all metrics, however long the lines become."""
+def show(
+    records: Sequence[Record],
+    console: Console,
+    wide: bool = False,
+    every_finding: bool = False,
+) -> None:
+    """Prints machines and placements once, tables of each group, one of what ran on several
+    numbers of ranks, and findings. `wide`: all metrics, however long the lines become."""
     print_whole(console, machines(records))
     found = groups(records)
     told: set[tuple[str, str]] = set()
@@ -27,6 +34,8 @@ def show(records: Sequence[Record], console: Console, wide: bool = False) -> Non
     print_whole(console, (one for group in found for one in group_tables(group, width, told)))
     for scaling in scalings(found):
         show_scaling(scaling, console)
+    diagnosed = findings(records, groups=found)
+    print_whole(console, [findings_block(diagnosed, console.width, every_finding)])
 
 
 def show_scaling(scaling: Scaling, console: Console) -> None:

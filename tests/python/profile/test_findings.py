@@ -7,12 +7,22 @@ from typing import Any
 
 import pytest
 
-from commlens.profile.findings import findings
+from commlens import diagnose
+from commlens.diagnose import Finding
 from commlens.profile.record import Profile, parse
 from commlens.profile.table import profile_lines
 from profile_helpers import ROOT
 
 RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
+
+
+def findings(own: Profile) -> list[Finding]:
+    return diagnose.findings(profiles=[own])
+
+
+def share(finding: Finding) -> float:
+    assert finding.cost is not None and finding.cost.per == "rank"
+    return finding.cost.share
 
 
 def function(name: str, time_s: list[float], calls: int = 1, size: int = 0) -> dict[str, Any]:
@@ -43,7 +53,7 @@ def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
     own = profile(function("MPI_Cart_sub", [0.86] * 4, 400), function("MPI_Comm_free", [0.0] * 4))
     (finding,) = findings(own)
     assert str(finding) == (
-        "communicators are made in a loop (MPI_Cart_sub 400 times per rank): 8.6% of the time "
+        "Communicators are made in a loop (MPI_Cart_sub 400 times per rank): 8.6% of the time "
         "(860.0 ms per rank). Make them once and keep them; `commlens run fft` shows what caching "
         "brings."
     )
@@ -52,8 +62,8 @@ def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
 
 def test_uneven_work_is_found_where_others_wait_for_it() -> None:
     (finding,) = findings(profile(function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])))
-    assert "rank 3 has 10.00 s, the mean is 7.000 s" in finding.evidence
-    assert finding.share == 0.3
+    assert "rank 3 has 10.00 s, the mean is 7.000 s" in finding.sentence
+    assert share(finding) == 0.3
     at_start = {**function("MPI_Init", [4.0, 4.0, 4.0, 0.0]), "group": "initialization"}
     assert findings(profile(at_start)) == []
 
@@ -63,29 +73,29 @@ def test_the_most_expensive_comes_first() -> None:
         function("MPI_Isend", [0.5] * 4, 5000, 96), function("MPI_Allreduce", [1.0] * 4, 3000, 8)
     )
     tiny, small = findings(own)
-    assert "MPI_Allreduce 3,000 times per rank, 8 B on average" in tiny.evidence
-    assert "MPI_Isend 5,000 times per rank, 96 B on average" in small.evidence
+    assert "MPI_Allreduce 3,000 times per rank, 8 B on average" in tiny.sentence
+    assert "MPI_Isend 5,000 times per rank, 96 B on average" in small.sentence
 
 
 def test_ranks_that_share_cores_are_found() -> None:
     (finding,) = findings(profile(cpus="0-1", queued_s=4.0))
-    assert "4 ranks on 2 processors of node" in finding.evidence
-    assert finding.share == 0.4
+    assert "4 ranks on 2 processors of node" in finding.sentence
+    assert share(finding) == 0.4
     text = "\n".join(profile_lines(profile(cpus="0-1", queued_s=4.0)))
-    assert "finding: ranks share cores" in text
+    assert "finding: Ranks share cores" in text
 
 
 def test_cores_that_other_programs_use_are_found() -> None:
     (finding,) = findings(profile(cpus="0-3", queued_s=4.0))
-    assert "though there is one for each (rank 0 on node for 4.000 s)" in finding.evidence
-    assert finding.share == 0.4
+    assert "though there is one for each (rank 0 on node for 4.000 s)" in finding.sentence
+    assert share(finding) == 0.4
     assert findings(profile(cpus="0-3", queued_s=0.4)) == []
 
 
 def test_a_rank_that_waits_for_a_processor_has_not_more_work() -> None:
     barrier = function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])  # the last has 3 s more than the mean
     (finding,) = findings(profile(barrier, cpus="0-3", queued_of_last_s=4.0))
-    assert "ranks wait for a processor" in finding.evidence
+    assert "Ranks wait for a processor" in finding.sentence
     uneven, _ = findings(profile(barrier, cpus="0-3", queued_of_last_s=2.4))
-    assert "unevenly" in uneven.evidence
-    assert uneven.cost_s == pytest.approx(3.0 - 1.8)
+    assert "unevenly" in uneven.sentence
+    assert uneven.cost and uneven.cost.seconds == pytest.approx(3.0 - 1.8)

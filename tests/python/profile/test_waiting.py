@@ -150,9 +150,9 @@ def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:
 @pytest.mark.parametrize(
     ("pattern", "finding"),
     [
-        ("communicators", "communicators are made in a loop (MPI_Comm_dup 200 times per rank)"),
-        ("small", "many small messages are sent (MPI_Sendrecv 2,000 times per rank, 4 B on"),
-        ("tiny", "collectives carry next to no data (MPI_Allreduce 2,000 times per rank, 8 B"),
+        ("communicators", "Communicators are made in a loop (MPI_Comm_dup 200 times per rank)"),
+        ("small", "Many small messages are sent (MPI_Sendrecv 2,000 times per rank, 4 B on"),
+        ("tiny", "Collectives carry next to no data (MPI_Allreduce 2,000 times per rank, 8 B"),
     ],
 )
 def test_findings_of_a_program(mpi: Mpi, pattern: str, finding: str) -> None:

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, calls, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View, is_disturbed, median_us, where
+from commlens.diagnose.view import View, is_disturbed, where
 from commlens.profile.imbalance import mean
 from commlens.records import Group, Record
-from commlens.records.scaling import pairs
-from commlens.text import format_percent
+from commlens.text import plural
 
 _MAKES_COMMUNICATORS = re.compile(
     r"MPI_(Comm_(i?dup(_with_info)?|split(_type)?|create(_group)?|free)|Cart_(create|sub)"
     r"|(Dist_g|G)raph_create(_adjacent)?|Intercomm_(create|merge))"
 )
 _FREE = "MPI_Comm_free"
+_PART = "communicators"  # of an operation that times making them
 _IN_A_LOOP = 20  # calls per rank
 
 
@@ -27,8 +27,8 @@ _IN_A_LOOP = 20  # calls per rank
     "warning",
     "communicators are made in a loop",
     speaks=f"a profiled program makes {_IN_A_LOOP} communicators per rank or more, which costs "
-    f"{LEAST_SHARE:.0%} of its time; or each operation of a record makes some, its variant that "
-    f"does not is faster, and the samples support it by {LEAST_SHARE:.0%} or more.",
+    f"{LEAST_SHARE:.0%} of its time; or each operation of a record makes some, and even the "
+    f"fastest sample of that part takes {LEAST_SHARE:.0%} of the time.",
     cure="Make them once and keep them; `commlens run fft` shows what caching brings.",
 )
 def communicators_in_a_loop(view: View) -> Iterator[Observation]:
@@ -42,24 +42,38 @@ def communicators_in_a_loop(view: View) -> Iterator[Observation]:
                 *cost_of(profile, cost),
             )
     for group in view.groups:
-        yield from _of_variants(group)
+        yield from _of_records(group)
 
 
-def _of_variants(group: Group) -> Iterator[Observation]:
-    """Of records: what the operation is worth without them was measured beside it."""
-    for pair in pairs(group):
-        slow, fast = sorted((pair.before, pair.after), key=median_us, reverse=True)
-        made, gain = _made(slow), 1 - median_us(fast) / median_us(slow)
-        if not made or _made(fast) or pair.is_tie or is_disturbed(slow) or gain < LEAST_SHARE:
-            continue
-        place = where(group, slow.memory, "", [slow.size])
+def _of_records(group: Group) -> Iterator[Observation]:
+    """One of each memory, that where it costs the largest share."""
+    found: dict[str, list[Record]] = {}
+    for record in group.records:
+        if _least_share(record) >= LEAST_SHARE and _made(record) and not is_disturbed(record):
+            found.setdefault(record.memory, []).append(record)
+    for memory, records in found.items():
+        records.sort(key=_least_share, reverse=True)
+        worst = records[0]
+        seconds, together = _making_s(worst), worst.together_s or 1.0
+        others = f"; so in {plural(len(records), 'record')}" if len(records) > 1 else ""
+        place = where(group, memory, worst.variant_value, [worst.size])
         yield Observation(
-            f"Each operation makes {made:g} communicators ({place}, {slow.transport}); with "
-            f"{slow.variant.title if slow.variant else 'variant'} {fast.variant_value} it takes "
-            f"{format_percent(gain)} less",
-            Evidence(place, (slow, fast)),
-            Cost((median_us(slow) - median_us(fast)) * 1e-6, gain, "operation"),
+            f"Each operation makes {_made(worst):g} communicators ({place}, {worst.transport}"
+            f"{others})",
+            Evidence(place, tuple(records)),
+            Cost(seconds, min(1.0, seconds / together), "operation"),
         )
+
+
+def _making_s(record: Record) -> float:
+    """Of an operation, in its part that makes them."""
+    return sum(part.time_s for part in record.parts if part.within and part.name == _PART)
+
+
+def _least_share(record: Record) -> float:
+    """Of the time, by the fastest samples of that part."""
+    parts = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
+    return sum(parts) / record.together_s if record.measured and record.together_s else 0.0
 
 
 def _made(record: Record) -> float:

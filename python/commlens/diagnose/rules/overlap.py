@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.rule import Observation, rule
 from commlens.diagnose.view import View, is_disturbed, transport_name, where
-from commlens.records import Record
-from commlens.text import format_percent, format_time
+from commlens.records import Group, Record
+from commlens.text import format_percent, format_time, plural
 
 _HIDDEN = 0.5
 _LEAST_SHARE = 0.03  # of the time: what costs less is not worth a change
@@ -24,45 +24,57 @@ _LEAST_SHARE = 0.03  # of the time: what costs less is not worth a change
 )
 def communication_not_hidden(view: View) -> Iterator[Observation]:
     for group in view.groups:
+        found: dict[tuple[str, str], list[Record]] = {}
         for record in group.records:
-            if not record.measured or not _is_exposed(record) or is_disturbed(record):
-                continue
-            together, ideal = record.together_s or 0.0, record.ideal_s or 0.0
-            place = where(group, record.memory, record.variant_value, [record.size])
-            hidden = record.hidden.median if record.hidden else 0.0
-            streams = sorted(record.alone_s.items(), key=lambda item: -item[1])
-            parts = " and ".join(f"{name} {format_time(time)}" for name, time in streams[:2])
-            amount = (
-                f"{format_percent(hidden)} of the shorter stream is hidden"
-                if hidden > 0
-                else "nothing of the shorter stream is hidden"
-            )
-            yield Observation(
-                f"Over {transport_name(record)} {amount} ({place}): alone {parts}, together "
-                f"{format_time(together)}",
-                Evidence(place, (record,)),
-                Cost(together - ideal, 1 - ideal / together, "operation"),
-                {"cure": _cure(record)},
-            )
+            if group.ranks > 1 and record.measured and _is_exposed(record):
+                found.setdefault((record.transport, record.memory), []).append(record)
+        for records in found.values():
+            if not is_disturbed(records[0]):
+                yield _observation(group, sorted(records, key=_share, reverse=True))
+
+
+def _observation(group: Group, records: list[Record]) -> Observation:
+    """`records`: of one transport, the worst first."""
+    worst = records[0]
+    together, ideal = worst.together_s or 0.0, worst.ideal_s or 0.0
+    hidden = worst.hidden.median if worst.hidden else 0.0
+    streams = sorted(worst.alone_s.items(), key=lambda item: -item[1])
+    alone = " and ".join(f"{name} {format_time(time)}" for name, time in streams[:2])
+    amount = format_percent(hidden) if hidden > 0 else "nothing"
+    others = f"; so in {plural(len(records), 'record')}" if len(records) > 1 else ""
+    place = where(group, worst.memory, worst.variant_value, [worst.size])
+    return Observation(
+        f"Over {transport_name(worst)} {amount} of the shorter stream is hidden ({place}{others}): "
+        f"alone {alone}, together {format_time(together)}",
+        Evidence(place, tuple(records)),
+        Cost(together - ideal, _share(worst), "operation"),
+        {"cure": _CURE_OF_CCL if worst.transport == "ccl" else _CURE_OF_MPI},
+    )
+
+
+def _share(record: Record) -> float:
+    """Of the time, what perfect overlap would save."""
+    return 1 - (record.ideal_s or 0.0) / (record.together_s or 1.0)
 
 
 def _is_exposed(record: Record) -> bool:
+    """Where it was asked for: `overlap` off is a measurement without it."""
     hidden, together, ideal = record.hidden, record.together_s, record.ideal_s
     if hidden is None or hidden.ci_high is None or not together or not ideal:
+        return False
+    if record.parameters.get("overlap") is False:
         return False
     return hidden.ci_high < _HIDDEN and together > ideal * (1 + _LEAST_SHARE)
 
 
-def _cure(record: Record) -> str:
-    if record.parameters.get("overlap") is False:
-        return "It was run with `--no-overlap`: leave that out."
-    if record.transport == "ccl":
-        return (
-            "The library's kernels wait for a place on the GPU: give the communication's stream a "
-            "high priority, take fewer and larger messages, and try `NCCL_MAX_CTAS=4`."
-        )
-    return (
-        "MPI moves data only while the program is in one of its calls: try a progress thread "
-        "(`MPICH_ASYNC_PROGRESS=1`, `I_MPI_ASYNC_PROGRESS=1`), call MPI_Test between the pieces of "
-        "work, or another transport (`--transport mpi,staged,ccl`)."
-    )
+_LOOK = "Look in the timeline (`commlens plot`) when each stream works. "
+_CURE_OF_CCL = (
+    f"{_LOOK}Where the library's kernels wait for a place on the GPU: a stream of high priority, "
+    "fewer and larger messages, `NCCL_MAX_CTAS=4`. Where the steps are shorter than their launches "
+    "and synchronizations, there is nothing to win."
+)
+_CURE_OF_MPI = (
+    f"{_LOOK}Where messages move only within MPI's calls: a progress thread "
+    "(`MPICH_ASYNC_PROGRESS=1`, `I_MPI_ASYNC_PROGRESS=1`), or MPI_Test between pieces of work. "
+    "Where the steps are shorter than their launches and synchronizations, there is nothing to win."
+)

@@ -126,9 +126,7 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
 def far_from_gpu(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
         on_gpu = tuple(record for record in records if is_on_gpu(record.memory))
-        far = [
-            (place, place.device) for place in start.placement if place.device and _is_far(place)
-        ]
+        far = [place for place in start.placement if _is_far(place)]
         if not far or not on_gpu:
             continue
         place = far[0]

@@ -18,7 +18,7 @@ from commlens.diagnose.view import (
 from commlens.records import Record
 from commlens.text import memory_name, plural
 
-_STAGED_FACTOR = 1.25  # more than two starts of one case were seen to differ
+_STAGED_FACTOR = 1.5  # more than two starts of one case were seen to differ
 _CCL_FACTOR = 2.0
 _LONGEST = 300  # characters of a reason
 
@@ -28,9 +28,9 @@ _LONGEST = 300  # characters of a reason
     "warning",
     "MPI is slower than staging the same bytes through host memory",
     speaks=f"MPI on GPU memory takes more than {_STAGED_FACTOR:g} times as long as the transport "
-    "`staged` in the same start; in a sweep, at two neighbouring sizes.",
-    cure="MPI does not use the direct path between these GPUs. Until it does, copy to pinned "
-    "host memory and send from there, as the transport `staged` does. What to look at: with UCX "
+    "`staged` in each start that has both; in a sweep, at three sizes in a row.",
+    cure="MPI does not use the shortest path for GPU memory. Until it does, copy to pinned host "
+    "memory and send from there, as the transport `staged` does. What to look at: with UCX "
     "`UCX_TLS` must not leave out the GPU's transports (cuda_copy, cuda_ipc, gdr_copy; rocm_copy, "
     "rocm_ipc); with Open MPI try `OMPI_MCA_pml=ob1` against `OMPI_MCA_pml=ucx`; with Cray MPICH "
     "`MPICH_GPU_SUPPORT_ENABLED=1`; and select the GPU before MPI_Init.",
@@ -44,7 +44,7 @@ def mpi_slower_than_staged(view: View) -> Iterator[Observation]:
     "warning",
     "MPI is slower than NCCL or RCCL",
     speaks=f"MPI on GPU memory takes more than {_CCL_FACTOR:g} times as long as the transport "
-    "`ccl` in the same start; in a sweep, at two neighbouring sizes.",
+    "`ccl` in each start that has both; in a sweep, at three sizes in a row.",
     cure="Call {library} for this operation where the application can. To make MPI faster, let it "
     "reduce and copy on the GPU: `OMPI_MCA_coll_ucc_enable=1` (Open MPI with UCC), "
     "`MPICH_GPU_ALLREDUCE_USE_KERNEL=1` (Cray MPICH).",
@@ -55,7 +55,7 @@ def mpi_slower_than_ccl(view: View) -> Iterator[Observation]:
 
 def _slower_mpi(view: View, other: str, factor: float) -> Iterator[Observation]:
     for own in view.alternatives:
-        if not own.is_on_gpu or not {"mpi", other} <= own.curves.keys():
+        if not {"mpi", other} <= own.curves.keys() or not own.is_on_gpu or own.group.ranks < 2:
             continue
         mine, theirs = own.curves["mpi"].by_size, own.curves[other].by_size
         sizes = [size for size in mine if size in theirs]

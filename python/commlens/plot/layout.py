@@ -22,12 +22,38 @@ from commlens.plot.legend import add_legend, legend_height
 from commlens.plot.overlap import Operation, OverlapPanel, operations, overlap_panels
 from commlens.plot.panel import CeilingStyles, Panel
 from commlens.plot.parts import shares_panels
+from commlens.plot.published import PublishedStyles
 from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.shares import SharesPanel, share_handles
 from commlens.plot.style import MARGIN_INCHES, PANEL_INCHES, Theme, line_handle
 from commlens.plot.timeline import WIDTH_INCHES, TimelinePanel, part_handles, timeline_panels
 from commlens.records import Group, Record, groups
 from commlens.records.scaling import scalings
+
+
+@dataclass(frozen=True)
+class _Styled:
+    """A grid of panels, and what its lines look like."""
+
+    grid: Grid
+
+    @cached_property
+    def ceilings(self) -> CeilingStyles:
+        shares = (panel.panel for panel in self.grid.shares)
+        return CeilingStyles([*self.grid.panels, *shares])
+
+    @cached_property
+    def published(self) -> PublishedStyles:
+        return PublishedStyles(self.grid.panels)
+
+    @cached_property
+    def handles(self) -> list[Artist]:
+        """Bars are labelled where they are."""
+        sweeps = [panel for panel in self.grid.panels if panel.group.is_sweep]
+        series = {own for panel in [*sweeps, *self.grid.extra] for own in panel.series}
+        curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
+        lines = [*self.ceilings.handles(), *self.published.handles()]
+        return [*curves, *lines, *share_handles(self.grid.shares)]
 
 
 @dataclass(frozen=True)
@@ -62,30 +88,14 @@ class _Content:
         return Head.of(self.records, self.groups, self.grid.width)
 
     @cached_property
-    def ceilings(self) -> CeilingStyles:
-        return _ceilings(self.grid)
-
-    @cached_property
-    def handles(self) -> list[Artist]:
-        return _handles(self.grid, self.ceilings)
+    def styled(self) -> _Styled:
+        return _Styled(self.grid)
 
     @cached_property
     def height(self) -> float:
         """In inches."""
-        legend = legend_height(self.handles, self.grid.width)
+        legend = legend_height(self.styled.handles, self.grid.width)
         return self.head.height + sum(self.grid.heights) + legend
-
-
-def _handles(grid: Grid, ceilings: CeilingStyles) -> list[Artist]:
-    """Of a legend. Bars are labelled where they are."""
-    sweeps = [panel for panel in grid.panels if panel.group.is_sweep]
-    series = {own for panel in [*sweeps, *grid.extra] for own in panel.series}
-    curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
-    return [*curves, *ceilings.handles(), *share_handles(grid.shares)]
-
-
-def _ceilings(grid: Grid) -> CeilingStyles:
-    return CeilingStyles([*grid.panels, *(panel.panel for panel in grid.shares)])
 
 
 def height_of_picture(all_groups: Sequence[Group]) -> float:
@@ -99,8 +109,8 @@ def draw(records: Sequence[Record]) -> Figure:
     content = _Content(records, groups(records))
     width = content.grid.width
     figure = _figure(width, content.height, content.head)
-    _draw_grid(figure, content.grid, content.ceilings)
-    add_legend(figure, content.handles, width)
+    _draw_grid(figure, content.styled)
+    add_legend(figure, content.styled.handles, width)
     return figure
 
 
@@ -125,12 +135,11 @@ def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
 
 def _single(panel: AnyPanel) -> Figure:
     width = PANEL_INCHES[0]
-    grid = Grid(1, width, [[panel]])
-    ceilings = _ceilings(grid)
-    handles = _handles(grid, ceilings)
-    figure = _figure(width, sum(grid.heights) + legend_height(handles, width))
-    _draw_grid(figure, grid, ceilings)
-    add_legend(figure, handles, width)
+    styled = _Styled(Grid(1, width, [[panel]]))
+    legend = legend_height(styled.handles, width)
+    figure = _figure(width, sum(styled.grid.heights) + legend)
+    _draw_grid(figure, styled)
+    add_legend(figure, styled.handles, width)
     return figure
 
 
@@ -201,7 +210,8 @@ def _but_most_ranks(own: Sequence[Group]) -> list[Group]:
     return [group for group in own if group.ranks < max(other.ranks for other in own)]
 
 
-def _draw_grid(figure: Figure, grid: Grid, ceilings: CeilingStyles) -> None:
+def _draw_grid(figure: Figure, styled: _Styled) -> None:
+    grid, ceilings = styled.grid, styled.ceilings
     cells = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=grid.heights)
     widths = grid.axes_widths
     first_axes: dict[int, Axes] = {}
@@ -216,7 +226,8 @@ def _draw_grid(figure: Figure, grid: Grid, ceilings: CeilingStyles) -> None:
             axes = figure.add_subplot(cells[row_number, column], sharex=shared, sharey=shared)
             if isinstance(panel, Panel):
                 first_axes.setdefault(id(panel.group), axes)
-                (draw_curves if panel.group.is_sweep else draw_bars)(axes, panel, ceilings)
+                draw = draw_curves if panel.group.is_sweep else draw_bars
+                draw(axes, panel, ceilings, styled.published)
             elif isinstance(panel, SharesPanel):
                 panel.draw(axes, ceilings, widths[column])
             else:

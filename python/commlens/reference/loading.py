@@ -14,6 +14,7 @@ from commlens.errors import CommlensError
 from commlens.reference.model import Figure, Source
 
 _ENDING = ".yaml"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast as the other
 
 
 @cache
@@ -31,8 +32,8 @@ def find(name: str) -> Source:
     sources = {source.name: source for source in load()}
     if name in sources:
         return sources[name]
-    close = difflib.get_close_matches(name, sources, 1)
-    cure = f"did you mean '{close[0]}'?" if close else "`commlens list` shows the names"
+    close = difflib.get_close_matches(name[:80], sources, 1)
+    cure = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sources)}"
     raise CommlensError(f"{name[:80]}: no published figures have this name; {cure}")
 
 
@@ -43,7 +44,7 @@ def parse(text: str, name: str) -> Source:
     and a figure may say otherwise.
     """
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_LOADER)
     except yaml.YAMLError as error:
         raise CommlensError(f"{name}{_ENDING}: no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict) or not isinstance(data.get("results"), list):

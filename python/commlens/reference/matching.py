@@ -56,9 +56,7 @@ def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]
 
     `metric`: of this metric or fact instead of the main metric and the facts.
     """
-    found = [
-        one for record in records if record.measured for one in _nearest(record, metric, True)
-    ]
+    found = [one for record in records if record.measured for one in _nearest(record, metric, True)]
     distances = [_size_distance(one.record, one.figure) for one in found]
     least: dict[int, float] = {}  # of each figure, by its identity
     for one, distance in zip(found, distances):

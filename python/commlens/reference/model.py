@@ -110,6 +110,13 @@ class Figure(Strict, frozen=True, kw_only=True):
         return f"{self.gpu}{machine}"
 
     @property
+    def name(self) -> str:
+        """For a legend: `dftfe-crusher: RCCL 5.1.3, 1 node`."""
+        nodes = plural(self.nodes, "node") if self.nodes and self.machine else ""
+        words = filter(None, (self.setup or self.hardware, nodes))
+        return f"{self.source}: {', '.join(words)}"
+
+    @property
     def where(self) -> str:
         """`Frontier, 8 x MI250X GCD, 1 node, MPICH_SMP_SINGLE_COPY_MODE=NONE`"""
         gpus = f"{self.gpus} x {self.gpu}" if self.gpus and self.gpu else self.gpu

@@ -11,6 +11,7 @@ from typing import NamedTuple, Union
 
 from commlens.records import Group, Record, Start, groups
 from commlens.records.scaling import Scaling, scalings
+from commlens.show.details import report_lines
 from commlens.show.grid import Grid, Lines
 from commlens.show.scaling import scaling_tables
 from commlens.show.tables import group_tables, title
@@ -35,6 +36,7 @@ class Section:
     name: str  # the id of its element
     group: Group
     things: Sequence[Thing]
+    words: Lines | None  # what an application would print of them
     left_out: str = ""  # a sentence
 
     @property
@@ -113,8 +115,9 @@ def _section(name: str, group: Group, told: set[tuple[str, str]]) -> Section:
         shown = Group(group.records[:_MOST_RECORDS], group.is_sweep)
         rows = plural(len(group.records), "record")
         left_out = f"The first {_MOST_RECORDS} of {rows} are shown; all are in the raw records."
+    words = report_lines(shown.records, told)  # and thereby not among the tables
     tables = islice(group_tables(shown, _WIDE, told), 1, None)  # the first is the title
-    return Section(name, group, list(_shown(tables)), left_out)
+    return Section(name, group, list(_shown(tables)), words, left_out)
 
 
 def _scaling_tables(found: Iterable[Scaling]) -> Iterator[Thing]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from commlens.diagnose import SEVERITIES, Finding, findings
@@ -14,11 +14,9 @@ from commlens.report.starts import starts_grid
 from commlens.show.grid import Grid
 from commlens.text import plural
 
-_MOST_FINDINGS = 50
+_MOST_FINDINGS = 200
 _MOST_NAMES = 3
 _MOST_PROFILES = 20
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,22 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class Observation:
     """A finding, and where its evidence stands in the report."""
 
     finding: Finding
     links: Sequence[Link]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The findings of one code and cure, the worst first."""
+
+    observations: Sequence[Observation]
+
+    @property
+    def finding(self) -> Finding:
+        return self.observations[0].finding
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,13 @@ class Report:
         """`2 NVIDIA H200 on vm, Open MPI 5.0.7`"""
         if not self.machines:
             return "Profiles" if self.profiles else "No records"
-        first = self.machines[0].title
-        others = len(self.machines) - 1
-        return f"{first}, and {plural(others, 'more machine')}" if others else first
+        titles = [machine.title for machine in self.machines]
+        others = len(titles) - 1
+        if not others:
+            return titles[0]
+        alike = len(set(titles)) == 1
+        more = f"{len(titles)} machines alike" if alike else f"and {plural(others, 'more machine')}"
+        return f"{titles[0]}, {more}"
 
     @property
     def days(self) -> str:
@@ -70,15 +83,17 @@ class Report:
     def counts(self) -> list[tuple[str, str, str]]:
         """Of what is in it: how many, of what, and what is to say of them."""
         return [
-            (f"{len(self.conclusions):,}", "findings", self._severities),
-            (f"{len(self.cards):,}", "benchmarks", self._benchmarks),
-            (f"{len(self.records):,}", "records", self._states),
-            (f"{len(self.machines):,}", "machines", self._machines),
+            _count(sum(len(one.observations) for one in self.conclusions), "finding", self._severities),
+            _count(len(self.cards), "benchmark", self._benchmarks),
+            _count(len(self.records), "record", self._states),
+            _count(len(self.machines), "machine", self._machines),
         ]
 
     @property
     def _severities(self) -> str:
-        own = [one.finding.severity for one in self.conclusions]
+        own = [
+            one.finding.severity for found in self.conclusions for one in found.observations
+        ]
         counts = ((severity, own.count(severity)) for severity in SEVERITIES)
         return ", ".join(plural(count, severity) for severity, count in counts if count)
 
@@ -101,6 +116,11 @@ class Report:
         return plural(count, "start")
 
 
+def _count(number: int, noun: str, words: str) -> tuple[str, str, str]:
+    count, name = plural(number, noun).split(" ")
+    return f"{int(count):,}", name, words
+
+
 def build(sources: Sequence[tuple[str, Loaded]]) -> Report:
     loaded = Loaded()
     for _, one in sources:
@@ -116,16 +136,17 @@ def build(sources: Sequence[tuple[str, Loaded]]) -> Report:
             left_out.append(f"shown are the first {shown} of {there:,} {what}")
     all_starts = _with_records(loaded)
     grid, more = starts_grid(all_starts)
+    own_machines, unseen = machines(all_starts, loaded.records)
     return Report(
         sources=_named_once(sources),
         records=loaded.records,
         profiles=profiles,
         conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
-        machines=machines(all_starts, loaded.records),
+        machines=own_machines,
         cards=own_cards,
         starts=grid,
         problems=loaded.problems,
-        left_out=[*left_out, *more],
+        left_out=[*left_out, *more, *unseen],
     )
 
 
@@ -159,14 +180,15 @@ def _conclusions(
         for record in section.group.records
     }
     pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
-    conclusions = []
+    by_kind: dict[tuple[str, str], list[Observation]] = {}
     for finding in found:
         evidence = finding.evidence
         links = [sections[id(one)] for one in evidence.records if id(one) in sections]
         if id(evidence.profile) in pages:
             links.append(pages[id(evidence.profile)])
-        conclusions.append(Conclusion(finding, list(dict.fromkeys(links))[:_MOST_NAMES]))
-    return conclusions
+        own = Observation(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
+        by_kind.setdefault((finding.code, finding.cure), []).append(own)
+    return [Conclusion(own) for own in by_kind.values()]
 
 
 def profile_id(number: int) -> str:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import commlens
 from commlens import plot
@@ -27,7 +27,7 @@ from commlens.text import format_bytes, plural, printable
 _LONGEST_TEXT = 2000  # letters
 _MOST_LINES = 200  # of a block
 _MOST_ROWS = 500  # of a table
-_MOST_PICTURES = 80
+_MOST_PICTURES = 16  # of a card
 _MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
 
 Progress = Callable[[str], None]
@@ -42,7 +42,6 @@ class Pictures:
     """Draws each when the page comes to it; no two have an id in common."""
 
     def __init__(self, tell: Progress) -> None:
-        self.left = _MOST_PICTURES
         self.left_out: list[str] = []
         self._tell = tell
         self._number = 0
@@ -52,18 +51,16 @@ class Pictures:
         self._tell(title)
         return Picture(title, Markup(inline_svg(figure, f"picture-{self._number}", title)))
 
-    @property
-    def is_full(self) -> bool:
-        return self._number >= _MOST_PICTURES
-
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
         """By the name of the section; of several sections by that of the card."""
-        chosen, left_out = plot.select(card.records, lambda _: 0.0)
+        measured = [record for record in card.records if record.measured]
+        chosen, left_out = plot.select(measured, lambda _: 0.0)
         self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
         sections = {id(one): own.name for own in card.sections for one in own.group.records}
         found: dict[str, list[Picture]] = {}
-        for single in plot.draw_singly(chosen) if chosen else ():
-            if self.is_full:
+        for number, single in enumerate(plot.draw_singly(chosen) if chosen else ()):
+            if number == _MOST_PICTURES:
+                self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
                 break
             name = sections[id(single.group.records[0])] if single.group else card.name
             found.setdefault(name, []).append(self.add(single.figure, single.title))
@@ -74,7 +71,7 @@ class Pictures:
         figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
         if missing:
             self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
-        if figure is not None and not self.is_full:
+        if figure is not None:
             yield self.add(figure, f"{card.benchmark}: one operation, step by step")
 
 
@@ -175,6 +172,7 @@ def _environment() -> Environment:
         finalize=_plain,
     )
     environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
+    environment.filters["code"] = _code
     environment.tests["grid"] = lambda thing: isinstance(thing, Grid)
     environment.globals["most_rows"] = _MOST_ROWS
     environment.globals["most_lines"] = _MOST_LINES
@@ -185,6 +183,16 @@ def _text(name: str) -> str:
     environment = _environment()
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0].strip()
+
+
+def _code(text: str) -> Markup:
+    """What stands between two backticks as code."""
+    pieces = str(_plain(text)).split("`")
+    marked = [
+        Markup("<code>{}</code>").format(piece) if number % 2 else escape(piece)
+        for number, piece in enumerate(pieces)
+    ]
+    return Markup("").join(marked)
 
 
 def _plain(value: Any) -> Any:

@@ -96,9 +96,12 @@ class Machine:
         )
 
 
-def machines(starts: Sequence[Start], records: Iterable[Record]) -> list[Machine]:
-    """The one with the most starts first."""
+def machines(
+    starts: Sequence[Start], records: Iterable[Record]
+) -> tuple[list[Machine], list[str]]:
+    """The one with the most starts first; and a sentence if there are too many."""
     found: list[Machine] = []
+    unseen = 0
     of_start: dict[str, Machine] = {}
     for start in starts:
         hosts = {place.host for place in start.placement}
@@ -106,6 +109,7 @@ def machines(starts: Sequence[Start], records: Iterable[Record]) -> list[Machine
         machine = next((one for one in found if one.has(hosts, gpus)), None)
         if machine is None:
             if len(found) == _MOST_MACHINES:
+                unseen += 1
                 continue
             machine = Machine(set(), set())
             found.append(machine)
@@ -116,7 +120,8 @@ def machines(starts: Sequence[Start], records: Iterable[Record]) -> list[Machine
             own = of_start.get(record.start.start)
             if own and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
                 own.rates[ceiling.name] = max(ceiling.rate, own.rates.get(ceiling.name, 0.0))
-    return sorted(found, key=lambda one: -len(one.starts))
+    text = f"shown are the first {_MOST_MACHINES} machines, without those of {unseen:,} starts"
+    return sorted(found, key=lambda one: -len(one.starts)), [text] if unseen else []
 
 
 def _gpus(start: Start) -> list[tuple[str, str]]:

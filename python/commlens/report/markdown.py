@@ -9,7 +9,7 @@ from commlens.report.cards import Card, Thing
 from commlens.report.content import Conclusion, Report
 from commlens.report.machine import Machine
 from commlens.show.grid import Grid
-from commlens.show.markdown import escaped, paragraphs, table
+from commlens.show.markdown import escaped, paragraphs, prose, table
 
 _MOST_ROWS = 100  # of a table
 _MOST_LINES = 60  # of a block
@@ -55,12 +55,8 @@ def _conclusion(conclusion: Conclusion) -> Iterator[str]:
     finding = conclusion.finding
     yield f"**{finding.severity}: {_text(finding.title)}** (`{finding.code}`)"
     yield ""
-    yield _text(finding.sentence)
-    yield ""
-    yield f"- What to do: {_text(finding.cure)}"
-    if finding.cost:
-        yield f"- Cost: {_text(str(finding.cost))}"
-    yield f"- Evidence: {_text(finding.evidence.where)}"
+    yield from _listed("", [one.finding.sentence for one in conclusion.observations])
+    yield f"What to do: {prose(finding.cure, _LONGEST_SENTENCE)}"
     yield ""
 
 
@@ -86,6 +82,8 @@ def _card(card: Card) -> Iterator[str]:
         yield ""
         for one in section.things:
             yield from _thing(one)
+        if section.words:
+            yield from _thing(section.words)
         if section.left_out:
             yield section.left_out
             yield ""
@@ -118,7 +116,7 @@ def _listed(head: str, texts: Sequence[str]) -> Iterator[str]:
     if head:
         yield head
         yield ""
-    yield from (f"- {_text(text)}" for text in texts)
+    yield from (f"- {prose(text, _LONGEST_SENTENCE)}" for text in texts)
     yield ""
 
 

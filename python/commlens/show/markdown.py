@@ -25,6 +25,15 @@ def escaped(text: str, longest: int = _LONGEST_TEXT) -> str:
     return _MARKUP.sub(r"\\\1", line)
 
 
+def prose(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """The same of a sentence of ours, in which what stands between two backticks is code."""
+    pieces = printable(text)[:longest].split("`")
+    return "".join(
+        f"`{piece}`" if number % 2 and number < len(pieces) - 1 else escaped(piece, longest)
+        for number, piece in enumerate(pieces)
+    )
+
+
 def table(grid: Grid, most_rows: int) -> Iterator[str]:
     """Its lines, and one that says how many rows were left out."""
     heads = [escaped(column.head.replace("\n", " ")) for column in grid.columns]

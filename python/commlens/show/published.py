@@ -20,11 +20,17 @@ def published_grids(group: Group, measured: Sequence[Record]) -> Iterator[Grid |
     found = _best(beside(measured))
     if not found:
         return
-    curves = {
-        line: own for line, own in lines_of(found).items() if len(own) >= _FEWEST_OF_CURVE
-    }
+    curves = {line: own for line, own in lines_of(found).items() if len(own) >= _FEWEST_OF_CURVE}
     single = [one for one in found if one.figure.line not in curves]
-    yield Lines([[], [("  published", "bold"), ("  ratios are ours over theirs; no test", "dim")]])
+    yield Lines(
+        [
+            [],
+            [
+                ("  published", "bold"),
+                ("  single figures: a ratio is ours over theirs, without a test", "dim"),
+            ],
+        ]
+    )
     if curves:
         yield _by_size(group, curves)
         yield _legend(curves)

@@ -61,5 +61,7 @@ def _write(text: str, out: Path) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise CommlensError(f"--out {out}: the report cannot be written ({reason(error)})") from None
+        raise CommlensError(
+            f"--out {out}: the report cannot be written ({reason(error)})"
+        ) from None
     echo(out)

@@ -143,9 +143,7 @@ def _single(panel: AnyPanel) -> Figure:
     return figure
 
 
-def draw_timelines(
-    records: Sequence[Record], with_head: bool = True
-) -> tuple[Figure | None, int]:
+def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
     """The timelines, None without any, and how many there is no room for."""
     content = _Content(records, groups(records))
     all_timelines = timeline_panels(_on_most_ranks(content.operations), content.theme)

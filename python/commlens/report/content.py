@@ -83,7 +83,9 @@ class Report:
     def counts(self) -> list[tuple[str, str, str]]:
         """Of what is in it: how many, of what, and what is to say of them."""
         return [
-            _count(sum(len(one.observations) for one in self.conclusions), "finding", self._severities),
+            _count(
+                sum(len(one.observations) for one in self.conclusions), "finding", self._severities
+            ),
             _count(len(self.cards), "benchmark", self._benchmarks),
             _count(len(self.records), "record", self._states),
             _count(len(self.machines), "machine", self._machines),
@@ -91,9 +93,7 @@ class Report:
 
     @property
     def _severities(self) -> str:
-        own = [
-            one.finding.severity for found in self.conclusions for one in found.observations
-        ]
+        own = [one.finding.severity for found in self.conclusions for one in found.observations]
         counts = ((severity, own.count(severity)) for severity in SEVERITIES)
         return ", ".join(plural(count, severity) for severity, count in counts if count)
 

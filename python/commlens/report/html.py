@@ -91,7 +91,9 @@ def to_html(report: Report, tell: Progress = lambda _: None) -> str:
     """The page. `tell` is given the title of each picture before it is drawn."""
     pictures = Pictures(tell)
     with plot.style():
-        by_card = {card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards}
+        by_card = {
+            card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
+        }
         timelines = [
             picture
             for card in report.cards
@@ -201,4 +203,3 @@ def _plain(value: Any) -> Any:
         return value
     text = printable(value) if "\n" not in value else "\n".join(map(printable, value.split("\n")))
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
-

@@ -96,9 +96,7 @@ class Machine:
         )
 
 
-def machines(
-    starts: Sequence[Start], records: Iterable[Record]
-) -> tuple[list[Machine], list[str]]:
+def machines(starts: Sequence[Start], records: Iterable[Record]) -> tuple[list[Machine], list[str]]:
     """The one with the most starts first; and a sentence if there are too many."""
     found: list[Machine] = []
     unseen = 0
@@ -145,7 +143,8 @@ def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
         for name, value in one.items():
             values.setdefault(name, Counter())[value] += 1
     return [
-        (name, "; ".join(_texts(own, len(mappings)))) for name, own in list(values.items())[:_MOST_LINES]
+        (name, "; ".join(_texts(own, len(mappings))))
+        for name, own in list(values.items())[:_MOST_LINES]
     ]
 
 

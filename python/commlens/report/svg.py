@@ -21,7 +21,7 @@ _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "commlens"}  # text stays t
 _PIXELS_PER_POINT = 4 / 3
 _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 _FONT = re.compile(r"^(?P<words>.*?)(?P<size>[\d.]+)px .*$")
-_LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}")
+_LONG_NUMBER = re.compile(r"-?\d*\.\d{2,}")
 _REFERENCE = re.compile(r"#([\w.-]+)")
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _LEFT_OUT = ("metadata", "style")  # what no page needs, and a style that would be all the page's
@@ -92,13 +92,14 @@ def _clean(element: ElementTree.Element, name: str, referenced: set[str]) -> Non
     element.tail = None
     if element.tag not in ("text", "tspan", "title"):
         element.text = None
-    for child in list(element):
-        if _tag(child) in _LEFT_OUT:
-            element.remove(child)
-        else:
-            _clean(child, name, referenced)
+    children = list(element)
+    for child in children:
+        _clean(child, name, referenced)
+    element[:] = [one for child in children if child.tag not in _LEFT_OUT for one in _whole(child)]
     attributes = dict(element.attrib)
     attributes.update(_presentation(attributes.pop("style", "")))
+    if attributes.get("transform", "").startswith("rotate(-0 "):
+        del attributes["transform"]
     if attributes.get("id") not in referenced:
         attributes.pop("id", None)
     if _HREF in attributes:
@@ -114,6 +115,15 @@ def _clean(element: ElementTree.Element, name: str, referenced: set[str]) -> Non
     element.attrib = attributes
 
 
+def _whole(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """Nothing of what nobody sees, and what is in a group that says nothing."""
+    if element.tag == "path" and element.get("fill") == "none" and "stroke" not in element.attrib:
+        return [] if "id" not in element.attrib else [element]
+    if element.tag in ("g", "defs") and (not element.attrib or not len(element)):
+        return list(element) if element.tag == "g" or not len(element) else [element]
+    return [element]
+
+
 def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
@@ -125,13 +135,13 @@ def _presentation(style: str) -> dict[str, str]:
         key, _, value = declaration.partition(":")
         value = value.strip()
         if key == "font" and (font := _FONT.match(value)):
-            found["font-size"] = font["size"]
+            found["font-size"] = f"{font['size']}px"
             if any(word in font["words"] for word in ("bold", "700", "600")):
                 found["font-weight"] = "bold"
-        else:
+        elif key != "font-family":
             found[key] = value
     return found
 
 
 def _shorter(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+    return f"{float(number[0]):.1f}".removesuffix(".0")

@@ -13,7 +13,7 @@ from commlens.plot.differences import given
 from commlens.plot.heading import wrapped
 from commlens.plot.style import MARGIN_INCHES, SMALL_LETTER_INCHES
 from commlens.records import Group, Record, Start
-from commlens.text import memory_name, plural
+from commlens.text import format_days, memory_name, plural
 
 _MAX_NAMES = 2
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -87,9 +87,8 @@ def _joined(names: Iterable[str]) -> str:
 def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
     """The day, the memory and the settings of all, and what was asked of each benchmark."""
     starts = _starts(records)
-    days = sorted({start.time[:10] for start in starts})
     memories = {record.memory for record in records}
-    words = [" to ".join(dict.fromkeys((days[0], days[-1])))]
+    words = [format_days(start.time for start in starts)]
     if len(memories) == 1:
         words.append(f"{memory_name(*memories)} memory")
     settings = [start.settings_of_transport for start in starts]

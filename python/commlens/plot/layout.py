@@ -50,7 +50,8 @@ class _Styled:
     def handles(self) -> list[Artist]:
         """Bars are labelled where they are."""
         sweeps = [panel for panel in self.grid.panels if panel.group.is_sweep]
-        series = {own for panel in [*sweeps, *self.grid.extra] for own in panel.series}
+        series = {own for panel in sweeps for own in panel.series}
+        series |= {own for panel in self.grid.extra for own in panel.series}
         curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
         lines = [*self.ceilings.handles(), *self.published.handles()]
         return [*curves, *lines, *share_handles(self.grid.shares)]
@@ -128,7 +129,8 @@ def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
     All have the colors that they have in the one picture of all.
     """
     content = _Content(records, groups(records))
-    for panel in filter(None, (panel for row in content.grid.rows for panel in row)):
+    panels: list[AnyPanel] = [one for row in content.grid.rows for one in row if one]
+    for panel in panels:
         group = None if isinstance(panel, ExtraPanel) else panel.group
         yield Single(panel.heading.title, group, _single(panel))
 

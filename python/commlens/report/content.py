@@ -12,7 +12,7 @@ from commlens.report.cards import Card, cards
 from commlens.report.machine import Machine, machines
 from commlens.report.starts import starts_grid
 from commlens.show.grid import Grid
-from commlens.text import plural
+from commlens.text import format_days, plural
 
 _MOST_FINDINGS = 200
 _MOST_NAMES = 3
@@ -75,25 +75,25 @@ class Report:
     def days(self) -> str:
         """`2026-11-21 to 2026-11-22`"""
         times = [start.time for _, one in self.sources for start in one.starts]
-        times += [own.time for own in self.profiles]
-        days = sorted({time[:10] for time in times})
-        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
+        return format_days([*times, *(own.time for own in self.profiles)])
 
     @property
     def counts(self) -> list[tuple[str, str, str]]:
         """Of what is in it: how many, of what, and what is to say of them."""
         return [
-            _count(
-                sum(len(one.observations) for one in self.conclusions), "finding", self._severities
-            ),
+            _count(len(self._findings), "finding", self._severities),
             _count(len(self.cards), "benchmark", self._benchmarks),
             _count(len(self.records), "record", self._states),
             _count(len(self.machines), "machine", self._machines),
         ]
 
     @property
+    def _findings(self) -> list[Finding]:
+        return [one.finding for own in self.conclusions for one in own.observations]
+
+    @property
     def _severities(self) -> str:
-        own = [one.finding.severity for found in self.conclusions for one in found.observations]
+        own = [finding.severity for finding in self._findings]
         counts = ((severity, own.count(severity)) for severity in SEVERITIES)
         return ", ".join(plural(count, severity) for severity, count in counts if count)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from commlens.records import Record, Start
-from commlens.text import format_number, plural
+from commlens.text import format_days, format_number, plural
 
 _MOST_MACHINES = 6
 _MOST_LINES = 40
@@ -52,8 +52,8 @@ class Machine:
     @property
     def when(self) -> str:
         """`3 starts, 2026-11-21`"""
-        days = sorted({start.time[:10] for start in self.starts})
-        return f"{plural(len(self.starts), 'start')}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+        days = format_days(start.time for start in self.starts)
+        return f"{plural(len(self.starts), 'start')}, {days}"
 
     @cached_property
     def software(self) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -17,7 +18,10 @@ from matplotlib.lines import Line2D
 
 from commlens.text import format_value, printable
 
-_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "commlens"}  # text stays text; ids are stable
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "commlens",
+}  # text stays text; ids are stable
 _PIXELS_PER_POINT = 4 / 3
 _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 _FONT = re.compile(r"^(?P<words>.*?)(?P<size>[\d.]+)px .*$")
@@ -57,7 +61,7 @@ def _name_points(figure: Figure) -> dict[str, list[str]]:
     for axes in figure.axes:
         for line in axes.get_lines():
             label = str(line.get_label())
-            if not label.startswith("_") and len(line.get_xdata()) > 0:  # type: ignore[arg-type]
+            if not label.startswith("_"):
                 line.set_gid(f"{_POINT}{len(found)}")
                 found[f"{_POINT}{len(found)}"] = _texts(axes, line, label)
     return found
@@ -67,9 +71,10 @@ def _texts(axes: Axes, line: Line2D, label: str) -> list[str]:
     """`mpi · 64 KiB · latency (us) 12.34`, as the axes name them."""
     size_of = axes.xaxis.get_major_formatter()
     what = axes.get_ylabel()
+    points: Any = zip(line.get_xdata(), line.get_ydata())
     return [
         printable(f"{label} · {size_of(x)} · {what} {format_value(float(y), '1')}")
-        for x, y in zip(line.get_xdata(), line.get_ydata())  # type: ignore[arg-type]
+        for x, y in points
     ]
 
 

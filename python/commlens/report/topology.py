@@ -128,7 +128,7 @@ def _draw_row(drawing: Drawing, cells: Sequence[_Cell], top: float, rate: str) -
     for number, cell in enumerate(cells):
         x = 1 + _PAD + number * (_CELL_WIDTH + _GAP)
         y = top + (rows - cell.rows) * (_RANK_HEIGHT + 4)
-        for place, lines in _rank_lines(cell):
+        for lines in _rank_lines(cell):
             box = Box(x, y, _CELL_WIDTH, _RANK_HEIGHT, "rank", lines)
             drawing.boxes.append(box)
             y += _RANK_HEIGHT + 4
@@ -142,14 +142,14 @@ def _draw_row(drawing: Drawing, cells: Sequence[_Cell], top: float, rate: str) -
     return gpu_top + (_GPU_HEIGHT if has_gpus else 0)
 
 
-def _rank_lines(cell: _Cell) -> Iterator[tuple[Place, list[str]]]:
+def _rank_lines(cell: _Cell) -> Iterator[list[str]]:
     for number, place in enumerate(cell.ranks[:_MOST_RANKS], start=1):
         numa = f"NUMA {place.numa_nodes}" if place.numa_nodes else ""
         cores = f"cores {place.cores}" if place.cores else ""
         first = f"rank {place.rank}"
         if number == _MOST_RANKS and len(cell.ranks) > _MOST_RANKS:
             first += f" and {len(cell.ranks) - _MOST_RANKS:,} more"
-        yield place, [_cut(first), _cut(", ".join(filter(None, (cores, numa))), 26)]
+        yield [_cut(first), _cut(", ".join(filter(None, (cores, numa))), 26)]
 
 
 def _gpu_lines(device: Device) -> list[str]:

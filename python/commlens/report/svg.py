@@ -71,7 +71,7 @@ def _texts(axes: Axes, line: Line2D, label: str) -> list[str]:
     """`mpi · 64 KiB · latency (us) 12.34`, as the axes name them."""
     size_of = axes.xaxis.get_major_formatter()
     what = axes.get_ylabel()
-    points: Any = zip(line.get_xdata(), line.get_ydata())
+    points: Any = line.get_xydata()
     return [
         printable(f"{label} · {size_of(x)} · {what} {format_value(float(y), '1')}")
         for x, y in points

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from commlens.profile.record import Profile
@@ -42,7 +42,8 @@ class View:
     @cached_property
     def alternatives(self) -> list[Alternatives]:
         """What may be compared of the records that were measured undisturbed."""
-        return [one for group in self.groups for one in _alternatives(group)]
+        several = (group for group in self.groups if len(group.records) > 1)
+        return [one for group in several for one in _alternatives(group)]
 
 
 @dataclass
@@ -99,6 +100,7 @@ def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | No
     return ", ".join(filter(None, words))
 
 
+@cache
 def is_on_gpu(memory: str) -> bool:
     """Whether a side of it is in memory that a GPU computes on."""
     return bool({"device", "managed"} & set(memory.split(":")))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from commlens.diagnose import findings
+from commlens import diagnose
 from commlens.records import Record, groups
 from commlens.records.scaling import Scaling, scalings
-from commlens.show.findings import findings_block
+from commlens.show.diagnosis import findings_block
 from commlens.show.grid import Lines, print_whole
 from commlens.show.machine import machines
 from commlens.show.scaling import scaling_tables
@@ -34,7 +34,7 @@ def show(
     print_whole(console, (one for group in found for one in group_tables(group, width, told)))
     for scaling in scalings(found):
         show_scaling(scaling, console)
-    diagnosed = findings(records, groups=found)
+    diagnosed = diagnose.findings(records, groups=found)
     print_whole(console, [findings_block(diagnosed, console.width, every_finding)])
 
 

@@ -49,7 +49,7 @@ def _of_records(group: Group) -> Iterator[Observation]:
     """One of each memory, that where it costs the largest share."""
     found: dict[str, list[Record]] = {}
     for record in group.records:
-        if _least_share(record) >= LEAST_SHARE and _made(record) and not is_disturbed(record):
+        if record.calls and _is_costly(record) and not is_disturbed(record):
             found.setdefault(record.memory, []).append(record)
     for memory, records in found.items():
         records.sort(key=_least_share, reverse=True)
@@ -63,6 +63,10 @@ def _of_records(group: Group) -> Iterator[Observation]:
             Evidence(place, tuple(records)),
             Cost(seconds, min(1.0, seconds / together), "operation"),
         )
+
+
+def _is_costly(record: Record) -> bool:
+    return _made(record) > 0 and _least_share(record) >= LEAST_SHARE
 
 
 def _making_s(record: Record) -> float:

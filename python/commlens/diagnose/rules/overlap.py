@@ -26,7 +26,7 @@ def communication_not_hidden(view: View) -> Iterator[Observation]:
     for group in view.groups:
         found: dict[tuple[str, str], list[Record]] = {}
         for record in group.records:
-            if group.ranks > 1 and record.measured and _is_exposed(record):
+            if record.parts and group.ranks > 1 and _is_exposed(record):
                 found.setdefault((record.transport, record.memory), []).append(record)
         for records in found.values():
             if not is_disturbed(records[0]):
@@ -62,7 +62,7 @@ def _is_exposed(record: Record) -> bool:
     hidden, together, ideal = record.hidden, record.together_s, record.ideal_s
     if hidden is None or hidden.ci_high is None or not together or not ideal:
         return False
-    if record.parameters.get("overlap") is False:
+    if not record.measured or record.parameters.get("overlap") is False:
         return False
     return hidden.ci_high < _HIDDEN and together > ideal * (1 + _LEAST_SHARE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, cost_of, total_of
@@ -107,9 +107,8 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     """The most that a rank is known to have, and how it is known."""
     text = start.environment.get("OMP_NUM_THREADS", "").partition(",")[0]
     wanted = int(text) if text.isdecimal() and len(text) < 6 else 0
-    streams = max(
-        (len(record.alone_s) for record in records if not is_on_gpu(record.memory)), default=0
-    )
+    own = (record for record in records if record.parts and not is_on_gpu(record.memory))
+    streams = max((len(record.alone_s) for record in own), default=0)
     if wanted >= streams:
         return wanted, f"OMP_NUM_THREADS is {wanted}"
     return streams, f"its {streams} streams have a thread each"
@@ -125,9 +124,9 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
 )
 def far_from_gpu(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
-        on_gpu = tuple(record for record in records if is_on_gpu(record.memory))
         far = [place for place in start.placement if _is_far(place)]
-        if not far or not on_gpu:
+        on_gpu = _on_gpu(records) if far else ()
+        if not on_gpu:
             continue
         place = far[0]
         node = place.device.numa_node if place.device else -1
@@ -157,13 +156,13 @@ def _is_far(place: Place) -> bool:
 )
 def ranks_share_gpu(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
-        on_gpu = tuple(record for record in records if is_on_gpu(record.memory))
         by_gpu: dict[tuple[str, str], list[Place]] = {}
         for place in start.placement:
             if place.device:
                 by_gpu.setdefault((place.host, place.device.uuid), []).append(place)
         shared = [places for places in by_gpu.values() if len(places) > 1]
-        if shared and on_gpu:
+        on_gpu = _on_gpu(records) if shared else ()
+        if on_gpu:
             first = shared[0][0]
             gpu = f"GPU {first.device.ordinal} ({first.device.name})" if first.device else "a GPU"
             yield Observation(
@@ -171,6 +170,10 @@ def ranks_share_gpu(view: View) -> Iterator[Observation]:
                 "include each other's work",
                 Evidence(_of(start), on_gpu),
             )
+
+
+def _on_gpu(records: Iterable[Record]) -> tuple[Record, ...]:
+    return tuple(record for record in records if is_on_gpu(record.memory))
 
 
 def _of(start: Start) -> str:

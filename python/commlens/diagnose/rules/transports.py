@@ -29,11 +29,10 @@ _LONGEST = 300  # characters of a reason
     "MPI is slower than staging the same bytes through host memory",
     speaks=f"MPI on GPU memory takes more than {_STAGED_FACTOR:g} times as long as the transport "
     "`staged` in each start that has both; in a sweep, at three sizes in a row.",
-    cure="MPI does not use the shortest path for GPU memory. Until it does, copy to pinned host "
-    "memory and send from there, as the transport `staged` does. What to look at: with UCX "
-    "`UCX_TLS` must not leave out the GPU's transports (cuda_copy, cuda_ipc, gdr_copy; rocm_copy, "
-    "rocm_ipc); with Open MPI try `OMPI_MCA_pml=ob1` against `OMPI_MCA_pml=ucx`; with Cray MPICH "
-    "`MPICH_GPU_SUPPORT_ENABLED=1`; and select the GPU before MPI_Init.",
+    cure="Let MPI take the direct path: with UCX `UCX_TLS` must not leave out the GPU's transports "
+    "(cuda_copy, cuda_ipc; rocm_copy, rocm_ipc), with Open MPI compare `OMPI_MCA_pml=ob1` and "
+    "`OMPI_MCA_pml=ucx`, and select the GPU before MPI_Init. Or stage in the application: copy to "
+    "pinned host memory, and send from there.",
 )
 def mpi_slower_than_staged(view: View) -> Iterator[Observation]:
     yield from _slower_mpi(view, "staged", _STAGED_FACTOR)

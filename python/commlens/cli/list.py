@@ -47,7 +47,7 @@ def list_() -> None:
 
 
 def _summary(source: Source) -> str:
-    """`bp5, bps5: 50 figures; Crusher (OLCF), one node`"""
+    """`latency: 92 figures; juliet, two nodes`"""
     benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.benchmark)
     return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'figure')}; {source.machine}"
 

@@ -65,7 +65,7 @@ class Bars:
         units = [unit + (USED if position in self.used else "") for position in range(len(bars))]
         texts = [_number(bar.median, unit) for bar, unit in zip(bars, units)]
         marks = [own._replace(value=factor * own.value) for own in self.marks]
-        values = [own.value for own in (*lines, *marks)]
+        values = [line.value for line in lines] + [mark.value for mark in marks]
         is_logarithmic = _set_axis(axes, bars, values, texts, self.label_width)
         for position, (own, bar) in enumerate(zip(self.series, bars)):
             if is_logarithmic:

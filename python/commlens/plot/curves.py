@@ -36,8 +36,8 @@ _TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
 def draw_curves(
     axes: Axes, panel: Panel, styles: CeilingStyles, published: PublishedStyles
 ) -> None:
-    for figure, points in published.curves(panel):
-        axes.plot(*zip(*points), zorder=1.6, **published.style(figure))
+    for figure, curve in published.curves(panel):
+        axes.plot(*zip(*curve), zorder=1.6, **published.style(figure))
     for memory, ceiling, points in ceilings(panel):
         axes.plot(
             [size for size, _ in points],

@@ -4,7 +4,7 @@ Each YAML file in this folder is one source (docs/reference.md).
 """
 
 from commlens.reference.loading import find, load, parse
-from commlens.reference.matching import Beside, beside, lines_of, nearest
+from commlens.reference.matching import Beside, beside, by_ranks, lines_of, nearest
 from commlens.reference.model import Figure, Line, Source
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Line",
     "Source",
     "beside",
+    "by_ranks",
     "find",
     "lines_of",
     "load",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
@@ -13,6 +13,7 @@ import yaml
 from commlens.errors import CommlensError
 from commlens.reference.model import Figure, Source
 
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _ENDING = ".yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast as the other
 
@@ -71,7 +72,7 @@ def _figure(merged: dict[str, Any], where: str) -> Figure:
     return _converted(merged, Figure, f"{where}, figure '{merged.get('as_printed')}'")
 
 
-def _converted(data: Any, kind: Any, where: str) -> Any:
+def _converted(data: Any, kind: type[_Struct], where: str) -> _Struct:
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:

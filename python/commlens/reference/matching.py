@@ -23,10 +23,11 @@ from functools import cache
 from typing import NamedTuple
 
 from commlens.records import FactDeclaration, Metric, Record, option_text
+from commlens.records.record import BYTES
 from commlens.reference.loading import find, load
 from commlens.reference.model import Figure, Line, Source
 
-_FARTHEST = 2.0  # ratio of sizes
+_FARTHEST = math.log(2) + 1e-9  # of the ratio of sizes
 _Distance = tuple[bool, float, float, float]
 
 
@@ -36,7 +37,7 @@ class Beside(NamedTuple):
     record: Record
     figure: Figure
     metric: Metric | FactDeclaration  # of the record, which the figure is of
-    ours: float | None  # the same statistic of the record, in the metric's unit; None: it has none
+    ours: float  # the same statistic of the record, in the metric's unit
     same_size: bool
     same_memory: bool
 
@@ -47,8 +48,8 @@ class Beside(NamedTuple):
     @property
     def ratio(self) -> float | None:
         """Ours over the published one. None where sizes or kinds of memory differ."""
-        comparable = self.ours is not None and self.same_size and self.same_memory
-        return self.ours / self.figure.value if comparable and self.ours is not None else None
+        comparable = self.same_size and self.same_memory
+        return self.ours / self.figure.value if comparable else None
 
 
 def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]:
@@ -70,38 +71,43 @@ def nearest(record: Record) -> list[Beside]:
 
 
 def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Beside]:
-    found: dict[Line, tuple[_Distance, Figure]] = {}
-    for figure in _figures(record.benchmark, record.transport):
-        if not _has_metric(record, figure, metric) or not _agrees(record, figure):
+    found = []
+    for figures in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
+        if not _agrees(record, figures[0]) or not _is_wanted(record, figures[0], metric):
             continue
-        distance = _distance(record, figure)
-        if comparable and (distance[0] or distance[1] > math.log(_FARTHEST)):
-            continue
-        line = figure.line if comparable else figure.line._replace(memory="")
-        if line not in found or distance < found[line][0]:
-            found[line] = distance, figure
-    return [_beside(record, figure) for _, figure in found.values()]
+        figure = min(figures, key=lambda one: _distance(record, one))
+        if not comparable or _size_distance(record, figure) <= _FARTHEST:
+            found.append(_beside(record, figure))
+    return found
 
 
 @cache
-def _figures(benchmark: str, transport: str) -> tuple[Figure, ...]:
-    """Of this benchmark and transport, by source."""
-    return tuple(
-        figure
-        for source in load()
-        for figure in source.figures
-        if figure.benchmark == benchmark and figure.metric
-        if figure.transport in ("", transport)
-    )
+def _lines(benchmark: str, transport: str, memory: str) -> tuple[tuple[Figure, ...], ...]:
+    """The figures of each line that records can stand beside; of any memory if it is empty."""
+    lines: dict[Line, list[Figure]] = {}
+    for figure in (figure for source in load() for figure in source.figures):
+        is_of_memory = not memory or figure.memory in ("", memory)
+        is_of_transport = figure.transport in ("", transport)
+        if figure.benchmark == benchmark and figure.metric and is_of_transport and is_of_memory:
+            line = figure.line if memory else figure.line._replace(memory="")
+            lines.setdefault(line, []).append(figure)
+    return tuple(map(tuple, lines.values()))
 
 
-def _has_metric(record: Record, figure: Figure, wanted: str | None) -> bool:
+def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
+    """Whether the record has what the figure is of, in its unit, and the caller asks for it."""
+    declared = _declared(record, figure)
+    if declared is None or declared.unit != figure.own_unit or _ours(record, figure) is None:
+        return False
     if wanted is not None:
         return figure.metric == wanted
-    if record.main and figure.metric == record.main.name:
-        return True
-    declared = record.start.facts.get(figure.metric)
-    return declared is not None and declared.unit not in ("", "B")
+    is_main = record.main is not None and figure.metric == record.main.name
+    return is_main or (isinstance(declared, FactDeclaration) and declared.unit not in ("", BYTES))
+
+
+def _declared(record: Record, figure: Figure) -> Metric | FactDeclaration | None:
+    start = record.start
+    return start.metrics.get(figure.metric) or start.facts.get(figure.metric)
 
 
 def _agrees(record: Record, figure: Figure) -> bool:
@@ -136,16 +142,14 @@ def _size_distance(record: Record, figure: Figure) -> float:
 def _ratio_distance(one: float | None, other: float | None) -> float:
     if one is None or other is None or one <= 0 or other <= 0:
         return math.inf
-    return abs(math.log(one / other))
+    return abs(math.log(one) - math.log(other))
 
 
 def _beside(record: Record, figure: Figure) -> Beside:
-    metric: Metric | FactDeclaration = (
-        record.start.metrics.get(figure.metric) or record.start.facts[figure.metric]
-    )
+    metric, ours = _declared(record, figure), _ours(record, figure)
+    assert metric is not None and ours is not None, "only what is wanted is found"
     same_size = math.isclose(_size_distance(record, figure), 0, abs_tol=1e-9)
-    same_memory = _same_memory(record, figure)
-    return Beside(record, figure, metric, _ours(record, figure), same_size, same_memory)
+    return Beside(record, figure, metric, ours, same_size, _same_memory(record, figure))
 
 
 def _ours(record: Record, figure: Figure) -> float | None:
@@ -159,6 +163,16 @@ def _ours(record: Record, figure: Figure) -> float | None:
         "best": statistic.min if lower else statistic.max,
         "worst": statistic.max if lower else statistic.min,
     }[figure.summary]
+
+
+def by_ranks(benchmark: str) -> list[list[Figure]]:
+    """What was published of the same pattern in a quantity that no metric is, on several numbers of
+    ranks: such as the time of a whole application. Each quantity by ranks."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (figure for source in load() for figure in source.figures):
+        if figure.benchmark == benchmark and not figure.metric and figure.ranks:
+            found.setdefault((figure.source, figure.quantity), []).append(figure)
+    return [own for own in found.values() if len({one.ranks for one in own}) > 1]
 
 
 def lines_of(found: Sequence[Beside]) -> dict[Line, list[Beside]]:

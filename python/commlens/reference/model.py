@@ -93,6 +93,8 @@ class Figure(Strict, frozen=True, kw_only=True):
             raise ValueError("size_name and size belong together")
         if self.metric and not self.benchmark:
             raise ValueError(f"metric: '{self.metric}' of which benchmark?")
+        if self.metric and not float(self.as_printed):
+            raise ValueError("as_printed: nothing can be compared with 0")
 
     @property
     def value(self) -> float:

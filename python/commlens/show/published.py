@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from commlens.records import Group, Metric, Record
-from commlens.reference import Beside, Line, beside, lines_of
+from commlens.reference import Beside, Line, beside, by_ranks, find, lines_of
 from commlens.show.columns import NOTHING, cells, metric_column, place_columns
 from commlens.show.grid import Column, Grid, Lines
 from commlens.text import format_ratio, format_value, labelled
@@ -41,6 +41,22 @@ def published_grids(group: Group, measured: Sequence[Record]) -> Iterator[Grid |
     yield Lines([[(f"  docs/reference.md says what {names} {_are(len(told))}", "dim")]])
 
 
+def published_by_ranks(benchmark: str) -> Iterator[Grid | Lines]:
+    """Of the same pattern, in a quantity that is no metric: with which nothing is compared."""
+    quantities = by_ranks(benchmark)
+    for name in dict.fromkeys(own[0].source for own in quantities):
+        columns = [own for own in quantities if own[0].source == name]
+        ranks = sorted({one.ranks for own in columns for one in own if one.ranks})
+        grid = [Column("ranks", list(map(str, ranks)))]
+        for own in columns:
+            printed = {one.ranks: one.as_printed for one in own}
+            head = "\n".join([*textwrap.wrap(own[0].setup, _HEAD_LETTERS), own[0].quantity])
+            grid.append(Column(head, [printed.get(one, NOTHING) for one in ranks]))
+        source = find(name)
+        yield Lines([[], [("  published", "bold"), (f"  {name}: {source.title}", "dim")]])
+        yield Grid(grid)
+
+
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -50,10 +66,8 @@ def _best(found: Sequence[Beside]) -> list[Beside]:
     best: dict[int, Beside] = {}
     for one in found:
         other = best.setdefault(id(one.figure), one)
-        if isinstance(one.metric, Metric) and None not in (one.ours, other.ours):
-            assert one.ours is not None and other.ours is not None
-            if one.metric.is_better(one.ours, other.ours):
-                best[id(one.figure)] = one
+        if isinstance(one.metric, Metric) and one.metric.is_better(one.ours, other.ours):
+            best[id(one.figure)] = one
     return list(best.values())
 
 
@@ -64,9 +78,8 @@ def _one_by_one(group: Group, found: Sequence[Beside]) -> Grid:
     if len(metrics) > 1:
         names = [labelled(one.metric.label, "" if unit else one.metric.unit) for one in found]
         columns.append(Column("", names, left=True))
-    ours = [None if one.ours is None else _value(one, one.ours) for one in found]
     columns += [
-        Column(f"ours{unit}", cells(ours, str)),
+        Column(f"ours{unit}", [_value(one, one.ours) for one in found]),
         Column(f"published{unit}", [_value(one, one.figure.value) for one in found]),
         Column("ratio", cells((one.ratio for one in found), format_ratio)),
         Column("size there", _other_sizes(group, found)),

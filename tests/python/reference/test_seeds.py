@@ -37,11 +37,18 @@ FIGURES = {
     "dftfe-miniapps": 20,
     "nekrs-kershaw-crusher": 50,
 }
+
+
+def each(count: int, *texts: str) -> dict[str, int]:
+    return dict.fromkeys(texts, count)
+
+
 # What is no measurement, and how often it stands there.
 NO_MEASUREMENTS: dict[str, dict[str, int]] = {
     "cp2k-fft-caching": {
         "50": 1,  # steps of molecular dynamics
-        **{"64": 1, "128": 1, "256": 1, "512": 1 + 1},  # cores: in the table; and in the text
+        **each(1, "64", "128", "256"),  # cores
+        "512": 1 + 1,  # cores, in the table and in the text
         "12": 1,  # the speed-up of the table once more, in the text
         "4": 2,  # the number of the table
     },
@@ -53,14 +60,15 @@ NO_MEASUREMENTS: dict[str, dict[str, int]] = {
     },
     "dftfe-miniapps-early": {
         "1e+7": 1,  # elements of the array
-        **{"1": 2, "2": 2},  # nodes
-        **{"6": 1, "12": 1, "8": 1, "16": 1},  # GPUs
+        **each(2, "1", "2"),  # nodes
+        **each(1, "6", "12", "8", "16"),  # GPUs
     },
     "dftfe-miniapps": {
         "1e+7": 1,  # elements of the array
         "50": 1,  # calls
-        **{"1": 5 + 1 + 1, "2": 5 + 1 + 1},  # nodes; the number of a benchmark; and of a module
-        **{"6": 1 + 1, "12": 1 + 1, "8": 4 + 1, "16": 4 + 1},  # GPUs; and the number of a module
+        **each(5 + 1 + 1, "1", "2"),  # nodes; the number of a benchmark; that of a module
+        **each(1 + 1, "6", "12"),  # GPUs; the number of a module
+        **each(4 + 1, "8", "16"),  # GPUs; the number of a module
         **{str(module): 1 for module in (3, 4, 5, 7, 9, 10, 11, 13, 14, 15, 17, 18)},
     },
     "nekrs-kershaw-crusher": {
@@ -72,8 +80,8 @@ NO_MEASUREMENTS: dict[str, dict[str, int]] = {
         "0": 1 + 1,  # the device of srun; and in the line of setupds
         "8364041": 1,  # in the line of setupds: a count without a name
         "64000": 2,  # elements of the mesh
-        **{"50": 1, "25": 1},  # repetitions
-        **{"20": 1, "000": 1},  # "about 20,000 words" in the text: the size of a message
+        **each(1, "50", "25"),  # repetitions
+        **each(1, "20", "000"),  # "about 20,000 words" in the text: the size of a message
     },
 }
 

@@ -43,6 +43,16 @@ class Section:
     def title(self) -> str:
         return title(self.group)
 
+    @property
+    def first(self) -> Sequence[Thing]:
+        """All up to the main table, which stands beside the picture."""
+        grids = [number for number, one in enumerate(self.things) if isinstance(one, Grid)]
+        return self.things[: grids[0] + 1] if grids else self.things
+
+    @property
+    def others(self) -> Sequence[Thing]:
+        return self.things[len(self.first) :]
+
 
 @dataclass(frozen=True)
 class Card:

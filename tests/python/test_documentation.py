@@ -104,6 +104,11 @@ def test_the_definitions_are_those_of_the_program() -> None:
     assert subprocess.run(command, check=False).returncode == 0
 
 
+def test_the_page_of_findings_is_what_the_rules_say() -> None:
+    command = [sys.executable, str(TOP / "tools/findings.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
 def test_the_tables_are_what_their_records_say() -> None:
     assert (
         subprocess.run(

@@ -20,6 +20,7 @@ class Observation:
     evidence: Evidence
     cost: Cost | None = None
     words: Mapping[str, str] = field(default_factory=dict)  # for the {names} in the rule's cure
+    kind: str = ""  # which of the rule's cures, if it has several
 
     @property
     def sentence(self) -> str:
@@ -35,7 +36,7 @@ class Rule:
     severity: Severity
     title: str
     speaks: str  # when, with its thresholds: a sentence of docs/findings.md
-    cure: str  # with {names} that an observation fills in
+    cures: Mapping[str, str]  # by kind, mostly one; with {names} that an observation fills in
     look: Look
 
     @property
@@ -52,7 +53,7 @@ class Rule:
             first = own[0]
             records = tuple(record for one in own for record in one.evidence.records)
             evidence = replace(first.evidence, records=records)
-            cure = self.cure.format_map(first.words)
+            cure = self.cures[first.kind].format_map(first.words)
             yield Finding(
                 self.code, self.severity, self.title, sentence, evidence, first.cost, cure
             )
@@ -62,14 +63,15 @@ _RULES: dict[str, Rule] = {}
 
 
 def rule(
-    code: str, severity: Severity, title: str, *, speaks: str, cure: str
+    code: str, severity: Severity, title: str, *, speaks: str, cure: str | Mapping[str, str]
 ) -> Callable[[Look], Look]:
     """Registers the function below it. `code` is stable: it names the finding for ever."""
+    cures = {"": cure} if isinstance(cure, str) else cure
 
     def register(look: Look) -> Look:
         if code in _RULES:
             raise ValueError(f"two rules have the code '{code}'")
-        _RULES[code] = Rule(code, severity, title, speaks, cure, look)
+        _RULES[code] = Rule(code, severity, title, speaks, cures, look)
         return look
 
     return register

@@ -68,3 +68,8 @@ _LIBRARIES: Sequence[Library] = (
 def library_of(record: Record) -> Library | None:
     """None where the library is none that we know the variables of."""
     return next((one for one in _LIBRARIES if one.carries(record)), None)
+
+
+def switches() -> list[str]:
+    """The variables of all libraries, each once."""
+    return list(dict.fromkeys(one.switch for one in _LIBRARIES))

@@ -110,7 +110,7 @@ def transport_name(record: Record) -> str:
     """For a sentence: `MPI`, `staging through host memory`, `NCCL`."""
     names = {"mpi": "MPI", "staged": "staging through host memory"}
     if record.transport == "ccl":
-        return record.start.versions.get("ccl", "").partition(" ")[0] or "NCCL or RCCL"
+        return record.start.versions.get("ccl", "").partition(" ")[0][:40] or "NCCL or RCCL"
     return names.get(record.transport, record.transport)
 
 

@@ -12,6 +12,8 @@ from commlens.text import format_percent, format_time, plural
 
 _HIDDEN = 0.5
 _LEAST_SHARE = 0.03  # of the time: what costs less is not worth a change
+_LOOK = "Look in the timeline (`commlens plot`) when each stream works. "
+_NOTHING = "Where the steps are shorter than their launches and waits, there is nothing to win."
 
 
 @rule(
@@ -20,7 +22,13 @@ _LEAST_SHARE = 0.03  # of the time: what costs less is not worth a change
     "communication is not hidden although it could be",
     speaks=f"less than {_HIDDEN:.0%} of the shorter streams is hidden behind the longest one, with "
     f"the whole interval, and the whole takes {_LEAST_SHARE:.0%} longer than that stream alone.",
-    cure="{cure}",
+    cure={
+        "ccl": f"{_LOOK}Where the library's kernels wait for a place on the GPU: a stream of high "
+        f"priority, fewer and larger messages, `NCCL_MAX_CTAS=4`. {_NOTHING}",
+        "MPI": f"{_LOOK}Where messages move only within MPI's calls: a progress thread "
+        "(`MPICH_ASYNC_PROGRESS=1`, `I_MPI_ASYNC_PROGRESS=1`), or MPI_Test between pieces of work. "
+        f"{_NOTHING}",
+    },
 )
 def communication_not_hidden(view: View) -> Iterator[Observation]:
     for group in view.groups:
@@ -48,7 +56,7 @@ def _observation(group: Group, records: list[Record]) -> Observation:
         f"alone {alone}, together {format_time(together)}",
         Evidence(place, tuple(records)),
         Cost(together - ideal, _share(worst), "operation"),
-        {"cure": _CURE_OF_CCL if worst.transport == "ccl" else _CURE_OF_MPI},
+        kind="ccl" if worst.transport == "ccl" else "MPI",
     )
 
 
@@ -65,16 +73,3 @@ def _is_exposed(record: Record) -> bool:
     if not record.measured or record.parameters.get("overlap") is False:
         return False
     return hidden.ci_high < _HIDDEN and together > ideal * (1 + _LEAST_SHARE)
-
-
-_LOOK = "Look in the timeline (`commlens plot`) when each stream works. "
-_CURE_OF_CCL = (
-    f"{_LOOK}Where the library's kernels wait for a place on the GPU: a stream of high priority, "
-    "fewer and larger messages, `NCCL_MAX_CTAS=4`. Where the steps are shorter than their launches "
-    "and synchronizations, there is nothing to win."
-)
-_CURE_OF_MPI = (
-    f"{_LOOK}Where messages move only within MPI's calls: a progress thread "
-    "(`MPICH_ASYNC_PROGRESS=1`, `I_MPI_ASYNC_PROGRESS=1`), or MPI_Test between pieces of work. "
-    "Where the steps are shorter than their launches and synchronizations, there is nothing to win."
-)

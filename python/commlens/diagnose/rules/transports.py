@@ -83,13 +83,22 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:,.0f} times"
 
 
+_CURES = {
+    "mpi": "Load or build an MPI library with support for this GPU: Open MPI `--with-cuda` or "
+    "`--with-rocm`, UCX likewise, Cray MPICH `MPICH_GPU_SUPPORT_ENABLED=1` with the module of the "
+    "GPU.",
+    "ccl": "Install NCCL (CUDA) or RCCL (HIP), and configure commlens again with the preset cuda "
+    "or hip.",
+}
+
+
 @rule(
     "transport-not-available",
     "note",
     "a transport was skipped that this machine could have",
     speaks="GPU memory was measured, and all records of MPI in it are skipped, or all of NCCL or "
     "RCCL because the build has neither.",
-    cure="{cure}",
+    cure=_CURES,
 )
 def transport_not_available(view: View) -> Iterator[Observation]:
     told: set[tuple[str, str, str]] = set()
@@ -99,8 +108,7 @@ def transport_not_available(view: View) -> Iterator[Observation]:
             if is_on_gpu(record.memory):
                 by_place.setdefault((record.transport, record.memory), []).append(record)
         for (transport, memory), records in by_place.items():
-            cure = _CURES.get(transport)
-            if cure is None or any(record.status != "skipped" for record in records):
+            if transport not in _CURES or any(record.status != "skipped" for record in records):
                 continue
             reason = records[0].reason
             if transport == "ccl" and "ccl" in start.versions:
@@ -113,14 +121,5 @@ def transport_not_available(view: View) -> Iterator[Observation]:
             yield Observation(
                 f"{name} was skipped on {start.host} ({place}): {reason[:_LONGEST].rstrip('.')}",
                 Evidence(place, tuple(records)),
-                words={"cure": cure},
+                kind=transport,
             )
-
-
-_CURES = {
-    "mpi": "Load or build an MPI library with support for this GPU: Open MPI `--with-cuda` or "
-    "`--with-rocm`, UCX likewise, Cray MPICH `MPICH_GPU_SUPPORT_ENABLED=1` with the module of the "
-    "GPU.",
-    "ccl": "Install NCCL (CUDA) or RCCL (HIP), and configure commlens again with the preset cuda "
-    "or hip.",
-}

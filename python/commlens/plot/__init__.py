@@ -23,7 +23,7 @@ from commlens.plot.profile import draw_profiles, fitting
 from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
-from commlens.records import Record
+from commlens.records import Record, over_starts
 from commlens.text import plural
 
 __all__ = [
@@ -57,12 +57,13 @@ class Drawn(NamedTuple):
 
 
 def plot(records: Sequence[Record], out: Path) -> Drawn:
-    """Draws the measured records into `out`, and timelines into NAME-timeline.
+    """Draws the measured records into `out`, and timelines into NAME-timeline. Starts that measured
+    the same are one curve or bar, with their range.
 
     Raises CommlensError if there is nothing to draw or a file cannot be written.
     """
     check_ending(out)
-    chosen, left_out = select(records, height_of_picture)
+    chosen, left_out = select(over_starts(records), height_of_picture)
     if not chosen:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")

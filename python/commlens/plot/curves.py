@@ -46,8 +46,7 @@ def draw_curves(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
         records = [record for record in panel.records_of(series) if record.size is not None]
         sizes = [record.size or 0 for record in records]
         own = [record.statistics[panel.metric.name] for record in records]
-        low = [entry.median if entry.ci_low is None else entry.ci_low for entry in own]
-        high = [entry.median if entry.ci_high is None else entry.ci_high for entry in own]
+        low, high = zip(*(entry.drawn for entry in own))
         axes.fill_between(sizes, low, high, color=series.color, alpha=0.3, linewidth=0, zorder=2)
         axes.plot(sizes, [entry.median for entry in own], zorder=3, **line_style(series))
     axes.grid(True, which="major")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from commlens.records import Record, groups
+from commlens.records import Record, groups, over_starts
 from commlens.records.scaling import Scaling, scalings
 from commlens.show.grid import Lines, print_whole
 from commlens.show.machine import machines
@@ -19,9 +19,10 @@ __all__ = ["console", "show", "show_scaling"]
 
 def show(records: Sequence[Record], console: Console, wide: bool = False) -> None:
     """Prints machines and placements once, tables of each group, and one of what ran on several
-    numbers of ranks. `wide`: all metrics, however long the lines become."""
+    numbers of ranks. Starts that measured the same are one row. `wide`: each start by itself, and
+    all metrics, however long the lines become."""
     print_whole(console, machines(records))
-    found = groups(records)
+    found = groups(records if wide else over_starts(records))
     told: set[tuple[str, str]] = set()
     width = None if wide else console.width
     print_whole(console, (one for group in found for one in group_tables(group, width, told)))

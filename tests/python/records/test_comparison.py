@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from commlens.records import Group, groups, is_tie, why_tie
+from commlens.records import Group, groups
 from commlens.records.results import Statistic
 from record_helpers import parsed
 from sample_applications import make_exchange_record

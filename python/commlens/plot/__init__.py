@@ -68,12 +68,12 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
     pictures = [out]
-    with _style():
-        _save(draw(chosen), out)
+    with styled():
+        saved(draw(chosen), out)
         timelines, missing = draw_timelines(chosen)
         if timelines:
             pictures.append(out.with_stem(f"{out.stem}-timeline"))
-            _save(timelines, pictures[-1])
+            saved(timelines, pictures[-1])
     if missing:
         left_out.append(
             f"left out {plural(missing, 'timeline')}, for which two screens have no room"
@@ -85,22 +85,22 @@ def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
     """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
     chosen = fitting(profiles)
-    with _style():
-        _save(draw_profiles(chosen), out)
+    with styled():
+        saved(draw_profiles(chosen), out)
     if len(chosen) == len(profiles):
         return Drawn([out], [])
     return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def styled() -> Iterator[None]:
     """Matplotlib's warnings are of letters that its font does not have, and of the like."""
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _save(figure: Figure, out: Path) -> None:
+def saved(figure: Figure, out: Path) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(out, dpi=_PIXELS_PER_INCH)

@@ -48,9 +48,7 @@ def over_starts(records: Iterable[Record]) -> list[Record]:
         key = _key(record)
         times[key, record.start.start] += 1
         found.setdefault((key, times[key, record.start.start]), []).append(record)
-    return [
-        _merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()
-    ]
+    return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
 
 
 def _key(record: Record) -> tuple[object, ...]:

@@ -15,7 +15,7 @@ from itertools import product
 from statistics import NormalDist, median
 
 LEVEL = 0.05  # of intervals: how often they may miss
-DECISION = 0.01  # how often a difference may be seen where there is none
+DECISION = 0.02  # how often a difference may be seen where there is none
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 

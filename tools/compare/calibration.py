@@ -38,7 +38,7 @@ OPTIONS = {
     "transport": "slowed",
     "memory": "host",
     "bytes": "1K",
-    "batches": "20",
+    "batches": "100",
     "no-ceilings": None,
     "no-parts": None,
 }
@@ -48,7 +48,7 @@ def starts_of_trial(starts: int, percent: float) -> list[Side]:
     """Two sets of the same, and one that is slowed."""
     entry = Entry("allreduce", Options(OPTIONS), ranks=2, starts=starts)
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in ("0", "0.0", f"{percent:g}")]
-    with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
+    with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(io.BytesIO())):
         measured = measure(entry, settings, Settings("auto", Path(folder), quiet=True))
     if measured.interrupted or any(len(side.records) < starts for side in measured.sides):
         sys.exit("a start failed or was interrupted")

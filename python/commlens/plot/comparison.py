@@ -16,16 +16,17 @@ from commlens.compare.verdicts import Row, Verdict
 from commlens.errors import CommlensError
 from commlens.plot import Drawn, check_ending, saved, styled
 from commlens.plot.colors import TEXT_COLOR
+from commlens.plot.curves import set_metric_axis
 from commlens.records import CaseKey, case_key
 from commlens.records.record import BYTES
-from commlens.text import format_bytes, labelled, plural
+from commlens.text import format_bytes, labelled, plural, printable
 
 WIDTH_INCHES = 10.0
 _MOST_DOTS = 60  # on a page
 _MOST_CURVES = 4
 _DOT_INCHES, _HEAD_INCHES, _CURVES_INCHES = 0.24, 1.1, 4.2
 _WIDEST = 100.0  # of the axis of ratios: what lies beyond ends at its edge
-_LONGEST_NAME = 60
+_LONGEST_NAME, _LONGEST_LABEL = 60, 40
 _COLORS = {
     Verdict.SLOWER: "#c0392b",
     Verdict.FASTER: "#1e8449",
@@ -40,6 +41,7 @@ class _Sweep:
     """Rows that differ in their size alone, by size."""
 
     name: str
+    matched: Matched
     rows: Sequence[Row]
 
     @property
@@ -88,7 +90,7 @@ def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
             own.sort(key=lambda row: row.case.baseline[0].size or 0)
             record = own[0].case.baseline[0]
             name = f"{record.benchmark}, {record.transport}, {record.memory}"
-            sweeps.append(_Sweep(f"{name}: {matched.other.name}", own))
+            sweeps.append(_Sweep(name, matched, own))
     return sweeps
 
 
@@ -127,8 +129,8 @@ def _figure(result: Result, rows: Sequence[Row], sweeps: Sequence[_Sweep]) -> Fi
 
 
 def _plain(text: str) -> str:
-    """No text of a record is a formula."""
-    return text.replace("$", r"\$")
+    """In one line; the style of pictures reads no formulas."""
+    return printable(text)
 
 
 def _draw_dots(axes: Axes, rows: Sequence[Row], threshold: float, has_several: bool) -> None:
@@ -171,16 +173,19 @@ def _draw_sweep(axes: Sequence[Axes], sweep: _Sweep, threshold: float) -> None:
     """Medians of both sides with the range of their starts, and the ratio below."""
     above, below = axes
     metric, sizes = sweep.rows[0].case.metric, sweep.sizes
-    for side, color, name in ((0, _BASELINE, "baseline"), (1, _OTHER, "other")):
+    names = (sweep.matched.baseline.name, sweep.matched.other.name)
+    for side, color, name in ((0, _BASELINE, names[0]), (1, _OTHER, names[1])):
         own = [(row.case.baseline, row.case.other)[side] for row in sweep.rows]
         medians = [[one.statistics[metric.name].median for one in records] for records in own]
         above.fill_between(
             sizes, [*map(min, medians)], [*map(max, medians)], color=color, alpha=0.25, linewidth=0
         )
         values = [row.medians[side] for row in sweep.rows]
-        above.plot(sizes, values, "o-", color=color, markersize=3.5, label=name)
+        above.plot(
+            sizes, values, "o-", color=color, markersize=3.5, label=_plain(name[:_LONGEST_LABEL])
+        )
     above.set_xscale("log", base=2)
-    above.set_yscale("log")
+    set_metric_axis(above)
     above.set_ylabel(labelled(metric.label, metric.unit))
     above.set_title(_plain(sweep.name[:_LONGEST_NAME]), fontsize=9, loc="left")
     above.legend(fontsize=8)

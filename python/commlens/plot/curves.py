@@ -51,7 +51,7 @@ def draw_curves(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
         axes.plot(sizes, [entry.median for entry in own], zorder=3, **line_style(series))
     axes.grid(True, which="major")
     _set_size_axis(axes, panel.group)
-    _set_metric_axis(axes)
+    set_metric_axis(axes)
     axes.set_ylabel(labelled(panel.metric.label, panel.metric.unit))
 
 
@@ -67,7 +67,7 @@ def _set_size_axis(axes: Axes, group: Group) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _set_metric_axis(axes: Axes) -> None:
+def set_metric_axis(axes: Axes) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     if high > WIDEST * low:  # of a few odd values; the others would be a line

@@ -66,6 +66,13 @@ def format_fraction(fraction: float) -> str:
     return f"1/{1 / fraction:,.0f}" if 0 < fraction < 0.01 else format_percent(fraction)
 
 
+def format_ratio(ratio: float) -> str:
+    """`1.40x`, `33x`, `0.018x`."""
+    if ratio >= 10:
+        return f"{ratio:,.0f}x" if ratio < _EXPONENT_FROM else f"{_with_exponent(ratio)}x"
+    return f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
+
+
 def format_value(value: float, unit: str, largest: float = 0) -> str:
     """The number of a metric, without its unit: a percentage where it has none, as a ratio.
 

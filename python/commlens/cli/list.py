@@ -1,4 +1,4 @@
-"""`commlens list`: the benchmarks, the suites, and what this build has."""
+"""`commlens list`: the benchmarks, the suites, published figures, and what this build has."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from rich.text import Text
 
 from commlens import show
 from commlens.launch.native import find_native
+from commlens.reference import Source, load
 from commlens.run import suite
 from commlens.text import plural
 
 
 @click.command("list")
 def list_() -> None:
-    """Show the benchmarks, the suites, and what this build has.
+    """Show the benchmarks, the suites, the sources of published figures, and what this build has.
 
     \b
     Example:
@@ -30,6 +31,7 @@ def list_() -> None:
     _print_names(console, "Benchmarks", benchmarks)
     suites = {name: suite.load(name).description for name in suite.shipped()}
     _print_names(console, "Suites", suites)
+    _print_names(console, "Published figures", {one.name: _summary(one) for one in load()})
     gpus = f" ({plural(about.gpus, 'GPU')} here)" if about.backend != "host" else ""
     _print_names(
         console,
@@ -42,6 +44,12 @@ def list_() -> None:
             "formats": ", ".join(about.formats),
         },
     )
+
+
+def _summary(source: Source) -> str:
+    """`latency: 92 figures; juliet, two nodes`"""
+    benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.benchmark)
+    return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'figure')}; {source.machine}"
 
 
 def _print_names(console: Console, title: str, lines: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from matplotlib.typing import ColorType
 
 from commlens.plot.colors import CEILING_COLOR, TEXT_COLOR
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
+from commlens.plot.published import PublishedStyles
 from commlens.plot.style import (
     LETTER_INCHES,
     PANEL_INCHES,
@@ -37,6 +38,14 @@ class BarCeiling(NamedTuple):
     position: int | None = None  # of the only bar that it is of
 
 
+class BarMark(NamedTuple):
+    """What was published, beside a bar."""
+
+    style: dict[str, Any]
+    value: float
+    position: int
+
+
 @dataclass(frozen=True)
 class Bars:
     """Values of one metric."""
@@ -47,6 +56,7 @@ class Bars:
     ceilings: Sequence[BarCeiling]
     label_width: float  # of what stands left of the axes, in inches
     used: Sequence[int] = ()  # the positions of what an application would use
+    marks: Sequence[BarMark] = ()
 
     def draw(self, axes: Axes) -> None:
         unit, factor = readable_time(self.metric.unit, max(own.median for own in self.values))
@@ -54,7 +64,8 @@ class Bars:
         lines = [own._replace(value=factor * own.value) for own in self.ceilings]
         units = [unit + (USED if position in self.used else "") for position in range(len(bars))]
         texts = [_number(bar.median, unit) for bar, unit in zip(bars, units)]
-        values = [line.value for line in lines]
+        marks = [own._replace(value=factor * own.value) for own in self.marks]
+        values = [line.value for line in lines] + [mark.value for mark in marks]
         is_logarithmic = _set_axis(axes, bars, values, texts, self.label_width)
         for position, (own, bar) in enumerate(zip(self.series, bars)):
             if is_logarithmic:
@@ -64,12 +75,15 @@ class Bars:
                 draw_bar(axes, position, bar, units[position], face, own.color)
         for line in lines:
             _draw_ceiling(axes, line)
+        for mark in marks:
+            ends = mark.position - 0.45, mark.position, mark.position + 0.45
+            axes.plot([mark.value] * 3, ends, zorder=1.6, markevery=[1], **mark.style)
         name_bars(axes, [own.label for own in self.series], self.used)
         kind = ", logarithmic" if is_logarithmic else ""
         axes.set_xlabel(labelled(self.metric.label, unit) + kind)
 
 
-def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
+def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles, published: PublishedStyles) -> None:
     metric, series = panel.metric, panel.series
     lines = [
         BarCeiling(styles.line(memory, ceiling), points[0][1])
@@ -77,7 +91,14 @@ def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
     ]
     values = [panel.records_of(own)[0].statistics[metric.name] for own in series]
     used = [position for position, own in enumerate(series) if panel.is_used(own)]
-    Bars(metric, series, values, lines, panel.label_width, used).draw(axes)
+    marks = [
+        BarMark(
+            published.style(one.figure), one.figure.value, series.index(panel.series_of(record))
+        )
+        for one in published.beside(panel)
+        if (record := one.record) is panel.records_of(panel.series_of(record))[0]
+    ]
+    Bars(metric, series, values, lines, panel.label_width, used, marks).draw(axes)
 
 
 def _draw_ceiling(axes: Axes, ceiling: BarCeiling) -> None:

@@ -14,6 +14,7 @@ from matplotlib.colors import to_rgb
 TEXT_COLOR = "#222222"
 QUIET_COLOR = "#666666"
 CEILING_COLOR = "#4D4D4D"
+PUBLISHED_COLOR = "#7B5EA7"
 OTHER_COLOR = "#E2E2E2"  # what is left of a time beside its parts
 IDEAL_FACE, IDEAL_EDGE = "#EEEEEE", "#8A8A8A"
 CROWDED_COLOR = "#F1F1F1"

@@ -17,6 +17,7 @@ from matplotlib.ticker import (
 
 from commlens.plot.colors import CEILING_COLOR
 from commlens.plot.panel import CeilingStyles, Panel, ceilings, is_in_bytes
+from commlens.plot.published import PublishedStyles
 from commlens.plot.style import WIDEST, line_style
 from commlens.records import Group
 from commlens.text import labelled
@@ -32,7 +33,11 @@ _TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
 )
 
 
-def draw_curves(axes: Axes, panel: Panel, styles: CeilingStyles) -> None:
+def draw_curves(
+    axes: Axes, panel: Panel, styles: CeilingStyles, published: PublishedStyles
+) -> None:
+    for figure, curve in published.curves(panel):
+        axes.plot(*zip(*curve), zorder=1.6, **published.style(figure))
     for memory, ceiling, points in ceilings(panel):
         axes.plot(
             [size for size, _ in points],

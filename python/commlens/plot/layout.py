@@ -21,6 +21,7 @@ from commlens.plot.legend import add_legend, legend_height
 from commlens.plot.overlap import Operation, OverlapPanel, operations, overlap_panels
 from commlens.plot.panel import CeilingStyles, Panel
 from commlens.plot.parts import shares_panels
+from commlens.plot.published import PublishedStyles
 from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.shares import SharesPanel, share_handles
 from commlens.plot.style import MARGIN_INCHES, Theme, line_handle
@@ -65,13 +66,18 @@ class _Content:
         return CeilingStyles([*self.grid.panels, *(panel.panel for panel in self.grid.shares)])
 
     @cached_property
+    def published(self) -> PublishedStyles:
+        return PublishedStyles(self.grid.panels)
+
+    @cached_property
     def handles(self) -> list[Artist]:
         """Bars are labelled where they are."""
         panels = [panel for panel in self.grid.panels if panel.group.is_sweep]
         series = {own for panel in panels for own in panel.series}
         series |= {own for panel in self.extra for own in panel.series}
         curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
-        return [*curves, *self.ceilings.handles(), *share_handles(self.grid.shares)]
+        lines = [*self.ceilings.handles(), *self.published.handles()]
+        return [*curves, *lines, *share_handles(self.grid.shares)]
 
     @cached_property
     def height(self) -> float:
@@ -91,7 +97,7 @@ def draw(records: Sequence[Record]) -> Figure:
     content = _Content(records, groups(records))
     width = content.grid.width
     figure = _figure(width, content.height, content.head)
-    _draw_grid(figure, content.grid, content.ceilings)
+    _draw_grid(figure, content)
     add_legend(figure, content.handles, width)
     return figure
 
@@ -160,7 +166,8 @@ def _but_most_ranks(own: Sequence[Group]) -> list[Group]:
     return [group for group in own if group.ranks < max(other.ranks for other in own)]
 
 
-def _draw_grid(figure: Figure, grid: Grid, ceilings: CeilingStyles) -> None:
+def _draw_grid(figure: Figure, content: _Content) -> None:
+    grid, ceilings = content.grid, content.ceilings
     cells = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=grid.heights)
     widths = grid.axes_widths
     first_axes: dict[int, Axes] = {}
@@ -175,7 +182,8 @@ def _draw_grid(figure: Figure, grid: Grid, ceilings: CeilingStyles) -> None:
             axes = figure.add_subplot(cells[row_number, column], sharex=shared, sharey=shared)
             if isinstance(panel, Panel):
                 first_axes.setdefault(id(panel.group), axes)
-                (draw_curves if panel.group.is_sweep else draw_bars)(axes, panel, ceilings)
+                draw = draw_curves if panel.group.is_sweep else draw_bars
+                draw(axes, panel, ceilings, content.published)
             elif isinstance(panel, SharesPanel):
                 panel.draw(axes, ceilings, widths[column])
             else:

@@ -1,33 +1,70 @@
-"""What others have published of a case (published.yaml), beside what was measured."""
+"""What others have published (commlens.reference), beside what was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import msgspec
-import yaml
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from commlens.plot.colors import QUIET_COLOR
-from commlens.records import Record, Value
+from commlens.plot.colors import PUBLISHED_COLOR, QUIET_COLOR
+from commlens.plot.panel import Panel
+from commlens.plot.style import shortened
+from commlens.records import Record
+from commlens.reference import Beside, Figure, beside, lines_of
 from commlens.text import format_scientific
 
-_TABLE = Path(__file__).with_name("published.yaml")
 _POINTS = 7.0
 _LINE_POINTS = 8.5  # from one note to the next
+_MARKERS = ("x", "v", "+", "d", "*", "h", "p", "8")
+_DASHES = ((4, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    benchmark: str
-    parameters: dict[str, Value]
-    dof_per_rank: float
-    unit: str
-    source: str
-    values: dict[str, float]
+class PublishedStyles:
+    """The dashes and markers of each published line of a picture."""
+
+    def __init__(self, panels: Iterable[Panel]) -> None:
+        self._found = {id(panel): beside(panel.records, panel.metric.name) for panel in panels}
+        names = (one.figure.name for own in self._found.values() for one in own)
+        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+    def beside(self, panel: Panel) -> list[Beside]:
+        return self._found[id(panel)]
+
+    def curves(self, panel: Panel) -> list[tuple[Figure, list[tuple[float, float]]]]:
+        """Of each line its first figure, and its points: place on the axis of sizes, value."""
+        return [
+            (own[0].figure, sorted({_place(panel, one): one.figure.value for one in own}.items()))
+            for own in lines_of(self.beside(panel)).values()
+        ]
+
+    def style(self, figure: Figure) -> dict[str, Any]:
+        return self._style(self._numbers[figure.name])
+
+    def handles(self) -> list[Line2D]:
+        return [
+            Line2D([], [], label=shortened(f"published: {name}"), **self._style(number))
+            for name, number in self._numbers.items()
+        ]
+
+    def _style(self, number: int) -> dict[str, Any]:
+        return {
+            "color": PUBLISHED_COLOR,
+            "linestyle": (0, _DASHES[number % len(_DASHES)]),
+            "linewidth": 1.1,
+            "marker": _MARKERS[number % len(_MARKERS)],
+            "markersize": 4.5,
+            "markerfacecolor": "white",
+        }
+
+
+def _place(panel: Panel, one: Beside) -> float:
+    """Its size, or that of the record where the axis has another quantity."""
+    axis = panel.group.size_parameter
+    is_of_axis = axis is not None and axis.name == one.figure.size_name
+    return (one.figure.size if is_of_axis else one.record.size) or 0
 
 
 class Published(NamedTuple):
@@ -40,29 +77,11 @@ class Published(NamedTuple):
         return f"{self.name} {format_scientific(self.throughput)}"
 
 
-@cache
-def _table() -> list[_Entry]:
-    return msgspec.convert(yaml.safe_load(_TABLE.read_text(encoding="utf-8")), list[_Entry])
-
-
-def published(records: Sequence[Record], unit: str) -> list[Published]:
-    """Of the case of these records, the lowest first. They are of GPUs: beside others, none."""
-    found = [
-        Published(name, entry.dof_per_rank, value)
-        for entry in _table()
-        if entry.unit == unit and any(_is_of(entry, record) for record in records)
-        for name, value in entry.values.items()
-    ]
+def published(records: Sequence[Record], metric: str) -> list[Published]:
+    """Throughputs beside these records, the lowest first, each once."""
+    figures = {id(one.figure): one.figure for one in beside(records, metric)}
+    found = [Published(one.hardware, one.size or 0, one.value) for one in figures.values()]
     return sorted(found, key=lambda own: own.throughput)
-
-
-def _is_of(entry: _Entry, record: Record) -> bool:
-    return (
-        record.benchmark == entry.benchmark
-        and record.memory != "host"
-        and bool(record.start.gpu)
-        and all(record.parameters.get(name) == value for name, value in entry.parameters.items())
-    )
 
 
 def draw(axes: Axes, found: Sequence[Published], points_per_unit: float) -> None:

@@ -12,6 +12,7 @@ from commlens.errors import Status, say, worst
 from commlens.launch.job import Job
 from commlens.launch.options import Options
 from commlens.records import Record
+from commlens.run import dftfe
 from commlens.run.entry import Entry
 from commlens.run.record_file import RecordFile
 from commlens.run.session import Result, Session
@@ -97,7 +98,9 @@ def is_for_people(options: Options) -> bool:
 
 
 def print_tables(records: Sequence[Record], options: Options, *, wide: bool) -> None:
-    """The tables of `commlens show`."""
+    """The tables of `commlens show`; in the words of DFT-FE the nearest published lines."""
+    if options.text("format") == dftfe.FORMAT:
+        dftfe.print_published(records)
     if records and is_for_people(options):
         console = show.console()
         console.print()

@@ -19,6 +19,7 @@ from commlens.records import (
 from commlens.records.scaling import Pair, Position, Scaling, is_oversubscribed, pairs, position
 from commlens.show.columns import NOTHING
 from commlens.show.grid import Column, Grid, Lines
+from commlens.show.published import published_by_ranks
 from commlens.text import format_percent, format_value, labelled, memory_name
 
 
@@ -61,6 +62,7 @@ def scaling_tables(scaling: Scaling) -> Iterator[Grid | Lines]:
     yield Lines([[(f"{scaling.benchmark} by ranks", "bold cyan"), (f"  {details}", "dim")]])
     if scaling.variant:
         yield from _gain_grids(scaling)
+        yield from published_by_ranks(scaling.benchmark)
     else:
         yield _efficiency_grid(scaling) if scaling.divides_work else _metrics_grid(scaling)
 

@@ -30,6 +30,7 @@ from commlens.show.columns import (
 from commlens.show.grid import Column, Grid, Lines
 from commlens.show.levels import level_grids
 from commlens.show.parts import overlap_grid, shares_grid
+from commlens.show.published import published_grids
 from commlens.show.scaling import gain_lines
 from commlens.text import (
     format_fraction,
@@ -61,6 +62,7 @@ def group_tables(
         yield grid
         yield from _left_out(whole, grid)
         yield from _other_grids(group, measured, list(common), width)
+        yield from published_grids(group, measured)
     ends = (
         _common_calls(measured),
         gain_lines(group),

@@ -172,3 +172,13 @@ def test_the_native_probe_speaks_as_it_is_understood(commlens: Commlens) -> None
     assert evidence.open == () and evidence.wrong == ()
     assert {"MPI_Init", "MPI_Send", "MPI_Recv"} <= {step.call for step in evidence.begun}
     assert evidence.mpi
+
+
+def test_dftfe_ends_with_what_was_published(commlens: Commlens) -> None:
+    words = ("--format", "dftfe", "--bytes", "80M", "--transport", "mpi", "--batches", "1")
+    run = commlens("run", "allreduce", "--ranks", 2, *words, *_BRIEFLY)
+    assert run.returncode == 0, run.stderr
+    before, _, published = run.stdout.partition("# published")
+    assert "Time in seconds for GPU Direct MPI_Allreduce using standard MPI library: " in before
+    assert "# dftfe-summit: Summit, 6 x V100, 1 node, 80 MB, device memory" in published
+    assert "3.096087765000000047e+00" in published

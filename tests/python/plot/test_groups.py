@@ -110,14 +110,14 @@ def test_more_than_two_memory_kinds_have_panels_of_their_own() -> None:
         "bandwidth, device to host", "bandwidth, pinned",
         "allreduce, device", "allreduce of 1 KiB",
     ]  # fmt: skip
-    # Two transports and the ceiling of the memory kind.
-    assert [len(axes.lines) for axes in figure.axes[:5]] == [3] * 5
+    # Two transports and the ceiling of the memory kind; and four latencies that were published.
+    assert [len(axes.lines) for axes in figure.axes[:5]] == [3 + 4, 3, 3, 3, 3]
     assert len({axes.get_ylim() for axes in figure.axes[:3]}) == 1
     named = [bool(axes.get_ylabel()) for axes in figure.axes[:6]]
     assert named == [True, False, False, True, False, True]
     columns = [axes.get_subplotspec().colspan.start for axes in figure.axes]  # type: ignore[union-attr]
     assert columns == [0, 1, 2, 1, 2, 0, 1], "a column per memory kind"
-    assert legends(figure)[0] == [
+    assert legends(figure)[0][:-4] == [
         "mpi", "staged", "ceiling: peer copy", "ceiling: copy to host", "ceiling: memory copy",
     ]  # fmt: skip
 

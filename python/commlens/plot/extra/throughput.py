@@ -167,7 +167,8 @@ def panels(
         if chosen:
             curves = {series: found[series] for series in chosen}
             own_records = [record for own in curves.values() for record in own]
-            others = published.published(own_records, _UNIT)
+            metric = _metric(own_records[0])
+            others = published.published(own_records, metric.name) if metric else []
             found_panels.append(ThroughputPanel(curves, list(chosen.values()), others))
     return found_panels
 

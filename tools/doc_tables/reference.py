@@ -1,0 +1,101 @@
+"""Published figures: their sources, and the fields of their files."""
+
+from __future__ import annotations
+
+import msgspec
+
+from commlens import reference
+from commlens.text import format_scientific
+from doc_tables import Row, table
+from doc_tables.source import NOTHING
+
+
+@table
+def reference_sources() -> list[Row]:
+    rows: list[Row] = [["name", "document", "date", "machine", "benchmarks", "figures"]]
+    for source in reference.load():
+        benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.metric)
+        names = ", ".join(f"`{name}`" for name in benchmarks) or NOTHING
+        title = f"[{source.title}]({source.url})" if source.url else source.title
+        rows.append(
+            [
+                f"`{source.name}`",
+                title,
+                source.date or NOTHING,
+                source.machine,
+                names,
+                len(source.figures),
+            ]
+        )
+    return rows
+
+
+@table
+def reference_notes() -> list[Row]:
+    rows: list[Row] = [["name", "before comparing"]]
+    rows += [[f"`{one.name}`", one.note] for one in reference.load() if one.note]
+    return rows
+
+
+@table
+def reference_setups() -> list[Row]:
+    """What sets the figures of a source apart."""
+    rows: list[Row] = [["name", "set-up", "software", "settings"]]
+    for source in reference.load():
+        seen: dict[str, reference.Figure] = {}
+        for one in source.figures:
+            if one.setup and (one.software or one.settings):
+                seen.setdefault(one.setup, one)
+        for setup, one in seen.items():
+            software = ", ".join(f"{name} {text}" for name, text in one.software.items())
+            settings = ", ".join(f"`{name}={text}`" for name, text in one.settings.items())
+            rows.append([f"`{source.name}`", setup, software or NOTHING, settings or NOTHING])
+    return rows
+
+
+@table
+def reference_source_fields() -> list[Row]:
+    return _fields(reference.Source, ("name", "figures"))
+
+
+@table
+def reference_figure_fields() -> list[Row]:
+    return _fields(reference.Figure, ("source",))
+
+
+@table
+def published_bps5() -> list[Row]:
+    return _throughputs("bps5")
+
+
+@table
+def published_bp5() -> list[Row]:
+    return _throughputs("bp5")
+
+
+def _throughputs(benchmark: str) -> list[Row]:
+    """Of nekRS, per rank."""
+    rows: list[Row] = [["GPU", "machine", "nodes", "(DOF x iter)/s/rank", "source"]]
+    found = [
+        one
+        for source in reference.load()
+        for one in source.figures
+        if one.benchmark == benchmark and one.metric == "throughput_DOF_iter_per_s"
+    ]
+    for one in sorted(found, key=lambda own: (own.nodes or 0, own.value)):
+        value = format_scientific(one.value)
+        name = f"`{one.source}`"
+        rows.append([one.gpu, one.machine or NOTHING, one.nodes or NOTHING, value, name])
+    return rows
+
+
+def _fields(struct: type[msgspec.Struct], but: tuple[str, ...]) -> list[Row]:
+    """Those that stand in a file, with what the struct says of them."""
+    rows: list[Row] = [["field", "", "meaning"]]
+    schema = msgspec.json.schema_components([struct])[1][struct.__name__]
+    required = schema.get("required", [])
+    for name, own in schema["properties"].items():
+        if name not in but:
+            need = "required" if name in required else ""
+            rows.append([f"`{name}`", need, str(own.get("description", "")).replace("|", "\\|")])
+    return rows

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from commlens.profile.record import Profile
-from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, groups, is_tie
+from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
 from commlens.records.start import count_numbers
 from commlens.text import memory_name, plural
 
@@ -223,7 +223,7 @@ def slower(
 
 def differ(one: Record, other: Record) -> bool:
     """Whether the samples support that the times differ: the one test of all rules."""
-    return not is_tie(one.statistics[TIME_METRIC], other.statistics[TIME_METRIC])
+    return difference(one, other, one.start.metrics[TIME_METRIC]).differs
 
 
 def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:

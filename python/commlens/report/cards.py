@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import dropwhile, islice
 from typing import NamedTuple, Union
 
-from commlens.records import Group, Record, Start, groups
+from commlens.records import Group, Record, Start, groups, over_starts
 from commlens.records.scaling import Scaling, scalings
 from commlens.show.details import report_lines
 from commlens.show.grid import Grid, Lines
@@ -98,7 +98,7 @@ class Card:
 
 def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     """In the order in which benchmarks are met, and what was left out, in sentences."""
-    found = groups(records)
+    found = groups(over_starts(records))
     by_name: dict[str, list[Group]] = {}
     for group in found[:_MOST_SECTIONS]:
         by_name.setdefault(group.benchmark, []).append(group)

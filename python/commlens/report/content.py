@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from commlens.diagnose import SEVERITIES, Finding, findings
 from commlens.profile.record import Profile
-from commlens.records import Loaded, Record, Start
+from commlens.records import Loaded, Record, Start, starts_of
 from commlens.report.cards import Card, cards
 from commlens.report.machine import Machine, machines
 from commlens.report.starts import starts_grid
@@ -177,7 +177,8 @@ def _conclusions(
         id(record): Link(section.name, f"{card.benchmark}: {section.title}")
         for card in own_cards
         for section in card.sections
-        for record in section.group.records
+        for merged in section.group.records
+        for record in starts_of(merged)
     }
     pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
     by_kind: dict[tuple[str, str], list[Observation]] = {}

@@ -90,7 +90,7 @@ class Data(NamedTuple):
 def to_html(report: Report, tell: Progress = lambda _: None) -> str:
     """The page. `tell` is given the title of each picture before it is drawn."""
     pictures = Pictures(tell)
-    with plot.style():
+    with plot.styled():
         by_card = {
             card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
         }

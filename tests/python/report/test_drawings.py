@@ -15,7 +15,7 @@ from sample_records import make_record
 
 
 def pictures() -> list[str]:
-    with plot.style():
+    with plot.styled():
         singles = list(plot.draw_singly(parsed(*sweep())))
         return [inline_svg(one.figure, f"p{n}", one.title) for n, one in enumerate(2 * singles)]
 

@@ -165,6 +165,15 @@ def function(
     }  # fmt: skip
 
 
+def unsteady(records: Lines) -> Lines:
+    """With intervals of half the median to both sides."""
+    for record in records:
+        for one in record["statistics"].values():
+            low, high = 0.6 * one["median"], 1.5 * one["median"]
+            one.update(min=low, ci_low=low, ci_high=high, p95=high, p99=high, max=high)
+    return records
+
+
 def failed(status: str, **changes: Any) -> Lines:
     check = {"status": status, "checks": 1, "elements": 8, "message": "rank 1, element 3: 7"}
     return [make_record(status="failed", reason="wrong", validation=check, **changes)]
@@ -252,6 +261,7 @@ CASES: dict[str, Cases] = {
             "one start does not": lambda: [*jump(start="one"), *jump(FAST, start="two")],
             "uneven steps": lambda: jump(sizes=[8, 64, 4096, 8192, 16384]),
             "few samples": lambda: without_interval(jump()),
+            "a restless machine": lambda: unsteady(jump()),
             "noise": lambda: noisy(jump()),
             "the ceiling jumps": lambda: [
                 {**record, "ceilings": [{**make_record()["ceilings"][0], "time_us": time}]}
@@ -269,6 +279,7 @@ CASES: dict[str, Cases] = {
                 *sweep([1.0] * 3, [1 << 16, 1 << 20, 1 << 24], transport="ccl"),
             ],
             "few samples": lambda: without_interval(below(0.2)),
+            "a restless machine": lambda: unsteady(below(0.1)),
             "a shared GPU": lambda: below(0.2, placement=placement(gpus=(0, 0))),
         },
     ),
@@ -286,6 +297,7 @@ CASES: dict[str, Cases] = {
             "within samples": lambda: starts(15.1, 15.2),
             "a little": lambda: starts(15.1, 16.2),
             "few samples": lambda: without_interval(starts(15.1, 18.9)),
+            "a restless machine": lambda: unsteady(starts(15.1, 99.0)),
             "other settings": lambda: [
                 make_record(median_us=15.1, start="one"),
                 make_record(median_us=18.9, start="two", environment={"UCX_TLS": "sm"}),

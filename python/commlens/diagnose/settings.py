@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from commlens.diagnose.view import is_on_gpu
+from commlens.diagnose.disturbance import is_on_gpu
 from commlens.records import Record
 
 

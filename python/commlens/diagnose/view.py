@@ -3,18 +3,18 @@ work."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
+from commlens.diagnose.disturbance import is_disturbed, is_on_gpu
 from commlens.profile.record import Profile
 from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
-from commlens.records.start import count_numbers
 from commlens.text import memory_name, plural
 
 _IN_A_ROW = 3  # sizes
+STEADY = 0.1  # half the width of an interval, of the median
 
 
 class View:
@@ -100,60 +100,12 @@ def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | No
     return ", ".join(filter(None, words))
 
 
-@cache
-def is_on_gpu(memory: str) -> bool:
-    """Whether a side of it is in memory that a GPU computes on."""
-    return bool({"device", "managed"} & set(memory.split(":")))
-
-
 def transport_name(record: Record) -> str:
     """For a sentence: `MPI`, `staging through host memory`, `NCCL`."""
     names = {"mpi": "MPI", "staged": "staging through host memory"}
     if record.transport == "ccl":
         return record.start.versions.get("ccl", "").partition(" ")[0][:40] or "NCCL or RCCL"
     return names.get(record.transport, record.transport)
-
-
-def shares_gpus(start: Start) -> bool:
-    used = [(place.host, place.device.uuid) for place in start.placement if place.device]
-    return len(set(used)) < len(used)
-
-
-def is_disturbed(record: Record) -> bool:
-    """Whether ranks took turns on a processor or on a GPU: such times say little of anything
-    else."""
-    start = record.start
-    return bool(crowds([(one.host, one.cores) for one in start.placement])) or (
-        is_on_gpu(record.memory) and shares_gpus(start)
-    )
-
-
-class Crowd(NamedTuple):
-    """Ranks of a host that have fewer processors than they are."""
-
-    host: str
-    ranks: int
-    processors: int
-
-
-def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
-    """Of hosts and processors of ranks: those hosts where all ranks together are too many, or those
-    of one binding. What is unknown of a rank is no evidence."""
-    by_host: dict[str, list[str]] = {}
-    for host, processors in places:
-        by_host.setdefault(host, []).append(processors)
-    found = []
-    for host, bindings in by_host.items():
-        if not all(bindings):
-            continue
-        crowd = Crowd(host, len(bindings), count_numbers(bindings))
-        if crowd.ranks > crowd.processors:
-            found.append(crowd)
-            continue
-        counts = Counter(bindings).items()
-        bound = [Crowd(host, ranks, count_numbers([one])) for one, ranks in counts]
-        found += [one for one in bound if one.ranks > one.processors][:1]
-    return found
 
 
 def _alternatives(group: Group) -> Iterable[Alternatives]:
@@ -224,6 +176,11 @@ def slower(
 def differ(one: Record, other: Record) -> bool:
     """Whether the samples support that the times differ: the one test of all rules."""
     return difference(one, other, one.start.metrics[TIME_METRIC]).differs
+
+
+def is_steady(record: Record) -> bool:
+    """Whether the interval of its time is narrow: where it is not, something else ran there."""
+    return record.statistics[TIME_METRIC].half_width <= STEADY
 
 
 def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from commlens.diagnose.disturbance import is_disturbed
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, calls, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View, is_disturbed, where
+from commlens.diagnose.view import View, where
 from commlens.profile.imbalance import mean
 from commlens.records import Group, Record
 from commlens.text import plural
@@ -27,8 +28,8 @@ _IN_A_LOOP = 20  # calls per rank
     "warning",
     "communicators are made in a loop",
     speaks=f"a profiled program makes {_IN_A_LOOP} communicators per rank or more, which costs "
-    f"{LEAST_SHARE:.0%} of its time; or each operation of a record makes some, and even the "
-    f"fastest sample of that part takes {LEAST_SHARE:.0%} of the time.",
+    f"{LEAST_SHARE:.0%} of its time; or each operation of a record makes some, and the fastest "
+    f"sample of that part takes {LEAST_SHARE:.0%} of the time; that is the cost, too.",
     cure="Make them once and keep them; `commlens run fft` shows what caching brings.",
 )
 def communicators_in_a_loop(view: View) -> Iterator[Observation]:
@@ -52,32 +53,32 @@ def _of_records(group: Group) -> Iterator[Observation]:
         if record.calls and _is_costly(record) and not is_disturbed(record):
             found.setdefault(record.memory, []).append(record)
     for memory, records in found.items():
-        records.sort(key=_least_share, reverse=True)
+        records.sort(key=_share, reverse=True)
         worst = records[0]
-        seconds, together = _making_s(worst), worst.together_s or 1.0
         others = f"; so in {plural(len(records), 'record')}" if len(records) > 1 else ""
         place = where(group, memory, worst.variant_value, [worst.size])
         yield Observation(
             f"Each operation makes {_made(worst):g} communicators ({place}, {worst.transport}"
             f"{others})",
             Evidence(place, tuple(records)),
-            Cost(seconds, min(1.0, seconds / together), "operation"),
+            Cost(_making_s(worst), _share(worst), "operation"),
         )
 
 
 def _is_costly(record: Record) -> bool:
-    return _made(record) > 0 and _least_share(record) >= LEAST_SHARE
+    return _made(record) > 0 and _share(record) >= LEAST_SHARE
 
 
 def _making_s(record: Record) -> float:
-    """Of an operation, in its part that makes them."""
-    return sum(part.time_s for part in record.parts if part.within and part.name == _PART)
+    """Of an operation, the fastest sample of its part that makes them: others may have waited."""
+    own = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
+    return sum(own)
 
 
-def _least_share(record: Record) -> float:
-    """Of the time, by the fastest samples of that part."""
-    parts = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
-    return sum(parts) / record.together_s if record.measured and record.together_s else 0.0
+def _share(record: Record) -> float:
+    if not record.measured or not record.together_s:
+        return 0.0
+    return min(1.0, _making_s(record) / record.together_s)
 
 
 def _made(record: Record) -> float:

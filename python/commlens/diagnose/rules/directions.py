@@ -57,4 +57,5 @@ def _clearest(records: Sequence[Record], others: Sequence[Record]) -> Slower | N
     their own; None where these do not differ enough."""
     record, other = min(records, key=median_us), max(others, key=median_us)
     ratio = median_us(record) / median_us(other)
-    return Slower(record, other, ratio) if ratio > _FACTOR and differ(record, other) else None
+    is_found = ratio > _FACTOR and differ(record, other)
+    return Slower(record, other, ratio) if is_found else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from commlens.diagnose.disturbance import is_disturbed
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View, is_disturbed, transport_name, where
+from commlens.diagnose.view import View, transport_name, where
 from commlens.records import Group, Record
 from commlens.text import format_percent, format_time, plural
 

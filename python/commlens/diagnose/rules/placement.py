@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from commlens.diagnose.disturbance import Crowd, crowds, is_on_gpu
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import Crowd, View, crowds, is_on_gpu
+from commlens.diagnose.view import View
 from commlens.profile.imbalance import mean
 from commlens.records import Place, Record, Start
 from commlens.records.start import count_numbers, ranges_of

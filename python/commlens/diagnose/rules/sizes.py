@@ -8,13 +8,22 @@ from typing import NamedTuple
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.rule import Observation, rule
 from commlens.diagnose.settings import library_of
-from commlens.diagnose.view import Alternatives, Curve, View, differ, median_us, where
+from commlens.diagnose.view import (
+    STEADY,
+    Alternatives,
+    Curve,
+    View,
+    differ,
+    is_steady,
+    median_us,
+    where,
+)
 from commlens.records import TIME_METRIC, Ceiling, Record
 from commlens.records.record import BYTES
 from commlens.text import format_bytes, format_fraction, format_number
 
 _JUMP = 2.0  # machines were seen to become 1.6 times slower in the middle of a sweep
-_STEADY = 0.9  # of the time at the size before: what falls below was no step but an accident
+_STAYS = 0.9  # of the time at the size before: what falls below was no step but an accident
 _EVEN = 1.1  # how much steps from size to size may differ in width
 _LARGE_BYTES = 4 * 2**20
 _OF_CEILING = 1 / 3
@@ -31,8 +40,9 @@ class _Jump(NamedTuple):
     "warning",
     "the time jumps from one size to the next",
     speaks=f"from one size to the next the time grows more than {_JUMP:g} times as much as before "
-    "and after it, stays there, every sample after it is longer than every one before it, the "
-    "ceiling does not jump there, and each start shows it. The sizes must be in even steps.",
+    "and after it, stays there, every sample after it is longer than every one before it, half "
+    f"of their intervals is at most {STEADY:.0%} of the medians, the ceiling does not jump there, "
+    "and each start shows it. The sizes must be in even steps.",
     cure="The library switches to another protocol there (eager to rendezvous, one copy to "
     "several). {setting}",
 )
@@ -66,9 +76,9 @@ def _jumps(records: Sequence[Record]) -> Iterator[_Jump]:
             continue
         growth = median_us(after) / median_us(before)
         beside = max(1.0, median_us(before) / median_us(first), median_us(last) / median_us(after))
-        is_steady = median_us(before) >= _STEADY * median_us(first) and median_us(
+        is_steady = median_us(before) >= _STAYS * median_us(first) and median_us(
             last
-        ) >= _STEADY * median_us(after)
+        ) >= _STAYS * median_us(after)
         if growth > _JUMP * beside and is_steady and _is_apart(before, after):
             yield _Jump(before, after, growth / beside)
 
@@ -84,6 +94,8 @@ def _is_apart(before: Record, after: Record) -> bool:
     """Whether all samples are, and the ceilings are not."""
     low, high = before.statistics[TIME_METRIC], after.statistics[TIME_METRIC]
     if not differ(before, after) or low.max >= high.min:
+        return False
+    if not is_steady(before) or not is_steady(after):
         return False
     one, other = before.ceiling, after.ceiling
     growth = high.median / low.median
@@ -129,11 +141,12 @@ def _records(worst: _Jump, found: Sequence[_Jump]) -> Iterator[Record]:
     "large messages are far below what the hardware copies",
     speaks=f"at the largest size of a sweep over bytes, of {format_bytes(_LARGE_BYTES)} or more, "
     f"the fastest transport reaches less than {_OF_CEILING:.0%} of its ceiling, with its whole "
-    "interval. Ranks that share a GPU or cores are left out.",
+    f"interval, of which half is at most {STEADY:.0%} of the median. Ranks that share a GPU "
+    "or cores are left out.",
     cure="No transport here uses the whole link. Look whether the direct path is on (GPU to GPU: "
-    "CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; within a host's memory: one copy by CMA or "
-    "XPMEM), and whether one message at a time is the limit: `commlens run bandwidth` keeps 64 "
-    "under way.",
+    "CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; GPU to host: pinned memory, `--to pinned`; "
+    "within a host's memory: one copy by CMA or XPMEM), and whether one message at a time is the "
+    "limit: `commlens run bandwidth` keeps 64 under way.",
 )
 def below_ceiling(view: View) -> Iterator[Observation]:
     for own in view.alternatives:
@@ -160,4 +173,4 @@ def below_ceiling(view: View) -> Iterator[Observation]:
 
 def _is_below(record: Record, ceiling: Ceiling) -> bool:
     low = record.statistics[TIME_METRIC].ci_low
-    return low is not None and ceiling.time_us < _OF_CEILING * low
+    return is_steady(record) and low is not None and ceiling.time_us < _OF_CEILING * low

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import Alternatives, Curve, View, median_us
+from commlens.diagnose.view import STEADY, Alternatives, Curve, View, is_steady, median_us
 from commlens.records import TIME_METRIC, Record
 from commlens.text import format_number, format_percent, plural
 
@@ -26,7 +26,8 @@ class _Spread(NamedTuple):
     "note",
     "starts of the same case differ more than their samples",
     speaks=f"the medians of two starts of one case, with the same settings on the same host, are "
-    f"more than {_SPREAD:.0%} apart, and the samples support that they differ.",
+    f"more than {_SPREAD:.0%} apart, the samples support that they differ, and half of each "
+    f"interval is at most {STEADY:.0%} of its median.",
     cure="The interval of one start is not the truth about this machine: measure several "
     "(`commlens run ... --starts 5`), and compare the medians of starts.",
 )
@@ -46,7 +47,7 @@ def _spread(records: list[Record]) -> _Spread | None:
     low = min(starts.values(), key=median_us)
     high = max(starts.values(), key=median_us)
     share = median_us(high) / median_us(low) - 1
-    is_found = share > _SPREAD and _is_apart(low, high)
+    is_found = share > _SPREAD and _is_apart(low, high) and is_steady(low) and is_steady(high)
     return _Spread(low, high, len(starts), share) if is_found else None
 
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from commlens.diagnose.disturbance import is_on_gpu
 from commlens.diagnose.finding import Cost, Evidence
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import (
-    Alternatives,
-    Slower,
-    View,
-    is_on_gpu,
-    is_sure,
-    slower,
-    transport_name,
-)
+from commlens.diagnose.view import Alternatives, Slower, View, is_sure, slower, transport_name
 from commlens.records import Record
 from commlens.text import memory_name, plural
 

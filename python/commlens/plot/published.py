@@ -18,7 +18,7 @@ from commlens.text import format_scientific
 
 _POINTS = 7.0
 _LINE_POINTS = 8.5  # from one note to the next
-_MARKERS = ("x", "v", "+", "d", "*", "h", "p", "8")
+_MARKERS = ("X", "v", "P", "d", "*", "h", "p", "8")
 LINE_STYLE: dict[str, Any] = {"color": PUBLISHED_COLOR, "linewidth": 1.1, "linestyle": (0, (4, 2))}
 _DASHES = ((4, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 

@@ -95,6 +95,7 @@ def test_a_picture_has_dashed_curves_with_their_names() -> None:
     assert [len(line.get_xdata()) for line in curves] == [23] * 4
     assert list(curves[0].get_ydata())[:2] == [4.06, 4.26]
     assert all(line.is_dashed() for line in curves)
+    assert {line.get_markerfacecolor() for line in curves} == {"#0072B2"}, "that of mpi"
     (legend,) = legends(figure)
     assert "published: juliet: GPUDirect RDMA and gdrcopy, 2 nodes" in legend
     assert_no_overlap(figure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from commlens.records import Record
 from commlens.run.entry import Entry
 from commlens.run.session import Settings
 from commlens.terminal import echo
+from commlens.text import plural
 
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
 or folders of them.
@@ -28,10 +30,13 @@ or folders of them.
 Examples:
   commlens compare before.jsonl after.jsonl
   commlens compare results --by transport
+  commlens compare results dftfe-frontier
   commlens compare before after --fail-if-slower 5%
   commlens compare --run allreduce --a UCX_RNDV_THRESH=8192 --b UCX_RNDV_THRESH=inf
   commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
                    --b COMMLENS_BENCH=new/commlens-bench --starts 10 -- --memory host
+
+AFTER may be the name of published figures (`commlens list`): then there is a ratio and no verdict.
 
 --by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
 the first value is the baseline.
@@ -113,6 +118,13 @@ def compare(
     else:
         if a or b:
             raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
+        if by is None and len(what) == 2 and _is_published(what[1]):
+            if fail_if_slower is not None or picture:
+                raise CommlensError(
+                    f"{what[1]} has single figures, of which no difference is significant:"
+                    " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
+                )
+            sys.exit(_published(what[0], what[1], form))
         status, matched = _by(what, by) if by is not None else _two(what)
     with without_collections():
         result = Result(matched, judge(matched, threshold), threshold)
@@ -134,14 +146,29 @@ def _status(result: Result, fail_if_slower: float | None) -> int:
 def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
     if len(what) != 2:
         raise CommlensError(
-            f"compare what? {len(what)} names are given: name the records BEFORE and AFTER, or"
-            " groups of one set with --by"
+            f"compare what? {plural(len(what), 'name')} given: name the records BEFORE and"
+            " AFTER, or groups of one set with --by"
         )
     loaded = [load_any([Path(name)]) for name in what]
     status = worst(tell_problems(one) for one in loaded)
     names = _names(what)
     baseline, other = (_side(name, one.records) for name, one in zip(names, loaded))
     return status, [match(baseline, other)]
+
+
+def _is_published(name: str) -> bool:
+    """Whether it is no file, and may be the name of published figures."""
+    return not os.path.lexists(name) and not name.endswith(".jsonl") and "/" not in name
+
+
+def _published(records: str, name: str, form: str) -> int:
+    from commlens.compare import published
+    from commlens.reference import find
+
+    source = find(name)
+    loaded = load_any([Path(records)])
+    published.FORMATS[form](published.against(_side(records, loaded.records), source))
+    return tell_problems(loaded)
 
 
 def _names(what: Sequence[str]) -> list[str]:

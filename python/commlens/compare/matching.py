@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from commlens.compare.naming import CaseId, case_names
 from commlens.records import CaseKey, Metric, Record, case_key
-from commlens.records.record import BYTES
-from commlens.text import format_bytes, format_count, memory_name, plural
+from commlens.text import plural
 
 KeyOf = Callable[[Record], CaseKey]
 
@@ -17,11 +17,6 @@ KeyOf = Callable[[Record], CaseKey]
 class Side:
     name: str
     records: Sequence[Record]
-
-
-class CaseId(NamedTuple):
-    key: CaseKey
-    settings: tuple[tuple[str, str], ...]  # of the environment, as far as they differ within a side
 
 
 @dataclass(frozen=True)
@@ -35,12 +30,19 @@ class Case:
     note: str = ""  # what part of the starts gave nothing
 
 
+class Missing(NamedTuple):
+    """What has no partner."""
+
+    case: str
+    only_in: str
+
+
 @dataclass
 class Matched:
     baseline: Side
     other: Side
     cases: list[Case] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)  # has no partner: a sentence each
+    missing: list[Missing] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)  # was measured on one side alone
     broken: list[str] = field(default_factory=list)  # names of those that the other side has not
     differences: list[str] = field(default_factory=list)  # between the machines of both sides
@@ -51,12 +53,12 @@ def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
     found = Matched(baseline, other, differences=_differences(baseline, other))
     identify = _identify([baseline, other], key_of)
     sides = [_by_case(side.records, identify) for side in (baseline, other)]
-    names = _names({**sides[0], **sides[1]})
+    names = case_names({**sides[0], **sides[1]})
     for case in dict.fromkeys([*sides[0], *sides[1]]):
         name, own = names[case], [side.get(case) for side in sides]
         if own[0] is None or own[1] is None:
             only = baseline if own[1] is None else other
-            found.missing.append(f"{name}: only in {only.name}")
+            found.missing.append(Missing(name, only.name))
             if own[1] is None:
                 found.broken.append(name)
         else:
@@ -129,54 +131,6 @@ def _by_case(
     for record in records:
         found.setdefault(identify(record), []).append(record)
     return found
-
-
-def _names(cases: dict[CaseId, list[Record]]) -> dict[CaseId, str]:
-    """`latency 64 KiB, mpi, host`: and of the rest what differs between the cases."""
-    described = {case: _description(case, own[0]) for case, own in cases.items()}
-    values: dict[str, set[str]] = {}
-    for description in described.values():
-        for name, text in description.items():
-            values.setdefault(name, set()).add(text)
-    lacking = {
-        name
-        for name in values
-        if any(name not in description for description in described.values())
-    }
-    kept = {
-        name
-        for name, texts in values.items()
-        if name in _ALWAYS or len(texts) > 1 or name in lacking
-    }
-    return {
-        case: ", ".join(text for name, text in description.items() if name in kept and text)
-        for case, description in described.items()
-    }
-
-
-_ALWAYS = ("case", "transport", "memory")
-
-
-def _description(case: CaseId, record: Record) -> dict[str, str]:
-    key, size, declared = case.key, record.size_parameter, record.start.parameters
-    words = {"case": key.benchmark, "transport": key.transport, "memory": memory_name(key.memory)}
-    if size is not None and size.name in dict(key.parameters):
-        words["case"] += f" {_size_text(record)}"
-    words["backend"], words["timing"] = key.backend, f"timing {key.timing}"
-    words["ranks"], words["nodes"] = plural(key.ranks, "rank"), plural(key.nodes, "node")
-    for name, value in key.parameters:
-        if size is None or name != size.name:
-            words[f"parameter {name}"] = f"{declared[name].title} {value}"
-    return words | {f"setting {name}": f"{name}={value}" for name, value in case.settings}
-
-
-def _size_text(record: Record) -> str:
-    parameter, size = record.size_parameter, record.size
-    assert parameter is not None
-    assert size is not None
-    if parameter.unit == BYTES:
-        return format_bytes(size)
-    return f"{parameter.title} {format_count(size)} {parameter.unit}".strip()
 
 
 def _differences(baseline: Side, other: Side) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from commlens.compare.matching import Matched
+from commlens.compare.matching import Matched, Missing
 from commlens.compare.verdicts import Row, Verdict
 from commlens.records.comparison import Ratio
 from commlens.records.rank_test import DECISION
@@ -19,11 +19,12 @@ from commlens.terminal import console, echo
 from commlens.text import format_value, labelled, plural, printable
 
 NOTHING = "-"
+_MOST_NAMES = 12  # of cases in a line
 _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "bold red", Verdict.UNDECIDED: "yellow"}
 _BASIS = {
     "starts": "over starts",
     "samples": "over samples within the same starts",
-    "few starts": "over samples of too few starts, a factor of 2 allowed for",
+    "few starts": "of too few starts (from 3 on over their samples, a factor of 2 allowed for)",
 }
 
 
@@ -59,12 +60,26 @@ def _as_table(result: Result) -> None:
         if rows:
             things.append(_grid(rows))
         notes = [f"{row.name}: {row.case.note}" for row in rows if row.case.note]
-        lines = [(text, "yellow") for text in (*one.changed, *notes, *one.missing)]
+        lines = [(text, "yellow") for text in (*one.changed, *notes, *missing_lines(one.missing))]
         things.append(Lines([[], *([(f"  {text}", style)] for text, style in lines)]))
     if result.rows:
         things.append(Lines([[(f"  {text}", "dim")] for text in result.how]))
         things.append(Lines([[(f"  {summary(result.rows)}", "bold")]]))
     print_whole(console(), things)
+
+
+def missing_lines(missing: Sequence[Missing]) -> list[str]:
+    """`only in before (2 cases): latency 1 B, mpi, host; ...`"""
+    found: dict[str, list[str]] = {}
+    for one in missing:
+        found.setdefault(one.only_in, []).append(one.case)
+    lines = []
+    for where, cases in found.items():
+        more = len(cases) - _MOST_NAMES
+        rest = f" and {plural(more, 'more case')} (--format json has all)" if more > 0 else ""
+        names = "; ".join(cases[:_MOST_NAMES])
+        lines.append(f"only in {where} ({plural(len(cases), 'case')}): {names}{rest}")
+    return lines
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -111,15 +126,20 @@ _COLUMNS: Mapping[str, Callable[[Row], str]] = {
 
 def _as_markdown(result: Result) -> None:
     for one in result.matched:
-        lines = [f"### {_cell(one.other.name)} against {_cell(one.baseline.name)}", ""]
-        if rows := result.rows_of(one):
-            lines += [_line(_COLUMNS), _line("---" for _ in _COLUMNS)]
-            lines += [_line(text(row) for text in _COLUMNS.values()) for row in rows]
-            lines.append("")
-        notes = (*one.differences, *one.changed, *one.missing)
-        lines += [f"- {_cell(text)}" for text in notes]
-        echo("\n".join(lines))
-    echo("\n".join(["", *result.how, "", f"**{summary(result.rows)}**"]))
+        rows = [[text(row) for text in _COLUMNS.values()] for row in result.rows_of(one)]
+        notes = (*one.differences, *one.changed, *missing_lines(one.missing))
+        print_markdown(f"{one.other.name} against {one.baseline.name}", list(_COLUMNS), rows, notes)
+    echo("\n".join([*result.how, "", f"**{summary(result.rows)}**"]))
+
+
+def print_markdown(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
+) -> None:
+    lines = [f"### {_cell(title)}", ""]
+    if rows:
+        lines += [_line(heads), _line("---" for _ in heads), *map(_line, rows), ""]
+    lines += [f"- {_cell(text)}" for text in notes]
+    echo("\n".join([*lines, ""] if notes else lines))
 
 
 def _line(cells: Any) -> str:
@@ -164,7 +184,10 @@ def _plain_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _as_csv(result: Result) -> None:
-    rows = _plain_rows(result)
+    print_csv(_plain_rows(result))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else ["case"], lineterminator="\n")
     writer.writeheader()
@@ -180,10 +203,14 @@ def _as_json(result: Result) -> None:
     document = {
         "threshold": result.threshold,
         "cases": _plain_rows(result),
-        "missing": [text for one in result.matched for text in one.missing],
+        "missing": [own._asdict() for one in result.matched for own in one.missing],
         "changed": [text for one in result.matched for text in one.changed],
         "differences": [text for one in result.matched for text in one.differences],
     }
+    print_json(document)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
     echo(msgspec.json.format(msgspec.json.encode(document), indent=1).decode())
 
 

@@ -6,8 +6,9 @@ often the job was started, since starts differ more than samples:
 - 5 starts or more on each side: their medians, by ranks (rank_test.py).
 - The same starts on both sides, and fewer: within each of them, the intervals of the medians over
   its samples. The two differ where they do so in all of these starts, in the same direction.
-- Fewer starts, each side its own: as before for any two of them, and a factor of 2 is allowed for
+- 3 or 4 starts, each side its own: as before for any two of them, and a factor of 2 is allowed for
   on top, as starts of one program may differ by as much.
+- 1 or 2 starts, each side its own: nothing can be said.
 
 An interval over samples takes at least 6 of them. What does not differ is a tie: the measurements
 do not tell which is better.
@@ -29,7 +30,8 @@ from commlens.records.results import Statistic
 from commlens.records.start import Metric
 
 TIE, UNDECIDED = "tie", "undecided"
-ALLOWANCE = 2.0  # by how much single starts of one program may differ
+ALLOWANCE = 2.0  # by how much starts of one program may differ
+_FEWEST_APART = 3  # starts of a side of its own: one may be slow by any factor on a busy machine
 Basis = Literal["starts", "samples", "few starts"]
 _MOST_SAMPLES = 20_000  # of a start, for a p value
 
@@ -109,6 +111,8 @@ class Difference:
         if self.basis == "starts":
             found = rank_test.shift_interval(*self.logs, level)
             return Ratio(self.ratio, math.exp(found[0]), math.exp(found[1])) if found else None
+        if self.basis == "few starts" and min(self.starts) < _FEWEST_APART:
+            return None
         ratios = [
             _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
             for one, another in self._pairs()

@@ -92,12 +92,17 @@ def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
     assert not tie or why in why_tie(*own)
 
 
-@pytest.mark.parametrize(("us", "tie"), [(2.5, "undecided"), (3.9, "undecided"), (4.4, "")])
-def test_two_starts_differ_by_more_than_starts_may(us: float, tie: str) -> None:
-    """Intervals are 2% to each side; single starts of one program may differ by a factor of 2."""
+@pytest.mark.parametrize("us", [2.5, 4.4, 200])
+def test_of_two_starts_none_is_better(us: float) -> None:
     own = pair(statistic(2.0), statistic(us), ("one", "another"))
-    assert no_difference(difference(*own)) == tie
-    assert not tie or why_tie(*own) == "1 and 1 starts: too few"
+    assert no_difference(difference(*own)) == "undecided"
+    assert why_tie(*own) == "1 and 1 starts: too few"
+
+
+@pytest.mark.parametrize(("us", "differs"), [(2.5, False), (3.9, False), (4.4, True)])
+def test_3_starts_each_differ_by_more_than_starts_may(us: float, differs: bool) -> None:
+    """Intervals are 2% to each side, and a factor of 2 is allowed for."""
+    assert compared([2.0, 2.01, 2.0], [us, us, us + 0.01]).differs is differs
 
 
 def test_in_some_starts_together_all_must_agree() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
@@ -63,8 +64,6 @@ def everything() -> list[dict[str, Any]]:
 
 
 def write_all(folder: Path) -> list[Path]:
-    import json
-
     profile = folder / "profile.jsonl"
     profile.write_text(json.dumps(make_profile()) + "\n")
     return [write(folder / "records.jsonl", *everything()), profile]
@@ -131,9 +130,8 @@ def assert_harmless(text: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
 
 
-_TAGS = set(
-    "html head meta link title style body a header p h1 h2 h3 h4 ul li strong small nav main"
-    " section article span b details summary dl dt dd div figure table caption thead tbody tr"
-    " th td br pre code footer script svg defs clippath path g rect line text tspan use image"
-    .split()
-) | {"title"}  # fmt: skip
+_TAGS = set("""
+    html head meta link title style body a header p h1 h2 h3 h4 ul li strong small nav main section
+    article span b details summary dl dt dd div figure table caption thead tbody tr th td br pre
+    code footer script svg defs clippath path g rect line text tspan use image
+""".split())  # fmt: skip

@@ -39,7 +39,7 @@ class Section:
     words: Lines | None  # what an application would print of them
     left_out: str = ""  # a sentence
 
-    @property
+    @cached_property
     def title(self) -> str:
         return title(self.group)
 

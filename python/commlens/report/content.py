@@ -174,7 +174,7 @@ def _conclusions(
     found: Sequence[Finding], own_cards: Sequence[Card], profiles: Sequence[Profile]
 ) -> list[Conclusion]:
     sections = {
-        id(record): Link(section.name, f"{card.benchmark}: {section.title}")
+        id(record): (card, section)
         for card in own_cards
         for section in card.sections
         for merged in section.group.records
@@ -184,11 +184,12 @@ def _conclusions(
     by_kind: dict[tuple[str, str], list[Observation]] = {}
     for finding in found:
         evidence = finding.evidence
-        links = [sections[id(one)] for one in evidence.records if id(one) in sections]
+        places = (sections[id(one)] for one in evidence.records if id(one) in sections)
+        links = [Link(own.name, f"{card.benchmark}: {own.title}") for card, own in places]
         if id(evidence.profile) in pages:
             links.append(pages[id(evidence.profile)])
-        own = Observation(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
-        by_kind.setdefault((finding.code, finding.cure), []).append(own)
+        shown = Observation(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
+        by_kind.setdefault((finding.code, finding.cure), []).append(shown)
     return [Conclusion(own) for own in by_kind.values()]
 
 

@@ -17,7 +17,7 @@ _LONGEST_SENTENCE = 2000  # letters
 
 
 def to_markdown(report: Report) -> str:
-    return "\n".join(_lines(report)) + "\n"
+    return "\n".join(_lines(report)).rstrip("\n") + "\n"
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -9,8 +9,8 @@ from commlens.show.grid import Grid, Lines
 from commlens.text import printable
 
 _LONGEST_TEXT = 300  # letters of a cell
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~^-])")
-_CODE_OF = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", ":": "&#58;"}
+_MARKUP = re.compile(r"[\\`*_\[\]#|~&<>@]|:(?=//)|^[-+]")
+_CODE_OF = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", ":": "&#58;"}  # others have a backslash
 _NUMBER = re.compile(r"-?[\d,.]+(e-?\d+)?")
 
 
@@ -21,8 +21,7 @@ def escaped(text: str, longest: int = _LONGEST_TEXT) -> str:
         line = f"{line[:longest]}…"
     if line.isalnum() or _NUMBER.fullmatch(line):
         return line
-    line = re.sub("[&<>@]|:(?=//)", lambda one: _CODE_OF[one[0]], line)
-    return _MARKUP.sub(r"\\\1", line)
+    return _MARKUP.sub(lambda one: _CODE_OF.get(one[0], f"\\{one[0]}"), line)
 
 
 def prose(text: str, longest: int = _LONGEST_TEXT) -> str:

@@ -1,21 +1,35 @@
-"""Records and profiles for every rule: some in which it speaks, and some in which it is silent."""
+"""For every rule records in which it speaks, and some in which it is silent."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Union
 
-from commlens.profile.record import Profile, parse
-from sample_applications import make_overlap_record, make_transform_record
-from sample_profile import make_profile
-from sample_records import make_record, statistic
-
-Lines = Sequence[dict[str, Any]]
-Given = Union[Lines, Profile]
-SIZES = [8, 64, 512, 4096, 32768]
-GPU = {"name": "NVIDIA H200", "pci": "0000:19:00.0", "memory_bytes": 1 << 37}
+from diagnose_records import (
+    FAST,
+    SIZES,
+    SLOW,
+    WITH_CCL,
+    Given,
+    below,
+    both,
+    directions,
+    failed,
+    function,
+    jump,
+    noisy,
+    overlap,
+    placement,
+    profile,
+    skipped,
+    starts,
+    sweep,
+    transform,
+    unsteady,
+    without_interval,
+)
+from sample_applications import make_overlap_record
+from sample_records import make_record
 
 
 @dataclass(frozen=True)
@@ -25,172 +39,6 @@ class Cases:
     speaks: dict[str, Callable[[], Given]]
     silent: dict[str, Callable[[], Given]]
 
-
-def placement(
-    cores: Sequence[str] = ("0-7", "8-15"),
-    numa: Sequence[str] = ("0", "1"),
-    gpus: Sequence[int] = (0, 1),
-    gpu_numa: Sequence[int] = (0, 1),
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "rank": rank,
-            "host": "node01",
-            "cores": cores[rank],
-            "numa_nodes": numa[rank],
-            "device": {
-                **GPU, "ordinal": gpu, "uuid": f"GPU-{gpu}", "numa_node": gpu_numa[rank]
-            },
-        }
-        for rank, gpu in enumerate(gpus)
-    ]  # fmt: skip
-
-
-def sweep(
-    times_us: Sequence[float], sizes: Sequence[int] = SIZES, **changes: Any
-) -> list[dict[str, Any]]:
-    """One transport over sizes, `device` memory of two GPUs."""
-    fields = {"memory": "device", "placement": placement(), **changes}
-    return [
-        make_record(bytes=size, median_us=time, **fields) for size, time in zip(sizes, times_us)
-    ]
-
-
-def both(mpi_us: Sequence[float], other: str, other_us: Sequence[float], **changes: Any) -> Lines:
-    return [*sweep(mpi_us, **changes), *sweep(other_us, transport=other, **changes)]
-
-
-def with_samples(record: dict[str, Any]) -> dict[str, Any]:
-    """The same with samples that fit its statistics, between the ends of its interval."""
-    time = record["statistics"].get("time_us")
-    if time is None:
-        return record
-    low, high = (time[end] or time["median"] for end in ("ci_low", "ci_high"))
-    steps = max(1, time["count"] - 1)
-    values = [(low + (high - low) * step / steps) * 1e-6 for step in range(time["count"])]
-    return {**record, "samples": {**record["samples"], "values_s": values}}
-
-
-def without_interval(records: Iterable[dict[str, Any]]) -> Lines:
-    """As of too few samples: no test can say that two of them differ."""
-    for record in records:
-        for one in record["statistics"].values():
-            one.update(ci_low=None, ci_high=None, count=3)
-    return list(records)
-
-
-def noisy(records: Lines) -> Lines:
-    """With samples from almost nothing to three times the median."""
-    for record in records:
-        for one in record["statistics"].values():
-            middle = one["median"]
-            one.update(
-                ci_low=0.2 * middle, min=0.1 * middle, ci_high=2.5 * middle,
-                p95=3 * middle, p99=3 * middle, max=3 * middle,
-            )  # fmt: skip
-    return records
-
-
-def jump(times_us: Sequence[float] = (1.0, 1.0, 5.0, 5.1, 5.2), **changes: Any) -> Lines:
-    records = sweep(times_us, **changes)
-    for record in records:
-        record["ceilings"] = []
-    return records
-
-
-def below(fraction: float, largest: int = 1 << 24, **changes: Any) -> Lines:
-    """A sweep whose ceilings are this fraction of the times."""
-    sizes = [largest >> 8, largest >> 4, largest]
-    records = sweep([10.0, 100.0, 1000.0], sizes, **changes)
-    for record, time in zip(records, (10.0, 100.0, 1000.0)):
-        record["ceilings"][0].update(fraction=fraction, time_us=fraction * time)
-    return records
-
-
-def starts(first_us: float, second_us: float, **changes: Any) -> Lines:
-    both_starts = ((first_us, "one"), (second_us, "two"))
-    return [make_record(median_us=time, start=name, **changes) for time, name in both_starts]
-
-
-def directions(to_us: float, from_us: float) -> Lines:
-    return [
-        *sweep([to_us] * 5, memory="host:device"),
-        *sweep([from_us] * 5, memory="device:host"),
-    ]
-
-
-def overlap(hidden: float, together_us: float = 1.5e6, **changes: Any) -> Lines:
-    """A pipeline whose longer stream takes 1 s alone."""
-    parts = {("products", "compute"): 1e6, ("sums", "communication"): 0.6e6}
-    record = make_overlap_record(
-        parts_us=parts, together_us=together_us, memory="device",
-        placement=placement(), timeline=None, **changes,
-    )  # fmt: skip
-    name = "hidden_communication"
-    declared = record["start"]["benchmark"]["metrics"]
-    declared.append({**declared[-1], "name": name, "label": "hidden", "unit": "",
-                     "better": "higher"})  # fmt: skip
-    record["statistics"][name] = statistic(hidden)
-    return [record]
-
-
-def transform(made_ms: float, **changes: Any) -> Lines:
-    parts = {"local FFT": 6.0, "communication": 8.0, "communicators": made_ms}
-    return [make_transform_record(variant=None, parts_ms=parts, **changes)]
-
-
-def profile(
-    *functions: dict[str, Any], cpus: str = "0-7", queued_s: float = 0.0
-) -> Callable[[], Profile]:
-    """Of four ranks, 10 s each."""
-    places = [
-        {"rank": rank, "host": "node", "pid": 10 + rank, "ending": "finalized", "inside": "",
-         "cpus": cpus, "cpu_s": 1.0, "queued_s": queued_s}
-        for rank in range(4)
-    ]  # fmt: skip
-    line = make_profile(
-        ranks=4, placement=places, total_s=[10.0] * 4, functions=list(functions), peers=[]
-    )
-    return lambda: parse(json.dumps(line))
-
-
-def function(
-    name: str, time_s: float | Sequence[float] = 1.0, calls: int = 1, size: int = 0
-) -> dict[str, Any]:
-    times = [time_s] * 4 if isinstance(time_s, (int, float)) else list(time_s)
-    return {
-        "name": name, "group": "collective", "calls": [calls] * 4, "time_s": times,
-        "max_s": times, "waiting_s": [0] * 4, "bytes": [calls * size] * 4, "communicators": {},
-        "memory": {}, "sizes": [{"from_bytes": size, "to_bytes": 2 * size, "calls": 4 * calls}],
-    }  # fmt: skip
-
-
-def unsteady(records: Lines) -> Lines:
-    """With intervals of half the median to both sides."""
-    for record in records:
-        for one in record["statistics"].values():
-            low, high = 0.6 * one["median"], 1.5 * one["median"]
-            one.update(min=low, ci_low=low, ci_high=high, p95=high, p99=high, max=high)
-    return records
-
-
-def failed(status: str, **changes: Any) -> Lines:
-    check = {"status": status, "checks": 1, "elements": 8, "message": "rank 1, element 3: 7"}
-    return [make_record(status="failed", reason="wrong", validation=check, **changes)]
-
-
-def skipped(transport: str, memory: str = "device", **changes: Any) -> Lines:
-    reason = "this library does not take device memory"
-    return [
-        make_record(
-            transport=transport, memory=memory, status="skipped", reason=reason,
-            placement=placement(), **changes,
-        )
-    ]  # fmt: skip
-
-
-FAST, SLOW = [1.0] * 5, [4.0] * 5
-WITH_CCL = {"mpi": "Open MPI 5.0.7", "ccl": "NCCL 2.28.3"}
 
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(

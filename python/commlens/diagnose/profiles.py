@@ -22,7 +22,8 @@ def cost_of(profile: Profile, seconds: float) -> tuple[Evidence, Cost]:
     """The evidence is the profile."""
     program = profile.program.rpartition("/")[2]
     where = f"profile of {program}, {plural(profile.ranks, 'rank')}"
-    return Evidence(where, profile=profile), Cost(seconds, seconds / total_of(profile), "rank")
+    share = min(1.0, seconds / total_of(profile))
+    return Evidence(where, profile=profile), Cost(seconds, share, "rank")
 
 
 def mean_bytes(function: Function) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from commlens.diagnose.rule import all_rules
 from commlens.diagnose.text import finding_lines, hint, shortened
 from commlens.records import load, read
 from conftest import Commlens
-from diagnose_cases import FAST, SLOW, both, failed, placement, sweep
+from diagnose_records import FAST, SLOW, both, failed, placement, sweep
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
 from show_helpers import shown
 
+EXAMPLES = int(os.environ.get("COMMLENS_EXAMPLES", "0"))
 MEASURED = Path(__file__).resolve().parents[3] / "docs" / "measured"
 
 
@@ -135,7 +137,7 @@ KNOWN: dict[str, set[str]] = {
 
 
 @given(text=files())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES or 200, deadline=None, suppress_health_check=list(HealthCheck))
 def test_findings_survive_any_record(text: str) -> None:
     loaded = read(text.splitlines(keepends=True))
     for one in findings(loaded.records, loaded.profiles):

@@ -10,7 +10,8 @@ import pytest
 from commlens.diagnose import SEVERITIES, Finding, findings
 from commlens.diagnose.rule import all_rules, rule
 from commlens.profile.record import Profile
-from diagnose_cases import CASES, Given, with_samples
+from diagnose_cases import CASES
+from diagnose_records import Given, with_samples
 from record_helpers import parsed
 
 CODES = [one.code for one in all_rules()]

@@ -162,12 +162,12 @@ def below_ceiling(view: View) -> Iterator[Observation]:
         if max(sizes) < _LARGE_BYTES or ceiling is None or not _is_below(best, ceiling):
             continue
         place = own.where([best.size])
-        share = 1 - ceiling.fraction
+        fraction = ceiling.time_us / median_us(best)
         yield Observation(
-            f"The fastest transport, {best.transport}, reaches {format_fraction(ceiling.fraction)} "
+            f"The fastest transport, {best.transport}, reaches {format_fraction(fraction)} "
             f"of the ceiling, a {ceiling.name} of the same bytes ({place})",
             Evidence(place, (best,)),
-            Cost(median_us(best) * 1e-6 * share, share, "operation"),
+            Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
         )
 
 

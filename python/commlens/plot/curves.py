@@ -37,7 +37,11 @@ def draw_curves(
     axes: Axes, panel: Panel, styles: CeilingStyles, published: PublishedStyles
 ) -> None:
     for figure, curve in published.curves(panel):
-        axes.plot(*zip(*curve), zorder=1.6, **published.style(figure))
+        style = published.style(figure)
+        if figure.transport in panel.theme.transports:
+            color, _ = panel.theme.transports[figure.transport]
+            style.update(markerfacecolor=color, markeredgecolor=color)
+        axes.plot(*zip(*curve), zorder=1.6, **style)
     for memory, ceiling, points in ceilings(panel):
         axes.plot(
             [size for size, _ in points],

@@ -18,7 +18,8 @@ from commlens.text import format_scientific
 
 _POINTS = 7.0
 _LINE_POINTS = 8.5  # from one note to the next
-_MARKERS = ("x", "v", "+", "d", "*", "h", "p", "8")
+_MARKERS = ("X", "v", "P", "d", "*", "h", "p", "8")
+LINE_STYLE: dict[str, Any] = {"color": PUBLISHED_COLOR, "linewidth": 1.1, "linestyle": (0, (4, 2))}
 _DASHES = ((4, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 
 
@@ -51,9 +52,8 @@ class PublishedStyles:
 
     def _style(self, number: int) -> dict[str, Any]:
         return {
-            "color": PUBLISHED_COLOR,
+            **LINE_STYLE,
             "linestyle": (0, _DASHES[number % len(_DASHES)]),
-            "linewidth": 1.1,
             "marker": _MARKERS[number % len(_MARKERS)],
             "markersize": 4.5,
             "markerfacecolor": "white",
@@ -68,31 +68,33 @@ def _place(panel: Panel, one: Beside) -> float:
 
 
 class Published(NamedTuple):
-    name: str  # of a machine
-    dof_per_rank: float
-    throughput: float
+    """A figure as a note names it."""
+
+    name: str  # of a GPU or a machine
+    size: float
+    value: float
 
     @property
     def note(self) -> str:
-        return f"{self.name} {format_scientific(self.throughput)}"
+        return f"{self.name} {format_scientific(self.value)}"
 
 
 def published(records: Sequence[Record], metric: str) -> list[Published]:
-    """Throughputs beside these records, the lowest first, each once."""
+    """Figures beside these records, the lowest first, each once."""
     figures = {id(one.figure): one.figure for one in beside(records, metric)}
     found = [Published(one.hardware, one.size or 0, one.value) for one in figures.values()]
-    return sorted(found, key=lambda own: own.throughput)
+    return sorted(found, key=lambda own: own.value)
 
 
 def draw(axes: Axes, found: Sequence[Published], points_per_unit: float) -> None:
     """A dash each, and right of it its name, one above the other where they would overlap."""
     style: dict[str, Any] = {"color": QUIET_COLOR, "markersize": 9, "markeredgewidth": 1.6}
-    heights = [points_per_unit * one.throughput for one in found]
+    heights = [points_per_unit * one.value for one in found]
     for one, height, place in zip(found, heights, _spread(heights)):
-        axes.plot([one.dof_per_rank], [one.throughput], "_", zorder=3.5, **style)
+        axes.plot([one.size], [one.value], "_", zorder=3.5, **style)
         axes.annotate(
             one.note,
-            (one.dof_per_rank, one.throughput),
+            (one.size, one.value),
             (8, place - height),
             textcoords="offset points",
             va="center",

@@ -18,6 +18,7 @@ significant. There is no ratio where sizes differ.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -72,17 +73,37 @@ def nearest(record: Record) -> list[Beside]:
 
 def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Beside]:
     found = []
-    for figures in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
-        if not _agrees(record, figures[0]) or not _is_wanted(record, figures[0], metric):
+    for line in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
+        if not _agrees(record, line.figures[0]) or not _is_wanted(record, line.figures[0], metric):
             continue
+        figures = line.around(record) if comparable else line.figures
         figure = min(figures, key=lambda one: _distance(record, one))
         if not comparable or _size_distance(record, figure) <= _FARTHEST:
             found.append(_beside(record, figure))
     return found
 
 
+class _Sorted(NamedTuple):
+    """The figures of a line by size, so that many records do not each look at all of them."""
+
+    figures: list[Figure]
+    sizes: list[float]
+
+    @classmethod
+    def of(cls, figures: Iterable[Figure]) -> _Sorted:
+        ordered = sorted(figures, key=lambda one: one.size or 0)
+        return cls(ordered, [one.size or 0 for one in ordered])
+
+    def around(self, record: Record) -> list[Figure]:
+        """Those of the next size below and above the record's."""
+        size = _size(record, self.figures[0]) or 0
+        below = self.sizes[max(0, bisect_right(self.sizes, size) - 1)]
+        above = self.sizes[min(len(self.sizes) - 1, bisect_left(self.sizes, size))]
+        return self.figures[bisect_left(self.sizes, below) : bisect_right(self.sizes, above)]
+
+
 @cache
-def _lines(benchmark: str, transport: str, memory: str) -> tuple[tuple[Figure, ...], ...]:
+def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
     """The figures of each line that records can stand beside; of any memory if it is empty."""
     lines: dict[Line, list[Figure]] = {}
     for figure in (figure for source in load() for figure in source.figures):
@@ -91,7 +112,7 @@ def _lines(benchmark: str, transport: str, memory: str) -> tuple[tuple[Figure, .
         if figure.benchmark == benchmark and figure.metric and is_of_transport and is_of_memory:
             line = figure.line if memory else figure.line._replace(memory="")
             lines.setdefault(line, []).append(figure)
-    return tuple(map(tuple, lines.values()))
+    return tuple(map(_Sorted.of, lines.values()))
 
 
 def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
@@ -135,8 +156,13 @@ def _size_distance(record: Record, figure: Figure) -> float:
     """The logarithm of the ratio of sizes; 0 for a figure without a size."""
     if figure.size is None:
         return 0.0
+    return _ratio_distance(_size(record, figure), figure.size)
+
+
+def _size(record: Record, figure: Figure) -> float | None:
+    """That of the record, in the figure's quantity."""
     value = record.parameters.get(figure.size_name, record.facts.get(figure.size_name))
-    return _ratio_distance(value if isinstance(value, (int, float)) else None, figure.size)
+    return value if isinstance(value, (int, float)) else None
 
 
 def _ratio_distance(one: float | None, other: float | None) -> float:

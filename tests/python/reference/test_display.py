@@ -9,7 +9,7 @@ import pytest
 from commlens import reference
 from commlens.run.dftfe import published_lines
 from conftest import Commlens
-from plot_helpers import assert_no_overlap, drawn, legends
+from plot_helpers import assert_no_overlap, details, drawn, legends
 from record_helpers import parsed
 from sample_applications import make_transform_record
 from sample_multigrid import make_multigrid_record
@@ -95,6 +95,7 @@ def test_a_picture_has_dashed_curves_with_their_names() -> None:
     assert [len(line.get_xdata()) for line in curves] == [23] * 4
     assert list(curves[0].get_ydata())[:2] == [4.06, 4.26]
     assert all(line.is_dashed() for line in curves)
+    assert {line.get_markerfacecolor() for line in curves} == {"#0072B2"}, "that of mpi"
     (legend,) = legends(figure)
     assert "published: juliet: GPUDirect RDMA and gdrcopy, 2 nodes" in legend
     assert_no_overlap(figure)
@@ -108,6 +109,20 @@ def test_bars_have_marks_of_their_transport() -> None:
     (legend,) = legends(figure)
     assert "published: dftfe-summit: V100 (Summit), 1 node" in legend
     assert len(legend) == 5
+    assert_no_overlap(figure)
+
+
+def test_bars_by_setting_have_their_figures_in_words() -> None:
+    records = [
+        allreduce(transport=transport, options={"mode": mode}, median_us=5e4)
+        for mode in ("one", "other")
+        for transport in ("mpi", "staged")
+    ]
+    figure = drawn(*records)
+    (axes,) = figure.axes
+    places = [float(line.get_ydata()[1]) for line in published_lines_in(axes)]
+    assert places == [0.0] * 5 + [1.0] * 5, "of mpi, whose bars are the first of four"
+    assert "V100 (Summit) 6.19e4" in details(axes)
     assert_no_overlap(figure)
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from commlens.plot.bars import BarCeiling, Bars
+from commlens.plot.bars import BarCeiling, BarMark, Bars
 from commlens.plot.colors import looks
 from commlens.plot.extra import ExtraPanel
 from commlens.plot.heading import Heading
 from commlens.plot.lines import Lines, first_of, lines
+from commlens.plot.published import LINE_STYLE, Published, published
 from commlens.plot.style import BAR_INCHES, Series, Theme, label_inches
 from commlens.records import Group, Metric, Record
 
@@ -41,8 +42,10 @@ class SettingsPanel(ExtraPanel):
         first, size = self.groups[0], first_of(self.bars).size
         words = [first.benchmark, "" if size is None else first.describe_size(size)]
         names = " and ".join(dict.fromkeys(ceiling for _, ceiling, _ in self._ceilings))
-        details = f"dashed: the ceiling, {names}" if names else ""
-        return Heading(", ".join(filter(None, words)), details)
+        details = [f"dashed: the ceiling, {names}"] if names else []
+        if notes := [one.note for one in self._published]:
+            details.append(f"violet: published, {', '.join(notes)}")
+        return Heading(", ".join(filter(None, words)), "; ".join(details))
 
     def shows(self, group: Group) -> bool:
         return any(group is own for own in self.groups)
@@ -60,7 +63,16 @@ class SettingsPanel(ExtraPanel):
             for position, record in records
             if any(group.is_used(record) for group in self.groups)
         ]
-        Bars(self.metric, list(self.bars), values, found, self.label_width, used).draw(axes)
+        marks = [
+            BarMark(LINE_STYLE, one.value, position)
+            for position, own in enumerate(self.bars.values())
+            for one in published(own, self.metric.name)
+        ]
+        Bars(self.metric, list(self.bars), values, found, self.label_width, used, marks).draw(axes)
+
+    @property
+    def _published(self) -> list[Published]:
+        return published([own[0] for own in self.bars.values()], self.metric.name)
 
     @property
     def _ceilings(self) -> list[tuple[int, str, float]]:

@@ -103,7 +103,7 @@ class ThroughputPanel(LinesPanel):
         axes.set_xscale("log")
         band = self._notes_inches / (self.height - _FRAME_INCHES)
         highest = [growth.peak[1] for growth in self.growths]
-        highest += [own.throughput for own in self.published]
+        highest += [own.value for own in self.published]
         axes.set_ylim(0, 1.06 * max(highest) / (1 - band))
         self._write_notes(axes)
         self._draw_published(axes)
@@ -123,7 +123,7 @@ class ThroughputPanel(LinesPanel):
         """With room for its notes, which stand right of it."""
         if not self.published:
             return
-        place = max(own.dof_per_rank for own in self.published)
+        place = max(own.size for own in self.published)
         left, right = axes.get_xlim()
         before = 1 - _SHARE_OF_NOTES
         axes.set_xlim(left, max(right, place * (place / left) ** (_SHARE_OF_NOTES / before)))

@@ -37,14 +37,17 @@ def measure(
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """
-    prepared = [_prepared(entry, own, settings) for own in settings_of_sides]
+    options = [f"--{letter}" for letter in "abcdefgh"]
+    prepared = [
+        _prepared(entry, own, settings, option) for own, option in zip(settings_of_sides, options)
+    ]
     names = [name for name, _, _ in prepared]
     if len(set(names)) < len(names):
         raise CommlensError(f"--a and --b are both {names[0]}: name two settings that differ")
     folder = reserve_folder(settings.out, f"compare-{entry.benchmark}")
     turns = [
-        _turns(entry, name, session, job, folder / f"{letter}.jsonl")
-        for letter, (name, session, job) in zip("abcdefgh", prepared)
+        _turns(entry, name, session, job, folder / f"{option[2:]}.jsonl")
+        for option, (name, session, job) in zip(options, prepared)
     ]
     interruption = take_turns(turns)
     sides = [Side(name, _records(own)) for name, own in zip(names, turns)]
@@ -67,8 +70,10 @@ def _records(turns: Turns) -> list[Record]:
     return [record for result in turns.results for record in result.records]
 
 
-def _prepared(entry: Entry, own: Sequence[str], settings: Settings) -> tuple[str, Session, Job]:
-    variables = parse_environment([setting for setting in own if setting])
+def _prepared(
+    entry: Entry, own: Sequence[str], settings: Settings, option: str
+) -> tuple[str, Session, Job]:
+    variables = parse_environment([setting for setting in own if setting], option)
     native = find_native({**os.environ, **variables})
     session = Session(native, settings)
     passed = {name: value for name, value in variables.items() if name != PROGRAM}

@@ -231,9 +231,10 @@ HOSTILE = '<script>alert("|")</script>\x1b[31m`*'
 def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
     form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changes = {"parameters": {"bytes": 8, "pairs": HOSTILE}}
-    other = {"parameters": {"bytes": 8, "pairs": "\n| other"}}
-    both = [*starts(2.0, "a", **changes), *starts(2.0, "b", **other)]
+    both = [
+        *starts(2.0, "a", parameters={"bytes": 8, "pairs": HOSTILE}),
+        *starts(2.0, "b", parameters={"bytes": 8, "pairs": "\n| other"}),
+    ]
     result = compared(both, both)
     FORMATS[form](result)
     said = capsys.readouterr().out

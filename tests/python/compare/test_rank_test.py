@@ -21,7 +21,7 @@ from commlens.records.rank_test import (
 )
 
 Values = list[float]
-TRIALS = 400
+TRIALS = 200
 
 
 @pytest.mark.parametrize(("count", "rank"), [(5, 0), (6, 1), (8, 1), (9, 2), (20, 6)])
@@ -99,8 +99,34 @@ def test_the_same_differs_in_2_of_100_at_most(starts: int, between: float) -> No
         assert interval is not None
         missed += not interval[0] <= 0 <= interval[1]
         wrong += u_test(one, other) < DECISION
-    assert wrong / TRIALS <= DECISION + 0.015  # two deviations of so many trials
-    assert missed / TRIALS <= 0.05 + 0.022
+    assert wrong / TRIALS <= DECISION + 0.02  # two deviations of so many trials
+    assert missed / TRIALS <= 0.05 + 0.03
+
+
+def disturbed(
+    generator: np.random.Generator, starts: int, share: float, slowdown: float = 0.0
+) -> Values:
+    """Of which a share is slower by up to a factor of 5."""
+    values = np.array(start_medians(generator, starts, 0.01, slowdown))
+    is_slow = generator.random(starts) < share
+    found: Values = (values + is_slow * generator.uniform(0, math.log(5), starts)).tolist()
+    return found
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2])
+def test_as_many_starts_as_it_asks_for_find_a_tenth_among_disturbed_ones(share: float) -> None:
+    generator = np.random.default_rng(17)
+    found = 0
+    for _ in range(TRIALS):
+        pilot = disturbed(generator, 5, share), disturbed(generator, 5, share, 0.1)
+        if u_test(*pilot) < DECISION:
+            found += shift(*pilot) > 0
+            continue
+        starts = min(200, starts_to_decide(*pilot, math.log(1.03), tests=1))
+        one = disturbed(generator, starts, share)
+        other = disturbed(generator, starts, share, 0.1)
+        found += u_test(one, other) < DECISION and shift(one, other) > 0
+    assert found / TRIALS >= 0.95
 
 
 @pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
@@ -110,7 +136,7 @@ def test_as_many_starts_as_it_asks_for_find_a_tenth(between: float) -> None:
     least, found = math.log(1.1), 0
     for _ in range(TRIALS):
         pilot = [start_medians(generator, 5, between) for _ in range(2)]
-        starts = starts_to_decide(pilot[0], pilot[1], least, tests=1)
+        starts = min(200, starts_to_decide(pilot[0], pilot[1], least, tests=1))
         one = start_medians(generator, starts, between)
         other = start_medians(generator, starts, between, slowdown=0.1)
         found += u_test(one, other) < DECISION and shift(one, other) > 0

@@ -10,7 +10,7 @@ from commlens.text import printable
 
 _LONGEST_TEXT = 300  # letters of a cell
 _MARKUP = re.compile(r"[\\`*_\[\]#|~&<>@]|:(?=//)|^[-+]")
-_CODE_OF = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", ":": "&#58;"}  # others have a backslash
+_CODE_OF = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", ":": "&#58;"}
 _NUMBER = re.compile(r"-?[\d,.]+(e-?\d+)?")
 
 

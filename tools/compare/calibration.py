@@ -48,10 +48,13 @@ def measured(starts: int, *slowdowns: str) -> list[Side]:
     """A set of starts for each slowdown, in turns."""
     entry = Entry("allreduce", Options(OPTIONS), ranks=2, starts=starts)
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in slowdowns]
-    with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(io.BytesIO())):
+    said = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(said)):
         found = measure(entry, settings, Settings("auto", Path(folder), quiet=True))
+        sys.stderr.flush()
+        text = said.getvalue().decode()
     if found.interrupted or any(len(side.records) < starts for side in found.sides):
-        sys.exit("a start failed or was interrupted")
+        sys.exit(f"{text}a start failed or was interrupted")
     return list(found.sides)
 
 

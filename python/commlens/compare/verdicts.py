@@ -13,7 +13,7 @@ from commlens.records import Record
 from commlens.records.comparison import Basis, Difference, Ratio
 from commlens.records.rank_test import DECISION, fewest_for, holm, starts_to_decide
 
-_MOST_STARTS = 1000  # that anybody would wait for
+_MOST_STARTS = 100  # that anybody would wait for
 
 
 class Verdict(str, Enum):

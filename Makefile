@@ -1,5 +1,5 @@
 # Two commands for a fresh machine:
-#   make demo   measures every benchmark on 2 ranks in host memory, and draws what was measured
+#   make demo   measures every benchmark on 2 ranks in host memory, draws what was measured, and writes a report
 #   make test   runs every test
 # Each sets the machine up (tools/setup) and builds; a second call does only what has changed since.
 MAKEFLAGS += --no-print-directory
@@ -28,6 +28,8 @@ help:
 demo: .venv/installed
 	@tools/step "measuring" "Every record so far is kept in results/." \
 	  commlens run quick --ranks 2 --memory host --out $(CURDIR)/results
+	@tools/step "writing a report of it" "Free the place, and run commlens report on the newest folder in results/." \
+	  sh -c 'commlens report "$$(ls -dt "$(CURDIR)"/results/quick-*/ | head -n 1)" --out "$(CURDIR)/results/report.html"'
 
 test: .venv/installed build/host/built
 	@tools/run-tests

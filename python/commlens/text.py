@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
@@ -120,6 +122,12 @@ def format_time(seconds: float) -> str:
     """`12.3 ms`"""
     unit, factor = readable_time("s", seconds)
     return f"{format_number(factor * seconds)} {unit}"
+
+
+def format_days(times: Iterable[str]) -> str:
+    """The days of times such as `2026-11-21T21:16:53Z`: the first `to` the last."""
+    days = sorted({time[:10] for time in times})
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
 
 def memory_name(memory: str) -> str:

@@ -9,9 +9,11 @@ import click
 
 import commlens
 from commlens import terminal
+from commlens.cli.compare import compare
 from commlens.cli.list import list_
 from commlens.cli.plot import plot
 from commlens.cli.profile import profile
+from commlens.cli.report import report
 from commlens.cli.run import run
 from commlens.cli.show import show
 from commlens.errors import CommlensError, Status, reason, say, worst
@@ -30,10 +32,12 @@ def command() -> None:
       commlens run latency --memory host
       commlens show results
       commlens plot results/latency-*.jsonl --out latency.png
+      commlens compare before.jsonl after.jsonl
+      commlens report results
     """
 
 
-for _subcommand in (list_, run, show, plot, profile):
+for _subcommand in (list_, run, show, plot, compare, report, profile):
     command.add_command(_subcommand)
 
 

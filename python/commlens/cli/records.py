@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from commlens.errors import CommlensError, Status, say
-from commlens.records import Loaded, load
+from commlens.records import Loaded, load, load_each
 
 
 @contextmanager
@@ -27,11 +27,26 @@ def load_any(paths: Sequence[Path]) -> Loaded:
     """The records and profiles in files and folders; raises CommlensError where there are none."""
     with without_collections():
         loaded = load(paths)
+    _check_any(loaded, paths)
+    return loaded
+
+
+def load_each_any(paths: Sequence[Path]) -> list[tuple[str, Loaded]]:
+    """The same, each file by itself."""
+    with without_collections():
+        found = load_each(paths)
+    whole = Loaded()
+    for _, one in found:
+        whole.extend(one)
+    _check_any(whole, paths)
+    return found
+
+
+def _check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
     if not loaded.records and not loaded.profiles:
         tell_problems(loaded)
         status = Status.FAILED if loaded.problems else Status.USAGE
         raise CommlensError(f"there is no record in {', '.join(map(str, paths))}", status)
-    return loaded
 
 
 def tell_problems(loaded: Loaded) -> Status:

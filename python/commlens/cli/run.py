@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -145,7 +144,7 @@ def run(
         Options.parse(options),
         ranks,
         parse_environment(variables),
-        _words(launcher_args),
+        values.words("--launcher-args", launcher_args),
         starts,
     )
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
@@ -206,12 +205,3 @@ def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
             )
         counts.append(count)
     return counts
-
-
-def _words(launcher_arguments: str) -> list[str]:
-    try:
-        return shlex.split(launcher_arguments)
-    except ValueError as error:
-        raise CommlensError(
-            f"--launcher-args {launcher_arguments!r}: {str(error).lower()}"
-        ) from None

@@ -5,6 +5,7 @@ Each is a callback of an option of click.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,27 @@ def folder(_: click.Context, option: click.Parameter, text: str) -> Path:
     if not text:
         raise _mistake(option, text, "name a folder")
     return Path(text)
+
+
+def percent(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """`5%` or `5` as a fraction, 0.05."""
+    if text is None:
+        return None
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1000:
+        raise _mistake(option, text, "write a percentage from 0 to 1000, as in 5%")
+    return number / 100
+
+
+def words(option: str, text: str) -> list[str]:
+    """As a shell would split it."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CommlensError(f"{option} {text!r}: {str(error).lower()}") from None
 
 
 def _mistake(option: click.Parameter, text: str, cure: str) -> CommlensError:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from commlens.diagnose.disturbance import is_disturbed, is_on_gpu
 from commlens.profile.record import Profile
-from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, groups, is_tie
+from commlens.records import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
 from commlens.text import memory_name, plural
 
 _IN_A_ROW = 3  # sizes
@@ -175,7 +175,7 @@ def slower(
 
 def differ(one: Record, other: Record) -> bool:
     """Whether the samples support that the times differ: the one test of all rules."""
-    return not is_tie(one.statistics[TIME_METRIC], other.statistics[TIME_METRIC])
+    return difference(one, other, one.start.metrics[TIME_METRIC]).differs
 
 
 def is_steady(record: Record) -> bool:

@@ -31,18 +31,19 @@ class Job:
         return [str(native), self.benchmark, *record, *expect, *self.options.words()]
 
 
-def parse_environment(settings: Sequence[str]) -> dict[str, str]:
-    """The variables in `NAME=VALUE`, `NAME=VALUE` ... Raises CommlensError, which names --env."""
+def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[str, str]:
+    """The variables in `NAME=VALUE`, `NAME=VALUE` ... Raises CommlensError, which names the
+    option."""
     environment: dict[str, str] = {}
     for setting in settings:
         name, is_whole, value = setting.partition("=")
         if not is_whole or not is_variable(name):
             raise CommlensError(
-                f"--env {setting!r}: write NAME=VALUE with the name of a variable, "
+                f"{option} {setting!r}: write NAME=VALUE with the name of a variable, "
                 "as in UCX_TLS=all"
             )
         if name in environment:
-            raise CommlensError(f"--env {setting}: {name} is set twice; leave one of them out")
+            raise CommlensError(f"{option} {setting}: {name} is set twice; leave one of them out")
         environment[name] = value
     return environment
 

@@ -18,24 +18,35 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from commlens.errors import CommlensError, reason
-from commlens.plot.layout import draw, draw_timelines, height_of_picture
-from commlens.plot.profile import draw_profiles, fitting
+from commlens.plot.layout import (
+    Single,
+    draw,
+    draw_singly,
+    draw_timelines,
+    height_of_picture,
+)
+from commlens.plot.profile import draw_profile_singly, draw_profiles, fitting
 from commlens.plot.selection import select
 from commlens.plot.style import STYLE, Series
 from commlens.profile.record import Profile
-from commlens.records import Record
+from commlens.records import Record, over_starts
 from commlens.text import plural
 
 __all__ = [
     "ENDINGS",
     "Drawn",
     "Series",
+    "Single",
     "check_ending",
     "draw",
+    "draw_profile_singly",
     "draw_profiles",
+    "draw_singly",
     "draw_timelines",
     "plot",
     "plot_profiles",
+    "select",
+    "styled",
 ]
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -57,22 +68,23 @@ class Drawn(NamedTuple):
 
 
 def plot(records: Sequence[Record], out: Path) -> Drawn:
-    """Draws the measured records into `out`, and timelines into NAME-timeline.
+    """Draws the measured records into `out`, and timelines into NAME-timeline. Starts that measured
+    the same are one curve or bar, with their range.
 
     Raises CommlensError if there is nothing to draw or a file cannot be written.
     """
     check_ending(out)
-    chosen, left_out = select(records, height_of_picture)
+    chosen, left_out = select(over_starts(records), height_of_picture)
     if not chosen:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
     pictures = [out]
-    with _style():
-        _save(draw(chosen), out)
+    with styled():
+        saved(draw(chosen), out)
         timelines, missing = draw_timelines(chosen)
         if timelines:
             pictures.append(out.with_stem(f"{out.stem}-timeline"))
-            _save(timelines, pictures[-1])
+            saved(timelines, pictures[-1])
     if missing:
         left_out.append(
             f"left out {plural(missing, 'timeline')}, for which two screens have no room"
@@ -84,22 +96,24 @@ def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
     """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
     chosen = fitting(profiles)
-    with _style():
-        _save(draw_profiles(chosen), out)
+    with styled():
+        saved(draw_profiles(chosen), out)
     if len(chosen) == len(profiles):
         return Drawn([out], [])
     return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
 
 
 @contextmanager
-def _style() -> Iterator[None]:
-    """Matplotlib's warnings are of letters that its font does not have, and of the like."""
+def styled() -> Iterator[None]:
+    """In which pictures are drawn and written.
+
+    Matplotlib's warnings are of letters that its font does not have, and of the like."""
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _save(figure: Figure, out: Path) -> None:
+def saved(figure: Figure, out: Path) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(out, dpi=_PIXELS_PER_INCH)

@@ -55,13 +55,13 @@ def draw_curves(
         records = [record for record in panel.records_of(series) if record.size is not None]
         sizes = [record.size or 0 for record in records]
         own = [record.statistics[panel.metric.name] for record in records]
-        low = [entry.median if entry.ci_low is None else entry.ci_low for entry in own]
-        high = [entry.median if entry.ci_high is None else entry.ci_high for entry in own]
+        low, high = zip(*(entry.drawn for entry in own))
         axes.fill_between(sizes, low, high, color=series.color, alpha=0.3, linewidth=0, zorder=2)
-        axes.plot(sizes, [entry.median for entry in own], zorder=3, **line_style(series))
+        medians = [entry.median for entry in own]
+        axes.plot(sizes, medians, zorder=3, label=series.label, **line_style(series))
     axes.grid(True, which="major")
     _set_size_axis(axes, panel.group)
-    _set_metric_axis(axes)
+    set_metric_axis(axes)
     axes.set_ylabel(labelled(panel.metric.label, panel.metric.unit))
 
 
@@ -77,7 +77,7 @@ def _set_size_axis(axes: Axes, group: Group) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _set_metric_axis(axes: Axes) -> None:
+def set_metric_axis(axes: Axes) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     if high > WIDEST * low:  # of a few odd values; the others would be a line

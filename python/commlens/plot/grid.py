@@ -49,6 +49,10 @@ class Grid:
         return [panel for row in self.rows for panel in row if isinstance(panel, SharesPanel)]
 
     @property
+    def extra(self) -> list[ExtraPanel]:
+        return [panel for row in self.rows for panel in row if isinstance(panel, ExtraPanel)]
+
+    @property
     def heights(self) -> list[float]:
         return [self._height(row) for row in self.rows]
 

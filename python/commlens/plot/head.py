@@ -12,8 +12,8 @@ from commlens.plot.colors import QUIET_COLOR
 from commlens.plot.differences import given
 from commlens.plot.heading import wrapped
 from commlens.plot.style import MARGIN_INCHES, SMALL_LETTER_INCHES
-from commlens.records import Group, Record, Start
-from commlens.text import memory_name, plural
+from commlens.records import Group, Record, Start, starts_of
+from commlens.text import format_days, memory_name, plural
 
 _MAX_NAMES = 2
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -84,12 +84,20 @@ def _joined(names: Iterable[str]) -> str:
     return " and ".join(distinct) if len(distinct) <= _MAX_NAMES else f"{len(distinct)} machines"
 
 
+def _starts_of_each(records: Sequence[Record]) -> str:
+    """What curves and bars show, and what is around them."""
+    counts = sorted({len(starts_of(record)) for record in records})
+    if counts == [1]:
+        return "one start (median, 95% interval)"
+    which = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    return f"{which} starts (median, range of their medians)"
+
+
 def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
     """The day, the memory and the settings of all, and what was asked of each benchmark."""
     starts = _starts(records)
-    days = sorted({start.time[:10] for start in starts})
     memories = {record.memory for record in records}
-    words = [" to ".join(dict.fromkeys((days[0], days[-1])))]
+    words = [format_days(start.time for start in starts)]
     if len(memories) == 1:
         words.append(f"{memory_name(*memories)} memory")
     settings = [start.settings_of_transport for start in starts]
@@ -98,6 +106,7 @@ def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
         for name, value in settings[0].items()
         if all(other.get(name) == value for other in settings)
     ]
+    words.append(_starts_of_each(records))
     own: dict[str, list[Group]] = {}
     for group in groups:
         own.setdefault(group.benchmark, []).append(group)

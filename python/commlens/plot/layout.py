@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -15,7 +16,7 @@ from commlens.errors import CommlensError
 from commlens.plot.bars import draw_bars
 from commlens.plot.curves import draw_curves
 from commlens.plot.extra import ExtraPanel, extra_panels
-from commlens.plot.grid import Grid, make_grid
+from commlens.plot.grid import AnyPanel, Grid, make_grid
 from commlens.plot.head import Head
 from commlens.plot.legend import add_legend, legend_height
 from commlens.plot.overlap import Operation, OverlapPanel, operations, overlap_panels
@@ -24,10 +25,36 @@ from commlens.plot.parts import shares_panels
 from commlens.plot.published import PublishedStyles
 from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.shares import SharesPanel, share_handles
-from commlens.plot.style import MARGIN_INCHES, Theme, line_handle
+from commlens.plot.style import MARGIN_INCHES, PANEL_INCHES, Theme, line_handle
 from commlens.plot.timeline import WIDTH_INCHES, TimelinePanel, part_handles, timeline_panels
 from commlens.records import Group, Record, groups
 from commlens.records.scaling import scalings
+
+
+@dataclass(frozen=True)
+class _Styled:
+    """A grid of panels, and what its lines look like."""
+
+    grid: Grid
+
+    @cached_property
+    def ceilings(self) -> CeilingStyles:
+        shares = (panel.panel for panel in self.grid.shares)
+        return CeilingStyles([*self.grid.panels, *shares])
+
+    @cached_property
+    def published(self) -> PublishedStyles:
+        return PublishedStyles(self.grid.panels)
+
+    @cached_property
+    def handles(self) -> list[Artist]:
+        """Bars are labelled where they are."""
+        sweeps = [panel for panel in self.grid.panels if panel.group.is_sweep]
+        series = {own for panel in sweeps for own in panel.series}
+        series |= {own for panel in self.grid.extra for own in panel.series}
+        curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
+        lines = [*self.ceilings.handles(), *self.published.handles()]
+        return [*curves, *lines, *share_handles(self.grid.shares)]
 
 
 @dataclass(frozen=True)
@@ -62,27 +89,13 @@ class _Content:
         return Head.of(self.records, self.groups, self.grid.width)
 
     @cached_property
-    def ceilings(self) -> CeilingStyles:
-        return CeilingStyles([*self.grid.panels, *(panel.panel for panel in self.grid.shares)])
-
-    @cached_property
-    def published(self) -> PublishedStyles:
-        return PublishedStyles(self.grid.panels)
-
-    @cached_property
-    def handles(self) -> list[Artist]:
-        """Bars are labelled where they are."""
-        panels = [panel for panel in self.grid.panels if panel.group.is_sweep]
-        series = {own for panel in panels for own in panel.series}
-        series |= {own for panel in self.extra for own in panel.series}
-        curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
-        lines = [*self.ceilings.handles(), *self.published.handles()]
-        return [*curves, *lines, *share_handles(self.grid.shares)]
+    def styled(self) -> _Styled:
+        return _Styled(self.grid)
 
     @cached_property
     def height(self) -> float:
         """In inches."""
-        legend = legend_height(self.handles, self.grid.width)
+        legend = legend_height(self.styled.handles, self.grid.width)
         return self.head.height + sum(self.grid.heights) + legend
 
 
@@ -97,20 +110,50 @@ def draw(records: Sequence[Record]) -> Figure:
     content = _Content(records, groups(records))
     width = content.grid.width
     figure = _figure(width, content.height, content.head)
-    _draw_grid(figure, content)
-    add_legend(figure, content.handles, width)
+    _draw_grid(figure, content.styled)
+    add_legend(figure, content.styled.handles, width)
     return figure
 
 
-def draw_timelines(records: Sequence[Record]) -> tuple[Figure | None, int]:
+class Single(NamedTuple):
+    """One panel as a picture of its own."""
+
+    title: str
+    group: Group | None  # None: it shows several groups at once
+    figure: Figure
+
+
+def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
+    """Each panel as a picture, for a page that says itself what all have in common: without a head.
+
+    All have the colors that they have in the one picture of all.
+    """
+    content = _Content(records, groups(records))
+    panels: list[AnyPanel] = [one for row in content.grid.rows for one in row if one]
+    for panel in panels:
+        group = None if isinstance(panel, ExtraPanel) else panel.group
+        yield Single(panel.heading.title, group, _single(panel))
+
+
+def _single(panel: AnyPanel) -> Figure:
+    width = PANEL_INCHES[0]
+    styled = _Styled(Grid(1, width, [[panel]]))
+    legend = legend_height(styled.handles, width)
+    figure = _figure(width, sum(styled.grid.heights) + legend)
+    _draw_grid(figure, styled)
+    add_legend(figure, styled.handles, width)
+    return figure
+
+
+def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
     """The timelines, None without any, and how many there is no room for."""
     content = _Content(records, groups(records))
     all_timelines = timeline_panels(_on_most_ranks(content.operations), content.theme)
     if not all_timelines:
         return None, 0
-    head = Head.of(records, content.groups, WIDTH_INCHES)
+    head = Head.of(records, content.groups, WIDTH_INCHES) if with_head else None
     handles = part_handles(all_timelines)
-    fixed = head.height + legend_height(handles, WIDTH_INCHES)
+    fixed = (head.height if head else 0) + legend_height(handles, WIDTH_INCHES)
     timelines = list(all_timelines)
     while len(timelines) > 1 and fixed + _height(timelines) > MAX_HEIGHT_INCHES:
         del timelines[-1]
@@ -130,7 +173,7 @@ def _height(timelines: Sequence[TimelinePanel]) -> float:
     return sum(panel.height for panel in timelines)
 
 
-def _figure(width: float, height: float, head: Head) -> Figure:
+def _figure(width: float, height: float, head: Head | None = None) -> Figure:
     if height > MAX_HEIGHT_INCHES:
         raise CommlensError(
             f"--out: a picture of these records would be {2 * height / MAX_HEIGHT_INCHES:.1f}"
@@ -138,13 +181,14 @@ def _figure(width: float, height: float, head: Head) -> Figure:
         )
     margin = MARGIN_INCHES / width
     layout = ConstrainedLayoutEngine(
-        rect=(margin, 0, 1 - 2 * margin, 1 - head.height / height),
+        rect=(margin, 0, 1 - 2 * margin, 1 - (head.height if head else 0) / height),
         h_pad=0.075,
         wspace=0.04,
         hspace=0.04,
     )
     figure = Figure(figsize=(width, height), layout=layout)
-    head.write(figure)
+    if head:
+        head.write(figure)
     return figure
 
 
@@ -166,8 +210,8 @@ def _but_most_ranks(own: Sequence[Group]) -> list[Group]:
     return [group for group in own if group.ranks < max(other.ranks for other in own)]
 
 
-def _draw_grid(figure: Figure, content: _Content) -> None:
-    grid, ceilings = content.grid, content.ceilings
+def _draw_grid(figure: Figure, styled: _Styled) -> None:
+    grid, ceilings = styled.grid, styled.ceilings
     cells = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=grid.heights)
     widths = grid.axes_widths
     first_axes: dict[int, Axes] = {}
@@ -183,7 +227,7 @@ def _draw_grid(figure: Figure, content: _Content) -> None:
             if isinstance(panel, Panel):
                 first_axes.setdefault(id(panel.group), axes)
                 draw = draw_curves if panel.group.is_sweep else draw_bars
-                draw(axes, panel, ceilings, content.published)
+                draw(axes, panel, ceilings, styled.published)
             elif isinstance(panel, SharesPanel):
                 panel.draw(axes, ceilings, widths[column])
             else:

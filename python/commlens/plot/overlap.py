@@ -71,6 +71,10 @@ class OverlapPanel:
     end_s: float  # of the time axis
 
     @property
+    def group(self) -> Group:
+        return self.operation.group
+
+    @property
     def height(self) -> float:
         return 1.3 + BAR_INCHES * (len(self.operation.record.parts) + 2)
 

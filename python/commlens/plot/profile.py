@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -43,10 +43,22 @@ def draw_profiles(profiles: Sequence[Profile]) -> Figure:
         figure = Figure(figsize=(width, height), layout="constrained")
         cells = figure.add_gridspec(_ROWS * len(profiles), _COLUMNS, width_ratios=(1.25, 1))
         for number, profile in enumerate(profiles):
-            for index, draw in enumerate((_draw_times, _draw_matrix, _draw_ranks, _draw_sizes)):
+            for index, draw in enumerate(_PANELS):
                 row, column = divmod(index, _COLUMNS)
                 draw(figure.add_subplot(cells[_ROWS * number + row, column]), profile)
     return figure
+
+
+def draw_profile_singly(profile: Profile) -> Iterator[Figure]:
+    """The same panels, each as a picture."""
+    width = PANEL_INCHES[0] + 1
+    with matplotlib.rc_context({"text.parse_math": False}):
+        for draw in _PANELS:
+            extra = _time_heading(profile).extra_inches(PANEL_INCHES[0]) * (draw is _draw_times)
+            size = (width, PANEL_INCHES[1] + _HEAD_INCHES + extra)
+            figure = Figure(figsize=size, layout="constrained")
+            draw(figure.add_subplot(), profile)
+            yield figure
 
 
 def _height(profile: Profile) -> float:
@@ -180,3 +192,6 @@ def _write_nothing(axes: Axes, text: str) -> None:
 
 def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+_PANELS = (_draw_times, _draw_matrix, _draw_ranks, _draw_sizes)

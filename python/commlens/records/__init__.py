@@ -1,15 +1,15 @@
 """Records: what a benchmark measured, read from files, and grouped into what can be compared."""
 
 from commlens.records.cases import (
-    CaseKey,
     Group,
     Standing,
-    case_key,
     groups,
     merged_transports,
 )
-from commlens.records.comparison import TIE, is_tie, why_tie
-from commlens.records.reading import Loaded, load, read
+from commlens.records.comparison import TIE, UNDECIDED, difference, no_difference, why_tie
+from commlens.records.key import CaseKey, case_key
+from commlens.records.over_starts import OverStarts, over_starts, starts_of
+from commlens.records.reading import Loaded, load, load_each, read
 from commlens.records.record import (
     HIDDEN_METRIC,
     OVERLAP_METRIC,
@@ -23,6 +23,7 @@ from commlens.records.results import (
     Interval,
     Part,
     Span,
+    StartsStatistic,
     Statistic,
     Timeline,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "OVERLAP_METRIC",
     "TIE",
     "TIME_METRIC",
+    "UNDECIDED",
     "BenchmarkDeclaration",
     "Candidate",
     "CaseKey",
@@ -51,6 +53,7 @@ __all__ = [
     "Interval",
     "Loaded",
     "Metric",
+    "OverStarts",
     "Parameter",
     "Part",
     "Place",
@@ -59,15 +62,20 @@ __all__ = [
     "Standing",
     "Start",
     "StartLine",
+    "StartsStatistic",
     "Statistic",
     "Timeline",
     "Value",
     "case_key",
+    "difference",
     "groups",
-    "is_tie",
     "load",
+    "load_each",
     "merged_transports",
+    "no_difference",
     "option_text",
+    "over_starts",
     "read",
+    "starts_of",
     "why_tie",
 ]

@@ -1,51 +1,19 @@
-"""The key of a case, and groups of cases: what stands in one table or one panel of a picture.
+"""Groups of cases: what stands in one table or one panel of a picture.
 
-Both follow from the roles that a benchmark declares for its parameters, and from nothing else.
+They follow from the roles that a benchmark declares for its parameters, and from nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from commlens.records.comparison import is_tie
+from commlens.records.comparison import difference, no_difference
 from commlens.records.record import BYTES, Record, option_text
 from commlens.records.start import Metric, Parameter, Start, Value
 from commlens.records.start_labels import dated_labels, start_labels
 from commlens.text import format_bytes, format_count
-
-
-class CaseKey(NamedTuple):
-    """What makes two records records of one case."""
-
-    benchmark: str
-    backend: str
-    ranks: int
-    nodes: int
-    timing: str
-    memory: str
-    transport: str
-    parameters: tuple[tuple[str, str], ...]  # those of role size, setting or variant, by name
-
-
-def case_key(record: Record) -> CaseKey:
-    declared = record.start.parameters
-    parameters = sorted(
-        (name, option_text(value))
-        for name, value in record.parameters.items()
-        if declared[name].role != "derived"
-    )
-    return CaseKey(
-        record.benchmark,
-        record.start.backend,
-        record.ranks,
-        record.start.nodes,
-        record.harness.timing,
-        record.memory,
-        record.transport,
-        tuple(parameters),
-    )
 
 
 def merged_transports(records: Iterable[Record]) -> list[str]:
@@ -61,7 +29,11 @@ class Standing(NamedTuple):
 
     best: Record  # the one with the best median
     ratio: float  # how many times worse its median is than the best one
-    is_tie: bool  # with the best; of the best one: with another
+    tie: str  # with the best, `tie` or `undecided`; of the best one: with another; else empty
+
+    @property
+    def is_tie(self) -> bool:
+        return bool(self.tie)
 
 
 class Rivals(NamedTuple):
@@ -69,7 +41,7 @@ class Rivals(NamedTuple):
 
     number: int
     best: Record
-    is_tied: bool  # another one is not different from it
+    tie: str  # another one is not different from it, `tie` or `undecided`; else empty
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Rivals:
@@ -78,10 +50,13 @@ class Rivals(NamedTuple):
             metric = record.main
             if metric and metric.is_better(_median(record, metric), _median(best, metric)):
                 best = record
-        name = best.main.name if best.main else ""
-        own = best.statistics[name]
-        is_tied = any(is_tie(own, one.statistics[name]) for one in records if one is not best)
-        return cls(len(records), best, is_tied)
+        return cls(len(records), best, next(filter(None, _ties(best, records)), ""))
+
+
+def _ties(best: Record, records: Sequence[Record]) -> Iterator[str]:
+    metric = best.main
+    assert metric is not None, "only what was measured has rivals"
+    return (no_difference(difference(best, one, metric)) for one in records if one is not best)
 
 
 class Group:
@@ -220,9 +195,9 @@ class Group:
             return None
         own, best = record.statistics[metric.name], rivals.best.statistics[metric.name]
         ratio = metric.ratio(own.median, best.median)
-        return Standing(
-            rivals.best, ratio, rivals.is_tied if record is rivals.best else is_tie(own, best)
-        )
+        is_best = record is rivals.best
+        tie = rivals.tie if is_best else no_difference(difference(rivals.best, record, metric))
+        return Standing(rivals.best, ratio, tie)
 
     @cached_property
     def _rivals(self) -> dict[tuple[int | None, str, str], Rivals]:

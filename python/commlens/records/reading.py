@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Union
@@ -15,6 +16,7 @@ import msgspec
 from commlens.errors import CommlensError, reason
 from commlens.json_line import NotJsonError, decode
 from commlens.profile import record as profile_record
+from commlens.records import embedded
 from commlens.records.record import Record
 from commlens.records.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLine
 from commlens.text import plural
@@ -33,17 +35,41 @@ class Loaded:
     profiles: list[profile_record.Profile] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)  # with and without records
 
+    def extend(self, other: Loaded) -> None:
+        self.records.extend(other.records)
+        self.problems.extend(other.problems)
+        self.profiles.extend(other.profiles)
+        self.starts.extend(other.starts)
+
 
 def load(paths: Iterable[Path]) -> Loaded:
-    """The records and profiles in the files, and in the *.jsonl files of the folders.
+    """The records and profiles in the files, and in the *.jsonl files of the folders. A file may be
+    a report, which has its records in it.
 
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
     loaded = Loaded()
-    for path in paths:
-        for file in _files(path):
-            _read(_lines(file), str(file), loaded)
+    for _, one in load_each(paths):
+        loaded.extend(one)
     return loaded
+
+
+def load_each(paths: Iterable[Path]) -> list[tuple[str, Loaded]]:
+    """The same of each file by itself, with its name. Those in a report are files of their own."""
+    return [one for path in paths for file in _files(path) for one in _load(file)]
+
+
+def _load(file: Path) -> Iterator[tuple[str, Loaded]]:
+    if not _is_report(file):
+        loaded = Loaded()
+        _read(_lines(file), str(file), loaded)
+        yield file.name, loaded
+        return
+    try:
+        for name, lines in embedded.unpacked(file):
+            yield name, read(lines, f"{file}: {name}")
+    except ValueError as error:
+        yield file.name, Loaded(problems=[f"{file}: {error}"])
 
 
 def read(lines: Iterable[str], name: str = "records") -> Loaded:
@@ -162,6 +188,14 @@ def _files(path: Path) -> list[Path]:
     if not files:
         raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
     return files
+
+
+def _is_report(file: Path) -> bool:
+    try:
+        with file.open("rb") if file.is_file() else BytesIO() as stream:
+            return embedded.is_report(stream.read(64))
+    except (OSError, ValueError):
+        return False  # _lines says what is wrong with it
 
 
 def _lines(file: Path) -> Iterator[str]:

@@ -81,6 +81,26 @@ class Statistic(Strict, frozen=True):
         low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
         return Interval(self.median * factor, low, high, self.min * factor)
 
+    @property
+    def drawn(self) -> tuple[float, float]:
+        """What a picture shows around the median: its interval, if it has one."""
+        if self.ci_low is None or self.ci_high is None:
+            return self.median, self.median
+        return self.ci_low, self.ci_high
+
+
+class StartsStatistic(Statistic, frozen=True):
+    """Over the medians of several starts."""
+
+    def scaled(self, factor: float) -> Interval:
+        """With the range of the starts: how far they spread."""
+        low, high = self.drawn
+        return Interval(self.median * factor, low * factor, high * factor, self.min * factor)
+
+    @property
+    def drawn(self) -> tuple[float, float]:
+        return self.min, self.max
+
 
 class Harness(Strict, frozen=True):
     timing: Annotated[

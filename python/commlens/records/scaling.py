@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from commlens.records.cases import Group, merged_transports
-from commlens.records.comparison import is_tie
+from commlens.records.comparison import Difference, difference, no_difference
 from commlens.records.record import TIME_METRIC, Record, option_text
 from commlens.records.results import Statistic
 from commlens.records.start import Metric, Parameter
@@ -43,7 +43,16 @@ class Pair:
 
     @property
     def is_tie(self) -> bool:
-        return is_tie(*self.statistics)
+        return bool(self.tie)
+
+    @property
+    def tie(self) -> str:
+        """`tie` or `undecided`; empty where the two differ."""
+        return no_difference(self.difference)
+
+    @property
+    def difference(self) -> Difference:
+        return difference(self.before, self.after, self.metric)
 
     @property
     def gain_of_best(self) -> float:

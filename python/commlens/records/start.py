@@ -53,7 +53,9 @@ UNKNOWN_HOST = "unknown host"
 UNKNOWN_MPI = "unknown MPI"
 
 
-class Strict(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+class Strict(
+    Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True
+):
     """What all structs of a file of records have in common: no field is unknown."""
 
 

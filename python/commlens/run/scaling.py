@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from commlens import show
 from commlens.errors import Status, say, status_text, worst
-from commlens.records import Record, groups
+from commlens.launch.job import Job
+from commlens.records import Record, groups, over_starts
 from commlens.records.scaling import scalings
 from commlens.run.entry import Entry
-from commlens.run.session import Result, Session
-from commlens.run.starts import is_for_people, planned_file, run_starts
+from commlens.run.session import Session
+from commlens.run.starts import Turns, is_for_people, planned_file, take_turns
 from commlens.text import plural
 
 
@@ -27,35 +28,37 @@ def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
             session.print_command(job, planned_file(session, entry))
         return Status.OK
     record_file = session.record_file(entry, several_jobs=True)
-    results: list[Result] = []
-    statuses: list[int] = []
+
+    def turns(number: int, job: Job) -> Turns:
+        place = f"[{number}/{len(jobs)}] {entry.benchmark} on {plural(job.ranks, 'rank')}"
+
+        def announce(start: int) -> None:
+            say(place if entry.starts == 1 else f"{place}, start {start} of {entry.starts}")
+
+        return Turns(session, job, entry.starts, lambda _: record_file, announce)
+
+    all_turns = [turns(number, job) for number, job in enumerate(jobs, start=1)]
     try:
-        for number, job in enumerate(jobs, start=1):
-            place = f"[{number}/{len(jobs)}] {entry.benchmark} on {plural(job.ranks, 'rank')}"
-
-            def announce(start: int, place: str = place) -> None:
-                say(place if entry.starts == 1 else f"{place}, start {start} of {entry.starts}")
-
-            own = run_starts(session, job, entry.starts, lambda _: record_file, announce)
-            if own[-1].interrupted:
-                return own[-1].status
-            results += own
-            statuses.append(worst(result.status for result in own))
-            if statuses[-1] != Status.OK and not any(result.records for result in own):
-                word = status_text(statuses[-1])
-                say(f"{plural(job.ranks, 'rank')}: {word}, and no record to show")
+        interruption = take_turns(all_turns)
     finally:
         record_file.discard_if_empty()
+    if interruption:
+        return interruption.status
+    for own in all_turns:
+        status = worst(result.status for result in own.results)
+        if status != Status.OK and not any(result.records for result in own.results):
+            say(f"{plural(own.job.ranks, 'rank')}: {status_text(status)}, and no record to show")
+    results = [result for own in all_turns for result in own.results]
     records = [record for result in results for record in result.records]
     if records and is_for_people(entry.options):
         _print(records)
     record_file.tell([result.kept for result in results])
-    return worst(statuses)
+    return worst(result.status for result in results)
 
 
 def _print(records: Sequence[Record]) -> None:
     """What the records say by ranks."""
     console = show.console()
-    for scaling in scalings(groups(records), fewest=1):
+    for scaling in scalings(groups(over_starts(records)), fewest=1):
         console.print()
         show.show_scaling(scaling, console)

@@ -38,6 +38,7 @@ class Settings:
     dry_run: bool = False
     use_probe: bool = True
     wide: bool = False
+    quiet: bool = False  # the output of jobs is not shown
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Session:
 
     def _run(self, job: Job, record_file: RecordFile, requests: list[int]) -> Result:
         own = record_file.begin_job()
-        output = OutputFilter(_writer(sys.stdout.buffer))
+        output = OutputFilter(_ignore if self.settings.quiet else _writer(sys.stdout.buffer))
         error = ErrorFilter(_writer(sys.stderr.buffer))
         watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
         try:
@@ -184,6 +185,10 @@ class Session:
 
     def _command(self, job: Job) -> list[str]:
         return self._launcher.command(job, self.native.path, with_gpus=self.native.about.has_gpu)
+
+
+def _ignore(_: bytes) -> None:
+    pass
 
 
 def _writer(stream: BinaryIO) -> Callable[[bytes], None]:

@@ -1,8 +1,10 @@
-"""Runs one benchmark, once or for several starts."""
+"""Runs one benchmark, once or for several starts; and several jobs in turns."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from commlens import show
@@ -30,12 +32,14 @@ def run_benchmark(session: Session, entry: Entry) -> int:
 
     record_file = session.record_file(entry, several_jobs=entry.starts > 1)
     try:
-        results = run_starts(session, job, entry.starts, lambda _: record_file, announce)
+        turns = Turns(session, job, entry.starts, lambda _: record_file, announce)
+        interruption = take_turns([turns])
     finally:
         record_file.discard_if_empty()
+    if interruption:
+        return interruption.status
+    results = turns.results
     status = worst(result.status for result in results)
-    if results[-1].interrupted:
-        return results[-1].status
     records = [record for result in results for record in result.records]
     print_tables(records, entry.options, wide=session.settings.wide)
     if len(results) > 1 or not results[0].counted:
@@ -43,22 +47,43 @@ def run_benchmark(session: Session, entry: Entry) -> int:
     return status
 
 
-def run_starts(
-    session: Session,
-    job: Job,
-    starts: int,
-    file_of: Callable[[int], RecordFile],
-    announce: Callable[[int], None],
-) -> list[Result]:
-    """Launches the whole job so often, whatever fails on the way, but for an interruption and for
-    bad usage, which would be refused again."""
-    results: list[Result] = []
-    for start in range(1, starts + 1):
-        announce(start)
-        results.append(session.run(job, file_of(start)))
-        if results[-1].interrupted or results[-1].status == Status.USAGE:
-            break
-    return results
+@dataclass
+class Turns:
+    """A job that is launched several times, in turns with others."""
+
+    session: Session
+    job: Job
+    starts: int
+    file_of: Callable[[int], RecordFile]
+    announce: Callable[[int], None]
+    results: list[Result] = field(default_factory=list)
+    seconds: float = 0.0  # of all its starts so far
+
+    @property
+    def is_refused(self) -> bool:
+        """Bad usage would be refused again."""
+        return bool(self.results) and self.results[-1].status == Status.USAGE
+
+    def run(self, start: int) -> Result:
+        self.announce(start)
+        began = time.monotonic()
+        self.results.append(self.session.run(self.job, self.file_of(start)))
+        self.seconds += time.monotonic() - began
+        return self.results[-1]
+
+
+def take_turns(jobs: Sequence[Turns]) -> Result | None:
+    """The first start of each job, then the second: A B C A B C, so that drift hits all alike.
+
+    Goes on whatever fails on the way, but for an interruption, which is returned.
+    """
+    for start in range(1, max(job.starts for job in jobs) + 1):
+        for job in jobs:
+            if start <= job.starts and not job.is_refused:
+                result = job.run(start)
+                if result.interrupted:
+                    return result
+    return None
 
 
 def planned_file(session: Session, entry: Entry) -> Path:

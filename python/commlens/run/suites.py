@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from commlens.records import Record
 from commlens.results import reserve_folder
 from commlens.run.entry import Entry, Overrides
 from commlens.run.record_file import RecordFile
-from commlens.run.session import Result, Session
-from commlens.run.starts import print_tables, run_starts
+from commlens.run.session import Session
+from commlens.run.starts import Turns, print_tables, take_turns
 from commlens.run.suite import Suite
 
 
@@ -31,67 +30,66 @@ def run_suite(session: Session, suite: Suite, overrides: Overrides) -> int:
     if session.settings.dry_run:
         _print_commands(session, suite, entries, jobs)
         return Status.OK
-    run = _SuiteRun(session, suite.name, len(entries))
-    for entry, job in zip(entries, jobs):
-        results = run.run(entry, job)
-        if results[-1].interrupted:
-            return results[-1].status
-    return run.finish(overrides.options)
+    run = _SuiteRun(session, suite.name, entries, jobs)
+    interruption = take_turns(run.turns)
+    return interruption.status if interruption else run.finish(overrides.options)
 
 
 class _SuiteRun:
     """A suite on its way: its folder, and what its entries have given."""
 
-    def __init__(self, session: Session, name: str, entries: int) -> None:
+    def __init__(
+        self, session: Session, name: str, entries: Sequence[Entry], jobs: Sequence[Job]
+    ) -> None:
         self._session = session
         self._entries = entries
         self._folder = reserve_folder(session.settings.out, name)
-        self._statuses: list[int] = []
-        self._records: list[Record] = []
         self._elsewhere: dict[Path, None] = {}  # files of records that the user has named
-        self._summary = _table("benchmark", "options", "records", "seconds", "status")
+        self.turns = [
+            self._turns(entry, job, number)
+            for number, (entry, job) in enumerate(zip(entries, jobs), start=1)
+        ]
 
-    def run(self, entry: Entry, job: Job) -> list[Result]:
-        """All starts of the next entry."""
-        number, began = len(self._statuses) + 1, time.monotonic()
-
+    def _turns(self, entry: Entry, job: Job, number: int) -> Turns:
         def announce(start: int) -> None:
             which = f", start {start} of {entry.starts}" if entry.starts > 1 else ""
-            title = f"[{number}/{self._entries}] {job.benchmark} {shlex.join(_words(entry))}"
+            title = f"[{number}/{len(self._entries)}] {job.benchmark} {shlex.join(_words(entry))}"
             print(f"\n{title}{which}", flush=True)
 
-        results = run_starts(
-            self._session,
-            job,
-            entry.starts,
-            lambda start: self._record_file(entry, number, start),
-            announce,
-        )
-        records = [record for result in results for record in result.records]
-        self._records += records
-        self._statuses.append(worst(result.status for result in results))
-        self._summary.add_row(
-            entry.benchmark,
-            Text(shlex.join(_words(entry))),
-            str(len(records)),
-            f"{time.monotonic() - began:.1f}",
-            _colored(self._statuses[-1]),
-        )
-        return results
+        def file_of(start: int) -> RecordFile:
+            return self._record_file(entry, number, start)
+
+        return Turns(self._session, job, entry.starts, file_of, announce)
 
     def finish(self, options: Options) -> int:
         """Prints the summary, draws, and says where everything is; the status of the whole."""
-        show.console().print("", self._summary, "", sep="\n")
+        results = [result for own in self.turns for result in own.results]
+        records = [record for result in results for record in result.records]
+        status = worst(result.status for result in results)
+        show.console().print("", self._summary(), "", sep="\n")
         if self._session.settings.wide:
-            print_tables(self._records, options, wide=True)
-        if not self._records:
+            print_tables(records, options, wide=True)
+        if not records:
             say(f"no record was written, so there is no picture in {self._folder}")
-            return worst(self._statuses)
+            return status
         places = list(self._elsewhere) or [self._folder]
         print(f"records:  {' '.join(map(str, places))}")
-        _draw(self._records, self._folder)
+        _draw(records, self._folder)
         print(f"tables:   commlens show {shlex.join(map(str, places))}")
-        return worst(self._statuses)
+        return status
+
+    def _summary(self) -> Table:
+        summary = _table("benchmark", "options", "starts", "records", "seconds", "status")
+        for entry, own in zip(self._entries, self.turns):
+            summary.add_row(
+                entry.benchmark,
+                Text(shlex.join(_words(entry))),
+                str(len(own.results)),
+                str(sum(len(result.records) for result in own.results)),
+                f"{own.seconds:.1f}",
+                _colored(worst(result.status for result in own.results)),
+            )
+        return summary
 
     def _record_file(self, entry: Entry, number: int, start: int) -> RecordFile:
         """Each start has a file of its own in the suite's folder, unless the user names another."""
@@ -110,8 +108,10 @@ def _print_commands(
     session: Session, suite: Suite, entries: Sequence[Entry], jobs: Sequence[Job]
 ) -> None:
     folder = session.settings.out / f"{suite.name}-TIME"
-    for number, (entry, job) in enumerate(zip(entries, jobs), start=1):
-        for start in range(1, entry.starts + 1):
+    for start in range(1, max(entry.starts for entry in entries) + 1):
+        for number, (entry, job) in enumerate(zip(entries, jobs), start=1):
+            if start > entry.starts:
+                continue
             given = entry.options.text("record")
             file = Path(given) if given else folder / _file_name(entry, f"{number:02}", start)
             session.print_command(job, file)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from commlens import diagnose
-from commlens.records import Record, groups
+from commlens.records import Record, groups, over_starts
 from commlens.records.scaling import Scaling, scalings
 from commlens.show.diagnosis import findings_block
 from commlens.show.grid import Lines, print_whole
@@ -26,15 +26,16 @@ def show(
     every_finding: bool = False,
 ) -> None:
     """Prints machines and placements once, tables of each group, one of what ran on several
-    numbers of ranks, and findings. `wide`: all metrics, however long the lines become."""
+    numbers of ranks, and findings. Starts that measured the same are one row. `wide`: each start
+    by itself, and all metrics, however long the lines become."""
     print_whole(console, machines(records))
-    found = groups(records)
+    found = groups(records if wide else over_starts(records))
     told: set[tuple[str, str]] = set()
     width = None if wide else console.width
     print_whole(console, (one for group in found for one in group_tables(group, width, told)))
     for scaling in scalings(found):
         show_scaling(scaling, console)
-    diagnosed = diagnose.findings(records, groups=found)
+    diagnosed = diagnose.findings(records)
     print_whole(console, [findings_block(diagnosed, console.width, every_finding)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from commlens.records import Group, Metric, Record
+from commlens.records import Group, Metric, Record, StartsStatistic, Statistic
 from commlens.show.grid import Column
 from commlens.text import format_number, format_value, labelled, memory_name
 
@@ -17,7 +17,7 @@ def place_columns(group: Group, records: Sequence[Record]) -> list[Column]:
     """What each record measured; a size stands at the first of its records alone."""
     columns = []
     if group.sizes:
-        columns.append(Column(group.size_name, _sizes(group, records)))
+        columns.append(Column(group.size_name, _sizes(group, records), repeats=True))
     columns.append(Column("transport", [record.transport for record in records], left=True))
     columns.append(Column("memory", [memory_name(record.memory) for record in records], left=True))
     if group.variant:
@@ -59,23 +59,29 @@ def metric_column(metric: Metric, records: Sequence[Record]) -> Column:
 
 
 def interval_column(metric: Metric, records: Sequence[Record]) -> Column:
-    """The confidence intervals of the medians."""
+    """The confidence intervals of the medians: over starts where there are several, and all that
+    too few of them gave."""
     own = [record.statistics.get(metric.name) for record in records]
     largest = max((abs(one.median) for one in own if one is not None), default=0)
-    texts = []
-    for one in own:
-        if one is None or one.ci_low is None or one.ci_high is None:
-            texts.append("too few samples" if one else NOTHING)
-            continue
-        ends = (format_value(end, metric.unit, largest) for end in (one.ci_low, one.ci_high))
-        texts.append(" to ".join(ends))
+
+    def text(one: Statistic) -> str:
+        ends, note = (one.ci_low, one.ci_high), ""
+        if ends[0] is None and isinstance(one, StartsStatistic):
+            ends, note = (one.min, one.max), " (range)"
+        texts = [format_value(end, metric.unit, largest) for end in ends if end is not None]
+        return (" to ".join(texts) or "too few samples") + note
+
+    texts = cells(own, text)
     return Column("95% CI", texts, style="dim")
 
 
 def count_column(metric: Metric, records: Sequence[Record]) -> Column:
-    """The numbers of samples."""
-    counts = (record.statistics.get(metric.name) for record in records)
-    return Column("n", cells(counts, lambda one: f"{one.count:,}"), style="dim")
+    """The numbers of samples, or of starts."""
+    own = (record.statistics.get(metric.name) for record in records)
+    texts = cells(
+        own, lambda one: f"{one.count:,}{' starts' if isinstance(one, StartsStatistic) else ''}"
+    )
+    return Column("n", texts, style="dim")
 
 
 def time_column(head: str, seconds: Sequence[float | None], factor: float) -> Column:

@@ -30,6 +30,7 @@ class Column:
     style: str = ""  # of all cells
     styles: Sequence[str] = ()  # of each cell, if they differ
     optional: bool = False  # left out where the width does not suffice
+    repeats: bool = False  # an empty cell stands for the one above it
 
     def __post_init__(self) -> None:
         self.heads, self.width = _measured_heads(self.head)
@@ -45,6 +46,15 @@ class Column:
 
     def style_of(self, row: int) -> str:
         return self.styles[row] if self.styles else self.style
+
+    def filled(self, most: int) -> list[tuple[str, bool]]:
+        """The first cells for those who can sort them: a cell that stands for the one above has its
+        text, and is marked as such."""
+        found: list[tuple[str, bool]] = []
+        for cell in self.cells[:most]:
+            again = self.repeats and not cell and bool(found)
+            found.append((found[-1][0], True) if again else (cell, False))
+        return found
 
     def padded(self, text: str) -> str:
         return _padded(text, self.width, self.left)

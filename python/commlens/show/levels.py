@@ -58,7 +58,7 @@ class _Table:
         ends = ["other", "together", "communication"]
         styles = ["bold" if kind == _ALL else "" for kind in kinds]
         return [
-            Column("level", [*levels, _ALL, "", ""], left=True),
+            Column("level", [*levels, _ALL, "", ""], left=True, repeats=True),
             Column("part", [*kinds, *ends], left=True, styles=[*styles, "", _SUM, _SUM]),
         ]
 

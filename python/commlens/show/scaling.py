@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commlens.records import TIE, TIME_METRIC, Group, Metric, Record, is_tie, option_text, why_tie
+from commlens.records import (
+    TIME_METRIC,
+    Group,
+    Metric,
+    Record,
+    difference,
+    no_difference,
+    option_text,
+    why_tie,
+)
 from commlens.records.scaling import Pair, Position, Scaling, is_oversubscribed, pairs, position
 from commlens.show.columns import NOTHING
 from commlens.show.grid import Column, Grid, Lines
@@ -29,7 +38,8 @@ def _gain_line(group: Group, pair: Pair) -> list[tuple[str, str]]:
         words.append(group.format_size(after.size))
     words += [after.transport, memory_name(after.memory), group.start_label(after)]
     where = ", ".join(filter(None, words))
-    verdict, why = (TIE, f" ({why_tie(*pair.statistics)})") if pair.is_tie else ("speed-up", "")
+    why = f" ({why_tie(pair.before, after, pair.metric)})" if pair.is_tie else ""
+    verdict = pair.tie or "speed-up"
     return [
         (f"  {after.variant_value} over {pair.before.variant_value} ({where}): ", ""),
         (verdict, "bold"),
@@ -88,7 +98,7 @@ def _gain_cells(pair: Pair) -> list[str]:
     unit = pair.metric.unit
     best = [format_value(one.min, unit) for one in pair.statistics]
     medians = [format_value(one.median, unit) for one in pair.statistics]
-    gain = TIE if pair.is_tie else format_gain(pair.gain)
+    gain = pair.tie or format_gain(pair.gain)
     return [*best, format_gain(pair.gain_of_best), *medians, gain]
 
 
@@ -152,9 +162,10 @@ def _efficiency_cells(is_weak: bool, record: Record, first: Record) -> list[str]
     if is_weak:
         return [format_percent(ratio)]
     speed_up = f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-    tied = record is not first and is_tie(time, base)
+    metric = record.start.metrics[TIME_METRIC]
+    tie = "" if record is first else no_difference(difference(first, record, metric))
     efficiency = format_percent(ratio * first.ranks / record.ranks)
-    return [f"{speed_up} ({TIE})" if tied else speed_up, efficiency]
+    return [f"{speed_up} ({tie})" if tie else speed_up, efficiency]
 
 
 def _grid(scaling: Scaling, heads: Sequence[str], rows: Sequence[_Row]) -> Grid:
@@ -187,7 +198,8 @@ def _place_columns(scaling: Scaling, rows: Sequence[_Row]) -> list[Column]:
     is_first = [number == 0 or places[number - 1] != own for number, own in enumerate(places)]
 
     def column(head: str, texts: Sequence[str], left: bool = True) -> Column:
-        return Column(head, [t if new else "" for t, new in zip(texts, is_first)], left=left)
+        cells = [text if new else "" for text, new in zip(texts, is_first)]
+        return Column(head, cells, left=left, repeats=True)
 
     columns = []
     if group.is_sweep:

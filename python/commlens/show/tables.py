@@ -10,10 +10,12 @@ from commlens.records import (
     OVERLAP_METRIC,
     TIE,
     TIME_METRIC,
+    UNDECIDED,
     Group,
     Metric,
     Record,
     Standing,
+    starts_of,
 )
 from commlens.records.levels import has_levels
 from commlens.show import details
@@ -73,9 +75,19 @@ def group_tables(
 
 
 def title(group: Group) -> str:
-    """`dtype f64 · in-place true · 2 ranks · timing batch`"""
+    """`dtype f64 · in-place true · 2 ranks · timing batch · one start`"""
     parameters = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
-    return " · ".join([*parameters, plural(group.ranks, "rank"), f"timing {group.timing}"])
+    words = [*parameters, plural(group.ranks, "rank"), f"timing {group.timing}", _starts(group)]
+    return " · ".join(filter(None, words))
+
+
+def _starts(group: Group) -> str:
+    """Of what the intervals are, where all of them are of the same."""
+    counts = {len(starts_of(record)) for record in group.records if record.measured}
+    if len(counts) != 1:
+        return ""
+    (count,) = counts
+    return "one start" if count == 1 else f"medians of {count} starts"
 
 
 def main_grid(group: Group, records: Sequence[Record], wide: bool) -> Grid:
@@ -132,14 +144,14 @@ def _ceiling_column(main: Metric, records: Sequence[Record]) -> Column:
 
 def _ratio_column(group: Group, records: Sequence[Record]) -> Column:
     texts = cells((group.standing(record) for record in records), _standing_text)
-    styles = {NOTHING: "dim", TIE: "dim", "best": "green"}
+    styles = {NOTHING: "dim", TIE: "dim", UNDECIDED: "dim", "best": "green"}
     return Column("to best", texts, styles=[styles.get(text, "") for text in texts])
 
 
 def _standing_text(standing: Standing) -> str:
-    """`best`, `tie` with the best, or how many times worse."""
-    if standing.is_tie:
-        return TIE
+    """`best`, `tie` with the best, `undecided`, or how many times worse."""
+    if standing.tie:
+        return standing.tie
     if standing.ratio == 1:
         return "best"
     if standing.ratio == math.inf:  # the best is 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from commlens.plot import draw
-from commlens.records import groups
+from commlens.records import groups, over_starts
 from plot_helpers import details, drawn, legends, modes, panel, texts, titles, y_labels
 from record_helpers import parsed
 from sample_applications import make_overlap_record, make_solve_record
 from sample_records import make_record
+
+ONE_START = "one start (median, 95% interval)"
 
 
 def head(*records: dict[str, Any]) -> list[str]:
@@ -21,7 +23,10 @@ def test_defaults_are_not_said_and_what_was_given_is_said_once() -> None:
     parameters = {"in_place": True, "trace": "", "dtype": "f64", "FILE": "A", "depth": 2}
     command = ["commlens-bench", "pipeline", "--in-place", "--dtype=f64", "--FILE", "A"]
     record = make_overlap_record(parameters=parameters, timeline=None, command=command)
-    assert head(record) == ["2025-01-02, host memory", "pipeline: in-place true, dtype f64, FILE A"]
+    assert head(record) == [
+        f"2025-01-02, host memory, {ONE_START}",
+        "pipeline: in-place true, dtype f64, FILE A",
+    ]
     assert details(panel(drawn(record), "pipeline")) == ""
 
 
@@ -36,7 +41,7 @@ def test_what_differs_stands_at_each_panel_given_or_not() -> None:
         for size in (8, 64)
     ]
     assert [details(axes) for axes in drawn(*records).axes] == ["pairs 1", "pairs 2"]
-    assert head(*records) == ["2025-01-02, host memory"]
+    assert head(*records) == [f"2025-01-02, host memory, {ONE_START}"]
 
 
 def test_settings_of_the_transport_and_days_are_in_the_head() -> None:
@@ -47,7 +52,7 @@ def test_settings_of_the_transport_and_days_are_in_the_head() -> None:
         make_record(**other, memory="device", time="2025-01-03T00:00:00Z"),
     ]
     records[1]["start"]["time"] = "2025-01-03T00:00:00Z"
-    assert head(*records) == ["2025-01-02 to 2025-01-03, UCX_TLS=all"]
+    assert head(*records) == [f"2025-01-02 to 2025-01-03, UCX_TLS=all, {ONE_START}"]
 
 
 def test_a_head_has_as_many_lines_as_it_needs() -> None:
@@ -136,3 +141,13 @@ def test_starts_are_named_by_their_times_and_not_by_numbers() -> None:
     assert labels("01-02T03:04:01", "01-03T03:04:05", "01-03T03:05:05") == [
         "mpi, 2025-01-02 03:04", "mpi, 2025-01-03 03:04", "mpi, 2025-01-03 03:05",
     ]  # fmt: skip
+
+
+def test_what_is_over_several_starts_is_said() -> None:
+    records = [make_record(start=name) for name in ("a", "b", "c")]
+    figure = draw(over_starts(parsed(*records)))
+    assert (
+        figure.texts[1]
+        .get_text()
+        .endswith("host memory, 3 starts (median, range of their medians)")
+    )

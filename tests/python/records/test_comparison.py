@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from commlens.records import Group, groups, is_tie, why_tie
-from commlens.records.results import Statistic
+from commlens.records import (
+    Group,
+    Metric,
+    Record,
+    difference,
+    groups,
+    no_difference,
+    why_tie,
+)
+from commlens.records.comparison import Difference
 from record_helpers import parsed
 from sample_applications import make_exchange_record
 from sample_records import make_record, statistic
@@ -30,22 +39,107 @@ def without_interval(record: dict[str, Any], count: int = 5) -> dict[str, Any]:
     return record
 
 
+def pair(
+    baseline: dict[str, Any], other: dict[str, Any], starts: tuple[str, str] = ("one", "one")
+) -> tuple[Record, Record, Metric]:
+    """Two records with these statistics of their latency, of these starts."""
+    records = []
+    for transport, own, start in zip(("mpi", "staged"), (baseline, other), starts):
+        raw = make_record(transport=transport, start=start)
+        raw["statistics"]["latency_us"] = own
+        records.append(record_of(raw))
+    return records[0], records[1], records[0].start.metrics["latency_us"]
+
+
+def record_of(raw: dict[str, Any]) -> Record:
+    (found,) = parsed(raw)
+    return found
+
+
+def of_starts(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
+    """A record a start, the metric of which has these medians."""
+    return parsed(
+        *(
+            make_record(median_us=us, start=f"{name}{number}", **changes)
+            for number, us in enumerate(medians_us)
+        )
+    )
+
+
+def compared(
+    baseline: Sequence[float], other: Sequence[float], names: tuple[str, str] = ("a", "b")
+) -> Difference:
+    one, two = (of_starts(us, name) for us, name in zip((baseline, other), names))
+    return Difference(one, two, one[0].start.metrics["latency_us"])
+
+
 @pytest.mark.parametrize(
     ("changes", "tie", "why"),
     [
-        ({}, True, "intervals of 10 and 10 samples overlap"),
-        ({"ci_low": 2.04}, True, "overlap"),  # ends that touch
-        ({"ci_low": 2.05}, False, ""),
-        ({"ci_low": None, "ci_high": None, "count": 5}, True, "10 and 5 samples: too few"),
+        ({}, "tie", "intervals of 10 and 10 samples overlap"),
+        ({"ci_low": 2.04}, "tie", "overlap"),  # ends that touch
+        ({"ci_low": 2.05}, "", ""),
+        ({"ci_low": None, "ci_high": None, "count": 5}, "tie", "10 and 5 samples: too few"),
     ],
 )
-def test_medians_differ_where_intervals_do_not_overlap(
-    changes: dict[str, Any], tie: bool, why: str
+def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
+    changes: dict[str, Any], tie: str, why: str
 ) -> None:
-    one = Statistic(**statistic(2.0))
-    other = Statistic(**{**statistic(2.07), "ci_low": 2.0, **changes})
-    assert is_tie(one, other) is is_tie(other, one) is tie
-    assert not tie or why in why_tie(one, other)
+    one, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
+    for own in (pair(one, other), pair(other, one)):
+        assert no_difference(difference(*own)) == tie
+    own = pair(one, other)
+    assert not tie or why in why_tie(*own)
+
+
+@pytest.mark.parametrize("us", [2.5, 4.4, 200])
+def test_of_two_starts_none_is_better(us: float) -> None:
+    own = pair(statistic(2.0), statistic(us), ("one", "another"))
+    assert no_difference(difference(*own)) == "undecided"
+    assert why_tie(*own) == "1 and 1 starts: too few"
+
+
+@pytest.mark.parametrize(("us", "differs"), [(2.5, False), (3.9, False), (4.4, True)])
+def test_3_starts_each_differ_by_more_than_starts_may(us: float, differs: bool) -> None:
+    """Intervals are 2% to each side, and a factor of 2 is allowed for."""
+    assert compared([2.0, 2.01, 2.0], [us, us, us + 0.01]).differs is differs
+
+
+def test_in_some_starts_together_all_must_agree() -> None:
+    shared = ("same", "same")
+    assert compared([2.0, 2.1, 2.0], [2.5, 2.4, 2.3], shared).differs
+    assert not compared([2.0, 2.1, 2.0], [2.5, 2.1, 2.3], shared).differs
+    assert not compared([2.0, 2.1, 2.0], [2.5, 1.8, 2.3], shared).differs
+
+
+def test_from_5_starts_on_only_starts_count() -> None:
+    apart = compared([2.0, 2.01, 2.02, 1.99, 1.98], [2.1, 2.11, 2.12, 2.09, 2.08])
+    assert apart.differs
+    assert apart.ratio == pytest.approx(1.05, abs=0.001)
+    mixed = compared([2.0, 2.9, 2.02, 1.99, 1.98], [2.1, 2.11, 1.9, 2.09, 2.08])
+    assert not mixed.differs
+    assert not compared([2.0] * 4, [3.0] * 4).differs
+    assert compared([2.0] * 4, [9.0] * 4).differs
+
+
+def test_more_is_worse_or_better_as_the_metric_says() -> None:
+    slow, fast = (
+        of_starts([us + 0.01 * n for n in range(5)], name, metric="bandwidth_GBps")
+        for us, name in ((2.2, "a"), (2.0, "b"))
+    )
+    found = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])
+    assert found.ratio == pytest.approx(2 / 2.2, rel=0.01)
+    assert found.interval is not None
+    assert found.interval.high < 1
+
+
+def test_what_is_0_has_no_ratio() -> None:
+    raw = make_record()
+    raw["statistics"]["latency_us"] |= {"median": 0.0, "ci_low": 0.0, "min": 0.0}
+    one, other = record_of(raw), record_of(make_record(start="other"))
+    found = Difference([one], [other], one.start.metrics["latency_us"])
+    assert found.ratio is None
+    assert not found.differs
 
 
 def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:

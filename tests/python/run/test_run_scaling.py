@@ -56,8 +56,8 @@ def test_a_start_that_fails_is_told_and_the_others_go_on(
     assert run.returncode == 1
     said = run.stderr.splitlines()
     assert said[2].startswith("commlens: rank ") and said[2].endswith("no record was written")
-    assert said[3] == "commlens: 3 ranks: failed, and no record to show"
-    assert said[4] == "commlens: [3/3] fft on 4 ranks"
+    assert said[3] == "commlens: [3/3] fft on 4 ranks"
+    assert said[4] == "commlens: 3 ranks: failed, and no record to show"
     assert said[5].startswith(f"commlens: 4 records in {where[1] if where else 'results/fft-'}")
     rows = [line.split()[-4:] for line in lines_of(run.stdout) if line.endswith(" tie")]
     assert [row[0] for row in rows] == ["2.0%", "4.0%"]
@@ -70,16 +70,16 @@ def test_a_wrong_result_is_the_status_of_all(commlens: Commlens) -> None:
     assert "8 B mpi host 4 - - failed" in lines_of(run.stdout)
 
 
-def test_each_number_of_ranks_may_have_several_starts(commlens: Commlens) -> None:
+def test_numbers_of_ranks_take_turns_with_several_starts(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--scaling", "1,2", "--starts", 2)
     assert run.returncode == 0, run.stderr
     assert run.stderr.splitlines()[:4] == [
         "commlens: [1/2] latency on 1 rank, start 1 of 2",
-        "commlens: [1/2] latency on 1 rank, start 2 of 2",
         "commlens: [2/2] latency on 2 ranks, start 1 of 2",
+        "commlens: [1/2] latency on 1 rank, start 2 of 2",
         "commlens: [2/2] latency on 2 ranks, start 2 of 2",
     ]
-    assert [record.ranks for record in kept()] == [1] * 6 + [2] * 6
+    assert [record.ranks for record in kept()] == [1] * 3 + [2] * 3 + [1] * 3 + [2] * 3
     assert len({record.start.start for record in kept()}) == 4
 
 

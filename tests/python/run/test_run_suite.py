@@ -61,6 +61,22 @@ def test_an_entry_says_how_it_is_launched(commlens: Commlens) -> None:
     assert tables and tables in run.stdout
 
 
+def test_entries_take_turns(commlens: Commlens) -> None:
+    """A B C A B A: whatever drifts hits all alike."""
+    Path("mine.yaml").write_text(
+        "runs:\n"
+        "- {benchmark: latency, starts: 3}\n"
+        "- {benchmark: allreduce, starts: 2}\n"
+        "- {benchmark: fft}\n"
+    )
+    run = commlens("run", "mine.yaml")
+    assert run.returncode == 0, run.stderr
+    said = [line[:5] for line in run.stdout.splitlines() if line.startswith("[")]
+    assert said == ["[1/3]", "[2/3]", "[3/3]", "[1/3]", "[2/3]", "[1/3]"]
+    (folder,) = Path("results").iterdir()
+    assert len(list(folder.glob("*.jsonl"))) == 6
+
+
 def test_records_may_go_to_a_file_of_the_users(commlens: Commlens) -> None:
     Path("mine.yaml").write_text("runs: [{benchmark: latency}, {benchmark: allreduce}]\n")
     run = commlens("run", "mine.yaml", "--record", "all.jsonl")
@@ -78,8 +94,8 @@ def test_a_dry_run_has_the_command_of_each_start(commlens: Commlens) -> None:
     )
     first, second, third = commlens("run", "mine.yaml", "--dry-run").stdout.splitlines()
     assert " -n 2 " in first and "results/mine-TIME/01-latency-start1.jsonl" in first
-    assert "results/mine-TIME/01-latency-start2.jsonl" in second
-    assert " -n 3 " in third and "results/mine-TIME/02-allreduce.jsonl" in third
+    assert " -n 3 " in second and "results/mine-TIME/02-allreduce.jsonl" in second
+    assert "results/mine-TIME/01-latency-start2.jsonl" in third
     assert not Path("results").exists()
 
 

@@ -132,9 +132,18 @@ def test_show_has_the_main_metric_by_ranks() -> None:
     assert any(line.startswith("pipeline by ranks strong scaling") for line in lines)
     assert lines[head + 2 : head + 5] == [
         "mpi host 1 1.700 1.666 to 1.734 1.00 100%",
-        "2 0.9000 0.8820 to 0.9180 1.89 94%",
-        "4 0.8500 0.8330 to 0.8670 2.00 50%",
+        "2 0.9000 0.8820 to 0.9180 1.89 (undecided) 94%",
+        "4 0.8500 0.8330 to 0.8670 2.00 (undecided) 50%",
     ]
+
+
+def test_with_5_starts_each_a_speed_up_is_one() -> None:
+    records = [
+        make_overlap_record(ranks=ranks, together_us=us + 1e3 * start, start=f"{ranks}-{start}")
+        for ranks, us in ((1, 1.7e6), (2, 0.9e6))
+        for start in range(5)
+    ]
+    assert any(line.endswith(" 1.89 94%") for line in shown(*records))
 
 
 def test_a_problem_that_grows_with_the_ranks_has_the_efficiency_of_weak_scaling() -> None:
@@ -151,11 +160,11 @@ def test_a_problem_that_grows_with_the_ranks_has_the_efficiency_of_weak_scaling(
     assert lines[head + 2].endswith(" 100%") and lines[head + 3].endswith(" 80%")
 
 
-def test_speed_up_of_overlapping_intervals_is_a_tie() -> None:
+def test_speed_up_of_overlapping_intervals_is_undecided() -> None:
     lines = shown(
         *(make_overlap_record(ranks=n, together_us=us) for n, us in ((1, 1e6), (2, 9.8e5)))
     )
-    assert any("1.02 (tie) 51%" in line for line in lines)
+    assert any("1.02 (undecided) 51%" in line for line in lines)
 
 
 def test_what_is_no_problem_to_divide_has_its_metrics_by_ranks_and_no_efficiency() -> None:

@@ -41,7 +41,7 @@ def test_show_has_all_that_matters() -> None:
     )
     assert lines.count("rank 0 node cores 0-3 NUMA 0 GPU 0 A GPU at 0000:01:00.0, NUMA 1") == 1
     assert lines.count("warning: rank 0 sits on the far NUMA node") == 1
-    assert "latency pairs 1 · 2 ranks · timing batch" in lines
+    assert "latency pairs 1 · 2 ranks · timing batch · one start" in lines
     assert "1 KiB mpi host 2.000 1.960 to 2.040 10 25% memory copy best passed" in lines
     assert "staged host 50.00 49.00 to 51.00 10 1% memory copy 25x passed" in lines
     assert "skipped: ccl, host: NCCL wants a GPU per rank" in lines
@@ -199,8 +199,9 @@ def test_what_records_report_stands_before_the_table_once_per_start() -> None:
     assert lines.count("gs_setup: 7 labels") == lines.count("second block") == 1
     assert lines.index("used: pairwise") < lines.index("second block")
     assert lines.index("second block") < next(n for n, one in enumerate(lines) if "95% CI" in one)
-    both = shown(*modes(report=report, start="one"), *modes(report=report, start="two"))
-    assert both.count("gs_setup: 7 labels") == 2
+    both = [*modes(report=report, start="one"), *modes(report=report, start="two")]
+    assert shown(*both).count("gs_setup: 7 labels") == 1  # of the first
+    assert shown(*both, wide=True).count("gs_setup: 7 labels") == 2
 
 
 def test_facts_in_which_records_differ_have_a_column() -> None:

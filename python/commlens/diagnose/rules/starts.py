@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import STEADY, Alternatives, Curve, View, differ, is_steady, median_us
+from commlens.diagnose.view import STEADY, Alternatives, Curve, View, is_steady, median_us
 from commlens.records import TIME_METRIC, Record
 from commlens.text import format_number, format_percent, plural
 
@@ -47,8 +47,15 @@ def _spread(records: list[Record]) -> _Spread | None:
     low = min(starts.values(), key=median_us)
     high = max(starts.values(), key=median_us)
     share = median_us(high) / median_us(low) - 1
-    is_found = share > _SPREAD and differ(low, high) and is_steady(low) and is_steady(high)
+    is_found = share > _SPREAD and _is_apart(low, high) and is_steady(low) and is_steady(high)
     return _Spread(low, high, len(starts), share) if is_found else None
+
+
+def _is_apart(low: Record, high: Record) -> bool:
+    """Whether the intervals over their samples do not overlap: what is said of starts here cannot
+    be told over starts."""
+    end, beginning = low.statistics[TIME_METRIC].ci_high, high.statistics[TIME_METRIC].ci_low
+    return end is not None and beginning is not None and end < beginning
 
 
 def _observation(own: Alternatives, curve: Curve, found: list[_Spread]) -> Observation:

@@ -1,0 +1,227 @@
+"""`commlens compare`: two sets of records, groups in one, or A and B in turns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from commlens.cli import values
+from commlens.cli.records import load_any, tell_problems, without_collections
+from commlens.compare import Matched, Side, judge, match, split
+from commlens.compare.gate import gate
+from commlens.compare.output import FORMATS, Result
+from commlens.errors import CommlensError, Status, say, worst
+from commlens.launch import launchers
+from commlens.launch.options import Options
+from commlens.records import Record
+from commlens.run.entry import Entry
+from commlens.run.session import Settings
+from commlens.terminal import echo
+from commlens.text import plural
+
+_HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
+or folders of them.
+
+\b
+Examples:
+  commlens compare before.jsonl after.jsonl
+  commlens compare results --by transport
+  commlens compare results dftfe-frontier
+  commlens compare before after --fail-if-slower 5%
+  commlens compare --run allreduce --a UCX_RNDV_THRESH=8192 --b UCX_RNDV_THRESH=inf
+  commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
+                   --b COMMLENS_BENCH=new/commlens-bench --starts 10 -- --memory host
+
+AFTER may be the name of published figures (`commlens list`): then there is a ratio and no verdict.
+
+--by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
+the first value is the baseline.
+
+--run measures, A and B in turns, and then compares; options of the benchmark follow `--`. A
+setting is NAME=VALUE of an environment variable; COMMLENS_BENCH chooses the native program.
+
+Exit status: 0, or 1 with --fail-if-slower where a case is slower, is missing or fails now; 4 where
+none of the cases could be decided.
+"""
+
+
+@click.command(help=_HELP)
+@click.argument("what", metavar="[BEFORE AFTER | RECORDS... | OPTIONS]", nargs=-1)
+@click.option("--by", metavar="NAME", help="Compare groups of RECORDS with each other.")
+@click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, in turns.")
+@click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
+@click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
+@click.option(
+    "--starts",
+    metavar="N",
+    callback=values.count(1000),
+    default="5",
+    show_default=True,
+    help="Starts of each side with --run: fewer than 5 decide little.",
+)
+@click.option(
+    "-n", "--ranks", metavar="N", callback=values.count(launchers.MOST_RANKS), help="As in run."
+)
+@click.option(
+    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
+    help="As in run.",
+)  # fmt: skip
+@click.option("--launcher-args", default="", metavar="TEXT", help="As in run.")
+@click.option(
+    "--out", metavar="FOLDER", callback=values.folder, default="results", show_default=True,
+    help="Folder for the records of --run.",
+)  # fmt: skip
+@click.option(
+    "--threshold", metavar="PERCENT", callback=values.percent, default="3%", show_default=True,
+    help="What counts as the same.",
+)  # fmt: skip
+@click.option(
+    "--fail-if-slower", metavar="PERCENT", callback=values.percent,
+    help="End with status 1 if a case is slower by at least this.",
+)  # fmt: skip
+@click.option(
+    "--format", "form", metavar="NAME", callback=values.word(list(FORMATS)), default="table",
+    show_default=True, help=f"{', '.join(FORMATS)}.",
+)  # fmt: skip
+@click.option(
+    "--plot", "picture", type=click.Path(path_type=Path), help="Draw it: .png, .svg or .pdf."
+)
+def compare(
+    what: tuple[str, ...],
+    by: str | None,
+    benchmark: str | None,
+    a: tuple[str, ...],
+    b: tuple[str, ...],
+    starts: int,
+    ranks: int | None,
+    launcher: str,
+    launcher_args: str,
+    out: Path,
+    threshold: float,
+    fail_if_slower: float | None,
+    form: str,
+    picture: Path | None,
+) -> None:
+    if picture:
+        from commlens.plot import check_ending
+
+        check_ending(picture)
+    if benchmark is not None:
+        if by is not None:
+            raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
+        entry = _entry(benchmark, what, ranks, launcher_args, starts)
+        status, matched = _measured(entry, a, b, launcher, out)
+    else:
+        if a or b:
+            raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
+        if by is None and len(what) == 2 and _is_published(what[1]):
+            if fail_if_slower is not None or picture:
+                raise CommlensError(
+                    f"{what[1]} has single figures, of which no difference is significant:"
+                    " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
+                )
+            sys.exit(_published(what[0], what[1], form))
+        status, matched = _by(what, by) if by is not None else _two(what)
+    with without_collections():
+        result = Result(matched, judge(matched, threshold), threshold)
+    FORMATS[form](result)
+    if picture:
+        _draw(result, picture)
+    sys.exit(worst([status, _status(result, fail_if_slower)]))
+
+
+def _status(result: Result, fail_if_slower: float | None) -> int:
+    if fail_if_slower is not None:
+        return gate(result, fail_if_slower)
+    if result.rows:
+        return Status.OK
+    say("no case was measured on both sides: nothing was compared")
+    return Status.FAILED
+
+
+def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
+    if len(what) != 2:
+        raise CommlensError(
+            f"compare what? {plural(len(what), 'name')} given: name the records BEFORE and"
+            " AFTER, or groups of one set with --by"
+        )
+    loaded = [load_any([Path(name)]) for name in what]
+    status = worst(tell_problems(one) for one in loaded)
+    names = _names(what)
+    baseline, other = (_side(name, one.records) for name, one in zip(names, loaded))
+    return status, [match(baseline, other)]
+
+
+def _is_published(name: str) -> bool:
+    """Whether it is no file, and may be the name of published figures."""
+    return not os.path.lexists(name) and not name.endswith(".jsonl") and "/" not in name
+
+
+def _published(records: str, name: str, form: str) -> int:
+    from commlens.compare import published
+    from commlens.reference import find
+
+    source = find(name)
+    loaded = load_any([Path(records)])
+    published.FORMATS[form](published.against(_side(records, loaded.records), source))
+    return tell_problems(loaded)
+
+
+def _names(what: Sequence[str]) -> list[str]:
+    """As they were written; numbered where both are the same."""
+    return list(what) if what[0] != what[1] else [f"{what[0]} (1)", f"{what[1]} (2)"]
+
+
+def _side(name: str, records: Sequence[Record]) -> Side:
+    if not records:
+        raise CommlensError(f"{name} has profiles and no record of a benchmark to compare")
+    return Side(name, records)
+
+
+def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
+    if not what:
+        raise CommlensError(f"--by {by}: name the records, files or folders")
+    loaded = load_any([Path(name) for name in what])
+    status = tell_problems(loaded)
+    (baseline, *others), key_of = split(loaded.records, by)
+    return status, [match(baseline, other, key_of) for other in others]
+
+
+def _entry(
+    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: str, starts: int
+) -> Entry:
+    return Entry(
+        benchmark,
+        Options.parse(words),
+        ranks,
+        launcher_arguments=values.words("--launcher-args", launcher_args),
+        starts=starts,
+    )
+
+
+def _measured(
+    entry: Entry, a: Sequence[str], b: Sequence[str], launcher: str, out: Path
+) -> tuple[int, list[Matched]]:
+    from commlens.compare.turns import measure
+
+    measured = measure(entry, [a, b], Settings(launcher, out, quiet=True))
+    if measured.interrupted:
+        sys.exit(measured.status)
+    if not all(side.records for side in measured.sides):
+        raise CommlensError("a side has no record: nothing is compared", Status.FAILED)
+    baseline, other = measured.sides
+    return measured.status, [match(baseline, other)]
+
+
+def _draw(result: Result, picture: Path) -> None:
+    from commlens.plot.comparison import plot_comparison
+
+    drawn = plot_comparison(result, picture)
+    for left_out in drawn.left_out:
+        say(left_out)
+    for path in drawn.pictures:
+        echo(path)

@@ -1,0 +1,67 @@
+"""`commlens report`: records as a page, or as Markdown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from commlens.cli.records import load_each_any, tell_problems, without_collections
+from commlens.errors import CommlensError, reason
+from commlens.terminal import echo
+
+_DEFAULT = Path("report.html")
+
+
+@click.command()
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write.  [default: report.html; with --format markdown the standard output]",
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["html", "markdown"]),
+    default="html",
+    show_default=True,
+    help="A page for a browser, or text for a ticket or a pull request.",
+)
+def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
+    """Write a report of RECORDS, files or folders of them, for somebody who was not there: what was
+    found, the machine, every benchmark as pictures and tables, and the command lines.
+
+    The page is one file, which loads nothing from a network. It holds the records: `commlens show`,
+    `plot` and `report` read them from it.
+
+    \b
+    Examples:
+      commlens report results
+      commlens report monday.jsonl tuesday.jsonl --out both.html
+      commlens report results --format markdown
+    """
+    from commlens import report as reports
+    from commlens.report.progress import telling
+
+    sources = load_each_any(records)
+    with without_collections(), telling() as tell:
+        whole = reports.build(sources)
+        text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
+    if layout == "markdown" and out is None:
+        echo(text.rstrip("\n"))
+    else:
+        _write(text, out or _DEFAULT)
+    sys.exit(max(tell_problems(one) for _, one in sources))
+
+
+def _write(text: str, out: Path) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CommlensError(
+            f"--out {out}: the report cannot be written ({reason(error)})"
+        ) from None
+    echo(out)

@@ -1,0 +1,163 @@
+"""Which records of two sides are of one case: by the public key of a case, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from commlens.compare.naming import CaseId, case_names
+from commlens.records import CaseKey, Metric, Record, case_key
+from commlens.text import plural
+
+KeyOf = Callable[[Record], CaseKey]
+
+
+@dataclass(frozen=True)
+class Side:
+    name: str
+    records: Sequence[Record]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What both sides have measured."""
+
+    name: str
+    baseline: Sequence[Record]
+    other: Sequence[Record]
+    metric: Metric
+    note: str = ""  # what part of the starts gave nothing
+
+
+class Missing(NamedTuple):
+    """What has no partner."""
+
+    case: str
+    only_in: str
+
+
+@dataclass
+class Matched:
+    baseline: Side
+    other: Side
+    cases: list[Case] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # was measured on one side alone
+    broken: list[str] = field(default_factory=list)  # names of those that the other side has not
+    differences: list[str] = field(default_factory=list)  # between the machines of both sides
+
+
+def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
+    """Each case of one side beside that of the other; what has no partner is named."""
+    found = Matched(baseline, other, differences=_differences(baseline, other))
+    identify = _identify([baseline, other], key_of)
+    sides = [_by_case(side.records, identify) for side in (baseline, other)]
+    names = case_names({**sides[0], **sides[1]})
+    for case in dict.fromkeys([*sides[0], *sides[1]]):
+        name, own = names[case], [side.get(case) for side in sides]
+        if own[0] is None or own[1] is None:
+            only = baseline if own[1] is None else other
+            found.missing.append(Missing(name, only.name))
+            if own[1] is None:
+                found.broken.append(name)
+        else:
+            _add(found, name, own[0], own[1])
+    return found
+
+
+def _add(found: Matched, name: str, baseline: list[Record], other: list[Record]) -> None:
+    measured = [[record for record in own if record.measured] for own in (baseline, other)]
+    if not measured[0] and not measured[1]:
+        return  # such as what this build does not have
+    if measured[0] and measured[1]:
+        metric = _common_metric(measured[0][0], measured[1][0])
+        if metric is None:
+            found.changed.append(f"{name}: the sides have no metric in common")
+            return
+        notes = [
+            f"{len(own) - len(good)} of {plural(len(own), 'start')} of {side.name} gave nothing"
+            for side, own, good in zip((found.baseline, found.other), (baseline, other), measured)
+            if len(good) < len(own)
+        ]
+        found.cases.append(Case(name, measured[0], measured[1], metric, "; ".join(notes)))
+        return
+    side, own = (found.other, other) if measured[0] else (found.baseline, baseline)
+    found.changed.append(f"{name}: {own[0].status} in {side.name} ({_reason(own[0])})")
+    if side is found.other:
+        found.broken.append(name)
+
+
+def _common_metric(baseline: Record, other: Record) -> Metric | None:
+    """The main metric, if both have it and mean the same by it, else the next that they have."""
+    return next(
+        (
+            metric
+            for metric in baseline.metrics
+            if metric.name in other.statistics
+            and (metric.unit, metric.better)
+            == (other.start.metrics[metric.name].unit, other.start.metrics[metric.name].better)
+        ),
+        None,
+    )
+
+
+def _reason(record: Record) -> str:
+    return record.reason or record.validation.message or "no reason given"
+
+
+def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId]:
+    """Settings that vary within a side are part of its cases: records/ may hold several."""
+    varying: set[str] = set()
+    for side in sides:
+        starts = {record.start.start: record.start for record in side.records}
+        settings = [start.settings_of_transport for start in starts.values()]
+        names = {name for own in settings for name in own}
+        varying |= {name for name in names if len({own.get(name) for own in settings}) > 1}
+
+    def identify(record: Record) -> CaseId:
+        own = record.start.settings_of_transport
+        return CaseId(
+            key_of(record), tuple((name, own[name]) for name in sorted(varying) if name in own)
+        )
+
+    return identify
+
+
+def _by_case(
+    records: Iterable[Record], identify: Callable[[Record], CaseId]
+) -> dict[CaseId, list[Record]]:
+    found: dict[CaseId, list[Record]] = {}
+    for record in records:
+        found.setdefault(identify(record), []).append(record)
+    return found
+
+
+def _differences(baseline: Side, other: Side) -> list[str]:
+    """Where, with what and how both sides ran, as far as it is not the same."""
+    facts = [_facts(side) for side in (baseline, other)]
+    found = []
+    for name in dict.fromkeys([*facts[0], *facts[1]]):
+        own = [", ".join(sorted(fact.get(name, {_NONE}))) for fact in facts]
+        if own[0] != own[1]:
+            found.append(f"{name}: {own[0]} → {own[1]}")
+    return found
+
+
+_NONE = "not set"
+
+
+def _facts(side: Side) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    starts = {record.start.start: record.start for record in side.records}
+    for start in starts.values():
+        words: dict[str, Any] = {
+            "host": start.host,
+            "GPU": start.gpu or "none",
+            **start.versions,
+            **start.environment,
+            "more ranks than cores": "yes" if start.is_oversubscribed else "no",
+        }
+        for name, text in words.items():
+            found.setdefault(name, set()).add(str(text))
+    return found

@@ -1,0 +1,115 @@
+"""A verdict on each case, corrected for how many cases there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median
+
+from commlens.compare.matching import Case, Matched
+from commlens.records import Record
+from commlens.records.comparison import Basis, Difference, Ratio
+from commlens.records.rank_test import DECISION, fewest_for, holm, starts_to_decide
+
+_MOST_STARTS = 100  # that anybody would wait for
+
+
+class Verdict(str, Enum):
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case with its verdict."""
+
+    case: Case
+    other: str  # the name of the side beside the baseline
+    medians: tuple[float, float]
+    starts: tuple[int, int]
+    basis: Basis
+    ratio: float | None  # above 1: worse than the baseline
+    interval: Ratio | None
+    p_value: float  # of this case alone
+    corrected_p_value: float
+    verdict: Verdict
+    starts_needed: int | None = None  # on each side, where that would decide
+
+    @property
+    def name(self) -> str:
+        return self.case.name
+
+    @property
+    def why(self) -> str:
+        """Why it is undecided, and what would decide."""
+        if self.verdict is not Verdict.UNDECIDED:
+            return ""
+        if self.ratio is None:
+            return "a median is 0"
+        if self.starts_needed is None:
+            return "too noisy: make each start longer (--batches, --min-time)"
+        return f"{self.starts_needed} starts would decide"
+
+
+def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
+    """The cases of all comparisons; `threshold`: the fraction within which they are the same."""
+    cases = [(one.other.name, case) for one in matched for case in one.cases]
+    found = [Difference(case.baseline, case.other, case.metric) for _, case in cases]
+    corrected = holm([one.p_value for one in found])
+    return [
+        _row(case, other, one, p_value, threshold, len(cases))
+        for (other, case), one, p_value in zip(cases, found, corrected)
+    ]
+
+
+def _row(
+    case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
+) -> Row:
+    verdict = _verdict(found, corrected, threshold)
+    needed = None
+    if verdict is Verdict.UNDECIDED:
+        needed = _starts_needed(found, threshold, tests)
+    return Row(
+        case,
+        other,
+        (_median(case.baseline, case.metric.name), _median(case.other, case.metric.name)),
+        found.starts,
+        found.basis,
+        found.ratio,
+        found.interval,
+        found.p_value,
+        corrected,
+        verdict,
+        needed,
+    )
+
+
+def _verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
+    interval = found.interval
+    if interval is None:
+        return Verdict.UNDECIDED
+    if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:
+        return Verdict.SAME
+    if interval.leaves_out_1 and corrected < DECISION:
+        return Verdict.SLOWER if interval.low > 1 else Verdict.FASTER
+    return Verdict.UNDECIDED
+
+
+def _starts_needed(found: Difference, threshold: float, tests: int) -> int | None:
+    """On each side; None where that would be too many to wait for."""
+    if found.logs is None:
+        return None
+    fewest = fewest_for(DECISION / max(1, tests))
+    if found.basis != "starts":
+        return fewest
+    needed = starts_to_decide(*found.logs, math.log1p(threshold), tests)
+    needed = max(needed, max(found.starts) + 1)
+    return needed if needed <= _MOST_STARTS else None
+
+
+def _median(records: Sequence[Record], metric: str) -> float:
+    return median(record.statistics[metric].median for record in records)

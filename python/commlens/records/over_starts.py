@@ -1,0 +1,138 @@
+"""Several starts of one job as one record: the median of their medians, and how far they spread.
+
+The struct is evaluated by Python 3.9 too, as in start.py.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import mean, median
+from typing import Optional
+
+import msgspec
+
+from commlens.records.key import case_key
+from commlens.records.rank_test import lower_rank_of_median
+from commlens.records.record import Record
+from commlens.records.results import Candidate, Ceiling, Part, PartStatistics, StartsStatistic
+
+
+class OverStarts(Record, frozen=True, tag_field="kind", tag="record", eq=False):
+    """A record whose statistics are over the medians of several starts.
+
+    What is no statistic, part, ceiling or time of a candidate is that of the first start.
+    """
+
+    members: tuple[Record, ...] = ()
+
+    @property
+    def missed_half_width(self) -> Optional[float]:
+        """The widest of its starts."""
+        return max(
+            (one.missed_half_width for one in self.members if one.missed_half_width is not None),
+            default=None,
+        )
+
+
+def starts_of(record: Record) -> Sequence[Record]:
+    """The records of its starts: itself, where it is of one."""
+    return record.members if isinstance(record, OverStarts) else (record,)
+
+
+def over_starts(records: Iterable[Record]) -> list[Record]:
+    """What several starts with the same settings have measured is one record, in the place of the
+    first. What one start alone measured stays as it is, and so does what failed or was skipped; of
+    several starts for the same reason, the first."""
+    found: dict[object, list[Record]] = {}
+    times: Counter[object] = Counter()  # that a start has measured the same
+    for record in records:
+        key = _key(record)
+        times[key, record.start.start] += 1
+        found.setdefault((key, times[key, record.start.start]), []).append(record)
+    return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    start = record.start
+    return (
+        case_key(record),
+        start.host,
+        tuple(sorted(start.settings_of_transport.items())),
+        tuple(sorted(start.versions.items())),
+        tuple(record.statistics),
+        record.status,
+        record.reason,
+    )
+
+
+def _merged(members: Sequence[Record]) -> OverStarts:
+    first = members[0]
+    fields = {name: getattr(first, name) for name in first.__struct_fields__}
+    fields["statistics"] = {
+        name: _statistic([one.statistics[name].median for one in members])
+        for name in first.statistics
+    }
+    fields["parts"] = tuple(_part(part, members) for part in first.parts)
+    fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
+    fields["candidate"] = _candidate(members)
+    return OverStarts(**fields, members=tuple(members))
+
+
+def _statistic(medians: Sequence[float]) -> StartsStatistic:
+    values = sorted(medians)
+    rank = lower_rank_of_median(len(values))
+    return StartsStatistic(
+        count=len(values),
+        median=median(values),
+        ci_low=values[rank - 1] if rank else None,
+        ci_high=values[-rank] if rank else None,
+        confidence=0.95,
+        min=values[0],
+        mean=mean(values),
+        p95=_percentile(values, 95),
+        p99=_percentile(values, 99),
+        max=values[-1],
+    )
+
+
+def _percentile(values: Sequence[float], percent: int) -> float:
+    """The least value that so many percent do not exceed."""
+    return values[-(-len(values) * percent // 100) - 1]
+
+
+def _part(part: Part, members: Sequence[Record]) -> Part:
+    times = [
+        one.statistics.time_us.median
+        for own in members
+        for one in own.parts
+        if one.name == part.name
+    ]
+    return msgspec.structs.replace(part, statistics=PartStatistics(time_us=_statistic(times)))
+
+
+def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
+    """The median of what the starts found."""
+    own = [
+        one
+        for member in members
+        for one in member.ceilings
+        if (one.part, one.name) == (ceiling.part, ceiling.name)
+    ]
+    metrics = {
+        name: median(one.metrics[name] for one in own if name in one.metrics)
+        for name in ceiling.metrics
+    }
+    rates = [one.rate for one in own if one.rate is not None and one.unit == ceiling.unit]
+    return msgspec.structs.replace(
+        ceiling,
+        time_us=median(one.time_us for one in own),
+        fraction=median(one.fraction for one in own),
+        metrics=metrics,
+        rate=median(rates) if rates else None,
+    )
+
+
+def _candidate(members: Sequence[Record]) -> Optional[Candidate]:
+    own = [one.candidate for one in members if one.candidate]
+    if not own:
+        return None
+    return msgspec.structs.replace(own[0], seconds=median(one.seconds for one in own))

@@ -1,0 +1,149 @@
+"""What few values tell of a difference: ranks alone, so that no distribution is assumed.
+
+Values are logarithms of medians, one a start, so that differences are ratios. The interval is that
+of Hodges and Lehmann: all shifts that the U test of Mann and Whitney does not refuse (Hollander,
+Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 4.2 and 4.3). It covers what it
+says with 5 values as well as with 100; a percentile bootstrap over 3 or 4 covers too little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from statistics import NormalDist, mean, median
+
+LEVEL = 0.05  # of intervals: how often they may miss
+DECISION = 0.02  # how often a difference may be seen where there is none
+FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
+_ENDLESS = 10**9
+_MARGIN = 2.0
+_MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
+
+
+def shift(baseline: Sequence[float], other: Sequence[float]) -> float:
+    """By how much `other` lies above `baseline`: the median of all differences."""
+    return median(b - a for a, b in product(baseline, other))
+
+
+def shift_interval(
+    baseline: Sequence[float], other: Sequence[float], level: float = LEVEL
+) -> tuple[float, float] | None:
+    """The interval of the shift that misses it with a probability of at most `level`; None for too
+    few values."""
+    rank = _lower_rank_of_differences(len(baseline), len(other), level)
+    if rank == 0:
+        return None
+    differences = sorted(b - a for a, b in product(baseline, other))
+    return differences[rank - 1], differences[-rank]
+
+
+@cache
+def _lower_rank_of_differences(count: int, other_count: int, level: float) -> int:
+    """The largest r with P(U < r) <= level / 2, 0 where there is none."""
+    if max(count, other_count) > _MOST_EXACT:
+        deviation = math.sqrt(count * other_count * (count + other_count + 1) / 12)
+        quantile = NormalDist().inv_cdf(level / 2)
+        return max(0, math.floor(count * other_count / 2 + quantile * deviation + 0.5))
+    allowed = level / 2 * math.comb(count + other_count, count)
+    below, rank = 0, 0
+    for ways in _ways(count, other_count):
+        below += ways
+        if below > allowed:
+            return rank
+        rank += 1
+    return rank
+
+
+def _ways(count: int, other_count: int) -> list[int]:
+    """In how many orders of all values U is 0, 1, 2 ...: the Gaussian binomial coefficient."""
+    length = count * other_count + 1
+    ways = [1] + [0] * (length - 1)
+    for number in range(1, count + 1):
+        for u in range(length - 1, other_count + number - 1, -1):  # times 1 - q^(other + number)
+            ways[u] -= ways[u - other_count - number]
+        for u in range(number, length):  # over 1 - q^number
+            ways[u] += ways[u - number]
+    return ways
+
+
+@cache
+def lower_rank_of_median(count: int) -> int:
+    """The rank of the lower end of a 95% interval of the median of so many values, from 1; 0: there
+    is none (fewer than 6). As src/measure/statistics.cpp has it for samples."""
+    below, rank = 0, 0
+    for successes in range(count // 2):
+        below += math.comb(count, successes)
+        if below > LEVEL / 2 * 2**count:
+            break
+        rank += 1
+    return rank
+
+
+def u_test(baseline: Sequence[float], other: Sequence[float]) -> float:
+    """The two-sided p value of the U test of Mann and Whitney, by scipy."""
+    from scipy.stats import mannwhitneyu  # takes half a second to load
+
+    return float(mannwhitneyu(baseline, other, alternative="two-sided").pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p values corrected for their number: the chance of one false difference among all is
+    that of one test (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for step, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[index]))
+        corrected[index] = largest
+    return corrected
+
+
+def starts_to_decide(
+    baseline: Sequence[float], other: Sequence[float], least: float, tests: int
+) -> int:
+    """How many values a side show a shift as large as that of these values, or of `least`, with a
+    power of 95%, among so many tests.
+
+    Of the shift that was seen two thirds count, since those that are looked at again are more often
+    too large. The smaller of two estimates: from the spread, raised to its upper 90% bound (Browne,
+    Statistics in Medicine 14, 1995; 3/pi is the efficiency of the U test); and from the order of
+    the values alone, which a few disturbed ones do not move far (Noether, Journal of the American
+    Statistical Association 82, 1987), with a margin for how few they are.
+    """
+    level = DECISION / max(1, tests)
+    quantiles = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(0.95)
+    seen = shift(baseline, other)
+    size = max(abs(seen) * 2 / 3, least)
+    by_spread = 2 * _upper_variance(baseline, other) * (quantiles / size) ** 2 * math.pi / 3
+    above = _share_above([b - a - seen for a, b in product(baseline, other)], size)
+    by_order = _MARGIN * (quantiles / (above - 0.5)) ** 2 / 6 if above > 0.5 else math.inf
+    needed = min(by_spread, by_order)
+    return max(fewest_for(level), math.ceil(needed) if needed < _ENDLESS else _ENDLESS)
+
+
+def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
+    """Within the sides; infinite for a single value each."""
+    from scipy.stats import chi2
+
+    freedom = len(baseline) + len(other) - 2
+    if freedom < 1:
+        return math.inf
+    squares = sum((value - mean(own)) ** 2 for own in (baseline, other) for value in own)
+    return squares / float(chi2.ppf(0.1, freedom))
+
+
+def _share_above(differences: Sequence[float], size: float) -> float:
+    """How likely a value is above one of the other side, if their shift were `size`; one half more
+    of a pair is counted on the other side, as few pairs never show the rare ones."""
+    above = sum(one + size > 0 for one in differences)
+    return (above - 0.5) / len(differences)
+
+
+def fewest_for(level: float) -> int:
+    """Values a side with which complete separation is less likely than `level`."""
+    count = FEWEST
+    while 2 / math.comb(2 * count, count) > level:
+        count += 1
+    return count

@@ -1,0 +1,197 @@
+"""What a report says, in the order in which it says it: the same for a page and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from commlens.diagnose import SEVERITIES, Finding, findings
+from commlens.profile.record import Profile
+from commlens.records import Loaded, Record, Start, starts_of
+from commlens.report.cards import Card, cards
+from commlens.report.machine import Machine, machines
+from commlens.report.starts import starts_grid
+from commlens.show.grid import Grid
+from commlens.text import format_days, plural
+
+_MOST_FINDINGS = 200
+_MOST_NAMES = 3
+_MOST_PROFILES = 20
+
+
+@dataclass(frozen=True)
+class Link:
+    target: str  # the id of an element of the page
+    text: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A finding, and where its evidence stands in the report."""
+
+    finding: Finding
+    links: Sequence[Link]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The findings of one code and cure, the worst first."""
+
+    observations: Sequence[Observation]
+
+    @property
+    def finding(self) -> Finding:
+        return self.observations[0].finding
+
+
+@dataclass(frozen=True)
+class Report:
+    """`sources` are the files by their names, each of them once."""
+
+    sources: Sequence[tuple[str, Loaded]]
+    records: Sequence[Record]
+    profiles: Sequence[Profile]  # those that are shown
+    conclusions: Sequence[Conclusion]
+    machines: Sequence[Machine]
+    cards: Sequence[Card]
+    starts: Grid
+    problems: Sequence[str]
+    left_out: Sequence[str] = field(default_factory=list)  # a sentence each
+
+    @property
+    def title(self) -> str:
+        """`2 NVIDIA H200 on vm, Open MPI 5.0.7`"""
+        if not self.machines:
+            return "Profiles" if self.profiles else "No records"
+        titles = [machine.title for machine in self.machines]
+        others = len(titles) - 1
+        if not others:
+            return titles[0]
+        alike = len(set(titles)) == 1
+        more = f"{len(titles)} machines alike" if alike else f"and {plural(others, 'more machine')}"
+        return f"{titles[0]}, {more}"
+
+    @property
+    def days(self) -> str:
+        """`2026-11-21 to 2026-11-22`"""
+        times = [start.time for _, one in self.sources for start in one.starts]
+        return format_days([*times, *(own.time for own in self.profiles)])
+
+    @property
+    def counts(self) -> list[tuple[str, str, str]]:
+        """Of what is in it: how many, of what, and what is to say of them."""
+        return [
+            _count(len(self._findings), "finding", self._severities),
+            _count(len(self.cards), "benchmark", self._benchmarks),
+            _count(len(self.records), "record", self._states),
+            _count(len(self.machines), "machine", self._machines),
+        ]
+
+    @property
+    def _findings(self) -> list[Finding]:
+        return [one.finding for own in self.conclusions for one in own.observations]
+
+    @property
+    def _severities(self) -> str:
+        own = [finding.severity for finding in self._findings]
+        counts = ((severity, own.count(severity)) for severity in SEVERITIES)
+        return ", ".join(plural(count, severity) for severity, count in counts if count)
+
+    @property
+    def _benchmarks(self) -> str:
+        names = [card.benchmark for card in self.cards]
+        more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        return ", ".join([*names[:_MOST_NAMES], *more])
+
+    @property
+    def _states(self) -> str:
+        states = [record.status for record in self.records]
+        words = (f"{states.count(state):,} {state}" for state in ("failed", "skipped"))
+        found = [word for word in words if not word.startswith("0 ")]
+        return ", ".join(found) or "all passed" if states else ""
+
+    @property
+    def _machines(self) -> str:
+        count = sum(len(one.starts) for one in self.machines)
+        return plural(count, "start")
+
+
+def _count(number: int, noun: str, words: str) -> tuple[str, str, str]:
+    count, name = plural(number, noun).split(" ")
+    return f"{int(count):,}", name, words
+
+
+def build(sources: Sequence[tuple[str, Loaded]]) -> Report:
+    loaded = Loaded()
+    for _, one in sources:
+        loaded.extend(one)
+    own_cards, left_out = cards(loaded.records)
+    found = findings(loaded.records, loaded.profiles)
+    profiles = loaded.profiles[:_MOST_PROFILES]
+    for what, shown, there in (
+        ("findings", _MOST_FINDINGS, len(found)),
+        ("profiles", _MOST_PROFILES, len(loaded.profiles)),
+    ):
+        if there > shown:
+            left_out.append(f"shown are the first {shown} of {there:,} {what}")
+    all_starts = _with_records(loaded)
+    grid, more = starts_grid(all_starts)
+    own_machines, unseen = machines(all_starts, loaded.records)
+    return Report(
+        sources=_named_once(sources),
+        records=loaded.records,
+        profiles=profiles,
+        conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
+        machines=own_machines,
+        cards=own_cards,
+        starts=grid,
+        problems=loaded.problems,
+        left_out=[*left_out, *more, *unseen],
+    )
+
+
+def _with_records(loaded: Loaded) -> list[Start]:
+    """Starts in files, each once, those without records too."""
+    return list({(start.start, start.time): start for start in loaded.starts}.values())
+
+
+def _named_once(sources: Sequence[tuple[str, Loaded]]) -> list[tuple[str, Loaded]]:
+    """Files of two folders may have one name: the second is `name-2.jsonl`."""
+    taken: set[str] = set()
+    found = []
+    for name, loaded in sources:
+        stem, dot, ending = name.rpartition(".")
+        free, number = name, 1
+        while free in taken:
+            number += 1
+            free = f"{stem}-{number}{dot}{ending}" if dot else f"{name}-{number}"
+        taken.add(free)
+        found.append((free, loaded))
+    return found
+
+
+def _conclusions(
+    found: Sequence[Finding], own_cards: Sequence[Card], profiles: Sequence[Profile]
+) -> list[Conclusion]:
+    sections = {
+        id(record): (card, section)
+        for card in own_cards
+        for section in card.sections
+        for merged in section.group.records
+        for record in starts_of(merged)
+    }
+    pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
+    by_kind: dict[tuple[str, str], list[Observation]] = {}
+    for finding in found:
+        evidence = finding.evidence
+        places = (sections[id(one)] for one in evidence.records if id(one) in sections)
+        links = [Link(own.name, f"{card.benchmark}: {own.title}") for card, own in places]
+        if id(evidence.profile) in pages:
+            links.append(pages[id(evidence.profile)])
+        shown = Observation(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
+        by_kind.setdefault((finding.code, finding.cure), []).append(shown)
+    return [Conclusion(own) for own in by_kind.values()]
+
+
+def profile_id(number: int) -> str:
+    return f"profile-{number + 1}"

@@ -1,0 +1,205 @@
+"""A report as one page: with its pictures, its style, its script and its records within it."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+import commlens
+from commlens import plot
+from commlens.errors import CommlensError
+from commlens.profile.table import profile_lines
+from commlens.records import Record
+from commlens.records.embedded import encoded, pack
+from commlens.report.cards import Card
+from commlens.report.content import Report, profile_id
+from commlens.report.svg import inline_svg
+from commlens.report.topology import topology
+from commlens.show.grid import Grid
+from commlens.text import format_bytes, plural, printable
+
+_LONGEST_TEXT = 2000  # letters
+_MOST_LINES = 200  # of a block
+_MOST_ROWS = 500  # of a table
+_MOST_PICTURES = 16  # of a card
+_MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
+
+Progress = Callable[[str], None]
+
+
+class Picture(NamedTuple):
+    title: str
+    svg: Markup
+
+
+class Pictures:
+    """Draws each when the page comes to it; no two have an id in common."""
+
+    def __init__(self, tell: Progress) -> None:
+        self.left_out: list[str] = []
+        self._tell = tell
+        self._number = 0
+
+    def add(self, figure: Any, title: str) -> Picture:
+        self._number += 1
+        self._tell(title)
+        return Picture(title, Markup(inline_svg(figure, f"picture-{self._number}", title)))
+
+    def of_card(self, card: Card) -> dict[str, list[Picture]]:
+        """By the name of the section; of several sections by that of the card."""
+        measured = [record for record in card.records if record.measured]
+        chosen, left_out = plot.select(measured, lambda _: 0.0)
+        self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
+        sections = {id(one): own.name for own in card.sections for one in own.group.records}
+        found: dict[str, list[Picture]] = {}
+        for number, single in enumerate(plot.draw_singly(chosen) if chosen else ()):
+            if number == _MOST_PICTURES:
+                self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
+                break
+            name = sections[id(single.group.records[0])] if single.group else card.name
+            found.setdefault(name, []).append(self.add(single.figure, single.title))
+        return found
+
+    def timelines(self, card: Card) -> Iterator[Picture]:
+        chosen, _ = plot.select(_with_timelines(card.records), lambda _: 0.0)
+        figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
+        if missing:
+            self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
+        if figure is not None:
+            yield self.add(figure, f"{card.benchmark}: one operation, step by step")
+
+
+def _with_timelines(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.timeline]
+
+
+class Data(NamedTuple):
+    """A file of records, as a link."""
+
+    name: str
+    what: str
+    url: Markup
+
+
+def to_html(report: Report, tell: Progress = lambda _: None) -> str:
+    """The page. `tell` is given the title of each picture before it is drawn."""
+    pictures = Pictures(tell)
+    with plot.styled():
+        by_card = {
+            card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
+        }
+        timelines = [
+            picture
+            for card in report.cards
+            for picture in _safely(pictures, card, lambda one: list(pictures.timelines(one)), [])
+        ]
+        profiles = [
+            (
+                profile_id(number),
+                " ".join(own.command),
+                [pictures.add(one, "profile") for one in plot.draw_profile_singly(own)],
+                list(profile_lines(own)),
+            )
+            for number, own in enumerate(report.profiles)
+        ]
+    data, missing = _data(report)
+    script, style = _text("report.js"), _text("report.css")
+    return _environment().get_template("report.html.j2").render(
+        report=report,
+        pictures=by_card,
+        timelines=timelines,
+        profiles=profiles,
+        topologies=[topology(machine) for machine in report.machines],
+        data=data,
+        problem_lines=[[(problem, "")] for problem in report.problems],
+        left_out=[*report.left_out, *pictures.left_out, *missing],
+        script=Markup(script),
+        style=Markup(style),
+        policy=_policy(script, style),
+        version=commlens.__version__,
+    )  # fmt: skip
+
+
+def _safely(pictures: Pictures, card: Card, draw: Callable[[Card], Any], nothing: Any) -> Any:
+    """What cannot be drawn is left out of the page, which has its tables."""
+    try:
+        return draw(card)
+    except CommlensError:
+        pictures.left_out.append(f"{card.benchmark}: its pictures would be too high")
+        return nothing
+
+
+def _data(report: Report) -> tuple[list[Data], list[str]]:
+    """A link for each file, and a sentence for each that is too large."""
+    found, missing = [], []
+    room = _MOST_BYTES
+    for name, loaded in report.sources:
+        url = pack(encoded(loaded.starts, loaded.records, loaded.profiles), room)
+        if url is None:
+            missing.append(f"{name} is too large to be in this page: send it beside it")
+            continue
+        room -= len(url)
+        counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
+        what = ", ".join(plural(count, noun) for count, noun in counts if count)
+        found.append(Data(name, f"{what}, {format_bytes(round(len(url), -2))}", Markup(url)))
+    return found, missing
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing is fetched, and no other script and style than ours has any effect."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        " img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("commlens.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_plain,
+    )
+    environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
+    environment.filters["code"] = _code
+    environment.tests["grid"] = lambda thing: isinstance(thing, Grid)
+    environment.globals["most_rows"] = _MOST_ROWS
+    environment.globals["most_lines"] = _MOST_LINES
+    return environment
+
+
+def _text(name: str) -> str:
+    environment = _environment()
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0].strip()
+
+
+def _code(text: str) -> Markup:
+    """What stands between two backticks as code."""
+    pieces = str(_plain(text)).split("`")
+    marked = [
+        Markup("<code>{}</code>").format(piece) if number % 2 else escape(piece)
+        for number, piece in enumerate(pieces)
+    ]
+    return Markup("").join(marked)
+
+
+def _plain(value: Any) -> Any:
+    """No text of a record steers anything, or fills the page."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    text = printable(value) if "\n" not in value else "\n".join(map(printable, value.split("\n")))
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"

@@ -1,0 +1,336 @@
+"""`commlens compare` on records: which belong together, what is said of them, and what gates."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import mannwhitneyu
+
+from commlens.compare import Row, Side, Verdict, judge, match, split
+from commlens.compare.gate import gate
+from commlens.compare.output import FORMATS, Result, summary
+from commlens.errors import CommlensError, Status
+from record_helpers import parsed, write
+from sample_records import make_record
+
+NOISE = (0.0, 0.004, -0.004, 0.002, -0.002, 0.001, -0.001, 0.003)
+
+
+def starts(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[str, Any]]:
+    """Medians of starts that differ by less than a percent."""
+    return [
+        make_record(median_us=us * (1 + noise), start=f"{name}{number}", **changes)
+        for number, noise in enumerate(NOISE[:count])
+    ]
+
+
+def compared(
+    baseline: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], threshold: float = 0.03
+) -> Result:
+    matched = match(Side("before", parsed(*baseline)), Side("after", parsed(*other)))
+    return Result([matched], judge([matched], threshold), threshold)
+
+
+def verdicts(result: Result) -> list[str]:
+    return [row.verdict.value for row in result.rows]
+
+
+def only_row(result: Result) -> Row:
+    (row,) = result.rows
+    return row
+
+
+@pytest.mark.parametrize(
+    ("us", "verdict"), [(2.0, "same"), (2.02, "same"), (2.2, "slower"), (1.8, "faster")]
+)
+def test_5_starts_each_decide(us: float, verdict: str) -> None:
+    row = only_row(compared(starts(2.0, "a"), starts(us, "b")))
+    assert row.verdict.value == verdict
+    assert row.ratio == pytest.approx(us / 2, rel=0.005)
+    assert row.basis == "starts"
+    assert row.starts == (5, 5)
+
+
+def test_p_is_that_of_scipy_over_the_medians_of_starts() -> None:
+    baseline, other = starts(2.0, "a", 8), starts(2.008, "b", 8)
+    row = only_row(compared(baseline, other))
+    medians = [
+        [record["statistics"]["latency_us"]["median"] for record in side]
+        for side in (baseline, other)
+    ]
+    expected = mannwhitneyu(*medians, alternative="two-sided").pvalue
+    assert row.p_value == pytest.approx(expected)
+
+
+def test_of_one_start_p_is_that_of_its_samples() -> None:
+    baseline, other = make_record(start="one"), make_record(start="two")
+    baseline["samples"]["values_s"] = [1e-6 * value for value in (2, 2.1, 2.3, 1.9, 2.2, 2.4)]
+    other["samples"]["values_s"] = [1e-6 * value for value in (2.25, 2.6, 2.7, 2.8, 2.9, 3)]
+    row = only_row(compared([baseline], [other]))
+    samples = [record["samples"]["values_s"] for record in (baseline, other)]
+    assert row.p_value == mannwhitneyu(*samples, alternative="two-sided").pvalue
+
+
+def test_a_rate_that_falls_is_slower() -> None:
+    def rates(us: float, name: str) -> list[dict[str, Any]]:
+        return starts(us, name, metric="bandwidth_GBps", benchmark="bandwidth")
+
+    assert verdicts(compared(rates(2.0, "a"), rates(2.2, "b"))) == ["slower"]
+    assert verdicts(compared(rates(2.2, "a"), rates(2.0, "b"))) == ["faster"]
+
+
+@pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
+def test_of_one_start_each_little_can_be_said(us: float) -> None:
+    row = only_row(compared(starts(2.0, "a", 1), starts(us, "b", 1)))
+    assert row.verdict is Verdict.UNDECIDED
+    assert row.basis == "few starts"
+    assert row.why == "5 starts would decide"
+
+
+def test_with_2_samples_nothing_is_slower() -> None:
+    baseline, other = make_record(start="one"), make_record(start="two", median_us=200)
+    for record in (baseline, other):
+        record["samples"]["values_s"] = [1e-6, 2e-6]
+        for own in record["statistics"].values():
+            own |= {"count": 2, "ci_low": None, "ci_high": None}
+    row = only_row(compared([baseline], [other]))
+    assert row.verdict is Verdict.UNDECIDED
+    assert row.interval is None
+
+
+def test_many_cases_take_more_starts() -> None:
+    def sizes(us: float, name: str, count: int) -> list[dict[str, Any]]:
+        return [
+            record
+            for power in range(10)
+            for record in starts(us, f"{name}{power}-", count, bytes=2**power)
+        ]
+
+    five = compared(sizes(2.0, "a", 5), sizes(2.2, "b", 5))
+    assert verdicts(five) == ["undecided"] * 10
+    assert {row.starts_needed for row in five.rows} == {7}
+    assert verdicts(compared(sizes(2.0, "a", 7), sizes(2.2, "b", 7))) == ["slower"] * 10
+
+
+def test_noise_asks_for_more_starts_than_5() -> None:
+    noisy = [make_record(median_us=us, start=f"a{us}") for us in (2.0, 2.3, 1.9, 2.2, 2.05)]
+    other = [make_record(median_us=us + 0.1, start=f"b{us}") for us in (2.0, 2.3, 1.9, 2.2, 2.05)]
+    row = only_row(compared(noisy, other))
+    assert row.verdict is Verdict.UNDECIDED
+    assert row.starts_needed is not None
+    assert row.starts_needed > 20
+
+
+def test_what_has_no_partner_is_named() -> None:
+    baseline = [*starts(2.0, "a"), make_record(start="a-large", bytes=4096)]
+    other = [*starts(2.0, "b"), make_record(start="b-staged", transport="staged")]
+    (matched,) = compared(baseline, other).matched
+    assert [(one.case, one.only_in) for one in matched.missing] == [
+        ("latency 4 KiB, mpi, host", "before"),
+        ("latency 1 KiB, staged, host", "after"),
+    ]
+
+
+def test_what_fails_now_is_named_with_its_reason() -> None:
+    failed = make_record(start="b", status="failed", reason="a wrong byte")
+    (matched,) = compared(starts(2.0, "a"), [failed]).matched
+    assert matched.changed == ["latency 1 KiB, mpi, host: failed in after (a wrong byte)"]
+    assert matched.broken == ["latency 1 KiB, mpi, host"]
+    some = [*starts(2.0, "b", 4), failed]
+    (matched,) = compared(starts(2.0, "a"), some).matched
+    assert matched.cases[0].note == "1 of 5 starts of after gave nothing"
+
+
+def test_what_differs_between_the_machines_is_named() -> None:
+    other = starts(2.0, "b", versions={"mpi": "Open MPI 5.0.7"}, environment={"UCX_TLS": "sm"})
+    (matched,) = compared(starts(2.0, "a"), other).matched
+    assert "mpi: Open MPI 4.1.4 → Open MPI 5.0.7" in matched.differences
+    assert "UCX_TLS: not set → sm" in matched.differences
+    assert len(matched.cases) == 1
+
+
+def test_settings_that_vary_within_a_side_are_part_of_its_cases() -> None:
+    def side(name: str) -> list[dict[str, Any]]:
+        return [
+            record
+            for value in ("sm", "tcp")
+            for record in starts(2.0, f"{name}-{value}", environment={"UCX_TLS": value})
+        ]
+
+    result = compared(side("a"), side("b"))
+    assert [row.name.rpartition(", ")[2] for row in result.rows] == ["UCX_TLS=sm", "UCX_TLS=tcp"]
+
+
+@pytest.mark.parametrize(
+    ("by", "changes", "values"),
+    [
+        ("transport", [{"transport": "staged"}, {"transport": "mpi"}], ["mpi", "staged"]),
+        ("memory", [{"memory": "host"}, {"memory": "device"}], ["host", "device"]),
+        ("pairs", [{"parameters": {"bytes": 8, "pairs": n}} for n in (1, 2)], ["1", "2"]),
+        ("UCX_TLS", [{"environment": {"UCX_TLS": one}} for one in ("sm", "tcp")], ["sm", "tcp"]),
+    ],
+)
+def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[str]) -> None:
+    records = parsed(
+        *(
+            record
+            for number, change in enumerate(changes)
+            for record in starts(2.0, f"s{number}-", **change)
+        )
+    )
+    sides, key_of = split(records, by)
+    assert [side.name for side in sides] == values
+    matched = match(sides[0], sides[1], key_of)
+    assert len(matched.cases) == 1
+    assert not matched.missing
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("transport", "--by transport: all that was measured has transport mpi"),
+        ("color", "--by color: the records have none; there are transport, memory, host, ranks"),
+    ],
+)
+def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
+    with pytest.raises(CommlensError, match=said):
+        split(parsed(make_record()), by)
+
+
+def test_the_gate_names_what_is_slower(capsys: pytest.CaptureFixture[str]) -> None:
+    slower = compared(starts(2.0, "a"), starts(2.2, "b"))
+    assert gate(slower, 0.05) == Status.FAILED
+    assert "slower: latency 1 KiB, mpi, host by 10.0%" in capsys.readouterr().err
+    assert gate(slower, 0.2) == Status.OK
+    assert gate(compared(starts(2.2, "a"), starts(2.0, "b")), 0.05) == Status.OK
+
+
+def test_the_gate_names_what_is_there_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    baseline = [*starts(2.0, "a"), make_record(start="a-large", bytes=4096)]
+    assert gate(compared(baseline, starts(2.0, "b")), 0.05) == Status.FAILED
+    assert "missing or failed: latency 4 KiB, mpi, host" in capsys.readouterr().err
+
+
+def test_a_gate_that_could_decide_nothing_is_not_passed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert gate(compared(starts(2.0, "a", 1), starts(2.5, "b", 1)), 0.05) == Status.NOTHING_RAN
+    assert "no case could be decided" in capsys.readouterr().err
+
+
+HOSTILE = '<script>alert("|")</script>\x1b[31m`*'
+
+
+@pytest.mark.parametrize("form", list(FORMATS))
+def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = [
+        *starts(2.0, "a", parameters={"bytes": 8, "pairs": HOSTILE}),
+        *starts(2.0, "b", parameters={"bytes": 8, "pairs": "\n| other"}),
+    ]
+    result = compared(both, both)
+    FORMATS[form](result)
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    if form == "markdown":
+        assert "<script>" not in said
+        rows = [line for line in said.splitlines() if line.startswith("| ")]
+        assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+    if form == "csv":
+        assert len(list(csv.DictReader(io.StringIO(said)))) == len(result.rows)
+    if form == "json":
+        assert len(json.loads(said)["cases"]) == len(result.rows)
+
+
+def test_absurd_numbers_have_no_ratio_or_a_finite_one(capsys: pytest.CaptureFixture[str]) -> None:
+    result = compared(starts(1e-25, "a"), starts(1e25, "b"))
+    for form in FORMATS.values():
+        form(result)
+    assert capsys.readouterr().out
+    assert summary(result.rows) == "1 case: 1 slower"
+
+
+def run(*words: Any) -> int:
+    from commlens.cli.compare import compare
+
+    with pytest.raises(SystemExit) as end:
+        compare.main(list(map(str, words)), standalone_mode=False)
+    return int(end.value.code or 0)
+
+
+def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = write(tmp_path / "before.jsonl", *starts(2.0, "a"))
+    after = write(tmp_path / "after.jsonl", *starts(2.2, "b"))
+    assert run(before, after) == 0
+    assert "1 case: 1 slower" in capsys.readouterr().out
+    assert run(before, after, "--fail-if-slower", "5%") == 1
+    assert run(before, after, "--fail-if-slower", "5%", "--threshold", "15%") == 0
+
+
+def test_foreign_lines_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = write(tmp_path / "before.jsonl", *starts(2.0, "a"))
+    after = write(tmp_path / "after.jsonl", *starts(2.0, "b"))
+    after.write_text(after.read_text() + '{"schema": 1}\n')
+    assert run(before, after) == 1
+    assert "after.jsonl:11: not a record of schema 2 (its schema is 1)" in capsys.readouterr().err
+
+
+def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = []
+    for name, factor in (("before", 1.0), ("after", 1.1)):
+        records = [
+            record
+            for size in (1, 1024, 65536)
+            for record in starts(factor * size**0.5, f"{name}{size}-", bytes=size)
+        ]
+        sides.append(write(tmp_path / f"{name}.jsonl", *records))
+    picture = tmp_path / "ratio.svg"
+    assert run(*sides, "--plot", picture) == 0
+    assert str(picture) in capsys.readouterr().out
+    assert "latency 64 KiB, mpi, host" in picture.read_text() or picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.jsonl"], "compare what\\? 1 name given"),
+        (["--by", "transport"], "--by transport: name the records"),
+        (["--a", "X=1"], "--a and --b are settings of --run"),
+        (["--run", "latency", "--by", "memory"], "--by beside --run"),
+        (["a", "b", "--threshold", "much"], "--threshold much: write a percentage"),
+        (["a", "b", "--fail-if-slower", "nan"], "--fail-if-slower nan: write a percentage"),
+        (["a", "no-such-figures"], "no-such-figures: no published figures have this name"),
+    ],
+)
+def test_mistakes_are_one_line(words: list[str], said: str) -> None:
+    from commlens.cli.compare import compare
+
+    with pytest.raises(CommlensError, match=said):
+        compare.main(words, standalone_mode=False)
+
+
+def test_published_figures_have_a_ratio_and_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parameters = {"bytes": 80_000_000, "dtype": "f64", "in_place": True}
+    record = make_record(
+        benchmark="allreduce", parameters=parameters, memory="device", ranks=8,
+        metric="time_us", median_us=35348.0,
+    )  # fmt: skip
+    file = write(tmp_path / "ours.jsonl", record)
+    assert run(file, "dftfe-frontier", "--format", "json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["cases"][0]["as_printed"] == "1.767420677000018259e+00"
+    assert document["cases"][0]["ratio"] == pytest.approx(1, abs=0.001)
+    assert "verdict" not in document["cases"][0]
+    assert document["missing"]
+    for form in ("table", "markdown", "csv"):
+        assert run(file, "dftfe-frontier", "--format", form) == 0
+        assert "slower" not in capsys.readouterr().out

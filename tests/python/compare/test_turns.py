@@ -1,0 +1,82 @@
+"""`commlens compare --run`: A and B measured in turns, then compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conftest import FAKES, Commlens
+from run_helpers import kept
+
+
+def test_a_and_b_take_turns(commlens: Commlens) -> None:
+    run = commlens(
+        *("compare", "--run", "latency", "--a", "UCX_TLS=sm", "--b", "UCX_TLS=tcp"),
+        *("--starts", 3, "--ranks", 2, "--", "--bytes", "1,2"),
+    )
+    assert run.returncode == 0, run.stderr
+    said = [line for line in run.stderr.splitlines() if ", start " in line]
+    assert said == [
+        f"commlens: latency, start {start} of 3: UCX_TLS={value}"
+        for start in (1, 2, 3)
+        for value in ("sm", "tcp")
+    ]
+    (folder,) = Path("results").iterdir()
+    for name, value in (("a", "sm"), ("b", "tcp")):
+        starts = {one.start.start: one.start for one in kept(folder / f"{name}.jsonl")}
+        assert [one.environment["UCX_TLS"] for one in starts.values()] == [value] * 3
+    assert "UCX_TLS=tcp  against UCX_TLS=sm" in run.stdout
+    assert "row 0" not in run.stdout  # the jobs' own tables
+
+
+def test_5_starts_are_the_default(commlens: Commlens) -> None:
+    run = commlens(
+        "compare", "--run", "latency", "--a", "", "--b", "UCX_TLS=tcp", "--format", "json"
+    )
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    assert {one["baseline_starts"] for one in document["cases"]} == {5}
+    assert {one["baseline"] for one in document["cases"]} == {"default settings"}
+
+
+def test_two_builds_are_compared(commlens: Commlens, tmp_path: Path) -> None:
+    builds = []
+    for name in ("old", "new"):
+        program = tmp_path / f"{name}-bench"
+        program.write_text(
+            f'#!/bin/sh\nexport UCX_BUILD={name}\nexec {FAKES / "commlens-bench"} "$@"\n'
+        )
+        program.chmod(0o755)
+        builds.append(f"COMMLENS_BENCH={program}")
+    run = commlens("compare", "--run", "latency", "--a", builds[0], "--b", builds[1], "--starts", 1)
+    assert run.returncode == 0, run.stderr
+    (folder,) = Path("results").iterdir()
+    for letter, name in (("a", "old"), ("b", "new")):
+        environment = kept(folder / f"{letter}.jsonl")[0].start.environment
+        assert environment["UCX_BUILD"] == name
+        assert "COMMLENS_BENCH" not in environment
+
+
+def test_a_and_b_must_differ(commlens: Commlens) -> None:
+    run = commlens("compare", "--run", "latency", "--a", "X=1", "--b", "X=1")
+    assert run.returncode == 2
+    assert "--a and --b are both X=1: name two settings that differ" in run.stderr
+    assert not Path("results").exists()
+
+
+def test_what_is_no_setting_is_refused_before_anything_runs(commlens: Commlens) -> None:
+    run = commlens("compare", "--run", "latency", "--a", "X", "--b", "Y=1")
+    assert run.returncode == 2
+    assert "--a 'X': write NAME=VALUE" in run.stderr
+    run = commlens("compare", "--run", "latncy", "--a", "X=1", "--b", "Y=1")
+    assert "no benchmark is called 'latncy': did you mean latency?" in run.stderr
+    assert not Path("results").exists()
+
+
+def test_a_side_that_fails_is_a_failure(commlens: Commlens) -> None:
+    run = commlens(
+        *("compare", "--run", "latency", "--a", "FAKE_X=1", "--b", "FAKE_MODE=die early"),
+        *("--starts", 2),
+    )
+    assert run.returncode == 1
+    assert "a side has no record: nothing is compared" in run.stderr

@@ -1,0 +1,105 @@
+"""Pictures within a page, and the drawing of a machine."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from commlens import plot
+from commlens.report.machine import machines
+from commlens.report.svg import inline_svg
+from commlens.report.topology import Drawing, topology
+from record_helpers import parsed
+from report_helpers import placement, sweep
+from sample_records import make_record
+
+
+def pictures() -> list[str]:
+    with plot.styled():
+        singles = list(plot.draw_singly(parsed(*sweep())))
+        return [inline_svg(one.figure, f"p{n}", one.title) for n, one in enumerate(2 * singles)]
+
+
+def test_a_picture_has_no_styles_and_ids_of_its_own() -> None:
+    first, second = pictures()[:2]
+    ids = [set(re.findall(r' id="([^"]*)"', one)) for one in (first, second)]
+    assert ids[0] and not ids[0] & ids[1]
+    for one in (first, second):
+        assert "style" not in one and "xmlns" not in one and "font-family" not in one
+        references = set(re.findall(r"#([\w.-]+-[\w.-]+)", one))
+        assert references <= set(re.findall(r' id="([^"]*)"', one))
+        assert ElementTree.fromstring(one).get("role") == "img"
+
+
+def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
+    records = parsed(*sweep(), make_record(benchmark="bandwidth", metric="bandwidth_GBps"))
+    singles = list(plot.draw_singly(records))
+    assert [one.title for one in singles] == ["latency", "bandwidth of 1 KiB"]
+    assert all(one.group is not None for one in singles)
+    assert not [text for one in singles for text in one.figure.texts]
+
+
+def drawing(hosts: int, gpus: int) -> Drawing:
+    places = placement([f"node{number}" for number in range(hosts)], gpus)
+    (record,) = parsed(make_record(ranks=len(places), nodes=hosts, placement=places))
+    (machine,), _ = machines([record.start], [record])
+    return topology(machine)
+
+
+def kinds(own: Drawing) -> dict[str, int]:
+    found = [box.kind for box in own.boxes]
+    return {kind: found.count(kind) for kind in sorted(set(found))}
+
+
+def test_a_machine_is_drawn_with_its_nodes_ranks_and_gpus() -> None:
+    own = drawing(1, 2)
+    assert kinds(own) == {"gpu": 2, "node": 1, "rank": 2}
+    words = [line for box in own.boxes for line in box.lines]
+    assert {"node0", "rank 1", "cores 4-7, NUMA 0", "NVIDIA H200"} <= set(words)
+    assert "GPU 1, 140 GiB, NUMA 0" in words and "0000:01:00.0" in words
+
+
+def test_nodes_are_joined_by_a_network() -> None:
+    assert kinds(drawing(3, 1)) == {"gpu": 3, "network": 1, "node": 3, "rank": 3}
+
+
+def test_of_a_large_machine_a_part_is_drawn() -> None:
+    own = drawing(6, 12)
+    assert kinds(own) == {"gpu": 32, "network": 1, "node": 4, "rank": 32}
+    texts = [label.text for label in own.labels]
+    assert texts.count("and 4 more GPUs") == 4 and "and 2 more nodes" in texts
+
+
+def test_boxes_are_within_their_node_and_the_drawing() -> None:
+    own = drawing(2, 6)
+    nodes = [box for box in own.boxes if box.kind == "node"]
+    for box in own.boxes:
+        assert box.x + box.width <= own.width and box.y + box.height <= own.height
+        if box.kind in ("rank", "gpu"):
+            assert any(
+                node.x < box.x
+                and node.y < box.y
+                and box.x + box.width < node.x + node.width
+                and box.y + box.height <= node.y + node.height
+                for node in nodes
+            )
+
+
+def test_links_have_the_rates_that_ceilings_measured() -> None:
+    ceiling = {"name": "peer copy", "method": "a copy", "time_us": 1.0, "rate": 390.0,
+               "unit": "GB/s", "metrics": {"latency_us": 1.0}, "fraction": 0.5}  # fmt: skip
+    (record,) = parsed(make_record(placement=placement(), ceilings=[ceiling]))
+    (machine,), left_out = machines([record.start], [record])
+    assert not left_out
+    assert "peer copy 390.0 GB/s" in [label.text for label in topology(machine).labels]
+
+
+def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
+    one, two, other = parsed(
+        make_record(placement=placement()),
+        make_record(bytes=8, placement=placement(gpus=1), ranks=1),
+        make_record(bytes=16, placement=placement(["node02"])),
+    )
+    found, _ = machines([one.start, two.start, other.start], [])
+    assert [len(machine.starts) for machine in found] == [2, 1]
+    assert found[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"

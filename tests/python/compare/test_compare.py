@@ -119,8 +119,10 @@ def test_many_cases_take_more_starts() -> None:
 
 
 def test_noise_asks_for_more_starts_than_5() -> None:
-    noisy = [make_record(median_us=us, start=f"a{us}") for us in (2.0, 2.3, 1.9, 2.2, 2.05)]
-    other = [make_record(median_us=us + 0.1, start=f"b{us}") for us in (2.0, 2.3, 1.9, 2.2, 2.05)]
+    noisy = [make_record(median_us=us, start=f"a{us}") for us in (2.0, 2.1, 1.96, 2.08, 2.03)]
+    other = [
+        make_record(median_us=us + 0.05, start=f"b{us}") for us in (2.0, 2.1, 1.96, 2.08, 2.03)
+    ]
     row = only_row(compared(noisy, other))
     assert row.verdict is Verdict.UNDECIDED
     assert row.starts_needed is not None

@@ -31,10 +31,10 @@ KEYS = {
     "allreduce": "bytes dtype in_place",
     "bandwidth": "bytes pairs window",
     "bidirectional-bandwidth": "bytes pairs window",
-    "bp5": "elements exchange_dtype geometry iterations kershaw_eps mode order overlap rhs solver"
-    " storage tolerance",
-    "bps5": "coarse coarse_steps elements geometry iterations kershaw_eps levels mode order overlap"
-    " restart rhs smoother tolerance",
+    "bp5": "elements exchange_dtype geometry graphs iterations kershaw_eps mode order overlap rhs"
+    " solver storage tolerance",
+    "bps5": "coarse coarse_steps elements geometry graphs iterations kershaw_eps levels mode order"
+    " overlap restart rhs smoother tolerance",
     "fft": "communicators dtype exchange grid grid_span",
     "gather-scatter": "combine dtype elements exchange_dtype fields ids kershaw_eps mode order"
     " overlap",

@@ -51,8 +51,7 @@ say that and nothing else about speed. What needs a whole sweep needs three size
 machines were seen to be slower for the time of two.
 
 What records cannot tell today, so that there is no finding of it: which pair of ranks is slow (a
-sample is the longest over the ranks: it would need samples by rank), and whether clocks or power
-limits changed (a start would need the clocks and the limits of its GPUs, at its begin and end).
+sample is the longest over the ranks: it would need samples by rank).
 """
 WIDTH = 100
 

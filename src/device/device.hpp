@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -114,12 +116,34 @@ constexpr auto names_of(Priority /*type*/) {
   return enum_names<Priority>({{Priority::high, "high"}, {Priority::normal, "normal"}});
 }
 
+/// What a GPU may take. Less than the default makes it slower.
+struct PowerLimit {
+  double watts = 0;
+  double default_watts = 0;
+};
+
+/// What keeps a GPU's clock below the highest: the power it may take, its temperature, or a clock that somebody has
+/// set.
+enum class ClockLimit { power, temperature, setting };
+constexpr auto names_of(ClockLimit /*type*/) {
+  return enum_names<ClockLimit>(
+      {{ClockLimit::power, "power"}, {ClockLimit::temperature, "temperature"}, {ClockLimit::setting, "setting"}});
+}
+
+/// Of a GPU's multiprocessors, now.
+struct Clock {
+  double MHz = 0;
+  double highest_MHz = 0;  ///< that this GPU can have
+  std::set<ClockLimit> limits = {};
+};
+
 struct GpuProperties {
   int ordinal = 0;
   std::string name;
   std::string uuid;  ///< the same in every process that sees the GPU
   std::string pci;   ///< as in /sys/bus/pci/devices: "0000:1b:00.0"
   std::uint64_t memory_bytes = 0;
+  std::optional<PowerLimit> power_limit = std::nullopt;  ///< where the driver says it
 };
 
 /// Makes buffers, streams and events. All of them may outlive it. Throws Error (error.hpp) if a call fails.
@@ -148,6 +172,8 @@ class Device {
   /// An event for streams of `memory`.
   [[nodiscard]] virtual std::unique_ptr<Event> event(Memory memory) = 0;
   [[nodiscard]] virtual const GpuProperties* gpu() const = 0;  ///< nullptr: the host alone
+  /// Of the GPU, where the driver says it. Takes some microseconds.
+  [[nodiscard]] virtual std::optional<Clock> clock() const { return std::nullopt; }
   /// For messages that are staged through the host: pinned if there is a GPU.
   [[nodiscard]] Memory staging_memory() const { return has(Memory::pinned) ? Memory::pinned : Memory::host; }
   /// Makes its GPU the current one of the thread, which MPI and NCCL use. Every rank calls it once, for its own device,

@@ -66,8 +66,8 @@ std::string to_text(const measure::Placement& placement) {
       fmt::format("{}\n{}\n{}\n{}\n", placement.rank, placement.host, placement.cores, placement.numa_nodes);
   if (placement.gpu) {
     const measure::Gpu& gpu = *placement.gpu;
-    text += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", gpu.ordinal, gpu.name, gpu.uuid, gpu.pci, gpu.numa_node,
-                        gpu.memory_bytes);
+    text += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", gpu.ordinal, gpu.name, gpu.uuid, gpu.pci, gpu.numa_node,
+                        gpu.memory_bytes, gpu.power_limit_W, gpu.default_power_limit_W);
   }
   return text;
 }
@@ -78,8 +78,14 @@ measure::Placement from_text(const std::string& text) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   measure::Placement placement{std::stoi(lines.at(0)), lines.at(1), lines.at(2), lines.at(3), std::nullopt};
   if (lines.size() > 4) {
-    placement.gpu = measure::Gpu{std::stoi(lines.at(4)),  lines.at(5), lines.at(6), lines.at(7), std::stoi(lines.at(8)),
-                                 std::stoull(lines.at(9))};
+    placement.gpu = measure::Gpu{.ordinal = std::stoi(lines.at(4)),
+                                 .name = lines.at(5),
+                                 .uuid = lines.at(6),
+                                 .pci = lines.at(7),
+                                 .numa_node = std::stoi(lines.at(8)),
+                                 .memory_bytes = std::stoull(lines.at(9)),
+                                 .power_limit_W = std::stod(lines.at(10)),
+                                 .default_power_limit_W = std::stod(lines.at(11))};
   }
   return placement;
 }
@@ -160,8 +166,15 @@ measure::Placement placement_of(int rank, const device::GpuProperties* gpu, cons
   const auto cores = allowed_cores();
   measure::Placement placement{rank, host.data(), ranges(cores), ranges(numa_nodes_of(cores, system)), std::nullopt};
   if (gpu != nullptr) {
-    placement.gpu =
-        measure::Gpu{gpu->ordinal, gpu->name, gpu->uuid, gpu->pci, numa_node_of(gpu->pci, system), gpu->memory_bytes};
+    const device::PowerLimit power = gpu->power_limit.value_or(device::PowerLimit{});
+    placement.gpu = measure::Gpu{.ordinal = gpu->ordinal,
+                                 .name = gpu->name,
+                                 .uuid = gpu->uuid,
+                                 .pci = gpu->pci,
+                                 .numa_node = numa_node_of(gpu->pci, system),
+                                 .memory_bytes = gpu->memory_bytes,
+                                 .power_limit_W = power.watts,
+                                 .default_power_limit_W = power.default_watts};
   }
   return placement;
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "harness/ceiling.hpp"
 #include "harness/monitor.hpp"
@@ -163,6 +165,7 @@ void Run::sample(const Measurement& measurement) {
   RanksOf ranks(communicator());
   measure::Sampler sampler(sampled, std::move(sampling), ranks, steady_seconds);
   sampler.run();
+  take_clock();
   if (settings.parts && measurement.trace && sampler.passed()) {
     sampled.status("tracing");
     record_.timeline.seconds = sampler.operate_in_parts();
@@ -170,6 +173,22 @@ void Run::sample(const Measurement& measurement) {
   }
   record_.calls = sampled.calls_per_operation(communicator());
   take(sampler.result(), measurement);
+}
+
+/// GPUs lower their clocks within milliseconds of idling: nothing may come between the samples and this.
+void Run::take_clock() {
+  constexpr double unknown = -std::numeric_limits<double>::infinity();
+  const auto clock = device::on_gpu(memory()) ? device().clock() : std::nullopt;
+  std::vector<double> largest{clock ? -clock->MHz : unknown, clock ? -clock->highest_MHz : unknown};
+  for (const auto limit : all_values<device::ClockLimit>()) {
+    largest.push_back(clock && clock->limits.contains(limit) ? 1 : 0);
+  }
+  communicator().maximum(largest);
+  if (largest[0] == unknown) return;
+  record_.gpu_clock = measure::GpuClock{.least_MHz = -largest[0], .highest_MHz = -largest[1], .limits = {}};
+  for (std::size_t i = 2; const auto limit : all_values<device::ClockLimit>()) {
+    if (largest[i++] > 0) record_.gpu_clock->limits.emplace_back(name(limit));
+  }
 }
 
 void Run::take(measure::Samples samples, const Measurement& measurement) {

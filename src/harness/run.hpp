@@ -116,6 +116,7 @@ class Run {
   void require_declared(const Measurement& measurement) const;
   void sample(const Measurement& measurement);
   void take(measure::Samples samples, const Measurement& measurement);
+  void take_clock();
   void measure_ceilings(const Measurement& measurement);
 
   const Resources& resources_;

@@ -37,6 +37,8 @@ struct Gpu {
   std::string pci;
   int numa_node = -1;  ///< -1: the machine does not say
   std::uint64_t memory_bytes = 0;
+  double power_limit_W = 0;          ///< 0: the driver does not say
+  double default_power_limit_W = 0;  ///< likewise
 };
 
 /// Where one rank runs.
@@ -129,6 +131,13 @@ struct Deviation {
   double total = 0;    ///< over the elements of a check; of each rank the largest check, added up
 };
 
+/// Of the multiprocessors of the GPUs, right after the samples.
+struct GpuClock {
+  double least_MHz = 0;             ///< of all ranks
+  double highest_MHz = 0;           ///< that the GPUs can have; the least of all ranks
+  std::vector<std::string> limits;  ///< what held one of them back: "power", "temperature", "setting"
+};
+
 enum class ValidationStatus { passed, failed, off, not_reached };
 constexpr auto names_of(ValidationStatus /*type*/) {
   return enum_names<ValidationStatus>({{ValidationStatus::passed, "passed"},
@@ -175,6 +184,7 @@ struct Record {
   std::vector<std::string> report;                    ///< in the application's own words; blocks part at empty lines
   std::optional<Candidate> candidate;
   std::vector<Ceiling> ceilings;
+  std::optional<GpuClock> gpu_clock;             ///< where the driver says it
   std::map<std::string, std::string> libraries;  ///< that this case has loaded: {"blas", "OpenBLAS 0.3.21"}
 
   /// The value of a parameter; nullptr: there is none of that name.

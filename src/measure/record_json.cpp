@@ -34,8 +34,11 @@ struct ValueToJson {
 Json to_json(const Value& value) { return std::visit(ValueToJson{}, value); }
 
 Json to_json(const Gpu& gpu) {
-  return {{"ordinal", gpu.ordinal}, {"name", gpu.name},           {"uuid", gpu.uuid},
-          {"pci", gpu.pci},         {"numa_node", gpu.numa_node}, {"memory_bytes", gpu.memory_bytes}};
+  Json json = {{"ordinal", gpu.ordinal}, {"name", gpu.name},           {"uuid", gpu.uuid},
+               {"pci", gpu.pci},         {"numa_node", gpu.numa_node}, {"memory_bytes", gpu.memory_bytes}};
+  if (gpu.power_limit_W > 0) json["power_limit_W"] = gpu.power_limit_W;
+  if (gpu.default_power_limit_W > 0) json["default_power_limit_W"] = gpu.default_power_limit_W;
+  return json;
 }
 
 Json to_json(const Placement& place) {
@@ -194,6 +197,10 @@ void add_results(Json& json, const Result& result) {
   if (outcome.measured && !record.calls.empty()) json["calls"] = record.calls;
   add_observations(json, record);
   json["ceilings"] = ceilings_to_json(result);
+  if (const auto& clock = record.gpu_clock) {
+    json["gpu_clock"] = {
+        {"least_MHz", clock->least_MHz}, {"highest_MHz", clock->highest_MHz}, {"limits", clock->limits}};
+  }
   if (!record.libraries.empty()) json["libraries"] = record.libraries;
 }
 

@@ -17,7 +17,8 @@ class PretendGpu final : public Device {
                     .name = "Pretend GPU",
                     .uuid = "pretend-" + std::to_string(ordinal),
                     .pci = "0000:0" + std::to_string(ordinal) + ":00.0",
-                    .memory_bytes = std::uint64_t{4} << 30} {}
+                    .memory_bytes = std::uint64_t{4} << 30,
+                    .power_limit = PowerLimit{.watts = 500, .default_watts = 700}} {}
 
   [[nodiscard]] bool has(Memory /*memory*/) const override { return true; }
   [[nodiscard]] std::size_t available(Memory /*memory*/) const override { return host::available(); }
@@ -38,6 +39,9 @@ class PretendGpu final : public Device {
   }
   [[nodiscard]] std::unique_ptr<Event> event(Memory /*memory*/) override { return host::make_event(); }
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
+  [[nodiscard]] std::optional<Clock> clock() const override {
+    return Clock{.MHz = 1410.0 - 10 * properties_.ordinal, .highest_MHz = 1980, .limits = {ClockLimit::power}};
+  }
   void make_current() override {}
   bool reach(const Device& /*peer*/) override { return true; }
 

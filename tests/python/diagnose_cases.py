@@ -13,6 +13,7 @@ from diagnose_records import (
     Given,
     below,
     both,
+    clocked,
     directions,
     failed,
     function,
@@ -20,6 +21,7 @@ from diagnose_records import (
     noisy,
     overlap,
     placement,
+    powered,
     profile,
     skipped,
     starts,
@@ -233,6 +235,31 @@ CASES: dict[str, Cases] = {
             "its node": lambda: sweep(FAST),
             "unknown": lambda: sweep(FAST, placement=placement(gpu_numa=(-1, -1))),
             "host memory": lambda: sweep(FAST, memory="host", placement=placement(gpu_numa=(1, 1))),
+        },
+    ),
+    "gpu-clocks-changed": Cases(
+        {
+            "lower": lambda: clocked(1980, 1410),
+            "by power": lambda: clocked(1980, 1980, 1755, limits=["power"]),
+        },
+        {
+            "steady": lambda: clocked(1980, 1965, limits=["power"]),
+            "of other starts": lambda: [
+                *clocked(1980, start="one"),
+                *clocked(1410, start="another"),
+            ],
+            "unknown": lambda: sweep(FAST),
+            "zero": lambda: clocked(0, 1980),
+        },
+    ),
+    "gpu-power-limit-lowered": Cases(
+        {"500 of 700 W": lambda: sweep(FAST, placement=powered(500, 700))},
+        {
+            "the default": lambda: sweep(FAST, placement=powered(700, 700)),
+            "rounded": lambda: sweep(FAST, placement=powered(699, 700)),
+            "more": lambda: sweep(FAST, placement=powered(750, 700)),
+            "unknown": lambda: sweep(FAST),
+            "host memory": lambda: sweep(FAST, memory="host", placement=powered(500, 700)),
         },
     ),
     "ranks-share-gpu": Cases(

@@ -39,6 +39,24 @@ def placement(
     ]  # fmt: skip
 
 
+def powered(watts: float, default: float) -> list[dict[str, Any]]:
+    places = placement()
+    for place in places:
+        place["device"].update(power_limit_W=watts, default_power_limit_W=default)
+    return places
+
+
+def clocked(*clocks: float, limits: Sequence[str] = (), **changes: Any) -> Lines:
+    """A record of one start for each clock, in MHz."""
+    return [
+        {
+            **make_record(bytes=size, memory="device", placement=placement(), **changes),
+            "gpu_clock": {"least_MHz": clock, "highest_MHz": 1980, "limits": list(limits)},
+        }
+        for size, clock in zip(SIZES, clocks)
+    ]
+
+
 def sweep(
     times_us: Sequence[float], sizes: Sequence[int] = SIZES, **changes: Any
 ) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from msgspec import Meta, field
 from commlens.records.results import (
     Candidate,
     Ceiling,
+    GpuClock,
     Harness,
     Part,
     Samples,
@@ -82,6 +83,9 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         Meta(description="in the application's words; blocks are separated by empty lines"),
     ] = ()
     candidate: Absent[Candidate] = None
+    gpu_clock: Annotated[
+        Absent[GpuClock], Meta(description="absent where no GPU's memory was measured")
+    ] = None
     libraries: Annotated[
         Mapping[str, str], Meta(description="versions found while this case ran")
     ] = field(default_factory=nothing)

@@ -45,6 +45,19 @@ class Interval(NamedTuple):
     min: Optional[float] = None
 
 
+class GpuClock(Strict, frozen=True):
+    """Of the GPUs' multiprocessors, right after the samples."""
+
+    least_MHz: Annotated[AtLeastZero, Meta(description="of all ranks")]  # noqa: N815
+    highest_MHz: Annotated[  # noqa: N815
+        AtLeastZero, Meta(description="that the GPUs can have; the least of all ranks")
+    ]
+    limits: Annotated[
+        tuple[Literal["power", "temperature", "setting"], ...],
+        Meta(description="what held one of them back"),
+    ]
+
+
 class Statistic(Strict, frozen=True):
     """Of a metric over the samples; the unit is the metric's."""
 

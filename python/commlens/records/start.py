@@ -143,6 +143,10 @@ class Device(Strict, frozen=True):
         int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
     ]
     memory_bytes: Count
+    power_limit_W: Annotated[  # noqa: N815
+        Absent[AtLeastZero], Meta(description="what it may take; absent: the driver does not say")
+    ] = None
+    default_power_limit_W: Absent[AtLeastZero] = None  # noqa: N815
 
 
 class Place(Strict, frozen=True):

@@ -11,6 +11,7 @@
 #include "device/gpu/check.hpp"
 #include "device/gpu/gpu_blas.hpp"
 #include "device/gpu/gpu_fft.hpp"
+#include "device/gpu/management.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -186,7 +187,8 @@ GpuProperties properties_of(int ordinal) {
           .name = properties.name,
           .uuid = unique_name(properties, pci),
           .pci = pci,
-          .memory_bytes = properties.totalGlobalMem};
+          .memory_bytes = properties.totalGlobalMem,
+          .power_limit = power_limit_of(pci)};
 }
 
 class GpuDevice final : public Device {
@@ -254,6 +256,7 @@ class GpuDevice final : public Device {
   }
 
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
+  [[nodiscard]] std::optional<Clock> clock() const override { return clock_of(properties_.pci); }
 
   void make_current() override {
     GPU_CALL(gpuSetDevice, properties_.ordinal);

@@ -1,0 +1,85 @@
+"""Clocks and power limits"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from commlens.diagnose.disturbance import is_on_gpu
+from commlens.diagnose.finding import Evidence
+from commlens.diagnose.rule import Observation, rule
+from commlens.diagnose.view import View
+from commlens.records import Place, Record, Start
+from commlens.text import format_percent, plural
+
+_CHANGE = 0.05
+_LOWERED = 0.99  # of the default limit: drivers round
+
+
+@rule(
+    "gpu-clocks-changed",
+    "warning",
+    "the clocks of the GPUs changed between cases",
+    speaks=f"in the cases of one start, the clocks of the GPUs right after the samples are more "
+    f"than {_CHANGE:.0%} apart.",
+    cure="Compare these cases with care. Lock the clock (`nvidia-smi --lock-gpu-clocks={least}`, "
+    "by an administrator), or look for what lowers it: `nvidia-smi --query --display=PERFORMANCE`.",
+)
+def gpu_clocks_changed(view: View) -> Iterator[Observation]:
+    for start, records in view.starts:
+        own = [record for record in records if _least(record) > 0]
+        if len(own) < 2:
+            continue
+        low, high = min(own, key=_least), max(own, key=_least)
+        share = 1 - _least(low) / _least(high)
+        if share > _CHANGE:
+            limits = sorted(
+                {limit for one in own if one.gpu_clock for limit in one.gpu_clock.limits}
+            )
+            why = f"; limited by: {', '.join(limits)}" if limits else ""
+            yield Observation(
+                f"GPU clocks were {_least(low):.0f} MHz after one case of {_of(start)} and "
+                f"{_least(high):.0f} MHz after another, {format_percent(share)} less{why}",
+                Evidence(_of(start), (low, high)),
+                words={"least": f"{_least(low):.0f}"},
+            )
+
+
+@rule(
+    "gpu-power-limit-lowered",
+    "warning",
+    "a GPU may take less power than its default",
+    speaks="the power limit of a rank's GPU is below the default of its kind, as the start says, "
+    "and the memory of a GPU was measured.",
+    cure="Ask an administrator for the default, {default} W: `nvidia-smi --power-limit={default}`; "
+    "or name the limit beside the figures.",
+)
+def gpu_power_limit_lowered(view: View) -> Iterator[Observation]:
+    for start, records in view.starts:
+        lowered = [place for place in start.placement if _is_lowered(place)]
+        on_gpu = tuple(record for record in records if is_on_gpu(record.memory))
+        if not lowered or not on_gpu or lowered[0].device is None:
+            continue
+        first, device = lowered[0], lowered[0].device
+        yield Observation(
+            f"GPU {device.ordinal} of {first.host} ({device.name}) may take "
+            f"{device.power_limit_W:.0f} W, and its default is "
+            f"{device.default_power_limit_W:.0f} W; so {len(lowered)} of "
+            f"{plural(start.ranks, 'rank')}",
+            Evidence(_of(start), on_gpu),
+            words={"default": f"{device.default_power_limit_W:.0f}"},
+        )
+
+
+def _least(record: Record) -> float:
+    return record.gpu_clock.least_MHz if record.gpu_clock else 0.0
+
+
+def _is_lowered(place: Place) -> bool:
+    if place.device is None:
+        return False
+    now, usual = place.device.power_limit_W, place.device.default_power_limit_W
+    return now is not None and usual is not None and now < _LOWERED * usual
+
+
+def _of(start: Start) -> str:
+    return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"

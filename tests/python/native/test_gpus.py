@@ -1,0 +1,32 @@
+"""What records say of GPUs, seen on two that are made of host memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from native_helpers import ROOT, native, needs_native, records_in
+
+pytestmark = needs_native
+
+EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
+
+
+@pytest.mark.parametrize("memory", ["device", "host"])
+def test_clocks_and_power_limits_are_recorded(tmp_path: Path, memory: str) -> None:
+    words = f"bandwidth --bytes 8 --repeat 3 --transport staged --memory {memory}"
+    job = native(tmp_path, 2, words, "--record records.jsonl", program=EXAMPLES)
+    assert job.status == 0, job
+    (record,) = records_in(tmp_path / "records.jsonl")
+    for place in record.start.placement:
+        assert place.device is not None
+        assert place.device.power_limit_W == 500
+        assert place.device.default_power_limit_W == 700
+    if memory == "host":
+        assert record.gpu_clock is None
+    else:
+        clock = record.gpu_clock
+        assert clock is not None
+        assert (clock.least_MHz, clock.highest_MHz) == (1400, 1980)
+        assert clock.limits == ("power",)

@@ -134,7 +134,7 @@ constexpr auto names_of(ClockLimit /*type*/) {
 struct Clock {
   double MHz = 0;
   double highest_MHz = 0;  ///< that this GPU can have
-  std::set<ClockLimit> limits = {};
+  std::set<ClockLimit> limits;
 };
 
 struct GpuProperties {

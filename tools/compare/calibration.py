@@ -7,7 +7,7 @@ Needs build/host/tests/benchmarks/commlens-bench-slowed, whose transport `slowed
 wait after each sum. A trial takes turns between three sets of 5 starts, the default of compare: two
 of the same, which must not differ, and one slowed by --percent, which must be found. Where compare
 leaves the slowed one undecided and asks for more starts, as many new ones are measured, in turns,
-and their verdict counts.
+and so on; the last verdict counts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def trial(percent: float) -> dict[str, Row]:
         ),
         "slowed": compared(same, slowed),
     }
-    if needed := rows["slowed"].starts_needed:
+    while needed := rows["slowed"].starts_needed:
         rows["slowed"] = compared(*measured(needed, "0", f"{percent:g}"))
     return rows
 

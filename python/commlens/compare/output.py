@@ -120,7 +120,7 @@ _COLUMNS: Mapping[str, Callable[[Row], str]] = {
     "p": lambda row: f"{row.corrected_p_value:.2g}",
     "starts": lambda row: f"{row.starts[0]}, {row.starts[1]}",
     "verdict": lambda row: row.verdict.value,
-    "what would decide": lambda row: row.why,
+    "what to do": lambda row: row.why,
 }
 
 

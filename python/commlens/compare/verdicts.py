@@ -14,6 +14,7 @@ from commlens.records.comparison import Basis, Difference, Ratio
 from commlens.records.rank_test import DECISION, fewest_for, holm, starts_to_decide
 
 _MOST_STARTS = 100  # that anybody would wait for
+_STEP = 4  # few starts do not tell how many are needed: the next time at most so many times as many
 
 
 class Verdict(str, Enum):
@@ -37,7 +38,7 @@ class Row:
     p_value: float  # of this case alone
     corrected_p_value: float
     verdict: Verdict
-    starts_needed: int | None = None  # on each side, where that would decide
+    starts_needed: int | None = None  # on each side, for the next time
 
     @property
     def name(self) -> str:
@@ -45,14 +46,14 @@ class Row:
 
     @property
     def why(self) -> str:
-        """Why it is undecided, and what would decide."""
+        """Why it is undecided, and what to do."""
         if self.verdict is not Verdict.UNDECIDED:
             return ""
         if self.ratio is None:
             return "a median is 0"
         if self.starts_needed is None:
             return "too noisy: make each start longer (--batches, --min-time)"
-        return f"{self.starts_needed} starts would decide"
+        return f"take {self.starts_needed} starts"
 
 
 def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
@@ -108,6 +109,7 @@ def _starts_needed(found: Difference, threshold: float, tests: int) -> int | Non
         return fewest
     needed = starts_to_decide(*found.logs, math.log1p(threshold), tests)
     needed = max(needed, max(found.starts) + 1)
+    needed = min(needed, max(fewest, _STEP * max(found.starts), _MOST_STARTS // _STEP))
     return needed if needed <= _MOST_STARTS else None
 
 

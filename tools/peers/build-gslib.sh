@@ -19,6 +19,6 @@ for name in gs sort sarray_transfer sarray_sort gs_local fail crystal comm tenso
 done
 # As its Makefile defines them.
 # shellcheck disable=SC2086
-${CC:-mpicc} -O3 -DMPI -DUNDERSCORE -DUSE_NAIVE_BLAS -DGLOBAL_LONG_LONG -I"$1/src" \
+${CC:-mpicc} -O3 -DMPI -DUNDERSCORE -DUSE_NAIVE_BLAS= -DGLOBAL_LONG_LONG -I"$1/src" \
   -o "$2/gslib_pairwise" "$own/gslib_pairwise.c" $sources -lm
 echo "$2"

@@ -9,6 +9,7 @@
  * be, to the last bit. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gslib.h"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from socket import gethostname
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+import interpreter  # noqa: F401
 
 from commlens.errors import CommlensError, Status, reason
 from commlens.launch.native import About, Benchmark

@@ -3,10 +3,11 @@
 
     OSU_HOME=FOLDER commlens compare --run latency \\
         --a COMMLENS_BENCH=tools/peers/osu.py --b '' --starts 7 \\
-        -- --bytes 8:4M:x8 --memory host --transport mpi --batches 1 --repeat 1000 --warmup 10
+        -- --bytes 1:8K:x8 --memory host --transport mpi --batches 1 --repeat 10000 --warmup 100
 
 OSU_HOME is the folder with osu_latency, osu_bw and osu_bibw; build-osu.sh makes one. OSU prints the
-mean over all repetitions of a size. So does commlens with --batches 1: one sample a start.
+mean over all repetitions of a size. So does commlens with --batches 1: one sample a start. Write
+as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000 above.
 
 osu_allreduce is left out. It times each operation after a barrier and prints the mean over the
 ranks, where commlens times operations back to back and takes the slowest rank.

@@ -71,8 +71,7 @@ static void number(const struct box *box, struct node *next) {
       for (long long x = box->begin[0]; x < box->end[0]; ++x)
         for (int k = 0; k <= n; ++k)
           for (int j = 0; j <= n; ++j)
-            for (int i = 0; i <= n; ++i)
-              *next++ = node_at(box, (long long[axes]){x * n + i, y * n + j, z * n + k});
+            for (int i = 0; i <= n; ++i) *next++ = node_at(box, (long long[axes]){x * n + i, y * n + j, z * n + k});
 }
 
 static struct gs_data *set_up(const struct node *nodes, size_t count, const struct comm *comm) {
@@ -88,16 +87,14 @@ static double value_of(const struct node *node, int sample) {
   return (double)((node->id * 2654435761U + (unsigned)sample * 40503U) >> 24);
 }
 
-static double sampled(const struct node *nodes, size_t count, double *values, int sample,
-                      struct gs_data *handle) {
+static double sampled(const struct node *nodes, size_t count, double *values, int sample, struct gs_data *handle) {
   for (size_t i = 0; i < count; ++i) values[i] = value_of(&nodes[i], sample);
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   gs(values, gs_double, gs_add, 0, handle, NULL);
   const double mine = MPI_Wtime() - start;
   for (size_t i = 0; i < count; ++i)
-    if (values[i] != nodes[i].copies * value_of(&nodes[i], sample))
-      MPI_Abort(MPI_COMM_WORLD, wrong);
+    if (values[i] != nodes[i].copies * value_of(&nodes[i], sample)) MPI_Abort(MPI_COMM_WORLD, wrong);
   double slowest = 0;
   MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return slowest;

@@ -1,4 +1,4 @@
-"""What scripts share that run commlens and something else in turns."""
+"""What scripts share that run two programs in turns which `commlens compare --run` cannot run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 TOP = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / "python"))
-
-from commlens.records import Record, read  # noqa: E402
 
 _Result = TypeVar("_Result")
 
@@ -25,9 +20,7 @@ def arguments(description: str | None, turns: int, launch: str) -> argparse.Argu
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    bench = TOP / "build" / "host" / "src" / "commlens-bench"
     parser.add_argument("--turns", type=int, default=turns)
-    parser.add_argument("--bench", type=Path, default=bench, help="commlens-bench")
     parser.add_argument("--launch", default=launch, help="launcher and its options")
     parser.add_argument("--out", type=Path, help="JSON file for the results")
     return parser
@@ -41,25 +34,6 @@ def run(command: Sequence[str | Path], **settings: Any) -> subprocess.CompletedP
         output = f"{answer.stdout}{answer.stderr}"[-4000:]
         sys.exit(f"{' '.join(words)}: exit status {answer.returncode}\n{output}")
     return answer
-
-
-def measured(command: Sequence[str | Path], **settings: Any) -> list[Record]:
-    """The records that commlens-bench prints. Ends the script if a case was not measured."""
-    answer = run([*command, "--format", "json"], **settings)
-    loaded = read(answer.stdout.splitlines(keepends=True), "commlens-bench")
-    wrong = [*loaded.problems, *(own.reason for own in loaded.records if not own.measured)]
-    if wrong or not loaded.records:
-        sys.exit(f"{' '.join(map(str, command))}: {wrong or 'no record'}")
-    return loaded.records
-
-
-@contextmanager
-def compiled(source: Path, compiler: str = "mpicc") -> Iterator[Path]:
-    """The program, until the end of the context."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / source.stem
-        run([compiler, "-O3", "-o", program, source])
-        yield program
 
 
 def take_turns(

@@ -3,21 +3,25 @@
 
     tools/cp2k/compare.py [--grid 64] [--layout 2,2] [--turns 5] [--out FILE.json]
 
-Needs `cp2k` and `mpirun` on the PATH, both of the MPI that commlens was built with, and build/host.
+Needs `cp2k` and `mpirun` on the PATH, both of the MPI that commlens was built with.
 CP2K runs with one thread per rank and measured FFTW plans, as commlens does. A loop is a backward
 and a forward transform of the full grid, with a barrier before and after; the best time counts.
-CP2K does it in two ways, on a blocked grid of coefficients, as commlens does, and on rays; the
-ratio is of the faster.
+CP2K does it in two ways, on a blocked grid of coefficients, as commlens does, and on rays. A ratio
+is CP2K's time over commlens's, with the 95% interval by which `commlens compare` decides.
+
+`commlens compare --run` cannot run it: CP2K prints the best of its loops, and commlens's records
+have the median.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -25,14 +29,13 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from side_by_side import (  # noqa: E402
-    arguments,
-    environment,
-    measured,
-    run,
-    take_turns,
-    write,
-)
+from side_by_side import TOP, arguments, environment, run, take_turns, write  # noqa: E402
+
+sys.path.insert(0, str(TOP / "python"))
+
+from commlens.launch.native import find_native  # noqa: E402
+from commlens.records import read  # noqa: E402
+from commlens.records.rank_test import shift, shift_interval  # noqa: E402
 
 INPUT = """&GLOBAL
   PROGRAM_NAME TEST
@@ -90,8 +93,19 @@ def commlens_best_ms(bench: Path, launch: list[str], case: Case) -> float:
     options += ["--transport", "mpi", "--repeat", str(case.loops), "--no-parts", "--no-ceilings"]
     command = [*launch, "-n", str(p * q), str(bench), "fft", *options]
     own = environment(OMP_NUM_THREADS="1")
-    (record,) = measured(command, env=own, timeout=TIME_LIMIT_S)
-    return record.statistics["time_ms"].min
+    output = run([*command, "--format", "json"], env=own, timeout=TIME_LIMIT_S).stdout
+    loaded = read(output.splitlines(keepends=True), "commlens-bench")
+    if loaded.problems or len(loaded.records) != 1 or not loaded.records[0].measured:
+        sys.exit(f"{' '.join(command)} has measured nothing: {loaded.problems}")
+    return loaded.records[0].statistics["time_ms"].min
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """With its interval, where the turns are enough for one."""
+    logs = [math.log(time) for time in ours], [math.log(time) for time in theirs]
+    interval = shift_interval(*logs)
+    ends = [f"{math.exp(end):.2f}" for end in interval or ()]
+    return f"{math.exp(shift(*logs)):.2f} ({' to '.join(ends) or 'too few turns'})"
 
 
 def compared(case: Case, turns: int, bench: Path, launch: list[str]) -> dict[str, object]:
@@ -103,9 +117,9 @@ def compared(case: Case, turns: int, bench: Path, launch: list[str]) -> dict[str
     results = list(take_turns(turns, sides))
     times = {name: [turn[name] for turn in results] for name in sides}
     cells = [f"{min(best):.2f}, {median(best):.2f}" for best in times.values()]
-    ratio = min(times["cp2k_blocked"] + times["cp2k_rays"]) / min(times["commlens"])
-    line = " ".join(f"{cell:>18}" for cell in cells)
-    print(f"{case.grid:5} {case.p:3} x{case.q:2} {line} {ratio:6.2f}", flush=True)
+    cells += [ratio(times["commlens"], times[name]) for name in ("cp2k_blocked", "cp2k_rays")]
+    line = " ".join(f"{cell:>20}" for cell in cells)
+    print(f"{case.grid:5} {case.p:3} x{case.q:2} {line}", flush=True)
     return {**case._asdict(), "loops": case.loops, "best_ms": times}
 
 
@@ -116,13 +130,14 @@ def main() -> None:
     options = parser.parse_args()
     launch = options.launch.split()
     print("best of a turn, ms: least, median")
-    columns = " ".join(f"{name:>18}" for name in ("CP2K, blocked", "CP2K, rays", "commlens"))
-    print(f"{'grid':>5} {'ranks':>6} {columns} {'ratio':>6}")
+    names = ("CP2K, blocked", "CP2K, rays", "commlens", "ratio, blocked", "ratio, rays")
+    columns = " ".join(f"{name:>20}" for name in names)
+    print(f"{'grid':>5} {'ranks':>6} {columns}")
     rows = []
     for grid in options.grid or [64, 125]:
         for layout in options.layout or ["1,1", "2,1", "2,2", "4,1"]:
             p, q = map(int, layout.split(","))
-            rows.append(compared(Case(grid, p, q), options.turns, options.bench, launch))
+            rows.append(compared(Case(grid, p, q), options.turns, find_native().path, launch))
     version = subprocess.run(["cp2k", "--version"], capture_output=True, text=True).stdout
     result = {
         "turns": options.turns,

@@ -20,15 +20,7 @@ from statistics import median
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from side_by_side import (  # noqa: E402
-    TOP,
-    arguments,
-    compiled,
-    environment,
-    run,
-    take_turns,
-    write,
-)
+from side_by_side import TOP, arguments, environment, run, take_turns, write  # noqa: E402
 
 # Prints the peak memory of the rank itself: what wait4 says of this small parent's only child.
 WATCH = """
@@ -53,8 +45,9 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=10_000_000)
     parser.add_argument("--compiler", default="mpicc")
     options = parser.parse_args()
-    program_file = compiled(HERE / "calls.c", options.compiler)
-    with program_file as program, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "calls")
+        run([options.compiler, "-O3", "-o", program, HERE / "calls.c"])
         watched = [sys.executable, "-c", WATCH, str(program), str(options.calls)]
         alone = [*options.launch.split(), *watched]
         profile = [sys.executable, "-m", "commlens", "profile", "--out", folder, "--"]

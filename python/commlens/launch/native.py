@@ -18,6 +18,7 @@ import msgspec
 
 import commlens
 from commlens.errors import CommlensError
+from commlens.records import Metric
 
 PROGRAM = "commlens-bench"
 _SOURCE_TREE = Path(__file__).resolve().parents[3]
@@ -32,12 +33,15 @@ class Option(msgspec.Struct, frozen=True):
     name: str  # without the dashes
     default: str = ""
     help: str = ""
+    role: str = "setting"
+    unit: str = ""
 
 
 class Benchmark(msgspec.Struct, frozen=True):
     name: str
     description: str
     options: tuple[Option, ...]
+    metrics: tuple[Metric, ...] = ()
 
     def default(self, option: str) -> str | None:
         """The default of an option; None where the benchmark has no such option."""

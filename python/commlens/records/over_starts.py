@@ -5,13 +5,12 @@ The struct is evaluated by Python 3.9 too, as in start.py.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from statistics import mean, median
+from statistics import median
 from typing import Optional
 
 import msgspec
 
 from commlens.records.key import case_key
-from commlens.records.rank_test import lower_rank_of_median
 from commlens.records.record import Record
 from commlens.records.results import Candidate, Ceiling, Part, PartStatistics, StartsStatistic
 
@@ -68,35 +67,13 @@ def _merged(members: Sequence[Record]) -> OverStarts:
     first = members[0]
     fields = {name: getattr(first, name) for name in first.__struct_fields__}
     fields["statistics"] = {
-        name: _statistic([one.statistics[name].median for one in members])
+        name: StartsStatistic.of([one.statistics[name].median for one in members])
         for name in first.statistics
     }
     fields["parts"] = tuple(_part(part, members) for part in first.parts)
     fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
     fields["candidate"] = _candidate(members)
     return OverStarts(**fields, members=tuple(members))
-
-
-def _statistic(medians: Sequence[float]) -> StartsStatistic:
-    values = sorted(medians)
-    rank = lower_rank_of_median(len(values))
-    return StartsStatistic(
-        count=len(values),
-        median=median(values),
-        ci_low=values[rank - 1] if rank else None,
-        ci_high=values[-rank] if rank else None,
-        confidence=0.95,
-        min=values[0],
-        mean=mean(values),
-        p95=_percentile(values, 95),
-        p99=_percentile(values, 99),
-        max=values[-1],
-    )
-
-
-def _percentile(values: Sequence[float], percent: int) -> float:
-    """The least value that so many percent do not exceed."""
-    return values[-(-len(values) * percent // 100) - 1]
 
 
 def _part(part: Part, members: Sequence[Record]) -> Part:
@@ -106,7 +83,9 @@ def _part(part: Part, members: Sequence[Record]) -> Part:
         for one in own.parts
         if one.name == part.name
     ]
-    return msgspec.structs.replace(part, statistics=PartStatistics(time_us=_statistic(times)))
+    return msgspec.structs.replace(
+        part, statistics=PartStatistics(time_us=StartsStatistic.of(times))
+    )
 
 
 def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:

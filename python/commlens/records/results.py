@@ -4,12 +4,14 @@ The structs are the schema, as in start.py: their annotations are evaluated by P
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Optional, TypeVar
 
 from msgspec import Meta
 
+from commlens.records.rank_test import lower_rank_of_median
 from commlens.records.start import (
     LARGEST,
     Absent,
@@ -29,6 +31,7 @@ else:
 
 Seconds = AtLeastZero
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_Statistic = TypeVar("_Statistic", bound="Statistic")
 
 
 def nothing() -> Mapping[str, Any]:
@@ -83,6 +86,24 @@ class Statistic(Strict, frozen=True):
         if not self.min <= low <= self.median <= high <= self.max:
             raise ValueError("min, ci_low, median, ci_high and max do not rise in this order")
 
+    @classmethod
+    def of(cls: type[_Statistic], values: Sequence[float]) -> _Statistic:
+        """Of one value or more, by the definitions of src/measure/statistics.cpp."""
+        ordered = sorted(values)
+        rank = lower_rank_of_median(len(ordered))
+        return cls(
+            count=len(ordered),
+            median=median(ordered),
+            ci_low=ordered[rank - 1] if rank else None,
+            ci_high=ordered[-rank] if rank else None,
+            confidence=0.95,
+            min=ordered[0],
+            mean=mean(ordered),
+            p95=_percentile(ordered, 95),
+            p99=_percentile(ordered, 99),
+            max=ordered[-1],
+        )
+
     @property
     def half_width(self) -> float:
         """Of the interval, over the median; infinite without an interval."""
@@ -100,6 +121,11 @@ class Statistic(Strict, frozen=True):
         if self.ci_low is None or self.ci_high is None:
             return self.median, self.median
         return self.ci_low, self.ci_high
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float:
+    """The least value that so many percent do not exceed."""
+    return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
 class StartsStatistic(Statistic, frozen=True):

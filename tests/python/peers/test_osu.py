@@ -1,0 +1,178 @@
+"""tools/peers/osu.py: OSU's programs in the place of commlens-bench."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from commlens.records import load
+from conftest import FAKES, Commlens
+from peer_helpers import adaptor, printing, program, run
+from run_helpers import kept
+
+LATENCY = """
+# OSU MPI Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+1                   0.210000
+2                   0.220000
+4                   0.240000
+"""
+BANDWIDTH = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1024     2048.000000\n"
+OPTIONS = ("--batches", 1, "--repeat", 100, "--warmup", 10)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "osu"
+    folder.mkdir()
+    monkeypatch.setenv("OSU_HOME", str(folder))
+    return folder
+
+
+def test_it_is_compared_with_commlens(commlens: Commlens, home: Path, tmp_path: Path) -> None:
+    printing(home / "osu_latency", LATENCY)
+    setting = f"COMMLENS_BENCH={adaptor('osu.py', tmp_path)}"
+    compared = commlens(
+        *("compare", "--run", "latency", "--a", setting, "--b", "", "--starts", 2, "--ranks", 2),
+        *("--format", "json", "--", "--bytes", "1:4", *OPTIONS),
+    )
+    assert compared.returncode == 0, compared.stderr
+    document = json.loads(compared.stdout)
+    assert [case["baseline_median"] for case in document["cases"]] == [0.21, 0.22, 0.24]
+    assert {case["baseline_starts"] for case in document["cases"]} == {2}
+    (folder,) = Path("results").iterdir()
+    assert len(kept(folder / "a.jsonl")) == len(kept(folder / "b.jsonl")) == 6
+
+
+def test_a_record_is_one_mean_of_all_repetitions(home: Path, tmp_path: Path) -> None:
+    printing(home / "osu_latency", LATENCY)
+    path = tmp_path / "records.jsonl"
+    ended = run("osu.py", "latency", "--bytes", "1,4", *OPTIONS, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == LATENCY
+    loaded = load([path])
+    assert loaded.problems == []
+    first, last = loaded.records  # and not the size between
+    assert (first.size, last.size) == (1, 4)
+    statistic = last.statistics["latency_us"]
+    assert (statistic.count, statistic.median, statistic.ci_low) == (1, 0.24, None)
+    assert math.isclose(last.statistics["time_us"].median, 0.48)
+    assert math.isclose(last.samples.values_s[0], 0.48e-6)
+    harness = last.harness
+    assert (harness.timing, harness.repeat, harness.warmup, harness.batches) == (
+        "batch",
+        100,
+        10,
+        1,
+    )
+    assert last.validation.status == "off"
+    assert last.start.versions == {"OSU micro-benchmarks": "7.4"}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "directions"),
+    [("bandwidth", "osu_bw", 1), ("bidirectional-bandwidth", "osu_bibw", 2)],
+)
+def test_windows(home: Path, tmp_path: Path, benchmark: str, name: str, directions: int) -> None:
+    printing(home / name, BANDWIDTH)
+    path = tmp_path / "records.jsonl"
+    # the fake declares one metric for all benchmarks
+    fake = tmp_path / "commlens-bench"
+    program(fake, f'{FAKES / "commlens-bench"} "$@" | sed "s/latency_us/bandwidth_GBps/g"')
+    ended = run(
+        *("osu.py", benchmark, "--bytes", "1K", *OPTIONS, "--record", path),
+        COMMLENS_BENCH=str(fake),
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (record,) = load([path]).records
+    assert record.parameters == {"bytes": 1024, "pairs": 1, "window": 64}
+    assert math.isclose(record.statistics["bandwidth_GBps"].median, 2.048)
+    assert math.isclose(record.statistics["time_us"].median, directions * 64 * 1024 / 2048)
+
+
+def test_osu_is_asked_for_what_commlens_measures(home: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    program(home / "osu_latency", f'echo "$@" > {words}')
+    run("osu.py", "latency", "--bytes", "8:1K:x8", *OPTIONS)
+    assert words.read_text().split() == ["-m", "8:1024", "-i", "100", "-x", "10"]
+
+
+def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
+    printing(home / "osu_latency", LATENCY)
+    path = tmp_path / "records.jsonl"
+    words = ("latency", "--bytes", "1:4", *OPTIONS, "--record", path)
+    assert run("osu.py", *words, PMI_RANK="1").returncode == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("", 0, "osu_latency has printed figures of 0 cases instead of 3"),
+        ("1   0.21\n", 0, "osu_latency has printed figures of 1 cases instead of 3"),
+        (LATENCY, 3, "osu_latency ended with status 3"),
+        ("1   0.00\n", 0, "osu_latency has printed 0 for 1 bytes: build it with more decimals"),
+        ("1   nan\n", 0, "osu_latency has printed '1   nan', which is no size"),
+        ("1   -0.21\n", 0, "osu_latency has printed '1   -0.21', which is no size"),
+        ("1   1e300\n", 0, "osu_latency has printed '1   1e300', which is no size"),
+        (f"{'9' * 400}   1.0\n", 0, "which is no size"),
+        ("1   0.21   Fail\n", 0, "which is no size"),
+        ("\x1b]0;title\x07\n", 0, "osu_latency has printed '?]0;title?'"),
+    ],
+)
+def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) -> None:
+    printing(home / "osu_latency", text, status)
+    ended = run("osu.py", "latency", "--bytes", "1:4", *OPTIONS)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("commlens: ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("allreduce", "allreduce: not compared with OSU micro-benchmarks; write one of: latency, "),
+        ("latency --bytes 1:4 --repeat 9 --warmup 1", "--batches is missing"),
+        ("latency --bytes 1:4 --batches 1 --warmup 1", "--repeat is missing"),
+        ("latency --bytes 1:4 --batches 10 --repeat 9 --warmup 1", "--batches 10: "),
+        ("latency --batches 1 --repeat 9 --warmup 1", "--bytes is missing"),
+        ("latency --bytes 1,3 --batches 1 --repeat 9 --warmup 1", "--bytes 1,3: OSU doubles"),
+        ("latency --transport staged", "--transport staged: "),
+        ("latency --memory device", "--memory device: "),
+        ("latency --pairs 2", "--pairs: not an option for OSU micro-benchmarks; leave it out"),
+        ("latency --byte 1", "no option '--byte'"),
+    ],
+)
+def test_what_osu_cannot_do_is_refused(home: Path, words: str, said: str) -> None:
+    ended = run("osu.py", *words.split())
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("commlens: ")
+    assert said in line
+
+
+def test_a_missing_program_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("latency", "--bytes", "1:4", *OPTIONS)
+    assert f"OSU_HOME={home}: no program osu_latency is there" in run("osu.py", *words).stderr
+    monkeypatch.delenv("OSU_HOME")
+    ended = run("osu.py", *words)
+    assert ended.returncode == 2
+    assert "OSU_HOME is not set: name the folder with osu_latency" in ended.stderr
+
+
+def test_ranks_on_several_nodes_are_refused(home: Path) -> None:
+    printing(home / "osu_latency", LATENCY)
+    words = ("latency", "--bytes", "1:4", *OPTIONS)
+    ended = run("osu.py", *words, OMPI_COMM_WORLD_LOCAL_SIZE="1")
+    assert ended.returncode == 2
+    assert "1 of 2 ranks are on this node" in ended.stderr
+
+
+def test_questions_are_answered_by_commlens(tmp_path: Path) -> None:
+    assert json.loads(run("osu.py", "--about").stdout)["mpi"] == "Open MPI 4.1.4"
+    assert "options of the native latency" in run("osu.py", "latency", "--help").stdout

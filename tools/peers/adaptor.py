@@ -1,0 +1,197 @@
+"""A program of another project in the place of commlens-bench, for `commlens compare --run`.
+
+An adaptor takes the command line of commlens-bench. Questions (--about, --list ...) are answered by
+commlens-bench itself. Each rank of a job becomes the other program, in the launcher's environment;
+rank 0 starts it as a child, and writes what it prints as records. An adaptor makes no call of MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from writing import Figures, Job, Plan, Writer
+
+from commlens.errors import CommlensError, Status, reason, say
+from commlens.launch.job import PROBE
+from commlens.launch.native import Native, find_native
+from commlens.launch.options import Options
+
+_RANK = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")  # set by launchers
+_RANKS_OF_NODE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+# They decide nothing of what another program measures.
+_IGNORED = ("record", "expect-ranks", "timeout", "format", "no-ceilings", "no-parts", "no-validate")
+_SUFFIXES = "KMGT"
+
+__all__ = ["Figures", "Peer", "Plan", "Request", "main", "program_in", "size_in", "sizes_in"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command line of commlens-bench for a job."""
+
+    peer: str
+    benchmark: str
+    options: Options
+    ranks: int
+
+    def only(self, *names: str) -> None:
+        """Raises CommlensError for an option that is none of these."""
+        for name in self.options:
+            if name not in names and name not in _IGNORED:
+                raise CommlensError(f"--{name}: not an option for {self.peer}; leave it out")
+
+    def fixed(self, **values: str) -> None:
+        """Raises CommlensError where one of these options is given with another value."""
+        for name, value in values.items():
+            given = self.options.get(name, value)
+            if given != value:
+                raise CommlensError(f"--{name} {given}: for {self.peer} write --{name} {value}")
+
+    def needed(self, name: str, cure: str) -> str:
+        """The value of an option. Raises CommlensError where it is not given."""
+        if not self.options.text(name):
+            raise CommlensError(f"--{name} is missing, for {self.peer}: {cure}")
+        return self.options.text(name)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The other program: what it is, and how it is asked."""
+
+    name: str
+    benchmarks: Sequence[str]  # in commlens's words
+    plan: Callable[[Request], Plan]
+
+
+def main(peer: Peer) -> NoReturn:
+    """Answers or measures, and ends the process. Every rank finds the same mistake; one says it."""
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        _run(peer, sys.argv[1:])
+    except CommlensError as error:
+        if _rank() == 0:
+            say(str(error))
+        sys.exit(error.status)
+    sys.exit(Status.OK)
+
+
+def program_in(variable: str, name: str, cure: str) -> Path:
+    """The program in the folder that an environment variable names. Raises CommlensError."""
+    folder = os.environ.get(variable)
+    if not folder:
+        raise CommlensError(f"{variable} is not set: name the folder with {name} ({cure})")
+    program = Path(folder, name)
+    if not (program.is_file() and os.access(program, os.X_OK)):
+        raise CommlensError(f"{variable}={folder}: no program {name} is there ({cure})")
+    return program
+
+
+def sizes_in(text: str) -> list[int]:
+    """The sizes in a text that commlens-bench accepts: `8:1G:x8,4096`."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, *others = part.split(":")
+        size, last = size_in(first), size_in(others[0] if others else first)
+        factor = int(others[1][1:]) if len(others) > 1 else 2
+        while size < last:
+            found.append(size)
+            size *= factor
+        found.append(last)
+    return found
+
+
+def size_in(text: str) -> int:
+    """`8K`, `1e7`"""
+    power = _SUFFIXES.find(text[-1].upper()) + 1
+    return int(float(text[:-1] if power else text) * 1024**power)
+
+
+def _run(peer: Peer, words: Sequence[str]) -> None:
+    native = _native()
+    if not words or words[0].startswith("-") or words[0] == PROBE or "--help" in words:
+        os.execv(native.path, [str(native.path), *words])
+    request = _request(peer, native, words)
+    plan = peer.plan(request)
+    if _rank() != 0:
+        os.execv(plan.command[0], plan.command)
+    job = Job(peer.name, native.about, native.benchmark(request.benchmark), request.ranks)
+    _measure(plan, Writer(request.options.text("record"), job, plan))
+
+
+def _native() -> Native:
+    """commlens-bench: the one that COMMLENS_BENCH names, where that is not the adaptor."""
+    environment = dict(os.environ)
+    named = environment.get("COMMLENS_BENCH")
+    if named and Path(named).resolve() == Path(sys.argv[0]).resolve():
+        del environment["COMMLENS_BENCH"]
+    return find_native(environment)
+
+
+def _request(peer: Peer, native: Native, words: Sequence[str]) -> Request:
+    """Raises CommlensError for what commlens-bench would refuse, and for what an adaptor cannot."""
+    if words[0] not in peer.benchmarks:
+        known = ", ".join(peer.benchmarks)
+        raise CommlensError(f"{words[0]}: not compared with {peer.name}; write one of: {known}")
+    options = Options.parse(words[1:])
+    ranks = int(options.text("expect-ranks") or 2)
+    own = options.without("expect-ranks", "record").words()
+    for mistake in filter(None, native.mistakes([(ranks, [words[0], *own])])):
+        raise CommlensError(mistake)
+    request = Request(peer.name, words[0], options, ranks)
+    request.fixed(transport="mpi", memory="host")
+    if native.about.has_gpu:
+        request.needed("memory", "write --memory host")
+    of_node = _number_in_environment(_RANKS_OF_NODE, ranks)
+    if of_node != ranks:
+        raise CommlensError(f"{of_node} of {ranks} ranks are on this node: start all on one node")
+    return request
+
+
+def _measure(plan: Plan, writer: Writer) -> None:
+    """Runs the program as rank 0, and writes a record as soon as it has printed its figures."""
+    program = Path(plan.command[0]).name
+    try:
+        child = subprocess.Popen(
+            plan.command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        raise CommlensError(f"{program} cannot be started: {reason(error)}") from None
+    with child:
+        assert child.stdout
+        try:
+            for figures in plan.read(_shown(child.stdout, writer)):
+                writer.write(figures)
+            status = child.wait()
+        finally:
+            child.kill()
+    if status != 0:
+        raise CommlensError(f"{program} ended with status {status}", Status.FAILED)
+    if writer.cases < plan.cases:
+        printed = f"{program} has printed figures of {writer.cases} cases instead of {plan.cases}"
+        raise CommlensError(printed, Status.FAILED)
+
+
+def _shown(lines: Iterable[str], writer: Writer) -> Iterator[str]:
+    for line in lines:
+        print(line, end="", flush=True)
+        writer.look_for_version(line)
+        yield line.strip()
+
+
+def _rank() -> int:
+    return _number_in_environment(_RANK, 0)
+
+
+def _number_in_environment(names: Iterable[str], otherwise: int) -> int:
+    return next((int(os.environ[name]) for name in names if name in os.environ), otherwise)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)

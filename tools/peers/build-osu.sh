@@ -1,0 +1,23 @@
+#!/bin/sh
+# Builds the programs of the OSU micro-benchmarks that osu.py runs.
+#
+#   tools/peers/build-osu.sh SOURCE FOLDER
+#
+# SOURCE: the unpacked archive of version 7.4, from https://mvapich.cse.ohio-state.edu/benchmarks/.
+# FOLDER: for the programs; OSU_HOME is to name it. SOURCE is left as it is. CC: the compiler
+# [mpicc], of the MPI library with which commlens was built.
+#
+# OSU prints two decimals, which is 3% of a latency of 0.3 us: these programs print six.
+set -eu
+if [ $# -ne 2 ] || [ ! -f "$1/c/util/osu_util.h" ]; then
+  echo "usage: tools/peers/build-osu.sh SOURCE FOLDER: SOURCE has c/util/osu_util.h" >&2
+  exit 2
+fi
+util=$1/c/util
+mkdir -p "$2"
+for name in osu_latency osu_bw osu_bibw; do
+  ${CC:-mpicc} -O3 -DPACKAGE_VERSION='"7.4"' -DFLOAT_PRECISION=6 -I"$util" -o "$2/$name" \
+    "$1/c/mpi/pt2pt/standard/$name.c" "$util"/osu_util.c "$util"/osu_util_mpi.c \
+    "$util"/osu_util_graph.c "$util"/osu_util_papi.c -lm
+done
+echo "$2"

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""OSU's micro-benchmarks in the place of commlens-bench, for `commlens compare --run`.
+
+    OSU_HOME=FOLDER commlens compare --run latency \\
+        --a COMMLENS_BENCH=tools/peers/osu.py --b '' --starts 7 \\
+        -- --bytes 1:8K:x8 --memory host --transport mpi --batches 1 --repeat 10000 --warmup 100
+
+OSU_HOME is the folder with osu_latency, osu_bw and osu_bibw; build-osu.sh makes one. OSU prints the
+mean over all repetitions of a size. So does commlens with --batches 1: one sample a start. Write
+as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000 above.
+
+osu_allreduce is left out. It times each operation after a barrier and prints the mean over the
+ranks, where commlens times operations back to back and takes the slowest rank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in, sizes_in
+
+from commlens.errors import CommlensError, Status
+from commlens.records.results import Harness
+
+_PROGRAMS = {
+    "latency": "osu_latency",
+    "bandwidth": "osu_bw",
+    "bidirectional-bandwidth": "osu_bibw",
+}
+_WINDOW = 64  # messages: OSU's own, and commlens's
+_OPERATIONS = {
+    "latency": "round trip",
+    "bandwidth": f"window of {_WINDOW} messages",
+    "bidirectional-bandwidth": f"window of {_WINDOW} messages each way",
+}
+_LINE = re.compile(r"(\d{1,15})\s+(\d{1,15}(?:\.\d{1,9})?)", re.ASCII)
+_ONE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
+
+
+def plan(request: Request) -> Plan:
+    request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing")
+    request.needed("batches", _ONE_MEAN)
+    request.fixed(timing="batch", batches="1")
+    repeat = size_in(request.needed("repeat", _ONE_MEAN))
+    warmup = size_in(request.needed("warmup", "write it, so that both sides have as many"))
+    sizes = set(sizes_in(request.needed("bytes", "name the sizes, as in 8:4M:x8")))
+    least, most = min(sizes), max(sizes)
+    if not sizes <= {least << power for power in range(61)}:
+        text = request.options.text("bytes")
+        raise CommlensError(f"--bytes {text}: OSU doubles the size; write such as 1,8,64 or 8:4M")
+    name = _PROGRAMS[request.benchmark]
+    program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
+    return Plan(
+        command=[str(program), "-m", f"{least}:{most}", "-i", str(repeat), "-x", str(warmup)],
+        harness=Harness(timing="batch", repeat=repeat, warmup=warmup, batches=1),
+        operation=_OPERATIONS[request.benchmark],
+        cases=len(sizes),
+        read=partial(_figures, request.benchmark, sizes),
+    )
+
+
+def _figures(benchmark: str, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
+    """Of these sizes, each once. Raises CommlensError for any other output."""
+    program, wanted = _PROGRAMS[benchmark], set(sizes)
+    for line in lines:
+        if not line or line.startswith("#"):
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None:
+            said = f"{program} has printed '{line[:80]}', which is no size with a figure"
+            raise CommlensError(said, Status.FAILED)
+        size, printed = int(found[1]), float(found[2])
+        if printed == 0:
+            cure = "build it with more decimals, as tools/peers/build-osu.sh does"
+            raise CommlensError(f"{program} has printed 0 for {size} bytes: {cure}", Status.FAILED)
+        if size in wanted:
+            wanted.remove(size)
+            yield _of_size(benchmark, size, printed)
+
+
+def _of_size(benchmark: str, size: int, printed: float) -> Figures:
+    """From half a round trip in us, or from MB/s (1e6) in one direction or both."""
+    if benchmark == "latency":
+        return Figures({"bytes": size, "pairs": 1}, [2e-6 * printed], {"latency_us": [printed]})
+    directions = 2 if benchmark == "bidirectional-bandwidth" else 1
+    time_s = directions * _WINDOW * size / (1e6 * printed)
+    parameters = {"bytes": size, "pairs": 1, "window": _WINDOW}
+    return Figures(parameters, [time_s], {"bandwidth_GBps": [1e-3 * printed]})
+
+
+if __name__ == "__main__":
+    main(Peer("OSU micro-benchmarks", tuple(_PROGRAMS), plan))

@@ -73,7 +73,8 @@ def test_the_jobs_own_file_survives_what_cannot_be_caught() -> None:
     (own,) = Path.cwd().glob("mine-job-*.jsonl")
     assert len(kept(own)) == 3
     for rank in wait_for_ranks():
-        os.kill(rank, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # the guard of the job was faster
+            os.kill(rank, signal.SIGKILL)
 
 
 def job_has_written(lines: int) -> None:

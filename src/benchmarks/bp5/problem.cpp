@@ -98,7 +98,7 @@ void Problem::make_solver() {
   operator_ = std::make_unique<sem::AssembledPoisson<double>>(*poisson_, *gather_scatter_, mesh_.boundary_elements(),
                                                               mesh_.elements(), overlap);
   auto limits = options_.limits();
-  launches_graphs_ = limits.graphs = options_.graphs.used(run_, run_.ranks() == 1 || gather_scatter_->enqueues());
+  launches_graphs_ = limits.graphs = options_.graphs.used(run_, gather_scatter_->enqueues());
   solver_ = std::make_unique<solvers::ConjugateGradients>(
       options_.solver, space_, limits,
       [this](const double* input, double* output, double* energy, device::Stream& stream) {

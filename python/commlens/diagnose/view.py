@@ -100,6 +100,16 @@ def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | No
     return ", ".join(filter(None, words))
 
 
+def text_of(start: Start) -> str:
+    """`latency, 2 ranks on node01`"""
+    return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"
+
+
+def on_gpu_of(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Those for which the memory of a GPU was measured."""
+    return tuple(record for record in records if is_on_gpu(record.memory))
+
+
 def transport_name(record: Record) -> str:
     """For a sentence: `MPI`, `staging through host memory`, `NCCL`."""
     names = {"mpi": "MPI", "staged": "staging through host memory"}

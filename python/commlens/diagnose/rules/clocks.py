@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from commlens.diagnose.disturbance import is_on_gpu
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View
-from commlens.records import Place, Record, Start
+from commlens.diagnose.view import View, on_gpu_of, text_of
+from commlens.records import Place, Record
 from commlens.text import format_percent, plural
 
 _CHANGE = 0.05
@@ -37,9 +36,9 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
             )
             why = f"; limited by: {', '.join(limits)}" if limits else ""
             yield Observation(
-                f"GPU clocks were {_least(low):.0f} MHz after one case of {_of(start)} and "
+                f"GPU clocks were {_least(low):.0f} MHz after one case of {text_of(start)} and "
                 f"{_least(high):.0f} MHz after another, {format_percent(share)} less{why}",
-                Evidence(_of(start), (low, high)),
+                Evidence(text_of(start), (low, high)),
                 words={"least": f"{_least(low):.0f}"},
             )
 
@@ -56,7 +55,7 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
 def gpu_power_limit_lowered(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
         lowered = [place for place in start.placement if _is_lowered(place)]
-        on_gpu = tuple(record for record in records if is_on_gpu(record.memory))
+        on_gpu = on_gpu_of(records)
         if not lowered or not on_gpu or lowered[0].device is None:
             continue
         first, device = lowered[0], lowered[0].device
@@ -65,7 +64,7 @@ def gpu_power_limit_lowered(view: View) -> Iterator[Observation]:
             f"{device.power_limit_W:.0f} W, and its default is "
             f"{device.default_power_limit_W:.0f} W; so {len(lowered)} of "
             f"{plural(start.ranks, 'rank')}",
-            Evidence(_of(start), on_gpu),
+            Evidence(text_of(start), on_gpu),
             words={"default": f"{device.default_power_limit_W:.0f}"},
         )
 
@@ -79,7 +78,3 @@ def _is_lowered(place: Place) -> bool:
         return False
     now, usual = place.device.power_limit_W, place.device.default_power_limit_W
     return now is not None and usual is not None and now < _LOWERED * usual
-
-
-def _of(start: Start) -> str:
-    return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from commlens.diagnose.disturbance import Crowd, crowds, is_on_gpu
 from commlens.diagnose.finding import Evidence
 from commlens.diagnose.profiles import LEAST_SHARE, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
-from commlens.diagnose.view import View
+from commlens.diagnose.view import View, on_gpu_of, text_of
 from commlens.profile.imbalance import mean
 from commlens.records import Place, Record, Start
 from commlens.records.start import count_numbers, ranges_of
@@ -42,7 +42,7 @@ def ranks_share_cores(view: View) -> Iterator[Observation]:
             yield Observation(
                 f"Ranks share cores ({_crowd(crowded)}): times show the scheduler as much as the "
                 "communication",
-                Evidence(_of(start), records),
+                Evidence(text_of(start), records),
             )
 
 
@@ -99,7 +99,7 @@ def too_few_cores(view: View) -> Iterator[Observation]:
             f"Rank {first.rank} on {first.host} may run on "
             f"{plural(count_numbers([first.cores]), 'processor')} ({first.cores[:_LONGEST]}), and "
             f"{why}; so {len(few)} of {plural(start.ranks, 'rank')}",
-            Evidence(_of(start), records),
+            Evidence(text_of(start), records),
             words={"threads": str(threads)},
         )
 
@@ -126,7 +126,7 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
 def far_from_gpu(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
         far = [place for place in start.placement if _is_far(place)]
-        on_gpu = _on_gpu(records) if far else ()
+        on_gpu = on_gpu_of(records) if far else ()
         if not on_gpu:
             continue
         place = far[0]
@@ -135,7 +135,7 @@ def far_from_gpu(view: View) -> Iterator[Observation]:
             f"Rank {place.rank} runs on NUMA node {place.numa_nodes[:_LONGEST]} of {place.host}, "
             f"and its GPU is at node {node}; so {len(far)} of "
             f"{plural(start.ranks, 'rank')}",
-            Evidence(_of(start), on_gpu),
+            Evidence(text_of(start), on_gpu),
             words={"node": str(node)},
         )
 
@@ -162,21 +162,12 @@ def ranks_share_gpu(view: View) -> Iterator[Observation]:
             if place.device:
                 by_gpu.setdefault((place.host, place.device.uuid), []).append(place)
         shared = [places for places in by_gpu.values() if len(places) > 1]
-        on_gpu = _on_gpu(records) if shared else ()
+        on_gpu = on_gpu_of(records) if shared else ()
         if on_gpu:
             first = shared[0][0]
             gpu = f"GPU {first.device.ordinal} ({first.device.name})" if first.device else "a GPU"
             yield Observation(
                 f"{plural(len(shared[0]), 'rank')} share {gpu} of {first.host}: their times "
                 "include each other's work",
-                Evidence(_of(start), on_gpu),
+                Evidence(text_of(start), on_gpu),
             )
-
-
-def _on_gpu(records: Iterable[Record]) -> tuple[Record, ...]:
-    return tuple(record for record in records if is_on_gpu(record.memory))
-
-
-def _of(start: Start) -> str:
-    """`latency, 2 ranks on node01`"""
-    return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"

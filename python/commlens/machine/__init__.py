@@ -1,0 +1,1 @@
+"""What a machine has, as far as it can be seen: hardware, kernel, limits, libraries, settings."""

@@ -84,8 +84,10 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// Returns once everything in the queue is complete. Costs next to nothing if nothing was added since the last wait.
+  /// Returns once everything in the queue is complete.
   virtual void wait() = 0;
+  /// Whether nothing was added since the last wait, so that there is nothing to wait for.
+  [[nodiscard]] virtual bool idle() const = 0;
   /// From any memory to any memory of this device, or of a GPU that it can reach. The ranges must not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Sets every byte to `value`.

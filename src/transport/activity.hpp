@@ -70,10 +70,15 @@ struct alignas(64) Activity {
   std::array<char, 240> status{};  ///< "timing latency over mpi, 4 B, device to device"
 };
 
-/// Of this process; in private memory until set_activity().
-Activity& activity();
+namespace own {
+inline Activity before_sharing;
+inline std::atomic<Activity*> activity{&before_sharing};
+}  // namespace own
+
+/// Of this process; in private memory until set_activity(). Inline, as it belongs to each operation that is timed.
+inline Activity& activity() { return *own::activity.load(std::memory_order_relaxed); }
 /// `shared` must outlive the process's last operation.
-void set_activity(Activity& shared);
+inline void set_activity(Activity& shared) { own::activity.store(&shared, std::memory_order_release); }
 
 /// How many times this process has made each call. Only the thread that communicates writes it.
 using CallCounts = std::array<std::uint64_t, static_cast<std::size_t>(Call::agreeing) + 1>;

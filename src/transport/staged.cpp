@@ -16,6 +16,7 @@ namespace {
 
 /// All waits of this transport: for earlier work, and for the copies that it has just added.
 void wait_for_copies(device::Stream& stream) {
+  if (stream.idle()) return;
   const InCall call(Call::stream_wait);
   stream.wait();
 }

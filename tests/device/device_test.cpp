@@ -256,6 +256,15 @@ TEST_P(EveryMemory, EnqueuedFunctionsRunInOrderAndOnlyAfterAWait) {
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
+TEST_P(EveryMemory, AStreamIsIdleUntilSomethingIsAddedAndAfterAWait) {
+  const auto buffer = device->allocate(GetParam(), 1000 * sizeof(int));
+  EXPECT_TRUE(stream->idle());
+  write_index(*stream, buffer.as<int>(), 1000);
+  EXPECT_FALSE(stream->idle());
+  stream->wait();
+  EXPECT_TRUE(stream->idle());
+}
+
 TEST_P(EveryMemory, AStreamWaitsForAnEventOfAnother) {
   const auto buffer = device->allocate(GetParam(), 1000 * sizeof(int));
   const auto other = device->stream(GetParam());

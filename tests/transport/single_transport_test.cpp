@@ -15,6 +15,7 @@ using device::Memory;
 class CountingStream final : public device::Stream {
  public:
   void wait() override {}
+  [[nodiscard]] bool idle() const override { return true; }
   void copy(void* to, const void* from, std::size_t bytes) override {
     ++copies;
     std::memcpy(to, from, bytes);

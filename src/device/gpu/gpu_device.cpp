@@ -93,6 +93,7 @@ class GpuStream final : public Stream {
     GPU_CALL(gpuStreamSynchronize, stream_);
     busy_ = false;
   }
+  [[nodiscard]] bool idle() const override { return !busy_; }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;

@@ -88,6 +88,8 @@ LazyStream::~LazyStream() { wait(); }
 
 void LazyStream::wait() { queue_->run_until(queue_->added); }
 
+bool LazyStream::idle() const { return queue_->done == queue_->added; }
+
 void LazyStream::add(std::function<void()> function) {
   queue_->work.push_back(std::move(function));
   ++queue_->added;
@@ -169,6 +171,11 @@ ConcurrentStream::~ConcurrentStream() { queue_->close(std::uncaught_exceptions()
 
 void ConcurrentStream::wait() {
   queue_->wait_until(queue_->added);  // only this thread adds
+}
+
+bool ConcurrentStream::idle() const {
+  const std::scoped_lock lock(queue_->mutex);
+  return queue_->done == queue_->added;
 }
 
 void ConcurrentStream::add(std::function<void()> function) {

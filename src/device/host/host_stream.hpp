@@ -35,6 +35,7 @@ class LazyStream final : public HostStream {
   ~LazyStream() override;  ///< runs the rest of its queue
 
   void wait() override;
+  [[nodiscard]] bool idle() const override;
   void wait_for(Event& event) override;
 
   struct Queue;
@@ -56,6 +57,7 @@ class ConcurrentStream final : public HostStream {
   ~ConcurrentStream() override;
 
   void wait() override;
+  [[nodiscard]] bool idle() const override;
   /// For an event of a lazy stream the caller waits immediately: only a waiting thread runs that queue.
   void wait_for(Event& event) override;
 

@@ -1,0 +1,62 @@
+"""Programs of other projects beside commlens, as tools/peers/measure.py has compared them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doc_tables import Row, table
+from doc_tables.source import json_file
+
+_UNITS = {"us": "µs", "GB/s": "GB/s"}
+
+
+def _ratio(case: dict[str, Any]) -> str:
+    """`1.02 (0.99 to 1.05)`, by the interval in bold where it leaves out 1."""
+    low, high = case["ratio_low"], case["ratio_high"]
+    text = f"{case['ratio']:.3f}"
+    if low is None:
+        return text
+    decided = case["verdict"] in ("faster", "slower")
+    return f"{f'**{text}**' if decided else text} ({low:.2f} to {high:.2f})"
+
+
+@table
+def peers_osu() -> list[Row]:
+    documents = json_file("peers-osu.json")
+    columns: dict[str, list[dict[str, Any]]] = {}
+    for one in documents:
+        columns.setdefault(one["command"][3], []).extend(one["cases"])
+    head: Row = ["size"]
+    for name, cases in columns.items():
+        head += [f"{name}, OSU, {_UNITS[cases[0]['unit']]}", "commlens", "ratio (interval)"]
+    rows: list[Row] = [head]
+    for own in zip(*columns.values()):
+        # `latency 16 KiB, mpi, host`
+        row: Row = [own[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        for case in own:
+            row += [f"{case['baseline_median']:.4g}", f"{case['other_median']:.4g}", _ratio(case)]
+        rows.append(row)
+    return rows
+
+
+@table
+def peers_gslib() -> list[Row]:
+    rows: list[Row] = [
+        ["ranks", "elements per rank", "order", "gslib, ms", "commlens, ms", "ratio (interval)"]
+    ]
+    for one in json_file("peers-gslib.json"):
+        command, (case,) = one["command"], one["cases"]
+        ranks, mesh, order = (
+            command[command.index(name) + 1] for name in ("--ranks", "--elements", "--order")
+        )
+        rows.append(
+            [
+                ranks,
+                f"{mesh.rpartition(',')[2]}³",
+                order,
+                f"{1e-3 * case['baseline_median']:.3g}",
+                f"{1e-3 * case['other_median']:.3g}",
+                _ratio(case),
+            ]
+        )
+    return rows

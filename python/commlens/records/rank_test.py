@@ -15,7 +15,9 @@ from itertools import product
 from statistics import NormalDist, median, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
-DECISION = 0.02  # how often a difference may be seen where there is none
+# How often one comparison may see a difference where there is none: who is asked for more starts
+# compares up to three times, and all of them together are to be wrong in 5 of 100 cases.
+DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0

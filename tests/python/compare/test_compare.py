@@ -307,7 +307,7 @@ def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--run", "latency", "--by", "memory"], "--by beside --run"),
         (["a", "b", "--threshold", "much"], "--threshold much: write a percentage"),
         (["a", "b", "--fail-if-slower", "nan"], "--fail-if-slower nan: write a percentage"),
-        (["a", "no-such-figures"], "no-such-figures: there is no such file, and no published figures"),
+        (["a", "no-such-figures"], "no-such-figures: there is no such file, and no published"),
     ],
 )
 def test_mistakes_are_one_line(words: list[str], said: str) -> None:

@@ -48,3 +48,13 @@ def run(name: str, *words: object, **environment: str) -> subprocess.CompletedPr
         timeout=60,
         check=False,
     )
+
+
+def refusal(status: int, name: str, *words: object) -> str:
+    """The one line with which the adaptor ends, with this status."""
+    ended = run(name, *words)
+    assert ended.returncode == status
+    assert not ended.stdout or status == 1, "what is refused before it runs says nothing else"
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("commlens: ")
+    return line

@@ -44,7 +44,7 @@ the first value is the baseline.
 --run measures, A and B in turns, and then compares; options of the benchmark follow `--`. A
 setting is NAME=VALUE of an environment variable; COMMLENS_BENCH chooses the native program.
 
-Exit status: 0, or 1 with --fail-if-slower where a case is slower, is missing or fails now; 4 where
+Exit status with --fail-if-slower: 1 where a case is slower, is missing or fails now; 4 where
 none of the cases could be decided.
 """
 

@@ -24,7 +24,7 @@ _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "bold red", Verdict.UNDECIDE
 _BASIS = {
     "starts": "over starts",
     "samples": "over samples within the same starts",
-    "few starts": "of too few starts (from 3 on over their samples, a factor of 2 allowed for)",
+    "few starts": "over samples of 3 or 4 starts and a factor of 2 wider; of fewer there is none",
 }
 
 
@@ -47,7 +47,7 @@ class Result:
         return [
             f"ratio: above 1 is worse than the baseline; 95% interval {bases}",
             f"same: the interval lies within {self.threshold:.3g} of 1; p: U test, corrected for"
-            f" {tests} (Holm), below {DECISION:g} to be faster or slower",
+            f" {tests} (Holm), below {DECISION:.2g} to be faster or slower",
         ]
 
 

@@ -53,7 +53,7 @@ class Row:
             return "a median is 0"
         if self.starts_needed is None:
             return "too noisy: make each start longer (--batches, --min-time)"
-        return f"take {self.starts_needed} starts"
+        return f"take {self.starts_needed} new starts of each"
 
 
 def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
@@ -70,10 +70,8 @@ def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
 def _row(
     case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
 ) -> Row:
-    verdict = _verdict(found, corrected, threshold)
-    needed = None
-    if verdict is Verdict.UNDECIDED:
-        needed = _starts_needed(found, threshold, tests)
+    own = verdict(found, corrected, threshold)
+    needed = starts_needed(found, threshold, tests) if own is Verdict.UNDECIDED else None
     return Row(
         case,
         other,
@@ -84,12 +82,12 @@ def _row(
         found.interval,
         found.p_value,
         corrected,
-        verdict,
+        own,
         needed,
     )
 
 
-def _verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
+def verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
     interval = found.interval
     if interval is None:
         return Verdict.UNDECIDED
@@ -100,8 +98,8 @@ def _verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
     return Verdict.UNDECIDED
 
 
-def _starts_needed(found: Difference, threshold: float, tests: int) -> int | None:
-    """On each side; None where that would be too many to wait for."""
+def starts_needed(found: Difference, threshold: float, tests: int) -> int | None:
+    """New ones on each side; None where that would be too many to wait for."""
     if found.logs is None:
         return None
     fewest = fewest_for(DECISION / max(1, tests))

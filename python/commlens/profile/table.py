@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from commlens.diagnose import findings
 from commlens.diagnose.text import finding_lines
 from commlens.profile.imbalance import Imbalance, imbalance_of, mean
+from commlens.profile.published import published_table
 from commlens.profile.rank_tables import ranks_table, regions_table
 from commlens.profile.record import Communicators, Function, Profile
 from commlens.profile.site_table import call_sites_table, waiting_table
@@ -53,6 +54,7 @@ def _lines(profile: Profile) -> Iterator[str]:
         call_sites_table(profile),
         regions_table(profile),
         ranks_table(profile),
+        published_table(profile),
     )
     for table in tables:
         rows = list(table)

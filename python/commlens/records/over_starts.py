@@ -51,12 +51,9 @@ def over_starts(records: Iterable[Record]) -> list[Record]:
 
 
 def _key(record: Record) -> tuple[object, ...]:
-    start = record.start
     return (
         case_key(record),
-        start.host,
-        tuple(sorted(start.settings_of_transport.items())),
-        tuple(sorted(start.versions.items())),
+        record.start.setting,
         tuple(record.statistics),
         record.status,
         record.reason,

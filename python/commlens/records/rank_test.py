@@ -12,10 +12,12 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from statistics import NormalDist, mean, median
+from statistics import NormalDist, median, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
-DECISION = 0.02  # how often a difference may be seen where there is none
+# How often one comparison may see a difference where there is none: who is asked for more starts
+# compares up to three times, and all of them together are to be wrong in 5 of 100 cases.
+DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
@@ -130,7 +132,7 @@ def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     freedom = len(baseline) + len(other) - 2
     if freedom < 1:
         return math.inf
-    squares = sum((value - mean(own)) ** 2 for own in (baseline, other) for value in own)
+    squares = sum((len(own) - 1) * variance(own) for own in (baseline, other) if len(own) > 1)
     return squares / float(chi2.ppf(0.1, freedom))
 
 

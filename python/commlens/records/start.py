@@ -276,6 +276,12 @@ class Start:
         return {name: self.environment[name] for name in self.settings if name in self.environment}
 
     @cached_property
+    def setting(self) -> tuple[object, ...]:
+        """Where and with what it ran: starts that agree in this are repetitions."""
+        settings, versions = self.settings_of_transport, self.versions
+        return self.host, tuple(sorted(settings.items())), tuple(sorted(versions.items()))
+
+    @cached_property
     def is_oversubscribed(self) -> bool:
         """Whether on some host more ranks ran than there are cores among those they may use."""
         ranks: dict[str, int] = {}

@@ -35,7 +35,9 @@ def find(name: str) -> Source:
         return sources[name]
     close = difflib.get_close_matches(name[:80], sources, 1)
     cure = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sources)}"
-    raise CommlensError(f"{name[:80]}: no published figures have this name; {cure}")
+    raise CommlensError(
+        f"{name[:80]}: there is no such file, and no published figures have this name; {cure}"
+    )
 
 
 def parse(text: str, name: str) -> Source:

@@ -49,7 +49,7 @@ class Pictures:
     def add(self, figure: Any, title: str) -> Picture:
         self._number += 1
         self._tell(title)
-        return Picture(title, Markup(inline_svg(figure, f"picture-{self._number}", title)))
+        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title)))
 
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
         """By the name of the section; of several sections by that of the card."""

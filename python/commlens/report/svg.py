@@ -7,6 +7,7 @@ figure alone; a point of a curve has the text that the page shows under the poin
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from commlens.report.compact import compact
 from commlens.text import format_value, printable
 
 _SETTINGS: Any = {
@@ -43,7 +45,9 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
     root = ElementTree.fromstring(source)
     for group in root.iter():
         _write_texts(group, texts.get(group.get("id", ""), []))
-    _clean(root, name, _references(root))
+    ids = {own: f"{name}-{number}" for number, own in enumerate(sorted(_references(root)))}
+    _clean(root, ids)
+    compact(root)
     _, _, width, height = root.attrib["viewBox"].split()
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
@@ -91,21 +95,22 @@ def _references(root: ElementTree.Element) -> set[str]:
     return {found for value in values for found in _REFERENCE.findall(value)}
 
 
-def _clean(element: ElementTree.Element, name: str, referenced: set[str]) -> None:
-    """Without names of spaces, styles, long numbers, and ids that nothing refers to."""
+def _clean(element: ElementTree.Element, ids: Mapping[str, str]) -> None:
+    """Without names of spaces, styles, long numbers, and ids that nothing refers to; `ids` has
+    those of the page."""
     element.tag = _tag(element)
     element.tail = None
     if element.tag not in ("text", "tspan", "title"):
         element.text = None
     children = list(element)
     for child in children:
-        _clean(child, name, referenced)
+        _clean(child, ids)
     element[:] = [one for child in children if child.tag not in _LEFT_OUT for one in _whole(child)]
     attributes = dict(element.attrib)
     attributes.update(_presentation(attributes.pop("style", "")))
     if attributes.get("transform", "").startswith("rotate(-0 "):
         del attributes["transform"]
-    if attributes.get("id") not in referenced:
+    if attributes.get("id") not in ids:
         attributes.pop("id", None)
     if _HREF in attributes:
         attributes["href"] = attributes.pop(_HREF)
@@ -113,9 +118,9 @@ def _clean(element: ElementTree.Element, name: str, referenced: set[str]) -> Non
         if key in _NUMBERS:
             value = _LONG_NUMBER.sub(_shorter, value)
         elif key == "id":
-            value = f"{name}-{value}"
+            value = ids[value]
         elif key in ("href", "clip-path") and not value.startswith("data:"):
-            value = value.replace("#", f"#{name}-")
+            value = _REFERENCE.sub(lambda found: f"#{ids[found[1]]}", value)
         attributes[key] = " ".join(value.split())
     element.attrib = attributes
 

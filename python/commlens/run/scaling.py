@@ -10,6 +10,7 @@ from commlens.errors import Status, say, status_text, worst
 from commlens.launch.job import Job
 from commlens.records import Record, groups, over_starts
 from commlens.records.scaling import scalings
+from commlens.run import dftfe
 from commlens.run.entry import Entry
 from commlens.run.session import Session
 from commlens.run.starts import Turns, is_for_people, planned_file, take_turns
@@ -50,6 +51,8 @@ def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
             say(f"{plural(own.job.ranks, 'rank')}: {status_text(status)}, and no record to show")
     results = [result for own in all_turns for result in own.results]
     records = [record for result in results for record in result.records]
+    if entry.options.text("format") == dftfe.FORMAT:
+        dftfe.print_published(records)
     if records and is_for_people(entry.options):
         _print(records)
     record_file.tell([result.kept for result in results])

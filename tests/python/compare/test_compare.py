@@ -90,7 +90,7 @@ def test_of_one_start_each_little_can_be_said(us: float) -> None:
     row = only_row(compared(starts(2.0, "a", 1), starts(us, "b", 1)))
     assert row.verdict is Verdict.UNDECIDED
     assert row.basis == "few starts"
-    assert row.why == "take 5 starts"
+    assert row.why == "take 5 new starts of each"
 
 
 def test_with_2_samples_nothing_is_slower() -> None:
@@ -307,7 +307,7 @@ def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--run", "latency", "--by", "memory"], "--by beside --run"),
         (["a", "b", "--threshold", "much"], "--threshold much: write a percentage"),
         (["a", "b", "--fail-if-slower", "nan"], "--fail-if-slower nan: write a percentage"),
-        (["a", "no-such-figures"], "no-such-figures: no published figures have this name"),
+        (["a", "no-such-figures"], "no-such-figures: there is no such file, and no published"),
     ],
 )
 def test_mistakes_are_one_line(words: list[str], said: str) -> None:

@@ -19,8 +19,8 @@ from commlens.records.rank_test import (
     starts_to_decide,
     u_test,
 )
+from simulated_starts import Values, start_medians
 
-Values = list[float]
 TRIALS = 200
 
 
@@ -71,26 +71,12 @@ def test_holm_multiplies_the_smallest_by_their_number() -> None:
 
 
 def test_more_cases_take_more_starts() -> None:
-    assert [fewest_for(DECISION / cases) for cases in (1, 2, 3, 9, 10, 34)] == [5, 5, 6, 6, 7, 7]
-
-
-def start_medians(
-    generator: np.random.Generator, starts: int, between: float, slowdown: float = 0.0
-) -> Values:
-    """Logarithms of the medians of starts, whose samples are skewed and depend on each other."""
-    factors = between * generator.standard_t(4, starts) / math.sqrt(2)  # heavy tails
-    noise = np.empty((starts, 30))
-    noise[:, 0] = generator.exponential(1, starts)
-    for sample in range(1, 30):
-        noise[:, sample] = 0.7 * noise[:, sample - 1] + 0.3 * generator.exponential(1, starts)
-    times = (1 + 0.1 * noise) * np.exp(factors)[:, None] * (1 + slowdown)
-    values: Values = np.log(np.median(times, axis=1)).tolist()
-    return values
+    assert [fewest_for(DECISION / cases) for cases in (1, 2, 3, 7, 8, 28)] == [5, 5, 6, 6, 7, 7]
 
 
 @pytest.mark.parametrize("starts", [5, 6, 8, 12])
 @pytest.mark.parametrize("between", [0.01, 0.1])
-def test_the_same_differs_in_2_of_100_at_most(starts: int, between: float) -> None:
+def test_the_same_differs_in_5_of_300_at_most(starts: int, between: float) -> None:
     generator = np.random.default_rng(starts)
     wrong = missed = 0
     for _ in range(TRIALS):
@@ -126,7 +112,7 @@ def test_as_many_starts_as_it_asks_for_find_a_tenth_among_disturbed_ones(share: 
         one = disturbed(generator, starts, share)
         other = disturbed(generator, starts, share, 0.1)
         found += u_test(one, other) < DECISION and shift(one, other) > 0
-    assert found / TRIALS >= 0.95
+    assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
 
 @pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
@@ -140,10 +126,10 @@ def test_as_many_starts_as_it_asks_for_find_a_tenth(between: float) -> None:
         one = start_medians(generator, starts, between)
         other = start_medians(generator, starts, between, slowdown=0.1)
         found += u_test(one, other) < DECISION and shift(one, other) > 0
-    assert found / TRIALS >= 0.95
+    assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
 
-def test_among_many_cases_one_is_wrong_in_2_of_100() -> None:
+def test_among_many_cases_one_is_wrong_in_5_of_300() -> None:
     """All cases of a start share what is particular to it."""
     generator = np.random.default_rng(11)
     wrong = 0

@@ -10,7 +10,7 @@ import pytest
 
 from commlens.records import load
 from conftest import FAKES, Commlens
-from peer_helpers import adaptor, printing, program, run
+from peer_helpers import adaptor, printing, program, refusal, run
 from run_helpers import kept
 
 LATENCY = """
@@ -126,11 +126,7 @@ def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
 )
 def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) -> None:
     printing(home / "osu_latency", text, status)
-    ended = run("osu.py", "latency", "--bytes", "1:4", *OPTIONS)
-    assert ended.returncode == 1
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("commlens: ")
-    assert said in line
+    assert said in refusal(1, "osu.py", "latency", "--bytes", "1:4", *OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +145,7 @@ def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) ->
     ],
 )
 def test_what_osu_cannot_do_is_refused(home: Path, words: str, said: str) -> None:
-    ended = run("osu.py", *words.split())
-    assert (ended.returncode, ended.stdout) == (2, "")
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("commlens: ")
-    assert said in line
+    assert said in refusal(2, "osu.py", *words.split())
 
 
 def test_a_missing_program_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -271,3 +271,11 @@ def test_the_records_of_the_documentation_are_read() -> None:
     loaded = load(files)
     assert loaded.problems == []
     assert loaded.records and loaded.starts
+
+
+def test_what_records_have_alike_is_in_memory_once() -> None:
+    """A million records are to fit."""
+    one, other = parsed(make_record(bytes=8), make_record(bytes=16))
+    for name in ("benchmark", "transport", "memory", "harness"):
+        assert getattr(one, name) is getattr(other, name)
+    assert one.ceilings[0].method is other.ceilings[0].method

@@ -174,6 +174,14 @@ def test_the_lines_follow_those_of_the_program(commlens: Commlens) -> None:
     assert "published" not in commlens("run", "latency", "--format", "osu").stdout
 
 
+def test_they_follow_those_of_several_numbers_of_ranks_once(commlens: Commlens) -> None:
+    run = commlens("run", "latency", "--scaling", "2,4", "--format", "dftfe")
+    rows, *rest = run.stdout.split("# published")
+    assert rows == "row 0\nrow 1\nrow 2\n" * 2
+    (published,) = rest
+    assert "juliet" in published
+
+
 # ---- list ----
 
 

@@ -134,6 +134,24 @@ def test_it_can_be_read_without_a_script(browser: Any, report: Path) -> None:
     assert page.get_by_text("the latency_us of latency").first.is_visible()
 
 
+def test_it_prints_light_whole_and_without_what_is_clicked(browser: Any, report: Path) -> None:
+    page = opened(browser, report, 720, color_scheme="dark").page
+    page.emulate_media(media="print")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.picture svg')).filter") == "none"
+    )
+    assert not page.locator("nav").is_visible()
+    assert page.locator("details:not([open]) dd").first.is_visible(), "what is folded is printed"
+    # A head with a button in it is not repeated on the pages of its table.
+    button = "getComputedStyle(document.querySelector('th button')).display"
+    assert page.evaluate(button) == "contents"
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0, "nothing is cut off at the side"
+    assert page.pdf().startswith(b"%PDF")
+
+
 def test_the_records_can_be_saved(browser: Any, report: Path, tmp_path: Path) -> None:
     page = opened(browser, report, accept_downloads=True).page
     with page.expect_download() as download:

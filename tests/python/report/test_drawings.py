@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from commlens import plot
+from commlens.report.compact import compact, shorter_path
 from commlens.report.machine import machines
 from commlens.report.svg import inline_svg
 from commlens.report.topology import Drawing, topology
@@ -103,3 +104,23 @@ def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
     found, _ = machines([one.start, two.start, other.start], [])
     assert [len(machine.starts) for machine in found] == [2, 1]
     assert found[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"
+
+
+def test_neighbours_say_once_how_they_look() -> None:
+    look = 'fill="none" stroke="#888888" clip-path="url(#c)"'
+    svg = ElementTree.fromstring(
+        f'<svg><path d="M 1 2 L 1 5 L 3 5 z" {look}/><path d="M 4 4 L 5 6" {look}/>'
+        f'<g {look}><text x="1" font-size="9px">0</text></g>'
+        f'<g {look}><text x="2" font-size="9px">1</text></g>'
+        '<path d="M 0 0 L 1 1" opacity="0.5"/><path d="M 0 0 L 1 1" opacity="0.5"/></svg>'
+    )
+    compact(svg)
+    joined, group, *apart = svg
+    assert joined.get("d") == "M1 2V5H3zM4 4L5 6"
+    assert [one.attrib for one in group.iter("text")] == [{"x": "1"}, {"x": "2"}]
+    assert [one.text for one in group.iter("text")] == ["0", "1"]
+    assert [one.get("opacity") for one in apart] == ["0.5", "0.5"]
+
+
+def test_curves_keep_their_points() -> None:
+    assert shorter_path("M 0 -1 C 1 2 -3 4 5 6 L 5 7 L 8 7 z") == "M0 -1C1 2 -3 4 5 6L5 7H8z"

@@ -1,0 +1,62 @@
+"""Very many records: every case has its row, and the work for a case does not grow with them."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from collections.abc import Sequence
+
+import pytest
+
+from commlens.compare import Side, judge, match
+from commlens.compare.output import FORMATS, Result
+from commlens.records import Record, read
+from commlens.records.rank_test import DECISION, fewest_for
+from sample_records import lines, make_record
+
+CASES = 2_000
+
+
+def side(name: str, us: float, cases: int, starts: int) -> Side:
+    return Side(name, records(name, us, cases, starts))
+
+
+def records(name: str, us: float, cases: int, starts: int) -> Sequence[Record]:
+    return read(
+        lines(
+            make_record(median_us=us * (1 + 0.001 * start), start=f"{name}{start}", bytes=size)
+            for start in range(starts)
+            for size in range(1, cases + 1)
+        )
+    ).records
+
+
+def compared(baseline: Side, other: Side) -> Result:
+    matched = match(baseline, other)
+    return Result([matched], judge([matched], 0.03), 0.03)
+
+
+def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    result = compared(side("before", 2.0, CASES, 1), side("after", 2.2, CASES + 500, 1))
+    assert len(result.rows) == CASES
+    assert all(row.ratio == pytest.approx(1.1) for row in result.rows)
+    FORMATS["table"](result)
+    table = capsys.readouterr().out
+    assert {row.starts_needed for row in result.rows} == {fewest_for(DECISION / CASES)}
+    assert sum("undecided  " in line for line in table.splitlines()) == CASES
+    assert "only in after (500 cases)" in table
+    assert "and 488 more cases (--format json has all)" in table
+    assert f"{CASES} cases: {CASES} undecided" in table
+
+
+def test_a_case_takes_as_many_calls_among_many_as_among_few() -> None:
+    def calls(cases: int) -> int:
+        sides = side("before", 2.0, cases, 5), side("after", 2.2, cases, 5)
+        profile = cProfile.Profile()
+        result = profile.runcall(compared, *sides)
+        assert len(result.rows) == cases
+        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+    calls(10)  # what is done once
+    few, many = calls(100), calls(400)
+    assert many - few < 3.5 * few

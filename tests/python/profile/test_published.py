@@ -1,0 +1,37 @@
+"""A published profile stands beside one that calls what leads it."""
+
+from __future__ import annotations
+
+import copy
+
+from msgspec.json import encode
+
+from commlens.profile.published import published_table
+from commlens.profile.record import Profile, parse
+from commlens.profile.table import profile_lines
+from sample_profile import make_profile
+
+
+def profile(*names: str) -> Profile:
+    own = make_profile()
+    first = own["functions"][0]
+    own["functions"] = [copy.deepcopy(first) | {"name": name} for name in names]
+    return parse(encode(own).decode())
+
+
+def test_one_with_the_leading_functions_has_it_beside_its_own_shares() -> None:
+    head, _, *rows = published_table(profile("MPI_Cart_sub", "MPI_Alltoallv"))
+    assert head.startswith("Beside it cp2k-fft: CrayPAT profile of PW_TRANSFER")
+    # 0.15 s of 1.05 s, whose largest is a third above the mean, on two ranks.
+    assert rows[0] == "  14.3% |     37.1% |  50.0% |      9.3% |MPI_Cart_sub"
+    assert rows[2] == "     -- |      0.7% |     -- |      4.6% |mpi_barrier"
+
+
+def test_others_have_none() -> None:
+    for names in (["MPI_Cart_sub"], ["MPI_Alltoallv", "MPI_Barrier"], ["MPI_Send"]):
+        assert not list(published_table(profile(*names)))
+
+
+def test_it_is_the_end_of_what_is_shown() -> None:
+    lines = list(profile_lines(profile("MPI_Cart_sub", "MPI_Alltoallv")))
+    assert lines[-1].endswith("|mpi_comm_free")

@@ -521,6 +521,13 @@ CASES: dict[str, Cases] = {
             "no GPU": on("NCCL_DEBUG", "INFO", devices=NO_GPU),
         },
     ),
+    "nodes-missing": Cases(
+        {"one of two": lambda: DoctorView([SOUND], nodes=2)},
+        {
+            "one node": view,
+            "both": lambda: DoctorView(list(two(SOUND).machines), nodes=2),
+        },
+    ),
     "nodes-differ-in-libraries": Cases(
         {"UCX": lambda: two(machine(ucx__version="1.13.1"))},
         {"one node": view, "the same": lambda: two(SOUND)},

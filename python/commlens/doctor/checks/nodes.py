@@ -20,6 +20,28 @@ _OF_NODE = (
 )
 
 
+@check(
+    "nodes-missing",
+    "problem",
+    about="nodes",
+    title="fewer nodes answer than were asked for",
+    looks_at="whether each node that was asked for answers",
+    cure="Ask for so many nodes (`salloc --nodes {asked}`), and let the launcher put a rank on "
+    "each; a node that does not answer needs the administrator.",
+)
+def nodes_missing(view: DoctorView) -> Seen:
+    hosts = sorted({machine.host for machine in view.machines})
+    if view.nodes < 2:
+        yield _ONE_NODE
+    elif len(hosts) < view.nodes:
+        yield Observed(
+            f"{view.nodes} nodes were asked for, and {len(hosts)} answered "
+            f"({', '.join(hosts[:8])})",
+            Quote("python -m commlens.machine", f"{len(view.machines)} answers"),
+            words={"asked": str(view.nodes)},
+        )
+
+
 def _differing(
     machines: list[Machine], facts: Callable[[Machine], Mapping[str, str]]
 ) -> list[tuple[str, dict[str, list[str]]]]:

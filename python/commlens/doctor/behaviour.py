@@ -17,7 +17,7 @@ from commlens.records import Record
 from commlens.run.entry import Entry
 from commlens.run.probe import Verdict
 from commlens.run.record_file import RecordFile
-from commlens.run.session import Session, Settings
+from commlens.run.session import TOO_LONG, Session, Settings
 
 BENCHMARKS = ("latency", "bandwidth", "allreduce")
 _SIZES = "8:256K:x32"
@@ -38,6 +38,11 @@ class Failure:
     benchmark: str
     said: tuple[str, ...]  # lines of the standard error: those of commlens, or else the last
     status: int
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it was ended as it took too long."""
+        return self.status == Status.STALLED and any(TOO_LONG in line for line in self.said)
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behavi
             break
         if result.status not in (Status.OK, Status.NOTHING_RAN):
             failures.append(Failure(job.benchmark, said.take(), result.status))
+            if failures[-1].is_slow:
+                break  # the others would be, too
     verdict = next(iter(session.verdicts), None)
     return Behaviour(records, failures, verdict, "", interrupted)
 

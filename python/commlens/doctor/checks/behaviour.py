@@ -7,9 +7,8 @@ from commlens.doctor.behaviour import Failure
 from commlens.doctor.check import NotApplicable, Observed, Seen, check
 from commlens.doctor.selection import SHORTEST_MESSAGE
 from commlens.doctor.view import DoctorView
-from commlens.errors import Status, status_text
+from commlens.errors import status_text
 from commlens.run.probe import GpuSupport
-from commlens.run.session import TOO_LONG
 from commlens.text import plural
 
 _ALONE = "ranks were asked for, but MPI has 1"
@@ -17,10 +16,6 @@ _ALONE = "ranks were asked for, but MPI has 1"
 
 def _is_alone(failure: Failure) -> bool:
     return any(_ALONE in line for line in failure.said)
-
-
-def _is_slow(failure: Failure) -> bool:
-    return failure.status == Status.STALLED and any(TOO_LONG in line for line in failure.said)
 
 
 def _quotes(failure: Failure) -> list[Quote]:
@@ -64,7 +59,7 @@ def short_run_fails(view: DoctorView) -> Seen:
         yield NotApplicable(own.why_none)
         return
     broken = own.verdict is not None and own.verdict.support is GpuSupport.BROKEN
-    failures = [one for one in own.failures if not (_is_alone(one) or _is_slow(one) or broken)]
+    failures = [one for one in own.failures if not (_is_alone(one) or one.is_slow or broken)]
     if failures:
         names = ", ".join(one.benchmark for one in failures)
         first = failures[0]
@@ -90,7 +85,7 @@ def short_run_slow(view: DoctorView) -> Seen:
     if own.why_none:
         yield NotApplicable(own.why_none)
         return
-    slow = [one for one in own.failures if _is_slow(one)]
+    slow = [one for one in own.failures if one.is_slow]
     if slow:
         names = ", ".join(one.benchmark for one in slow)
         yield Observed(

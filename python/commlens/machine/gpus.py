@@ -1,0 +1,60 @@
+"""GPUs: what their driver says of each, by nvidia-smi, or by the kernel and amd-smi or rocm-smi."""
+
+from typing import Literal, Optional
+
+from commlens.machine import pci
+from commlens.machine.pci import PciLink
+from commlens.machine.system import System
+from commlens.machine.view import PartView, Seen
+
+Vendor = Literal["nvidia", "amd"]
+
+
+class Gpu(Seen, frozen=True, kw_only=True):
+    index: int  # as nvidia-smi, or the kernel, counts them
+    name: Optional[str] = None
+    uuid: Optional[str] = None
+    pci: Optional[str] = None
+    numa_node: Optional[int] = None
+    memory_bytes: Optional[int] = None
+    uncorrected_errors: Optional[int] = None  # of memory, since the driver was loaded
+    repair_pending: Optional[bool] = None  # rows or pages to be replaced by the next reset
+    repair_failed: Optional[bool] = None
+    # What lowers the clock, in the words of nvidia-smi: `hw thermal slowdown`, `gpu idle`.
+    clock_limits: Optional[list[str]] = None
+    clock_MHz: Optional[float] = None  # noqa: N815
+    highest_clock_MHz: Optional[float] = None  # noqa: N815
+    power_limit_W: Optional[float] = None  # noqa: N815
+    default_power_limit_W: Optional[float] = None  # noqa: N815
+    link: PciLink = PciLink()
+    is_idle: Optional[bool] = None
+    persistence: Optional[bool] = None
+    compute_mode: Optional[str] = None  # Default, Exclusive_Process, Prohibited
+    mig: Optional[bool] = None
+    partition: Optional[str] = None  # of AMD: SPX, CPX ...
+    fabric: Optional[str] = None  # of NVSwitch: Completed, In Progress
+
+    def __str__(self) -> str:
+        """`GPU 0 (0000:19:00.0, NVIDIA H100 80GB HBM3)`"""
+        known = ", ".join(filter(None, (self.pci, self.name)))
+        return f"GPU {self.index} ({known})" if known else f"GPU {self.index}"
+
+
+class GpuView(PartView, frozen=True, kw_only=True):
+    vendor: Optional[Vendor] = None
+    driver: Optional[str] = None  # its version
+    cuda: Optional[str] = None  # the newest CUDA that the driver supports
+    toolkit: Optional[str] = None  # the CUDA toolkit of the nvcc on PATH
+    rocm: Optional[str] = None
+    gpus: list[Gpu] = []  # noqa: RUF012 (msgspec copies it)
+    installed: list[str] = []  # noqa: RUF012 (PCI addresses, whoever may use them)
+    source: str = ""  # the command or the files that said it
+
+
+def look(system: System) -> GpuView:
+    # Each knows of a view and looks only for its own vendor.
+    from commlens.machine import amd, nvidia
+
+    installed = pci.gpus(system)
+    own = nvidia.look(system, installed)
+    return own if own.vendor else amd.look(system, installed, own)

@@ -1,4 +1,4 @@
-"""Processors and memory, and how much of them this process may use."""
+"""Processors, their NUMA nodes, and how many of them this process may use."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
 _CGROUP = "/sys/fs/cgroup"
 _LONGEST = 200
-_UNLIMITED = 2**60  # bytes; version 1 writes a number near 2^63
 _LIST = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")
 
 
@@ -23,10 +22,10 @@ class NumaNode(Seen, frozen=True, kw_only=True):
     memory_bytes: Optional[int] = None
 
 
-class Limit(Seen, frozen=True, kw_only=True):
-    """Of a control group."""
+class Quota(Seen, frozen=True, kw_only=True):
+    """Of a control group: how many processors' worth of time it has."""
 
-    value: float
+    processors: float
     path: str  # the file
     text: str  # its content
 
@@ -39,8 +38,7 @@ class CpuView(PartView, frozen=True, kw_only=True):
     numa: list[NumaNode] = []  # noqa: RUF012 (msgspec copies it)
     memory_bytes: Optional[int] = None
     allowed: Optional[str] = None  # processors that this process may run on: 0-3,8
-    cpu_quota: Optional[Limit] = None  # processors' worth of time
-    memory_limit: Optional[Limit] = None  # bytes
+    cpu_quota: Optional[Quota] = None
     governor: Optional[str] = None  # of the first processor
     frequency_driver: Optional[str] = None
     energy_preference: Optional[str] = None
@@ -74,8 +72,7 @@ def look(system: System) -> CpuView:
         numa=list(_numa(system)),
         memory_bytes=_kib(system.read("/proc/meminfo") or "", "MemTotal"),
         allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
-        cpu_quota=_least(_cpu_limits(system)),
-        memory_limit=_least(_memory_limits(system)),
+        cpu_quota=min(_quotas(system), key=lambda one: one.processors, default=None),
         governor=governor,
         frequency_driver=_text(system, f"{frequency}/scaling_driver"),
         energy_preference=_text(system, f"{frequency}/energy_performance_preference"),
@@ -118,31 +115,19 @@ def _groups(system: System, controller: str) -> Iterator[str]:
             yield "/".join((root, *pieces[:count]))
 
 
-def _cpu_limits(system: System) -> Iterator[Limit]:
+def _quotas(system: System) -> Iterator[Quota]:
     for folder in _groups(system, "cpu"):
         text = _text(system, f"{folder}/cpu.max")
         words = (text or "").split()
         if len(words) == 2 and all(map(_is_positive, words)):
-            value = int(words[0]) / int(words[1])
-            yield Limit(value=value, path=f"{folder}/cpu.max", text=text or "")
+            processors = int(words[0]) / int(words[1])
+            yield Quota(processors=processors, path=f"{folder}/cpu.max", text=text or "")
         quota = _text(system, f"{folder}/cpu.cfs_quota_us") or ""
         period = _text(system, f"{folder}/cpu.cfs_period_us") or ""
         if _is_positive(quota) and _is_positive(period):
-            yield Limit(
-                value=int(quota) / int(period), path=f"{folder}/cpu.cfs_quota_us", text=quota
+            yield Quota(
+                processors=int(quota) / int(period), path=f"{folder}/cpu.cfs_quota_us", text=quota
             )
-
-
-def _memory_limits(system: System) -> Iterator[Limit]:
-    for folder in _groups(system, "memory"):
-        for name in ("memory.max", "memory.limit_in_bytes"):
-            text = _text(system, f"{folder}/{name}") or ""
-            if _is_positive(text) and int(text) < _UNLIMITED:
-                yield Limit(value=int(text), path=f"{folder}/{name}", text=text)
-
-
-def _least(limits: Iterator[Limit]) -> Optional[Limit]:
-    return min(limits, key=lambda one: one.value, default=None)
 
 
 def _is_positive(text: str) -> bool:

@@ -130,7 +130,7 @@ def _kind(cell: str) -> Optional[Kind]:
     if re.fullmatch(r"NV\d+", cell):
         return "NVLink"
     kinds: tuple[Kind, ...] = ("PIX", "PXB", "PHB", "NODE", "SYS")
-    # Before driver 5.1 hundred, the distance within a NUMA node was one with that between two.
+    # Old drivers say SOC instead of SYS.
     return next((one for one in kinds if one == cell), "SYS" if cell == "SOC" else None)
 
 

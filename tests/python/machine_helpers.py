@@ -1,0 +1,73 @@
+"""Machines that are not here: their files and the outputs of commands, in captured/machine.
+
+A file of a machine has a section for each file and each command (`==> $ lspci <==`), one for the
+many files of one line (`path:text`), and one for symbolic links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from commlens.machine.system import Output, RecordedSystem
+
+_FOLDER = Path(__file__).resolve().parent / "captured" / "machine"
+_HEAD = re.compile(r"^==> (.+) <==\n", re.MULTILINE)
+
+
+def recorded(
+    folder: Path,
+    name: str,
+    files: Mapping[str, str] | None = None,
+    outputs: Mapping[str, Output | str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    replaced: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
+) -> RecordedSystem:
+    """The machine `name`, below `folder`; `files` and `outputs` are added or take the place of its
+    own, `replaced` are words of its outputs with others, and it is `without` some commands."""
+    root = folder / name
+    written: dict[str, Output | str] = {}
+    for head, text in _sections(name):
+        if head.startswith("$ "):
+            written[head[2:]] = text
+        elif head == "links":
+            for line in text.splitlines():
+                path, _, target = line.partition(" -> ")
+                _place(root, path).symlink_to(target)
+        elif head == "files of one line":
+            for line in text.splitlines():
+                path, value = _split(line)
+                _place(root, path).write_text(f"{value}\n")
+        else:
+            _place(root, head).write_text(text)
+    for path, text in (files or {}).items():
+        _place(root, path).write_text(text)
+    for old, new in (replaced or {}).items():
+        found = [command for command, text in written.items() if old in str(text)]
+        assert found, f"no output of {name} has {old!r}"
+        written.update({command: str(written[command]).replace(old, new) for command in found})
+    kept = {one: text for one, text in written.items() if one.split()[0] not in without}
+    return RecordedSystem(root, {**kept, **(outputs or {})}, environment or {})
+
+
+def _sections(name: str) -> Iterator[tuple[str, str]]:
+    pieces = _HEAD.split((_FOLDER / f"{name}.txt").read_text(encoding="utf-8"))[1:]
+    for head, text in zip(pieces[::2], pieces[1::2]):
+        yield head, text.rstrip("\n") + "\n" * bool(text.strip())
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Path and text. A path below /sys has colons, too: its last name has none."""
+    found = re.fullmatch(r"(/(?:\S*/)?[^/:\s]+):(.*)", line)
+    assert found, line
+    return found.group(1), found.group(2)
+
+
+def _place(root: Path, path: str) -> Path:
+    place = root / path.lstrip("/")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.is_symlink() or place.exists():
+        place.unlink()
+    return place

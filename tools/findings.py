@@ -58,7 +58,7 @@ WIDTH = 100
 
 def title_of(rules: list[Rule]) -> str:
     """The docstring of their module."""
-    return (sys.modules[rules[0].look.__module__].__doc__ or "").strip()
+    return (sys.modules[rules[0].module].__doc__ or "").strip()
 
 
 def section(rule: Rule) -> Iterator[str]:

@@ -10,6 +10,7 @@ import click
 import commlens
 from commlens import terminal
 from commlens.cli.compare import compare
+from commlens.cli.doctor import doctor
 from commlens.cli.list import list_
 from commlens.cli.plot import plot
 from commlens.cli.profile import profile
@@ -34,10 +35,11 @@ def command() -> None:
       commlens plot results/latency-*.jsonl --out latency.png
       commlens compare before.jsonl after.jsonl
       commlens report results
+      commlens doctor
     """
 
 
-for _subcommand in (list_, run, show, plot, compare, report, profile):
+for _subcommand in (list_, run, show, plot, compare, report, profile, doctor):
     command.add_command(_subcommand)
 
 

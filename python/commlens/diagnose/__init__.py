@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commlens.diagnose.finding import SEVERITIES, Cost, Evidence, Finding, Severity
+from commlens.diagnose.finding import SEVERITIES, Cost, Evidence, Finding, Quote, Setting, Severity
 from commlens.diagnose.rule import all_rules, worst_first
 from commlens.diagnose.view import View
 from commlens.profile.record import Profile
 from commlens.records import Group, Record
 
-__all__ = ["SEVERITIES", "Cost", "Evidence", "Finding", "Severity", "findings"]
+__all__ = [
+    "SEVERITIES",
+    "Cost",
+    "Evidence",
+    "Finding",
+    "Quote",
+    "Setting",
+    "Severity",
+    "findings",
+]
 
 
 def findings(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from commlens.profile.record import Profile
@@ -16,12 +17,24 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst fir
 
 
 @dataclass(frozen=True)
+class Quote:
+    """A line that shows it, as it stands there."""
+
+    source: str  # the file, the command as typed, or `environment`
+    line: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.line}"
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What shows it. A picture of a group that has one of these records is a picture of it."""
 
     where: str  # `latency, 2 ranks, device, 64 KiB to 4 MiB`
     records: tuple[Record, ...] = ()  # those that say so, the worst first; empty of a profile
     profile: Profile | None = None  # the profile that says so, if it is one
+    quotes: tuple[Quote, ...] = ()  # of files and of commands, where a check of the machine says so
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,26 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A cure that is a setting, as programs read it; and the smallest run that shows what it
+    does."""
+
+    variables: Mapping[str, str | None] = field(default_factory=dict)  # None: not set at all
+    launcher_arguments: tuple[str, ...] = ()  # in place of the user's own
+    shown_by: tuple[str, ...] = ()  # a benchmark and its options; empty: by none
+
+    def __str__(self) -> str:
+        """`UCX_TLS=all`, `unset NCCL_ALGO`, `--bind-to core`"""
+        words = [
+            f"unset {name}" if value is None else f"{name}={value}"
+            for name, value in self.variables.items()
+        ]
+        return ", ".join(
+            [*words, *([" ".join(self.launcher_arguments)] * bool(self.launcher_arguments))]
+        )
+
+
+@dataclass(frozen=True)
 class Finding:
     code: str  # stable, such as `mpi-slower-than-staged`: docs/findings.md has a section of it
     severity: Severity
@@ -47,6 +80,7 @@ class Finding:
     evidence: Evidence
     cost: Cost | None  # None: it costs no time, or nobody knows how much
     cure: str  # what to do, with the exact setting: sentences
+    setting: Setting | None = None  # the cure, if it is one that can be tried
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.cure}"

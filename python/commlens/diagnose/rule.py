@@ -2,64 +2,28 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 
-from commlens.diagnose.finding import SEVERITIES, Cost, Evidence, Finding, Severity
+from commlens.diagnose.finding import SEVERITIES, Finding, Severity
+from commlens.diagnose.registry import Observation, Registered, Registry
 from commlens.diagnose.view import View
 
-
-@dataclass(frozen=True)
-class Observation:
-    """What a rule found, in the words of this place; the rest of a finding is the rule's."""
-
-    what: str  # the sentence without its full stop, as the cost follows it
-    evidence: Evidence
-    cost: Cost | None = None
-    words: Mapping[str, str] = field(default_factory=dict)  # for the {names} in the rule's cure
-    kind: str = ""  # which of the rule's cures, if it has several
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.what}." if self.cost is None else f"{self.what}: {self.cost}."
-
+__all__ = ["Observation", "Rule", "all_rules", "rule", "worst_first"]
 
 Look = Callable[[View], Iterator[Observation]]
 
 
 @dataclass(frozen=True)
-class Rule:
-    code: str
-    severity: Severity
-    title: str
-    speaks: str  # when, with its thresholds: a sentence of docs/findings.md
-    cures: Mapping[str, str]  # by kind, mostly one; with {names} that an observation fills in
+class Rule(Registered):
     look: Look
 
-    @property
-    def subject(self) -> str:
-        """The module that it stands in: a heading of docs/findings.md."""
-        return self.look.__module__.rpartition(".")[2]
-
     def findings(self, view: View) -> Iterator[Finding]:
-        """What is the same in several starts is one finding with the records of all."""
-        found: dict[str, list[Observation]] = {}
-        for one in self.look(view):
-            found.setdefault(one.sentence, []).append(one)
-        for sentence, own in found.items():
-            first = own[0]
-            records = tuple(record for one in own for record in one.evidence.records)
-            evidence = replace(first.evidence, records=records)
-            cure = self.cures[first.kind].format_map(first.words)
-            yield Finding(
-                self.code, self.severity, self.title, sentence, evidence, first.cost, cure
-            )
+        return self.findings_of(self.look(view))
 
 
-_RULES: dict[str, Rule] = {}
+_RULES: Registry[Rule] = Registry("rule", "commlens.diagnose.rules")
 
 
 def rule(
@@ -69,9 +33,7 @@ def rule(
     cures = {"": cure} if isinstance(cure, str) else cure
 
     def register(look: Look) -> Look:
-        if code in _RULES:
-            raise ValueError(f"two rules have the code '{code}'")
-        _RULES[code] = Rule(code, severity, title, speaks, cures, look)
+        _RULES.add(Rule(code, severity, title, speaks, cures, look.__module__, look))
         return look
 
     return register
@@ -79,12 +41,8 @@ def rule(
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """All, by subject: those in the files of the folder `rules`, which are found by being there."""
-    from commlens.diagnose import rules as folder
-
-    for found in pkgutil.iter_modules(folder.__path__):
-        import_module(f"{folder.__name__}.{found.name}")
-    return tuple(sorted(_RULES.values(), key=lambda one: one.subject))
+    """All, by subject."""
+    return tuple(_RULES.all())
 
 
 def worst_first(finding: Finding) -> tuple[int, float, str]:

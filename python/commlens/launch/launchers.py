@@ -46,13 +46,15 @@ def _nothing(_arguments: Sequence[str]) -> dict[str, str]:
 class Launcher:
     """Facts about one launcher.
 
-    `options` are what it needs before the user's own arguments, `environment` the words that set a
-    variable for all ranks, and `settings` the variables that the user's arguments set.
+    `options` are what it needs before the user's own arguments, `one_a_node` the arguments that put
+    each rank on a node of its own, `environment` the words that set a variable for all ranks, and
+    `settings` the variables that the user's arguments set.
     """
 
     name: str
     programs: Sequence[str]  # its names on the PATH, the usual ones first
     options: Callable[[Conditions], list[str]]
+    one_a_node: Callable[[int], list[str]]  # for so many nodes and as many ranks
     environment: Callable[[str, str], list[str]] = _inherited
     settings: Callable[[Sequence[str]], dict[str, str]] = _nothing
     allocation: str = ""  # the variable that is set where it is the launcher of the allocation
@@ -111,6 +113,7 @@ LAUNCHERS: Sequence[Launcher] = (
         name="Open MPI",
         programs=("mpirun", "mpiexec", "mpirun.openmpi"),
         options=_open_mpi_options,
+        one_a_node=lambda _: ["--map-by", "ppr:1:node"],
         environment=lambda name, value: ["-x", f"{name}={value}"],
         settings=_open_mpi_settings,
         mpi_families=("openmpi",),
@@ -120,17 +123,36 @@ LAUNCHERS: Sequence[Launcher] = (
         name="MPICH",
         programs=("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.mpich"),
         options=_count,
+        one_a_node=lambda _: ["-ppn", "1"],
         environment=lambda name, value: ["-genv", name, value],
         mpi_families=("mpich", "intel"),
         version=r"HYDRA|MPICH|MVAPICH|Intel\(R\) MPI",
     ),
-    Launcher(name="srun", programs=("srun",), options=_srun_options, allocation="SLURM_JOB_ID"),
-    Launcher(name="jsrun", programs=("jsrun",), options=_jsrun_options, allocation="LSB_JOBID"),
-    Launcher(name="flux", programs=("flux",), options=_flux_options, allocation="FLUX_URI"),
+    Launcher(
+        name="srun",
+        programs=("srun",),
+        options=_srun_options,
+        one_a_node=lambda nodes: ["--nodes", str(nodes), "--ntasks-per-node", "1"],
+        allocation="SLURM_JOB_ID",
+    ),
+    Launcher(
+        name="jsrun",
+        programs=("jsrun",),
+        options=_jsrun_options,
+        one_a_node=lambda _: ["--rs_per_host", "1"],
+        allocation="LSB_JOBID",
+    ),
+    Launcher(
+        name="flux",
+        programs=("flux",),
+        options=_flux_options,
+        one_a_node=lambda nodes: ["--nodes", str(nodes)],
+        allocation="FLUX_URI",
+    ),
 )
 
 # An mpirun that does not say whose it is.
-UNKNOWN = Launcher(name="", programs=(), options=_count)
+UNKNOWN = Launcher(name="", programs=(), options=_count, one_a_node=lambda _: [])
 
 _OF_MPI = [launcher for launcher in LAUNCHERS if launcher.mpi_families]
 _OF_MANAGERS = [launcher for launcher in LAUNCHERS if not launcher.mpi_families]
@@ -162,13 +184,26 @@ class Chosen:
     def command(self, job: Job, native: Path, *, with_gpus: bool = False) -> list[str]:
         """The command line that starts the job. What the user says to the launcher comes last."""
         conditions = Conditions(job.ranks, job.launcher_arguments, self.in_allocation, with_gpus)
+        return self._command(conditions, job.environment, job.program(native))
+
+    def on_each_node(
+        self, nodes: int, words: Sequence[str], environment: Mapping[str, str]
+    ) -> list[str]:
+        """The command line that starts a program once on each of so many nodes."""
+        arguments = self.launcher.one_a_node(nodes)
+        conditions = Conditions(nodes, arguments, self.in_allocation, with_gpus=False)
+        return self._command(conditions, environment, words)
+
+    def _command(
+        self, conditions: Conditions, environment: Mapping[str, str], words: Sequence[str]
+    ) -> list[str]:
         variables = [
             word
-            for name, value in job.environment.items()
+            for name, value in environment.items()
             for word in self.launcher.environment(name, value)
         ]
-        options = [*self.launcher.options(conditions), *variables, *job.launcher_arguments]
-        return [self.program, *options, *job.program(native)]
+        options = [*self.launcher.options(conditions), *variables, *conditions.arguments]
+        return [self.program, *options, *words]
 
     def settings(self, job: Job, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The environment as the ranks see it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import signal
@@ -39,6 +40,7 @@ class Settings:
     use_probe: bool = True
     wide: bool = False
     quiet: bool = False  # the output of jobs is not shown
+    time_limit_s: float = math.inf  # of each job
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,15 @@ class Session:
         self._launcher = launchers.choose(settings.launcher, native)
         self._verdicts: dict[tuple[object, ...], Verdict] = {}
         self._most_ranks = 0
+
+    @property
+    def launcher(self) -> launchers.Chosen:
+        return self._launcher
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What probes have found, one for each set of conditions."""
+        return list(self._verdicts.values())
 
     def jobs(self, entries: Sequence[Entry]) -> list[Job]:
         """A job for each entry, so that whatever cannot be is found before anything runs."""
@@ -109,7 +120,7 @@ class Session:
                 output.feed,
                 error.feed,
                 requests,
-                why_end=watchdog,
+                why_end=lambda times: watchdog(times) or self._too_long(times),
             )
             output.finish()
             error.finish()
@@ -118,6 +129,10 @@ class Session:
         launcher = Path(self._launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
+
+    def _too_long(self, times: process.Times) -> str:
+        limit = self.settings.time_limit_s
+        return f"the job took longer than {limit:g} s, and was ended" * (times.since_start > limit)
 
     def _probed(self, job: Job, requests: list[int]) -> Job | Result:
         """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""

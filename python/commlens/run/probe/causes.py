@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from commlens.run.probe.evidence import START, Evidence, GpuSupport, Verdict
 
 TIME_LIMIT_S = 60.0
 
-_UCX_ON_ANY_DEVICE = "OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any"
+_ON_ANY_DEVICE = {"OMPI_MCA_opal_common_ucx_tls": "any", "OMPI_MCA_opal_common_ucx_devices": "any"}
+_UCX_ON_ANY_DEVICE = " and ".join(f"{name}={value}" for name, value in _ON_ANY_DEVICE.items())
+_CACHE_OFF = {"UCX_MEMTYPE_CACHE": "n"}
 _OTHER_WAYS = "use --transport staged or ccl for device memory"
 _NO_PML = re.compile(r"No components were able to be opened in the\s+pml framework")
 
@@ -20,6 +22,7 @@ class Cause:
     applies: Callable[[Evidence], bool]
     support: GpuSupport
     sentence: Callable[[Evidence], str]
+    cure: Mapping[str, str] = field(default_factory=dict)  # the variables that it says to set
 
 
 def _in_start(evidence: Evidence) -> bool:
@@ -69,6 +72,7 @@ CAUSES: Sequence[Cause] = (
             "off on a host without a Mellanox adapter. "
             f"Set {_UCX_ON_ANY_DEVICE}, or do not ask for pml ucx."
         ),
+        _ON_ANY_DEVICE,
     ),
     Cause(
         lambda e: e.timed_out and _in_start(e),
@@ -98,6 +102,7 @@ CAUSES: Sequence[Cause] = (
             f"{e.culprit} {e.end} inside {e.library}{_claim(e)}: UCX's memory-type cache took the "
             "GPU pointer for host memory. Set UCX_MEMTYPE_CACHE=n."
         ),
+        _CACHE_OFF,
     ),
     Cause(
         lambda e: bool(e.wrong),
@@ -130,6 +135,7 @@ CAUSES: Sequence[Cause] = (
             f"MPI carries GPU memory over pml {e.pml}, not UCX: {e.mpi} passes UCX over on a host "
             f"without a Mellanox adapter; to use UCX set {_UCX_ON_ANY_DEVICE}."
         ),
+        _ON_ANY_DEVICE,
     ),
     Cause(_is_whole, GpuSupport.SUPPORTED, lambda e: ""),
 )
@@ -139,7 +145,7 @@ def judge(evidence: Evidence) -> Verdict:
     """What the first cause that applies says; UNKNOWN where the probe did not come far enough."""
     for cause in CAUSES:
         if cause.applies(evidence):
-            return Verdict(cause.support, cause.sentence(evidence))
+            return Verdict(cause.support, cause.sentence(evidence), cause.cure)
     return Verdict(GpuSupport.UNKNOWN)
 
 

@@ -22,6 +22,7 @@ class GpuSupport(Enum):
 class Verdict:
     support: GpuSupport
     sentence: str = ""  # for SUPPORTED: advice, often none
+    cure: Mapping[str, str] = field(default_factory=dict)  # the variables that it says to set
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,131 @@
+"""`commlens doctor`: what is wrong with this machine, its MPI library and its settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commlens.cli import values
+from commlens.errors import CommlensError, Status, reason, say
+from commlens.launch import launchers
+from commlens.terminal import console, echo
+
+if TYPE_CHECKING:
+    from commlens.launch.native import Native
+
+_HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
+hardware, limits and settings; and run short benchmarks. Nothing on the machine is changed.
+
+PROGRAM is one whose MPI library is to be looked at; by default the native program of commlens.
+
+\b
+Examples:
+  commlens doctor
+  commlens doctor ./my-application
+  commlens doctor --nodes 2 --launcher srun
+  commlens doctor --prove
+
+Exit status: 0 where there is no problem, or 1.
+"""
+_MOST_NODES = 100_000
+_FILE = "doctor.json"
+
+
+@click.command(help=_HELP)
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--nodes",
+    metavar="N",
+    callback=values.count(_MOST_NODES),
+    help="Look at so many nodes, through the launcher.  [default: this one, without a launcher]",
+)
+@click.option(
+    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
+    show_default=True, help="As in run.",
+)  # fmt: skip
+@click.option("--launcher-args", default="", metavar="TEXT", help="As in run, for short runs.")
+@click.option("--no-runs", is_flag=True, help="Start no benchmark.")
+@click.option(
+    "--prove", is_flag=True, help="Try each cure that is a setting: measure without it and with it."
+)
+@click.option(
+    "--format", "form", metavar="NAME", callback=values.word(["text", "json"]), default="text",
+    show_default=True, help="text, json.",
+)  # fmt: skip
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help=f"Keep the records of short runs there, and {_FILE}.  [default: nothing is kept]",
+)
+def doctor(
+    program: Path | None,
+    nodes: int | None,
+    launcher: str,
+    launcher_args: str,
+    no_runs: bool,
+    prove: bool,
+    form: str,
+    out: Path | None,
+) -> None:
+    from commlens.doctor import behaviour
+    from commlens.doctor import nodes as other_nodes
+    from commlens.doctor.behaviour import Behaviour, Plan
+    from commlens.doctor.examination import examine
+    from commlens.doctor.output import Progress, as_json, print_findings
+    from commlens.doctor.prove import prove_all
+    from commlens.machine.machine import look
+    from commlens.machine.system import ThisSystem
+
+    if program is not None and not program.is_file():
+        raise CommlensError(f"{program}: there is no such program; name its file")
+    arguments = values.words("--launcher-args", launcher_args)
+    plan = Plan(launcher, arguments, nodes, out)
+    native, why_not = _native()
+    looked_at = str(program.resolve()) if program else str(native.path) if native else ""
+    machines = (
+        other_nodes.look(nodes, launcher, native, looked_at)
+        if nodes
+        else [look(ThisSystem(), looked_at)]
+    )
+
+    def observe() -> Behaviour:
+        if no_runs:
+            return Behaviour(why_none="no job was started (--no-runs)")
+        return behaviour.observe(native, plan) if native else Behaviour(why_none=why_not)
+
+    whole = console()
+    tell = Progress(whole) if form == "text" else lambda _: None
+    examination = examine(machines, observe, tell)
+    interrupted = examination.view.behaviour.interrupted
+    proofs = prove_all(examination, native, plan) if prove and native and not interrupted else {}
+    if form == "json":
+        echo(as_json(examination, proofs))
+    else:
+        print_findings(examination, proofs, whole)
+    if out is not None:
+        _keep(out, as_json(examination, proofs))
+    sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))
+
+
+def _native() -> tuple[Native | None, str]:
+    """The native program, or why there is none."""
+    from commlens.launch.native import find_native
+
+    try:
+        return find_native(os.environ), ""
+    except CommlensError as error:
+        return None, str(error)
+
+
+def _keep(out: Path, text: str) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / _FILE).write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise CommlensError(f"--out {out}: {_FILE} cannot be written ({reason(error)})") from None
+    say(f"{out / _FILE} was written")

@@ -1,0 +1,130 @@
+"""Short runs of benchmarks over every transport: what they gave, and what went wrong in them."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commlens.errors import CommlensError, Status
+from commlens.launch.native import Native
+from commlens.launch.options import Options
+from commlens.records import Record
+from commlens.run.entry import Entry
+from commlens.run.probe import Verdict
+from commlens.run.record_file import RecordFile
+from commlens.run.session import Session, Settings
+
+BENCHMARKS = ("latency", "bandwidth", "allreduce")
+_SIZES = "8:256K:x32"
+_LIMIT_S = 20.0  # of each job
+_SHORT = {
+    "bytes": _SIZES, "batches": "10", "max-time": "2", "repeat": "20", "warmup": "5",
+    "no-parts": None,
+}  # fmt: skip
+_TIMEOUT_S = "15"  # without progress
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that did not run to its end, or gave wrong results."""
+
+    benchmark: str
+    said: tuple[str, ...]  # lines of the standard error
+    status: int
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    records: Sequence[Record] = ()
+    failures: Sequence[Failure] = ()
+    verdict: Verdict | None = None  # of the probe, whether MPI takes GPU memory
+    why_none: str = "no job was started"  # empty: they were
+    interrupted: int = 0  # the status with which the command ends then
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How jobs are started, as in `commlens run`."""
+
+    launcher: str = "auto"
+    launcher_arguments: Sequence[str] = ()
+    nodes: int | None = None
+    out: Path | None = None  # for the records; None: they are not kept
+
+    def session(self, native: Native, folder: Path) -> Session:
+        return Session(native, Settings(self.launcher, folder, quiet=True, time_limit_s=_LIMIT_S))
+
+    def entry(self, benchmark: str, session: Session, options: Options) -> Entry:
+        spread = session.launcher.launcher.one_a_node(self.nodes) if self.nodes else []
+        arguments = (*spread, *self.launcher_arguments)
+        return Entry(benchmark, options, self.nodes, launcher_arguments=arguments)
+
+
+def observe(native: Native, plan: Plan) -> Behaviour:
+    """Runs each benchmark once. Raises nothing: what cannot run says why."""
+    try:
+        with folder_of(plan) as folder, listened() as said:
+            return _observe(native, plan, folder, said)
+    except (CommlensError, OSError) as error:
+        return Behaviour(why_none=str(error))
+
+
+def _observe(native: Native, plan: Plan, folder: Path, said: _Said) -> Behaviour:
+    session = plan.session(native, folder)
+    options = Options({**_SHORT, "timeout": _TIMEOUT_S})
+    entries = [plan.entry(name, session, options) for name in BENCHMARKS]
+    records: list[Record] = []
+    failures: list[Failure] = []
+    file = RecordFile(folder / "doctor.jsonl", collects=True)
+    interrupted = 0
+    for job in session.jobs(entries):
+        said.take()
+        result = session.run(job, file)
+        records += result.records
+        if result.interrupted:
+            interrupted = result.status
+            break
+        if result.status not in (Status.OK, Status.NOTHING_RAN):
+            failures.append(Failure(job.benchmark, said.take(), result.status))
+    verdict = next(iter(session.verdicts), None)
+    return Behaviour(records, failures, verdict, "", interrupted)
+
+
+class _Said:
+    """What was written to the standard error meanwhile: it is evidence, and no message."""
+
+    def __init__(self) -> None:
+        self.bytes = io.BytesIO()
+        self.stream = io.TextIOWrapper(self.bytes, "utf-8", errors="replace", write_through=True)
+
+    def take(self) -> tuple[str, ...]:
+        """The lines since the last time."""
+        text = self.bytes.getvalue().decode(errors="replace")
+        self.bytes.seek(0)
+        self.bytes.truncate()
+        return tuple(line.removeprefix("commlens: ") for line in text.splitlines() if line.strip())
+
+
+@contextmanager
+def listened() -> Iterator[_Said]:
+    said, before = _Said(), sys.stderr
+    sys.stderr = said.stream
+    try:
+        yield said
+    finally:
+        sys.stderr = before
+
+
+@contextmanager
+def folder_of(plan: Plan) -> Iterator[Path]:
+    if plan.out is not None:
+        plan.out.mkdir(parents=True, exist_ok=True)
+        yield plan.out
+        return
+    with tempfile.TemporaryDirectory(prefix="commlens-doctor-") as name:
+        yield Path(name)

@@ -1,0 +1,1 @@
+"""The checks of doctor: every file in this folder is loaded."""

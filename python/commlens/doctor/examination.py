@@ -1,0 +1,69 @@
+"""Runs the checks in their order, and hands each outcome on as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from commlens.diagnose import Finding, findings
+from commlens.diagnose.rule import worst_first
+from commlens.doctor.behaviour import BENCHMARKS, Behaviour
+from commlens.doctor.check import Check, Outcome, all_checks
+from commlens.doctor.view import DoctorView
+from commlens.machine.machine import Machine
+
+Tell = Callable[[Outcome], None]
+_OF_RUNS = ("placement", "behaviour")
+# The rules over records have codes of their own: docs/findings.md.
+RECORDS = Check(
+    "records",
+    "warning",
+    "short runs show trouble",
+    f"records of short runs ({', '.join(BENCHMARKS)})",
+    {},
+    "",
+    "behaviour",
+)
+
+
+@dataclass
+class Examination:
+    view: DoctorView
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return sorted((one for own in self.outcomes for one in own.findings), key=worst_first)
+
+    @property
+    def has_problem(self) -> bool:
+        return any(own.verdict == "problem" for own in self.outcomes)
+
+
+def examine(
+    machines: Sequence[Machine],
+    observe: Callable[[], Behaviour],
+    tell: Tell,
+    checks: Iterable[Check] | None = None,
+) -> Examination:
+    """`observe` starts jobs: only when what needs none has been told."""
+    every = all_checks() if checks is None else tuple(checks)
+    whole = Examination(DoctorView(machines))
+    for check in every:
+        if check.about not in _OF_RUNS:
+            _look(check, whole, tell)
+    whole.view = replace(whole.view, behaviour=observe())
+    for check in every:
+        if check.about in _OF_RUNS:
+            _look(check, whole, tell)
+    behaviour = whole.view.behaviour
+    outcome = Outcome(RECORDS, tuple(findings(behaviour.records)), behaviour.why_none)
+    whole.outcomes.append(outcome)
+    tell(outcome)
+    return whole
+
+
+def _look(check: Check, whole: Examination, tell: Tell) -> None:
+    outcome = check.outcome(whole.view)
+    whole.outcomes.append(outcome)
+    tell(outcome)

@@ -1,0 +1,95 @@
+"""Which shared libraries the loader finds, and what version a library says it is."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+
+from commlens.machine.system import System
+
+_LDD_LINE = re.compile(r"^\s*(\S+) => (?:(/\S+)|(not found))", re.MULTILINE)
+_CACHE_LINE = re.compile(r"^\s*(\S+) \(.*\) => (/\S+)$", re.MULTILINE)
+# In a process of its own: a library may do anything when it is loaded.
+_ASK = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+if sys.argv[2] == "mpi":
+    text, length = ctypes.create_string_buffer(65536), ctypes.c_int()
+    library.MPI_Get_library_version(text, ctypes.byref(length))
+    print(text.value.decode(errors="replace"))
+elif sys.argv[2] == "ucx":
+    library.ucp_get_version_string.restype = ctypes.c_char_p
+    print(library.ucp_get_version_string().decode(errors="replace"))
+else:
+    number = ctypes.c_int()
+    library.ncclGetVersion(ctypes.byref(number))
+    print(number.value)
+"""
+
+
+def loaded_by(system: System, file: str) -> dict[str, str]:
+    """The libraries that a program or a library needs, with their paths; an empty path: the loader
+    does not find it. Nothing where the file is none of the dynamic loader's, such as a script."""
+    output = system.run("ldd", file)
+    return {name: path for name, path, _ in _LDD_LINE.findall(output.text)} if output.ok else {}
+
+
+def known_to_loader(system: System) -> dict[str, str]:
+    """The libraries of the loader's cache, with their paths."""
+    # A user's PATH often lacks the folder of ldconfig.
+    found: dict[str, str] = {}
+    for program in ("ldconfig", "/sbin/ldconfig"):
+        for name, path in _CACHE_LINE.findall(system.run(program, "-p").text):
+            found.setdefault(name, path)
+        if found:
+            break
+    return found
+
+
+def folders_of(variable: str, system: System) -> list[str]:
+    """Those in PATH or LD_LIBRARY_PATH, each once."""
+    return list(dict.fromkeys(filter(None, system.environment.get(variable, "").split(":"))))
+
+
+def find_library(system: System, name: str, folders: list[str] | None = None) -> str:
+    """Where the loader would find a library by itself: in LD_LIBRARY_PATH or its cache; empty:
+    nowhere."""
+    searched = folders_of("LD_LIBRARY_PATH", system) if folders is None else folders
+    for folder in searched:
+        if name in system.names(folder):
+            return posixpath.join(folder, name)
+    return known_to_loader(system).get(name, "")
+
+
+def version_of(system: System, library: str, kind: str) -> str:
+    """What the library itself says, of `kind` mpi, ucx or nccl: its first line; empty: nothing."""
+    output = system.run(*version_command(library, kind))
+    return output.text.strip().splitlines()[0].strip() if output.ok and output.text.strip() else ""
+
+
+def version_command(library: str, kind: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", _ASK, library, kind)
+
+
+def resolved(system: System, path: str) -> str:
+    """Without symbolic links, as far as they can be seen."""
+    parts = [part for part in path.split("/") if part]
+    done, links = "/", 0
+    while parts:
+        here = posixpath.join(done, parts.pop(0))
+        target = system.link(here) if links < 40 else None
+        if target is None:
+            done = here
+            continue
+        links += 1
+        whole = posixpath.normpath(posixpath.join(done, target))
+        parts = [part for part in whole.split("/") if part] + parts
+        done = "/"
+    return done
+
+
+def numbers_in(version: str) -> tuple[int, ...]:
+    """`(5, 0, 7)` of `Open MPI v5.0.7, package: ...`; empty where there is none."""
+    match = re.search(r"\d+(?:\.\d+)+", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()

@@ -1,0 +1,122 @@
+"""What the operating system lets a process have: memory, files, cores."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from commlens.machine.system import System
+from commlens.records.start import count_numbers
+
+_LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
+_LIMITS = "/proc/self/limits"
+_KILO = 1024
+
+
+class Limit(msgspec.Struct, frozen=True):
+    soft: int | None  # None: unlimited
+    hard: int | None
+    line: str  # as it stands in the file
+    place: str = _LIMITS
+
+
+class SharedMemory(msgspec.Struct, frozen=True):
+    bytes: int
+    free: int
+    line: str  # of df
+    is_writable: bool
+
+
+class CgroupMemory(msgspec.Struct, frozen=True):
+    limit: int
+    used: int
+    place: str  # the file of the limit
+
+
+class LimitView(msgspec.Struct, frozen=True):
+    """None: cannot be seen."""
+
+    locked_memory: Limit | None = None
+    open_files: Limit | None = None
+    stack: Limit | None = None
+    address_space: Limit | None = None
+    processes: Limit | None = None
+    shared_memory: SharedMemory | None = None
+    cgroup_memory: CgroupMemory | None = None  # where it is limited
+    cores: str = ""  # that this process may run on, as in /proc: 0-3,8
+
+    @property
+    def core_count(self) -> int:
+        return count_numbers([self.cores])
+
+
+def look(system: System) -> LimitView:
+    text = system.read(_LIMITS) or ""
+    limits = {match[1]: _limit(match) for match in _LINE.finditer(text)}
+    return LimitView(
+        limits.get("Max locked memory"),
+        limits.get("Max open files"),
+        limits.get("Max stack size"),
+        limits.get("Max address space"),
+        limits.get("Max processes"),
+        _shared_memory(system),
+        _cgroup_memory(system),
+        _cores(system),
+    )
+
+
+def _limit(match: re.Match[str]) -> Limit:
+    return Limit(_number(match[2]), _number(match[3]), " ".join(match[0].split()))
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _shared_memory(system: System) -> SharedMemory | None:
+    output = system.run("df", "-Pk", "/dev/shm")
+    line = output.text.splitlines()[-1] if output.ok and output.text.strip() else ""
+    columns = line.split()
+    if len(columns) < 6 or not (columns[1].isdecimal() and columns[3].isdecimal()):
+        return None
+    size, free = int(columns[1]) * _KILO, int(columns[3]) * _KILO
+    writable = system.run("test", "-w", "/dev/shm")
+    return SharedMemory(size, free, " ".join(columns), bool(writable.missing) or writable.ok)
+
+
+def _cgroup_memory(system: System) -> CgroupMemory | None:
+    """The tightest of the groups that this process is in: of version 2, or 1."""
+    found = []
+    for line in (system.read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if not controllers:
+            roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+            names = ("memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            roots = ["/sys/fs/cgroup/memory"]
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        found += [one for root in roots for one in _groups(system, root, path, names)]
+    return min(found, key=lambda one: one.limit, default=None)
+
+
+def _groups(system: System, root: str, path: str, names: tuple[str, str]) -> list[CgroupMemory]:
+    """Of the group and of those around it; in a container the group is its root."""
+    found = []
+    parts = [part for part in path.split("/") if part]
+    for length in range(len(parts), -1, -1):
+        folder = "/".join([root, *parts[:length]])
+        limit, used = ((system.read(f"{folder}/{name}") or "").strip() for name in names)
+        # Version 1 has the largest number of pages for `unlimited`.
+        if limit.isdecimal() and used.isdecimal() and int(limit) < 2**60:
+            found.append(CgroupMemory(int(limit), int(used), f"{folder}/{names[0]}"))
+    return found
+
+
+def _cores(system: System) -> str:
+    match = re.search(
+        r"^Cpus_allowed_list:\s*([\d,-]+)$", system.read("/proc/self/status") or "", re.MULTILINE
+    )
+    return match[1] if match else ""

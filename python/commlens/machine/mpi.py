@@ -1,0 +1,209 @@
+"""The MPI library of a program, and the launchers on the PATH."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from commlens.launch.launchers import LAUNCHERS
+from commlens.machine import libraries, settings
+from commlens.machine.settings import FileSetting, Unknown
+from commlens.machine.system import Output, System
+
+_FAMILIES = (
+    ("cray", r"CRAY MPICH"),
+    ("intel", r"Intel\(R\) MPI"),
+    ("mvapich", r"MVAPICH"),
+    ("openmpi", r"Open MPI|Spectrum MPI"),
+    ("mpich", r"MPICH"),
+)
+_LIBRARY = re.compile(r"libmpi(ch)?(_cray|_gnu\S*|_amd|_nvidia)?\.so[.\d]*")
+_GTL = re.compile(r"libmpi_gtl_\w+\.so")
+_LAUNCHERS = ("mpirun", "mpiexec")
+_INFO = ("ompi_info", "--all", "--parsable")
+# Frameworks of the runtime of Open MPI 5, which passes them on: ompi_info does not list them.
+_OF_RUNTIME = tuple(
+    f"OMPI_MCA_{name}"
+    for name in (
+        "plm", "ras", "rmaps", "odls", "ess", "iof", "state", "oob", "rml", "routed", "grpcomm",
+        "errmgr", "filem", "orte", "prte", "pmix", "rtc", "schizo", "hwloc_", "initial_wdir",
+        "shmem_R", "dfs", "snapc", "sstore",
+    )
+)  # fmt: skip
+
+
+class MpiLauncher(msgspec.Struct, frozen=True):
+    path: str
+    name: str  # Open MPI, MPICH; empty: it does not say
+    version: str  # the first line that it says of it
+    families: tuple[str, ...] = ()  # whose programs it starts
+
+
+class MpiLibrary(msgspec.Struct, frozen=True):
+    path: str
+    version: str = ""  # what MPI_Get_library_version says, its first line
+    family: str = "other"  # cray, intel, mvapich, openmpi, mpich
+
+    @property
+    def name(self) -> str:
+        """`Open MPI v5.0.7`"""
+        return self.version.partition(",")[0][:80].strip() or self.path
+
+
+class OpenMpi(msgspec.Struct, frozen=True):
+    """What ompi_info says."""
+
+    version: str = ""
+    gpu_support: str = ""  # true or false, of CUDA; empty: it does not say
+    components: dict[str, tuple[str, ...]] = {}  # by framework: pml: ob1, ucx
+    unloadable: dict[str, str] = {}  # components that cannot be loaded: why
+    values: dict[str, str] = {}  # of the parameters that checks look at
+    from_files: tuple[FileSetting, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+
+    def has(self, framework: str, component: str) -> bool:
+        return component in self.components.get(framework, ())
+
+
+class MpiView(msgspec.Struct, frozen=True):
+    program: str = ""
+    libraries: dict[str, str] = {}  # of the program that matter; an empty path: not found
+    missing: tuple[str, ...] = ()
+    library: MpiLibrary | None = None
+    others: tuple[str, ...] = ()  # other MPI libraries in LD_LIBRARY_PATH
+    launchers: tuple[MpiLauncher, ...] = ()  # of the PATH, the first is the one that is used
+    gpu_layer: str = ""  # Cray MPICH's GPU transport layer, if it is linked
+    open_mpi: OpenMpi | None = None
+    pmix: str = ""  # what `srun --mpi=list` says, in an allocation of Slurm
+
+    @property
+    def family(self) -> str:
+        return self.library.family if self.library else ""
+
+
+_LOOKED_AT = (
+    "btl", "pml", "mtl", "accelerator", "btl_uct_memory_domains", "btl_openib_allow_ib",
+    "opal_common_ucx_tls", "opal_common_ucx_devices", "opal_cuda_support", "mpi_cuda_support",
+)  # fmt: skip
+
+
+def look(system: System, program: str = "") -> MpiView:
+    own = libraries.loaded_by(system, program) if program else {}
+    info = system.run(*_INFO)
+    # A script that starts the program: the library is that of the tools on the PATH.
+    linked = own or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
+    path = next((path for name, path in linked.items() if _LIBRARY.fullmatch(name) and path), "")
+    library = _library(system, path) if path else None
+    is_open_mpi = library is None or library.family == "openmpi"
+    slurm = "SLURM_JOB_ID" in system.environment
+    return MpiView(
+        program=program,
+        libraries={name: path for name, path in own.items() if _matters(name)},
+        missing=tuple(name for name, path in own.items() if not path),
+        library=library,
+        others=tuple(_others(system, path)),
+        launchers=tuple(_launchers(system)),
+        gpu_layer=next((name for name in own if _GTL.match(name)), ""),
+        open_mpi=parse_info(info, system) if is_open_mpi and info.ok else None,
+        pmix=system.run("srun", "--mpi=list").text if slurm else "",
+    )
+
+
+def _matters(name: str) -> bool:
+    return name.startswith(("libmpi", "libuc", "libnccl", "librccl", "libfabric", "libgdr"))
+
+
+def _library(system: System, path: str) -> MpiLibrary:
+    version = libraries.version_of(system, path, "mpi")
+    return MpiLibrary(path, version, family_of(version))
+
+
+def family_of(text: str) -> str:
+    found = (name for name, said in _FAMILIES if re.search(said, text, re.IGNORECASE))
+    return next(found, "other")
+
+
+def _others(system: System, path: str) -> Iterator[str]:
+    own = libraries.resolved(system, path)
+    for folder in libraries.folders_of("LD_LIBRARY_PATH", system):
+        for name in system.names(folder):
+            other = libraries.resolved(system, f"{folder}/{name}")
+            if re.fullmatch(r"libmpi(ch)?\.so\.\d+", name) and other != own:
+                yield f"{folder}/{name}"
+
+
+def _launchers(system: System) -> Iterator[MpiLauncher]:
+    """The first of each folder, and none that is a link to one before."""
+    seen: set[str] = set()
+    for folder in libraries.folders_of("PATH", system):
+        names = system.names(folder)
+        program = next((name for name in _LAUNCHERS if name in names), None)
+        place = libraries.resolved(system, folder)
+        if program is None or place in seen:
+            continue
+        seen.add(place)
+        output = system.run(f"{folder}/{program}", "--version")
+        if not output.missing:
+            yield parse_launcher(f"{folder}/{program}", output)
+
+
+def parse_launcher(path: str, output: Output) -> MpiLauncher:
+    said = output.text + output.error
+    entries = [one for one in LAUNCHERS if one.mpi_families and one.version]
+    entry = next((one for one in entries if re.search(one.version, said, re.IGNORECASE)), None)
+    lines = [line.strip() for line in said.splitlines() if re.search(r"\d\.\d", line)]
+    version = lines[0][:200] if lines else ""
+    if entry is None:
+        return MpiLauncher(path, "", version)
+    return MpiLauncher(path, entry.name, version, tuple(entry.mpi_families))
+
+
+_PARAMETER = re.compile(r"^mca:[^:]*:[^:]*:param:(\w+):(value|source):(.*)$")
+_COMPONENT = re.compile(r"^mca:(\w+):(\w+):version:")
+_SYNONYM = re.compile(r":synonym(?:_of)?:name:(\w+)$")
+_FILE = re.compile(r"file \((.+)\)$")
+_UNLOADABLE = re.compile(r"unable to open mca_(\w+): (.*?)(?: \(ignored\))?$", re.MULTILINE)
+
+
+def parse_info(output: Output, system: System) -> OpenMpi:
+    """What `ompi_info --all --parsable` says."""
+    values: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    components: dict[str, dict[str, None]] = {}
+    names: set[str] = set()
+    version = ""
+    for line in output.text.splitlines():
+        if match := _PARAMETER.match(line):
+            (values if match[2] == "value" else sources)[match[1]] = match[3]
+            names.add(match[1])
+        elif match := _COMPONENT.match(line):
+            components.setdefault(match[1], {})[match[2]] = None
+        elif line.startswith("ompi:version:full:"):
+            version = line.rpartition(":")[2]
+        elif match := _SYNONYM.search(line):
+            names.add(match[1])
+    return OpenMpi(
+        version,
+        values.get("mpi_built_with_cuda_support", ""),
+        {framework: tuple(own) for framework, own in components.items()},
+        dict(_UNLOADABLE.findall(output.error)),
+        {name: values[name] for name in _LOOKED_AT if name in values},
+        tuple(_from_files(values, sources)),
+        _unknown(system, names, version),
+    )
+
+
+def _from_files(values: dict[str, str], sources: dict[str, str]) -> Iterator[FileSetting]:
+    for name, source in sources.items():
+        if match := _FILE.match(source):
+            yield FileSetting(name, values.get(name, ""), match[1])
+
+
+def _unknown(system: System, names: Sequence[str] | set[str], version: str) -> tuple[Unknown, ...]:
+    known = {f"OMPI_MCA_{name}" for name in names}
+    is_whole = len(known) > 500  # less is no list of all parameters
+    variables = settings.communication(system) if is_whole else {}
+    library = f"Open MPI {version}"
+    return settings.unknown(variables, "OMPI_MCA_", known, library, _OF_RUNTIME)

@@ -1,0 +1,129 @@
+"""UCX: the library that MPI uses, how it was built, and which transports it has here."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+import msgspec
+
+from commlens.machine import libraries, settings
+from commlens.machine.mpi import MpiView
+from commlens.machine.settings import Unknown
+from commlens.machine.system import System
+
+_LIBRARY = "libucp.so.0"
+_MODULE = re.compile(r"lib(uct_\w+|ucx_\w+)\.so")
+_CONFIGURED = re.compile(r"^# [Cc]onfigured with: (.*)$", re.MULTILINE)
+_VERSION = re.compile(r"^# (?:Library version: |UCT version=)(\S+)", re.MULTILINE)
+_INFO_LIBRARY = re.compile(r"^# Library path: (/\S+)", re.MULTILINE)
+_TRANSPORT = re.compile(r"^# +Transport: (\S+)", re.MULTILINE)
+_DEVICE = re.compile(r"^# +Device: (\S+)", re.MULTILINE)
+_MODULES = re.compile(r'^#define (uct\w*)_MODULES\s+"([^"]*)"', re.MULTILINE)
+_NAME = re.compile(r"^#?\s?(UCX_\w+)=", re.MULTILINE)
+_GDRCOPY = "uct_cuda_gdrcopy"
+
+
+class UcxView(msgspec.Struct, frozen=True):
+    library: str = ""  # the one that the MPI library loads; empty: it uses none
+    version: str = ""
+    configured: str = ""  # the options of configure
+    modules: tuple[str, ...] | None = None  # uct_cuda, uct_ib ...; None: cannot be seen
+    missing: dict[str, tuple[str, ...]] = {}  # by module: the libraries that are not found
+    transports: tuple[str, ...] | None = None  # those that ucx_info finds here
+    devices: tuple[str, ...] = ()
+    gdrcopy: str = ""  # where the loader finds its library
+    unknown: tuple[Unknown, ...] = ()
+    why_not_seen: str = ""  # of transports and names: `ucx_info: not installed`
+
+    def has_module(self, name: str) -> bool:
+        return name in (self.modules or ())
+
+
+def look(system: System, mpi: MpiView) -> UcxView:
+    library = _library_of(system, mpi)
+    if not library:
+        return UcxView(why_not_seen="the MPI library does not use UCX")
+    about, transports = system.run("ucx_info", "-v"), system.run("ucx_info", "-d")
+    build = system.run("ucx_info", "-b")
+    version = libraries.version_of(system, library, "ucx") or _first(_VERSION, about.text)
+    own = _is_of(system, library, about.text)
+    folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
+    files = {match[1]: name for name in system.names(folder) if (match := _MODULE.match(name))}
+    modules = tuple(files) or tuple(_modules_of_build(build.text)) if own or files else None
+    return UcxView(
+        library,
+        version,
+        _first(_CONFIGURED, about.text) if own else "",
+        modules,
+        _missing(system, folder, files),
+        tuple(dict.fromkeys(_TRANSPORT.findall(transports.text)))
+        if own and transports.ok
+        else None,
+        tuple(dict.fromkeys(_DEVICE.findall(transports.text))) if own else (),
+        libraries.find_library(system, "libgdrapi.so.2"),
+        _unknown(system, version) if own else (),
+        "" if own else _why_not(about.missing),
+    )
+
+
+def _why_not(missing: str) -> str:
+    return f"ucx_info: {missing}" if missing else "ucx_info is that of another UCX"
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1].strip() if match else ""
+
+
+def _library_of(system: System, mpi: MpiView) -> str:
+    """Linked with the program's MPI library, or with its component that is loaded later."""
+    if path := mpi.libraries.get(_LIBRARY):
+        return path
+    if mpi.library is None:
+        return ""
+    own = libraries.loaded_by(system, mpi.library.path)
+    if path := own.get(_LIBRARY):
+        return path
+    for line in system.run("ompi_info", "--path", "pkglibdir", "--parsable").text.splitlines():
+        if line.startswith("path:pkglibdir:"):
+            component = f"{line.partition('pkglibdir:')[2]}/mca_pml_ucx.so"
+            return libraries.loaded_by(system, component).get(_LIBRARY, "")
+    return ""
+
+
+def _is_of(system: System, library: str, about: str) -> bool:
+    """Whether ucx_info is that of this library."""
+    said = _first(_INFO_LIBRARY, about)
+    if not said:
+        return bool(about)  # before 1.11 it did not say
+    one, other = (libraries.resolved(system, path) for path in (said, library))
+    return posixpath.dirname(one) == posixpath.dirname(other)
+
+
+def _modules_of_build(text: str) -> list[str]:
+    """`uct_cuda`, `uct_cuda_gdrcopy` of `#define uct_cuda_MODULES ":gdrcopy"`"""
+    return [
+        f"{parent}_{name}"
+        for parent, names in _MODULES.findall(text)
+        for name in names.split(":")
+        if name
+    ]
+
+
+def _missing(system: System, folder: str, files: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for module, name in files.items():
+        if module.startswith(("uct_cuda", "uct_rocm", "uct_ib")):
+            needed = libraries.loaded_by(system, f"{folder}/{name}")
+            if lost := tuple(one for one, path in needed.items() if not path):
+                found[module] = lost
+    return found
+
+
+def _unknown(system: System, version: str) -> tuple[Unknown, ...]:
+    variables = settings.communication(system)
+    if not any(name.startswith("UCX_") for name in variables):
+        return ()
+    known = set(_NAME.findall(system.run("ucx_info", "-caf").text))
+    return settings.unknown(variables, "UCX_", known, f"UCX {version}") if known else ()

@@ -13,26 +13,20 @@ from commlens.machine.pci import PciDevice
 from commlens.machine.system import System
 from commlens.text import printable
 
-_VENDOR = "AMD GPUs"
 _DRIVER = "amdgpu"
 _NAMES = "names of AMD GPUs"
 _LONGEST = 200
-_TIME_LIMIT_S = 20.0
+_TIME_LIMIT_S = 15.0
 _ROCM = "/opt/rocm/.info/version"
 
 
-def look(system: System, installed: Sequence[PciDevice], nvidia: GpuView) -> GpuView:
-    """`nvidia`: the view in which there are none of the other vendor."""
+def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
+    addresses = [one.address for one in installed]
     own = [one for one in installed if one.driver == _DRIVER]
-    unseen = dict(nvidia.unseen)
     if not own:
-        why = "no device on the PCI bus has the driver amdgpu"
-        return GpuView(
-            installed=nvidia.installed, toolkit=nvidia.toolkit, unseen={**unseen, _VENDOR: why}
-        )
+        why = "none of them has the driver amdgpu"
+        return GpuView(installed=addresses, unseen={"AMD GPUs": why})
     names, why = _names(system)
-    if why:
-        unseen[_NAMES] = why
     rocm = system.read(_ROCM)
     version = system.read("/sys/module/amdgpu/version")
     return GpuView(
@@ -40,9 +34,9 @@ def look(system: System, installed: Sequence[PciDevice], nvidia: GpuView) -> Gpu
         driver=_clean(version) or None,
         rocm=_clean(rocm) or None,
         gpus=[_gpu(system, index, one, names) for index, one in enumerate(own)],
-        installed=nvidia.installed,
+        installed=addresses,
         source=f"/sys/bus/pci/drivers/{_DRIVER}",
-        unseen=unseen,
+        unseen={_NAMES: why} if why else {},
     )
 
 

@@ -35,6 +35,7 @@ class CpuView(PartView, frozen=True, kw_only=True):
     sockets: Optional[int] = None
     cores: Optional[int] = None
     threads: Optional[int] = None  # processors, in the words of the kernel
+    siblings: list[str] = []  # noqa: RUF012 (of each core its processors: 0,64)
     numa: list[NumaNode] = []  # noqa: RUF012 (msgspec copies it)
     memory_bytes: Optional[int] = None
     allowed: Optional[str] = None  # processors that this process may run on: 0-3,8
@@ -69,6 +70,7 @@ def look(system: System) -> CpuView:
         sockets=len({socket for socket, _ in known}) or None,
         cores=len(set(known)) or None,
         threads=len(names) or None,
+        siblings=list(dict.fromkeys(filter(None, (_siblings(system, one) for one in names)))),
         numa=list(_numa(system)),
         memory_bytes=_kib(system.read("/proc/meminfo") or "", "MemTotal"),
         allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
@@ -85,6 +87,10 @@ def _topology(system: System, name: str) -> Optional[tuple[str, str]]:
     folder = f"{_CPU}/{name}/topology"
     socket, core = (_text(system, f"{folder}/{one}") for one in ("physical_package_id", "core_id"))
     return (socket, core) if socket and core else None
+
+
+def _siblings(system: System, name: str) -> Optional[str]:
+    return _list(_text(system, f"{_CPU}/{name}/topology/thread_siblings_list"))
 
 
 def _numa(system: System) -> Iterator[NumaNode]:

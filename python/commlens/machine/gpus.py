@@ -50,11 +50,21 @@ class GpuView(PartView, frozen=True, kw_only=True):
     installed: list[str] = []  # noqa: RUF012 (PCI addresses, whoever may use them)
     source: str = ""  # the command or the files that said it
 
+    @property
+    def why_none(self) -> str:
+        """Where `gpus` is empty."""
+        if not self.installed:
+            return "there is no GPU"
+        return f"GPUs cannot be seen ({'; '.join(self.unseen.values())})"
+
 
 def look(system: System) -> GpuView:
     # Each knows of a view and looks only for its own vendor.
     from commlens.machine import amd, nvidia
 
     installed = pci.gpus(system)
-    own = nvidia.look(system, installed)
-    return own if own.vendor else amd.look(system, installed, own)
+    vendors = {one.vendor for one in installed}
+    if vendors == {"amd"}:
+        return amd.look(system, installed)
+    # Where the bus shows none, as in some containers, nvidia-smi may.
+    return nvidia.look(system, installed)

@@ -26,7 +26,6 @@ _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _NVIDIA = "/proc/driver/nvidia/version"
 _BUILT_IN = "/sys/module"  # those with parameters, and all that are loaded
 _HUGE = "/sys/kernel/mm/transparent_hugepage/enabled"
-_GDRCOPY = "libgdrapi.so"
 _LONGEST = 200
 _CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/.singularity.d/runscript")
 
@@ -36,7 +35,6 @@ class KernelView(PartView, frozen=True, kw_only=True):
     modules: Optional[list[str]] = None  # of MODULES those that are loaded
     nvidia: Optional[str] = None  # the first line of the driver's own file
     nvidia_is_open: Optional[bool] = None  # open kernel modules or proprietary ones
-    gdrcopy: Optional[str] = None  # the library as the loader finds it
     dmabuf: Optional[bool] = None  # kernel and driver could pass GPU memory to a NIC by dma-buf
     ptrace_scope: Optional[int] = None  # Yama; None: this kernel has none
     may_trace: Optional[bool] = None  # this process has CAP_SYS_PTRACE
@@ -64,7 +62,6 @@ def look(system: System) -> KernelView:
         modules=modules,
         nvidia=nvidia,
         nvidia_is_open="Open Kernel Module" in nvidia if nvidia else None,
-        gdrcopy=_gdrcopy(system, unseen),
         dmabuf=_dmabuf(release, nvidia, modules),
         ptrace_scope=int(scope) if scope.isdecimal() and len(scope) < 4 else None,
         may_trace=_may_trace(system.read("/proc/self/status") or ""),
@@ -81,18 +78,6 @@ def _modules(system: System) -> Iterator[str]:
     lines = (system.read("/proc/modules") or "").splitlines()
     present = {line.partition(" ")[0] for line in lines} | set(system.names(_BUILT_IN))
     return (name for name in MODULES if name in present)
-
-
-def _gdrcopy(system: System, unseen: dict[str, str]) -> Optional[str]:
-    for folder in system.environment.get("LD_LIBRARY_PATH", "").split(":"):
-        own = [one for one in system.names(folder) if one.startswith(_GDRCOPY)] if folder else []
-        if own:
-            return printable(f"{folder.rstrip('/')}/{own[0]}")
-    output = system.run("/sbin/ldconfig" if not system.find("ldconfig") else "ldconfig", "-p")
-    if not output.ok:
-        unseen["libraries"] = output.why_not
-    found = re.search(rf"^\s*{re.escape(_GDRCOPY)}\S*.*=> (\S+)", output.text, re.MULTILINE)
-    return printable(found.group(1)) if found else None
 
 
 def _dmabuf(

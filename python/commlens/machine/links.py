@@ -16,7 +16,7 @@ _MATRIX = ("nvidia-smi", "topo", "-m")
 _PEERS = ("nvidia-smi", "topo", "-p2p", "r")
 _NVLINKS = ("nvidia-smi", "nvlink", "-s")
 _BRIDGES = ("lspci", "-D", "-vvv")
-_TIME_LIMIT_S = 20.0
+_TIME_LIMIT_S = 8.0
 _KFD = "/sys/class/kfd/kfd/topology/nodes"
 _XGMI = "11"  # HSA_IOLINK_TYPE_XGMI, of a link's properties
 
@@ -50,7 +50,7 @@ class NvLinks(Seen, frozen=True, kw_only=True):
 
 
 class Bridge(Seen, frozen=True, kw_only=True):
-    """A bridge above a GPU or NIC that redirects what peers send to each other."""
+    """A port of a PCI switch above a GPU that sends what its peers exchange to the root complex."""
 
     address: str
     control: str  # the line of lspci
@@ -59,7 +59,7 @@ class Bridge(Seen, frozen=True, kw_only=True):
 class LinkView(PartView, frozen=True, kw_only=True):
     pairs: list[Pair] = []  # noqa: RUF012 (msgspec copies it)
     nvlinks: list[NvLinks] = []  # noqa: RUF012
-    redirecting: Optional[list[Bridge]] = None  # bridges with access control (ACS)
+    redirecting: Optional[list[Bridge]] = None  # by access control (ACS); None: not seen
     iommu: dict[str, str] = {}  # noqa: RUF012 (by a GPU's address: the type of its domain)
     source: str = ""  # of the pairs
 
@@ -74,12 +74,9 @@ def look(system: System) -> LinkView:
         pairs, source = list(_of_kernel(system, installed)), "/sys/bus/pci/devices"
         if not any(one.driver == "amdgpu" for one in installed):
             unseen["links of NVIDIA GPUs"] = matrix.why_not
-    links = system.run(*_NVLINKS, time_limit_s=_TIME_LIMIT_S)
-    if not links.ok:
-        unseen["NVLinks"] = links.why_not
     return LinkView(
         pairs=pairs,
-        nvlinks=list(_nvlinks(links.text)) if links.ok else [],
+        nvlinks=_nvlinks(system, matrix, unseen),
         redirecting=_redirecting(system, installed, unseen),
         iommu={one.address: one.iommu for one in installed if one.iommu},
         source=source,
@@ -176,7 +173,16 @@ def _properties(system: System, path: str) -> dict[str, str]:
     return {words[0]: words[1] for words in lines if len(words) == 2}
 
 
-def _nvlinks(text: str) -> Iterator[NvLinks]:
+def _nvlinks(system: System, matrix: Output, unseen: dict[str, str]) -> list[NvLinks]:
+    """Where the driver has just not answered, it is not asked again."""
+    output = matrix if matrix.missing else system.run(*_NVLINKS, time_limit_s=_TIME_LIMIT_S)
+    if not output.ok:
+        unseen["NVLinks"] = output.why_not
+        return []
+    return list(_of_each_gpu(output.text))
+
+
+def _of_each_gpu(text: str) -> Iterator[NvLinks]:
     gpu: Optional[int] = None
     states: dict[int, list[tuple[int, Optional[float]]]] = {}
     for line in text.splitlines():
@@ -199,11 +205,11 @@ def _nvlinks(text: str) -> Iterator[NvLinks]:
 def _redirecting(
     system: System, installed: Sequence[PciDevice], unseen: dict[str, str]
 ) -> Optional[list[Bridge]]:
-    """Those above the GPUs. Without root, lspci does not see that part of a bridge."""
-    above = {address for one in installed for address in one.path[1:-1]}
+    """Those of the switches above the GPUs: what passes a root port goes through the root complex
+    anyway. Without root, lspci does not see that part of a bridge."""
+    above = {address for one in installed for address in one.path[2:-1]}
     if not above:
-        unseen["ACS"] = "no PCI bridge above a GPU is listed below /sys"
-        return None
+        return []
     output = system.run(*_BRIDGES, time_limit_s=_TIME_LIMIT_S)
     if not output.ok:
         unseen["ACS"] = output.why_not

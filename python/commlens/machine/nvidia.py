@@ -16,7 +16,7 @@ from commlens.machine.system import System
 from commlens.text import printable
 
 _COMMAND = ("nvidia-smi", "-q", "-x")
-_TIME_LIMIT_S = 25.0  # without persistence mode it takes seconds for each GPU
+_TIME_LIMIT_S = 20.0  # without persistence mode it takes seconds for each GPU
 _VENDOR = "NVIDIA GPUs"
 _LONGEST = 200
 _MOST_LANES = 32

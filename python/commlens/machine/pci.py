@@ -9,7 +9,7 @@ from commlens.machine.view import Seen
 
 _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_NVIDIA, _AMD = "0x10de", "0x1002"
+_VENDORS = {"0x10de": "nvidia", "0x1002": "amd"}
 # Display controllers and processing accelerators; the three digits after them differ.
 _GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 _MOST_LANES = 32
@@ -44,6 +44,7 @@ class PciDevice(Seen, frozen=True, kw_only=True):
     address: str  # 0000:19:00.0
     path: list[str]  # from the root complex down to the device: pci0000:15, 0000:15:01.0 ...
     numa_node: Optional[int] = None
+    vendor: Optional[str] = None  # of GPUs: nvidia, amd
     driver: Optional[str] = None
     iommu: Optional[str] = None  # type of its domain: identity, DMA, DMA-FQ
     link: PciLink = PciLink()
@@ -71,6 +72,7 @@ def device(system: System, address: str) -> Optional[PciDevice]:
         address=address,
         path=path,
         numa_node=None if node is None or node < 0 else int(node),
+        vendor=_VENDORS.get(_text(system, address, "vendor")),
         driver=driver.rpartition("/")[2] if driver else None,
         iommu=_text(system, address, "iommu_group/type") or None,
         link=PciLink(
@@ -99,7 +101,7 @@ def _gpus(system: System) -> Iterator[PciDevice]:
     for name in system.names(_DEVICES):
         kind = _text(system, name, "class")
         vendor = _text(system, name, "vendor")
-        if vendor not in (_NVIDIA, _AMD) or not kind.startswith(_GPU_CLASSES):
+        if vendor not in _VENDORS or not kind.startswith(_GPU_CLASSES):
             continue
         found = device(system, name)
         if found is not None:

@@ -17,6 +17,7 @@ def test_two_sockets(tmp_path: Path) -> None:
     assert (view.sockets, view.cores, view.threads) == (2, 8, 16)
     assert [(one.number, one.cpus) for one in view.numa] == [(0, "0-3,8-11"), (1, "4-7,12-15")]
     assert view.numa[0].memory_bytes == 256 * 2**30 and view.memory_bytes == 512 * 2**30
+    assert view.siblings == [f"{core},{core + 8}" for core in range(8)]
     assert view.model == "AMD EPYC 7543 32-Core Processor"
     assert view.allowed == "0-15" and view.allowed_count == 16
     assert view.cpu_quota is None and view.governor == "performance" and not view.virtual

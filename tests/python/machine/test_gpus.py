@@ -123,7 +123,15 @@ def test_without_gpus(tmp_path: Path) -> None:
     assert view.why("NVIDIA GPUs") == (
         "NVIDIA GPUs cannot be seen (nvidia-smi -q -x: not installed)"
     )
-    assert "amdgpu" in view.unseen["AMD GPUs"]
+
+
+def test_gpus_of_amd_without_their_driver(tmp_path: Path) -> None:
+    system = recorded(tmp_path, "mi250x-node")
+    for path in system.folder.rglob("driver"):
+        path.unlink()
+    view = look(system)
+    assert view.vendor is None and len(view.installed) == 4
+    assert view.why_none == "GPUs cannot be seen (none of them has the driver amdgpu)"
 
 
 HEAD = '<?xml version="1.0"?><nvidia_smi_log>'

@@ -22,7 +22,6 @@ def test_modules_and_driver(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert view.has("gdrdrv") and not view.has("amdgpu")
     assert view.nvidia_is_open is False and view.dmabuf is False
-    assert view.gdrcopy == "/usr/lib/x86_64-linux-gnu/libgdrapi.so.2"
     assert (view.ptrace_scope, view.may_trace) == (0, False)
     assert (view.thp, view.huge_pages, view.numa_balancing) == ("madvise", 0, False)
     assert view.container is None and not view.unseen
@@ -31,7 +30,6 @@ def test_modules_and_driver(tmp_path: Path) -> None:
 def test_open_driver_in_a_container(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "h200-container"))
     assert view.nvidia_is_open and view.dmabuf and view.container == "/.dockerenv"
-    assert view.gdrcopy is None and "ldconfig" in view.unseen["libraries"]
     assert view.ptrace_scope == 1
 
 
@@ -53,16 +51,6 @@ def test_dma_buf(tmp_path: Path, release: str, driver: str, expected: bool | Non
 def test_dma_buf_of_amd(tmp_path: Path) -> None:
     assert look(recorded(tmp_path, "mi250x-node")).dmabuf is True
     assert look(recorded(tmp_path, "laptop")).dmabuf is None
-
-
-def test_gdrcopy_in_a_folder_of_the_environment(tmp_path: Path) -> None:
-    system = recorded(
-        tmp_path,
-        "laptop",
-        files={"/apps/gdrcopy/lib/libgdrapi.so.2.4": ""},
-        environment={"LD_LIBRARY_PATH": "/usr/lib::/apps/gdrcopy/lib/"},
-    )
-    assert look(system).gdrcopy == "/apps/gdrcopy/lib/libgdrapi.so.2.4"
 
 
 def test_a_process_that_may_trace(tmp_path: Path) -> None:

@@ -30,16 +30,13 @@ def test_nvlink(tmp_path: Path) -> None:
 def test_columns_of_blanks(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "h200-container"))
     assert [(one.kind, one.count, one.peer_access) for one in view.pairs] == [("NVLink", 18, "OK")]
-    assert view.redirecting is None
-    assert view.why("ACS") == "ACS cannot be seen (lspci -D -vvv: not installed)"
+    assert view.redirecting == []
 
 
 def test_pci_express_without_peer_access(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "v100-node"))
     assert [(one.kind, one.peer_access) for one in view.pairs] == [("SYS", "CNS")]
-    assert view.redirecting is not None
-    assert [one.address for one in view.redirecting] == ["0000:3a:00.0"]
-    assert "ReqRedir+" in view.redirecting[0].control
+    assert view.redirecting == []  # there is no switch
     assert set(view.iommu.values()) == {"DMA"}
 
 
@@ -64,6 +61,28 @@ def test_inactive_nvlinks(tmp_path: Path) -> None:
     assert [(one.active, one.inactive) for one in look(system).nvlinks] == [(17, [3]), (17, [3])]
 
 
+ACS = "ACSCtl:\tSrcValid+ TransBlk- ReqRedir{} CmpltRedir{} UpstreamFwd+"
+OFF = "ACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-"
+
+
+def test_access_control(tmp_path: Path) -> None:
+    system = recorded(tmp_path, "a100-node", replaced={OFF: ACS.format("+", "+")})
+    found = look(system).redirecting or []
+    # Those above the GPUs, not the one above the NIC.
+    assert [one.address for one in found] == [
+        "0000:17:00.0", "0000:17:01.0", "0000:97:00.0", "0000:97:01.0",
+    ]  # fmt: skip
+    assert found[0].control.startswith("ACSCtl:\tSrcValid+ TransBlk- ReqRedir+")
+    other = recorded(tmp_path / "other", "a100-node", replaced={OFF: ACS.format("-", "-")})
+    assert look(other).redirecting == []
+
+
+def test_without_lspci(tmp_path: Path) -> None:
+    view = look(recorded(tmp_path, "a100-node", without=["lspci"]))
+    assert view.redirecting is None
+    assert view.why("ACS") == "ACS cannot be seen (lspci -D -vvv: not installed)"
+
+
 def test_only_root_sees_access_control(tmp_path: Path) -> None:
     text = "0000:17:00.0 PCI bridge: x\n\tCapabilities: <access denied>\n"
     view = look(recorded(tmp_path, "a100-node", outputs={"lspci -D -vvv": text}))
@@ -79,7 +98,7 @@ def test_bridges_of_other_devices_are_left_out(tmp_path: Path) -> None:
 def test_without_gpus(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "laptop"))
     assert not view.pairs and not view.nvlinks
-    assert set(view.unseen) == {"links of NVIDIA GPUs", "NVLinks", "ACS"}
+    assert set(view.unseen) == {"links of NVIDIA GPUs", "NVLinks"}
 
 
 def test_without_the_matrix_the_kernel_knows_the_distances(tmp_path: Path) -> None:

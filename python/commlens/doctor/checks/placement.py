@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from commlens.diagnose import Quote
 from commlens.doctor.check import NotApplicable, Observed, Seen, check, not_seen
-from commlens.doctor.checks.nics import fast
 from commlens.doctor.checks.hardware import is_exclusive
+from commlens.doctor.checks.nics import fast
 from commlens.doctor.view import DoctorView
 from commlens.machine.machine import Machine
 from commlens.records import Place
@@ -108,7 +108,7 @@ def _cores(places: Sequence[Place], siblings: Sequence[str]) -> list[str]:
 )
 def ranks_share_exclusive_gpu(view: DoctorView) -> Seen:
     exclusive = {
-        gpu.uuid: gpu
+        _plain(gpu.uuid): gpu
         for machine in view.machines
         for gpu in machine.gpus.gpus
         if gpu.uuid and is_exclusive(gpu)
@@ -119,7 +119,8 @@ def ranks_share_exclusive_gpu(view: DoctorView) -> Seen:
         yield NotApplicable(_NO_RANKS)
     for machine, places in _placed(view):
         for uuid, gpu in exclusive.items():
-            ranks = [str(one.rank) for one in places if one.device and one.device.uuid == uuid]
+            own = [one for one in places if one.device and _plain(one.device.uuid) == uuid]
+            ranks = [str(one.rank) for one in own]
             if len(ranks) > 1:
                 yield Observed(
                     f"Ranks {', '.join(ranks)} have {gpu}, whose compute mode "
@@ -127,6 +128,11 @@ def ranks_share_exclusive_gpu(view: DoctorView) -> Seen:
                     Quote(machine.gpus.source, f"{gpu.pci}: compute_mode: {gpu.compute_mode}"),
                     where=machine.host,
                 )
+
+
+def _plain(uuid: str) -> str:
+    """nvidia-smi writes it with dashes, and records without."""
+    return uuid.replace("-", "").lower()
 
 
 @check(

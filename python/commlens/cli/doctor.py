@@ -102,7 +102,9 @@ def doctor(
     tell = Progress(whole) if form == "text" else lambda _: None
     examination = examine(machines, observe, tell)
     interrupted = examination.view.behaviour.interrupted
-    proofs = prove_all(examination, native, plan) if prove and native and not interrupted else {}
+    proofs = (
+        prove_all(examination, native, plan, say) if prove and native and not interrupted else {}
+    )
     if form == "json":
         echo(as_json(examination, proofs))
     else:

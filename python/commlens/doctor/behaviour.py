@@ -74,7 +74,7 @@ def observe(native: Native, plan: Plan) -> Behaviour:
         return Behaviour(why_none=str(error))
 
 
-def _observe(native: Native, plan: Plan, folder: Path, said: _Said) -> Behaviour:
+def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behaviour:
     session = plan.session(native, folder)
     options = Options({**_SHORT, "timeout": _TIMEOUT_S})
     entries = [plan.entry(name, session, options) for name in BENCHMARKS]
@@ -95,7 +95,7 @@ def _observe(native: Native, plan: Plan, folder: Path, said: _Said) -> Behaviour
     return Behaviour(records, failures, verdict, "", interrupted)
 
 
-class _Said:
+class Listener:
     """What was written to the standard error meanwhile: it is evidence, and no message."""
 
     def __init__(self) -> None:
@@ -111,8 +111,8 @@ class _Said:
 
 
 @contextmanager
-def listened() -> Iterator[_Said]:
-    said, before = _Said(), sys.stderr
+def listened() -> Iterator[Listener]:
+    said, before = Listener(), sys.stderr
     sys.stderr = said.stream
     try:
         yield said

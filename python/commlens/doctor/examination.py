@@ -33,7 +33,9 @@ class Examination:
 
     @property
     def findings(self) -> list[Finding]:
-        return sorted((one for own in self.outcomes for one in own.findings), key=worst_first)
+        """The worst first; else as the checks ran, so that causes come before consequences."""
+        found = (one for own in self.outcomes for one in own.findings)
+        return sorted(found, key=lambda one: worst_first(one)[:2])
 
     @property
     def has_problem(self) -> bool:

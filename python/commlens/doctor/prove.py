@@ -3,28 +3,209 @@ without."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from commlens.doctor.behaviour import Plan
+from commlens.compare import Row, Side, Verdict, judge, match
+from commlens.compare.naming import case_names
+from commlens.diagnose import Finding, Setting
+from commlens.doctor.behaviour import Listener, Plan, folder_of, listened
 from commlens.doctor.examination import Examination
+from commlens.errors import CommlensError
 from commlens.launch.native import Native
+from commlens.launch.options import Options
+from commlens.records import Record, case_key
+from commlens.run.record_file import RecordFile
+from commlens.run.session import Result
+from commlens.run.starts import Turns, take_turns
+from commlens.text import format_number, format_ratio, plural
+
+_STARTS = 5  # of each side: fewer decide little
+_THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
+_SHORT = {"batches": "10", "max-time": "2", "no-ceilings": None, "timeout": "15"}
+_VERDICTS = {
+    Verdict.FASTER: "better",
+    Verdict.SLOWER: "worse",
+    Verdict.SAME: "same",
+    Verdict.UNDECIDED: "undecided",
+}
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a cure does."""
+    """What a cure does: a median without it and one with it, or why there is none."""
 
-    what: str = ""
+    case: str  # `latency, 1 B, device to device, mpi`
+    unit: str = ""
+    before: float | None = None  # None: it fails
+    after: float | None = None
+    why_no_before: str = ""
+    why_no_after: str = ""
+    row: Row | None = None  # of the comparison, where both were measured
+
+    @property
+    def gain(self) -> float | None:
+        """How many times better it is with the cure."""
+        return 1 / self.row.ratio if self.row and self.row.ratio else None
+
+    @property
+    def verdict(self) -> str:
+        if self.row is not None:
+            return _VERDICTS[self.row.verdict]
+        if self.before is None and self.after is not None:
+            return "cured"
+        return "not cured"
+
+    @property
+    def helps(self) -> bool:
+        return self.verdict in ("better", "cured")
 
     def __str__(self) -> str:
-        return self.what
+        """`latency, 1 B, device, mpi: 186 us -> 14.6 us (12.7 times, 11.9 to 13.4): better`"""
+        before = self._text(self.before, self.why_no_before)
+        after = self._text(self.after, self.why_no_after)
+        interval = ""
+        if self.gain is not None and self.row is not None:
+            own = self.row.interval
+            low_high = f", 95% interval {1 / own.high:.3g} to {1 / own.low:.3g}" if own else ""
+            starts = f"; {plural(min(self.row.starts), 'start')} each"
+            interval = f" ({format_ratio(self.gain)}{low_high}{starts})"
+        return f"{self.case}: {before} -> {after}{interval}: {self.verdict}."
+
+    def _text(self, value: float | None, why: str) -> str:
+        return f"fails ({why})" if value is None else f"{format_number(value)} {self.unit}".strip()
 
     @property
     def plain(self) -> dict[str, Any]:
-        return {}
+        interval = self.row.interval if self.row else None
+        return {
+            "case": self.case,
+            "unit": self.unit,
+            "before": self.before,
+            "after": self.after,
+            "why_no_before": self.why_no_before,
+            "why_no_after": self.why_no_after,
+            "gain": self.gain,
+            "gain_low": 1 / interval.high if interval else None,
+            "gain_high": 1 / interval.low if interval else None,
+            "verdict": self.verdict,
+        }
 
 
-def prove_all(examination: Examination, native: Native, plan: Plan) -> dict[int, Proof]:
-    """By the id of the finding."""
-    return {}
+@dataclass
+class _Side(Turns):
+    """A side whose job fails once is not started again: it has shown what it does."""
+
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    said: Listener | None = None
+    why_none: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        return bool(self.results) and not _measured(self.results[-1].records)
+
+    def run(self, start: int) -> Result:
+        with _without(name for name, value in self.environment.items() if value is None):
+            result = super().run(start)
+        lines = self.said.take() if self.said else ()
+        if self.is_refused:
+            reasons = [one.reason or one.validation.message for one in result.records]
+            self.why_none = next(filter(None, [*lines[-1:], *reasons]), f"status {result.status}")
+        return result
+
+    @property
+    def records(self) -> list[Record]:
+        return [one for result in self.results for one in _measured(result.records)]
+
+
+def _measured(records: Sequence[Record]) -> list[Record]:
+    return [one for one in records if one.measured]
+
+
+@contextmanager
+def _without(names: Iterator[str]) -> Iterator[None]:
+    """The environment that jobs inherit, without some variables."""
+    before = {name: os.environ.pop(name) for name in list(names) if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(before)
+
+
+def prove_all(
+    examination: Examination, native: Native, plan: Plan, tell: Callable[[str], None]
+) -> dict[int, Proof]:
+    """By the id of the finding. Where the user interrupts, those that there are by then."""
+    proofs: dict[int, Proof] = {}
+    for finding in examination.findings:
+        if finding.setting is None or not finding.setting.shown_by:
+            continue
+        tell(f"trying {finding.setting} ({finding.code})")
+        try:
+            proof = _prove(finding, finding.setting, native, plan)
+        except (CommlensError, OSError) as error:
+            proof = Proof(finding.setting.shown_by[0], why_no_before=str(error))
+        if proof is None:
+            break
+        proofs[id(finding)] = proof
+    return proofs
+
+
+def _prove(finding: Finding, setting: Setting, native: Native, plan: Plan) -> Proof | None:
+    """None: it was interrupted."""
+    with folder_of(plan) as folder, listened() as said:
+        sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
+        if take_turns(sides) is not None:
+            return None
+    return _proof(sides[0], sides[1])
+
+
+def _side(
+    own: Setting, shown: Setting, native: Native, plan: Plan, folder: Path, said: Listener
+) -> _Side:
+    arguments = own.launcher_arguments or plan.launcher_arguments
+    here = Plan(plan.launcher, arguments, plan.nodes, plan.out)
+    session = here.session(native, folder)
+    benchmark, *words = shown.shown_by
+    options = Options(_SHORT).replaced_by(Options.parse(words))
+    entry = here.entry(benchmark, session, options)
+    variables = {name: value for name, value in own.variables.items() if value is not None}
+    (job,) = session.jobs([replace(entry, environment=variables)])
+    file = RecordFile(folder / "doctor-cures.jsonl", collects=True)
+    return _Side(
+        session,
+        job,
+        _STARTS,
+        lambda _: file,
+        lambda _: None,
+        environment=own.variables,
+        said=said,
+    )
+
+
+def _proof(before: _Side, after: _Side) -> Proof:
+    found = [Side("before", before.records), Side("after", after.records)]
+    rows = judge([match(*found)], _THRESHOLD)
+    record = next(iter(after.records or before.records), None)
+    if record is None:
+        return Proof(
+            before.job.benchmark, why_no_before=before.why_none, why_no_after=after.why_none
+        )
+    (case,) = case_names({case_key(record): [record]}).values()
+    if rows:
+        row = rows[0]
+        return Proof(case, row.case.metric.unit, *row.medians, row=row)
+    metric = record.metrics[0]
+    value = record.statistics[metric.name].median
+    return Proof(
+        case,
+        metric.unit,
+        value if before.records else None,
+        value if after.records else None,
+        before.why_none,
+        after.why_none,
+    )

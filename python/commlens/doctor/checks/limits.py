@@ -84,8 +84,7 @@ def shared_memory_not_writable(view: DoctorView) -> Seen:
         yield not_seen("df says nothing of /dev/shm")
     elif not shared.is_writable:
         yield Observed(
-            "/dev/shm cannot be written: ranks of one node have no shared memory, and 1 node is "
-            "used as many",
+            "/dev/shm cannot be written: ranks of one node cannot share memory",
             Quote("test -w /dev/shm", "exit status 1"),
         )
 

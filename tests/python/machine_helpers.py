@@ -7,6 +7,7 @@ many files of one line (`path:text`), and one for symbolic links.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,9 +25,13 @@ def recorded(
     environment: Mapping[str, str] | None = None,
     replaced: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
+    absent: Sequence[str] = (),
 ) -> RecordedSystem:
-    """The machine `name`, below `folder`; `files` and `outputs` are added or take the place of its
-    own, `replaced` are words of its outputs with others, and it is `without` some commands."""
+    """The machine `name`, below `folder`.
+
+    `files` and `outputs` are added or take the place of its own, after what is `absent` was
+    removed; `replaced` are words of its outputs, by others; it is `without` some commands.
+    """
     root = folder / name
     written: dict[str, Output | str] = {}
     for head, text in _sections(name):
@@ -42,6 +47,8 @@ def recorded(
                 _place(root, path).write_text(f"{value}\n")
         else:
             _place(root, head).write_text(text)
+    for path in absent:
+        _remove(root / path.lstrip("/"))
     for path, text in (files or {}).items():
         _place(root, path).write_text(text)
     for old, new in (replaced or {}).items():
@@ -63,6 +70,13 @@ def _split(line: str) -> tuple[str, str]:
     found = re.fullmatch(r"(/(?:\S*/)?[^/:\s]+):(.*)", line)
     assert found, line
     return found.group(1), found.group(2)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _place(root: Path, path: str) -> Path:

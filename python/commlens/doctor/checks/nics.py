@@ -49,7 +49,7 @@ def no_nic_up(view: DoctorView) -> Seen:
     elif not any(nic.is_up for nic in nics):
         first = nics[0]
         yield Observed(
-            f"None of {plural(len(nics), 'port')} for messages between nodes has a link "
+            f"{plural(len(nics), 'port')} for messages between nodes, and no link "
             f"({first.name}: {first.state or 'unknown'})",
             *(_quote(nic, f"state: {nic.state}") for nic in nics),
         )

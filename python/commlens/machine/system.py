@@ -60,7 +60,7 @@ class System(Protocol):
         """The text of a file, with an absolute path; None where it cannot be read."""
 
     def names(self, path: str) -> list[str]:
-        """What is in a folder, sorted; empty where it is none."""
+        """What is in a folder, sorted; empty where it is none. Odd names are left out."""
 
     def link(self, path: str) -> str | None:
         """Where a symbolic link leads; None where it is none."""
@@ -88,13 +88,14 @@ class ThisSystem:
 
     def names(self, path: str) -> list[str]:
         try:
-            return sorted(one.name for one in Path(path).iterdir())
+            names = (one.name for one in Path(path).iterdir())
+            return sorted(one for one in names if one.isprintable())
         except OSError:
             return []
 
     def link(self, path: str) -> str | None:
         try:
-            return str(Path(path).readlink())
+            return printable(str(Path(path).readlink()))
         except OSError:
             return None
 

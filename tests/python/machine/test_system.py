@@ -103,6 +103,15 @@ def test_a_file_without_end(system: ThisSystem, tmp_path: Path) -> None:
     assert len(system.read(str(tmp_path / "long")) or "") == 8 * 2**20
 
 
+def test_odd_names(system: ThisSystem, tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).touch()
+    (tmp_path / "\033[2J").touch()
+    (tmp_path / "link").symlink_to("\033[2J")
+    assert system.names(str(tmp_path)) == ["link", "plain"]
+    assert system.link(str(tmp_path / "link")) == "?[2J"
+
+
 def test_a_message_cannot_steer_a_terminal(system: ThisSystem, tmp_path: Path) -> None:
     install(tmp_path, "rude", r"printf '\033[2Jgone\n' >&2", "exit 1")
     assert "\033" not in system.run("rude").why_not

@@ -58,13 +58,13 @@ def look(system: System) -> CpuView:
     known = [place for place in places if place is not None]
     model = _field(info, "model name") or _field(info, "Model")
     if not known:
-        unseen["sockets and cores"] = f"{_CPU}: no topology"
+        unseen["sockets and cores"] = f"{_CPU} has no topology"
     if model is None:
-        unseen["model of the processor"] = "/proc/cpuinfo: no model name"
+        unseen["model of the processor"] = "/proc/cpuinfo has no model name"
     frequency = f"{_CPU}/cpu0/cpufreq"
     governor = _text(system, f"{frequency}/scaling_governor")
     if governor is None:
-        unseen["frequency governor"] = f"{frequency}/scaling_governor: cannot be read"
+        unseen["frequency governor"] = f"there is no {frequency}/scaling_governor"
     return CpuView(
         model=model,
         sockets=len({socket for socket, _ in known}) or None,

@@ -52,11 +52,11 @@ def look(system: System) -> KernelView:
     release = _text(system, "/proc/sys/kernel/osrelease")
     modules = list(_modules(system)) if system.names(_BUILT_IN) else None
     if modules is None:
-        unseen["kernel modules"] = f"{_BUILT_IN}: cannot be read"
+        unseen["kernel modules"] = f"there is no {_BUILT_IN}"
     nvidia = (_text(system, _NVIDIA) or "").partition("\n")[0] or None
     scope = _text(system, _YAMA) or ""
     if not scope.isdecimal():
-        unseen["ptrace_scope"] = f"{_YAMA}: cannot be read"
+        unseen["ptrace_scope"] = f"there is no {_YAMA}"
     return KernelView(
         release=release,
         modules=modules,

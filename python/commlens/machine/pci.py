@@ -71,7 +71,7 @@ def device(system: System, address: str) -> Optional[PciDevice]:
     return PciDevice(
         address=address,
         path=path,
-        numa_node=None if node is None or node < 0 else int(node),
+        numa_node=None if node is None else int(node),
         vendor=_VENDORS.get(_text(system, address, "vendor")),
         driver=driver.rpartition("/")[2] if driver else None,
         iommu=_text(system, address, "iommu_group/type") or None,
@@ -130,11 +130,9 @@ def _text(system: System, address: str, name: str) -> str:
 
 
 def _number(text: str) -> Optional[float]:
-    """`16.0 GT/s PCIe` is 16; `Unknown` is None."""
-    try:
-        return float(text.split()[0])
-    except (IndexError, ValueError):
-        return None
+    """`16.0 GT/s PCIe` is 16; `Unknown` and -1 are None."""
+    found = re.match(r"\d{1,6}(\.\d{1,6})?(?=\s|$)", text, re.ASCII)
+    return float(found.group()) if found else None
 
 
 def _lanes(text: str) -> Optional[int]:

@@ -229,7 +229,7 @@ def _no_gdrcopy(machine: Machine) -> NotApplicable | None:
 def ptrace_scope_forbids_cma(view: DoctorView) -> Seen:
     kernel = view.machine.kernel
     if kernel.ptrace_scope is None:
-        yield not_seen(kernel.unseen.get("ptrace_scope", _YAMA))
+        yield NotApplicable(f"the kernel does not restrict it: there is no {_YAMA}")
     elif _forbids(kernel) and not any(kernel.has(name) for name in _ONE_COPY):
         yield Observed(
             f"ptrace_scope is {kernel.ptrace_scope}, which forbids CMA, and neither knem nor xpmem "
@@ -252,7 +252,7 @@ def cma_forbidden(view: DoctorView) -> Seen:
     kernel = view.machine.kernel
     loaded = [name for name in _ONE_COPY if kernel.has(name)]
     if kernel.ptrace_scope is None:
-        yield not_seen(kernel.unseen.get("ptrace_scope", _YAMA))
+        yield NotApplicable(f"the kernel does not restrict it: there is no {_YAMA}")
     elif _forbids(kernel) and loaded:
         yield Observed(
             f"ptrace_scope is {kernel.ptrace_scope}, which forbids CMA; {' and '.join(loaded)} "

@@ -20,6 +20,7 @@ class Gpu(Seen, frozen=True, kw_only=True):
     uncorrected_errors: Optional[int] = None  # of memory, since the driver was loaded
     repair_pending: Optional[bool] = None  # rows or pages to be replaced by the next reset
     repair_failed: Optional[bool] = None
+    recovery: Optional[str] = None  # what it needs to work again: None, Reset, Reboot ...
     # What lowers the clock, in the words of nvidia-smi: `hw thermal slowdown`, `gpu idle`.
     clock_limits: Optional[list[str]] = None
     clock_MHz: Optional[float] = None  # noqa: N815
@@ -33,6 +34,7 @@ class Gpu(Seen, frozen=True, kw_only=True):
     mig: Optional[bool] = None
     partition: Optional[str] = None  # of AMD: SPX, CPX ...
     fabric: Optional[str] = None  # of NVSwitch: Completed, In Progress
+    fabric_health: Optional[str] = None  # Healthy, Unhealthy
 
     def __str__(self) -> str:
         """`GPU 0 (0000:19:00.0, NVIDIA H100 80GB HBM3)`"""

@@ -22,6 +22,11 @@ _LONGEST = 200
 _MOST_LANES = 32
 _RELEASE = re.compile(r"release (\d+\.\d+)")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
+# Instead of a value.
+_NOTHING = (
+    "N/A", "Not Supported", "Unknown Error", "Insufficient Permissions", "Requested functionality",
+    "ERR!",
+)  # fmt: skip
 _SECTIONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 
 
@@ -73,7 +78,10 @@ def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
             "ecc_errors/channel_repair_pending",
             "ecc_errors/tpc_repair_pending",
         ),
-        repair_failed=_any(tree, "remapped_rows/remapped_row_failure"),
+        repair_failed=_any(
+            tree, "remapped_rows/remapped_row_failure", "ecc_errors/unrepairable_memory"
+        ),
+        recovery=_recovery(tree),
         clock_limits=limits,
         clock_MHz=_number(tree, "clocks/sm_clock"),
         highest_clock_MHz=_number(tree, "max_clocks/sm_clock"),
@@ -93,6 +101,7 @@ def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
         compute_mode=_text(tree, "compute_mode"),
         mig=_switch(tree, "mig_mode/current_mig"),
         fabric=_text(tree, "fabric/state"),
+        fabric_health=_text(tree, "fabric/health/summary"),
     )
 
 
@@ -105,6 +114,16 @@ def _link(tree: Xml.Element, device: PciDevice | None) -> PciLink:
         width=_lanes(tree, f"{info}/current_link_width"),
         highest_width=_lanes(tree, f"{info}/max_link_width"),
     )
+
+
+def _recovery(tree: Xml.Element) -> str | None:
+    """None of version 13 says that nothing is to be done; version 12 has two switches for it."""
+    if action := _text(tree, "gpu_recovery_action"):
+        return action
+    if _any(tree, "gpu_reset_status/drain_and_reset_recommended"):
+        return "Drain and Reset"
+    required = _any(tree, "gpu_reset_status/reset_required")
+    return None if required is None else "Reset" if required else "None"
 
 
 def _clock_limits(tree: Xml.Element) -> list[str] | None:
@@ -136,8 +155,9 @@ def _text(tree: Xml.Element, *paths: str) -> str | None:
     """The first that says something."""
     for path in paths:
         text = (tree.findtext(path) if path != "." else tree.text) or ""
-        if text.strip() not in ("", "N/A", "[N/A]", "Not Supported", "Unknown Error"):
-            return printable(text.strip())[:_LONGEST]
+        own = text.strip().strip("[]")
+        if own and not own.startswith(_NOTHING):
+            return printable(own)[:_LONGEST]
     return None
 
 

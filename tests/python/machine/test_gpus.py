@@ -34,7 +34,7 @@ def test_version_12_of_the_format(tmp_path: Path) -> None:
     assert (first.power_limit_W, first.default_power_limit_W) == (400, 400)
     assert (first.link.width, first.link.possible_width, first.link.GTps) == (16, 16, 16)
     assert first.persistence and first.compute_mode == "Default" and first.mig is False
-    assert first.fabric is None and not view.unseen
+    assert first.fabric is None and first.recovery == "None" and not view.unseen
 
 
 def test_version_13_in_a_virtual_machine(tmp_path: Path) -> None:
@@ -44,6 +44,7 @@ def test_version_13_in_a_virtual_machine(tmp_path: Path) -> None:
     first = view.gpus[0]
     assert first.link.width == 16 and first.link.GTps is None
     assert first.fabric == "Completed" and first.numa_node is None
+    assert first.fabric_health == "Healthy" and first.recovery == "None"
     assert first.uncorrected_errors == 0 and first.repair_pending is False
 
 
@@ -58,6 +59,15 @@ def test_version_10_of_the_format(tmp_path: Path) -> None:
     assert (bad.link.width, bad.link.possible_width) == (8, 16)
     assert bad.compute_mode == "Exclusive_Process" and bad.persistence is False
     assert bad.mig is None
+
+
+@pytest.mark.parametrize(
+    "nothing", ["N/A", "[N/A]", "Requested functionality has been deprecated", "[Unknown Error]"]
+)
+def test_words_that_stand_for_no_value(tmp_path: Path, nothing: str) -> None:
+    replaced = {"<compute_mode>Default": f"<compute_mode>{nothing}", "400.00 W": nothing}
+    first = look(recorded(tmp_path, "a100-node", replaced=replaced)).gpus[0]
+    assert first.compute_mode is None and first.power_limit_W is None
 
 
 def test_errors_of_version_13_have_two_kinds(tmp_path: Path) -> None:

@@ -90,6 +90,26 @@ def gpu_repair_pending(view: DoctorView) -> Seen:
 
 
 @check(
+    "gpu-needs-reset",
+    "problem",
+    about="hardware",
+    title="a GPU must be reset before it works again",
+    looks_at="what the driver recommends for GPUs that have failed",
+    cure="Use other nodes, and ask the administrator to do it: {action}.",
+)
+def gpu_needs_reset(view: DoctorView) -> Seen:
+    gpus, none = known(view, "recovery")
+    yield from none
+    for gpu in gpus:
+        if gpu.recovery and gpu.recovery != "None":
+            yield Observed(
+                f"{gpu} has failed, and its driver recommends: {gpu.recovery}",
+                quote(view, gpu, f"recovery action: {gpu.recovery}"),
+                words={"action": gpu.recovery},
+            )
+
+
+@check(
     "gpu-throttled",
     "problem",
     about="hardware",

@@ -143,6 +143,11 @@ def nvlink_fabric_not_ready(view: DoctorView) -> Seen:
                 f"{gpu} has not joined the NVLink fabric: {gpu.fabric}",
                 quote(view, gpu, f"fabric state: {gpu.fabric}"),
             )
+        elif gpu.fabric_health == "Unhealthy":
+            yield Observed(
+                f"The NVLink fabric of {gpu} is unhealthy",
+                quote(view, gpu, f"fabric health: {gpu.fabric_health}"),
+            )
 
 
 @check(

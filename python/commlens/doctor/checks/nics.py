@@ -16,6 +16,7 @@ _INFINIBAND = "InfiniBand"
 _ENCODING = 128 / 130  # of PCI Express from generation 3 on
 _FIRST_ENCODED = 8.0  # GT/s of generation 3
 _FAR = "SYS"
+_VIRTUAL = "a virtual machine does not show the slots of its host"
 
 
 def fast(view: DoctorView) -> list[Nic]:
@@ -211,6 +212,9 @@ def pci_link_narrow(view: DoctorView) -> Seen:
     cards += [(nic.name, nic.pci, nic.link) for nic in fast(view)]
     if not cards:
         yield NotApplicable(f"there is no GPU, and {NO_NIC}")
+    elif view.machine.cpus.virtual:
+        yield NotApplicable(_VIRTUAL)
+        return
     elif all(link.width is None for _, _, link in cards):
         yield not_seen("the kernel does not know the width of any link")
     for name, address, link in cards:
@@ -235,6 +239,9 @@ def gpu_link_slow(view: DoctorView) -> Seen:
     gpus, none = known(view, "is_idle")
     yield from none
     busy = [gpu for gpu in gpus if not gpu.is_idle]
+    if gpus and view.machine.cpus.virtual:
+        yield NotApplicable(_VIRTUAL)
+        return
     if gpus and not busy:
         yield NotApplicable("idle GPUs lower the speed of their links")
     for gpu in busy:
@@ -255,6 +262,9 @@ def nic_link_slow(view: DoctorView) -> Seen:
     nics = fast(view)
     if not nics:
         yield NotApplicable(NO_NIC)
+    elif view.machine.cpus.virtual:
+        yield NotApplicable(_VIRTUAL)
+        return
     elif all(nic.link.GTps is None for nic in nics):
         yield not_seen("the kernel does not know the speed of any link")
     for nic in nics:

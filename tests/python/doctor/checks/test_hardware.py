@@ -45,9 +45,19 @@ CASES = {
     "gpu-repair-pending": Cases(
         {"pages": on("v100-node"),
          "rows": xml("<remapped_row_pending>No", "<remapped_row_pending>Yes"),
-         "failed": xml("<remapped_row_failure>No", "<remapped_row_failure>Yes")},
+         "failed": xml("<remapped_row_failure>No", "<remapped_row_failure>Yes"),
+         "unrepairable": xml("<unrepairable_memory>No", "<unrepairable_memory>Yes",
+             "h200-container")},
         SOUND,
         OF_NVIDIA,
+    ),
+    "gpu-needs-reset": Cases(
+        {"version 13": xml("<gpu_recovery_action>None", "<gpu_recovery_action>Reset",
+            "h200-container"),
+         "version 12": xml("<reset_required>No", "<reset_required>Yes"),
+         "drain": xml("<drain_and_reset_recommended>No", "<drain_and_reset_recommended>Yes")},
+        SOUND,
+        {**OF_NVIDIA, "version 10": on("v100-node")},
     ),
     "gpu-throttled": Cases(
         {"heat": on("v100-node"),
@@ -111,7 +121,8 @@ CASES = {
             "nvidia-smi nvlink -s": Output("nvidia-smi nvlink -s", status=3)})},
     ),
     "nvlink-fabric-not-ready": Cases(
-        {"in progress": xml("<state>Completed", "<state>In Progress", "h200-container")},
+        {"in progress": xml("<state>Completed", "<state>In Progress", "h200-container"),
+         "unhealthy": xml("<summary>Healthy", "<summary>Unhealthy", "h200-container")},
         {"completed": on("h200-container")},
         {**OF_NVIDIA, "no switch": on("a100-node")},
     ),
@@ -163,10 +174,16 @@ CASES = {
         {**NO_GPU, "no adapter": on("h200-container")},
     ),
     "pci-link-narrow": Cases(
-        {"GPU and adapter": on("v100-node")},
-        SOUND,
-        {"neither": on("laptop"), "unknown": on("h200-container", replaced={
-            "<current_link_width>16x": "<current_link_width>N/A"})},
+        {"GPU and adapter": on("v100-node"),
+         "as the driver says it": on("a100-node", files={f"{GPU}/current_link_width": "0\n"},
+             replaced={"<current_link_width>16x": "<current_link_width>4x"})},
+        {"as it can": on("a100-node")},
+        # The card could do 16, and nobody knows whether its slot could.
+        {"neither": on("laptop"), "virtual": on("h200-container", replaced={
+            "<current_link_width>16x": "<current_link_width>8x"}),
+         "unknown": on("mi250x-node", files={f"{path}/current_link_width": "63\n" for path in (
+             *(f"/sys/bus/pci/devices/0000:{bus}1:00.0" for bus in "cdef"),
+             *(f"/sys/class/net/hsn{number}/device" for number in (0, 1)))})},
     ),
     "gpu-link-slow": Cases(
         {"busy": on("v100-node")},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from commlens.doctor.check import Outcome, all_checks
 from commlens.doctor.view import DoctorView
 from commlens.machine import cpus, gpus, kernel, links, nics
 from commlens.machine.machine import Machine
+from commlens.machine.system import RecordedSystem
 from machine_helpers import recorded
 from record_helpers import parsed
 
@@ -41,15 +43,19 @@ def machine(folder: Path, name: str, host: str = "node01", **changes: Any) -> Ma
     """`changes`: those of `recorded`; `ucx` is a view that takes the place of an empty one."""
     ucx = changes.pop("ucx", None)
     system = recorded(folder, name, **changes)
-    own = Machine(
-        host=host,
-        gpus=gpus.look(system),
-        links=links.look(system),
-        nics=nics.look(system),
-        cpus=cpus.look(system),
-        kernel=kernel.look(system),
+    own = msgspec.structs.replace(
+        _seen_in_files(system.folder), host=host, gpus=gpus.look(system), links=links.look(system)
     )
     return own if ucx is None else msgspec.structs.replace(own, ucx=ucx)
+
+
+@cache
+def _seen_in_files(folder: Path) -> Machine:
+    """What needs no command: many tests have the same files."""
+    system = RecordedSystem(folder)
+    return Machine(
+        host="", nics=nics.look(system), cpus=cpus.look(system), kernel=kernel.look(system)
+    )
 
 
 def on(name: str, **changes: Any) -> Given:

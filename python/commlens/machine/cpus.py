@@ -61,6 +61,7 @@ def look(system: System) -> CpuView:
         unseen["sockets and cores"] = f"{_CPU} has no topology"
     if model is None:
         unseen["model of the processor"] = "/proc/cpuinfo has no model name"
+    flags = _field(info, "flags")
     frequency = f"{_CPU}/cpu0/cpufreq"
     governor = _text(system, f"{frequency}/scaling_governor")
     if governor is None:
@@ -78,7 +79,7 @@ def look(system: System) -> CpuView:
         governor=governor,
         frequency_driver=_text(system, f"{frequency}/scaling_driver"),
         energy_preference=_text(system, f"{frequency}/energy_performance_preference"),
-        virtual="hypervisor" in (_field(info, "flags") or "").split() if info else None,
+        virtual="hypervisor" in flags.split() if flags else None,
         unseen=unseen,
     )
 

@@ -1,13 +1,11 @@
 """GPUs: what their driver says of each, by nvidia-smi, or by the kernel and amd-smi or rocm-smi."""
 
-from typing import Literal, Optional
+from typing import Optional
 
 from commlens.machine import pci
-from commlens.machine.pci import PciLink
+from commlens.machine.pci import PciLink, Vendor
 from commlens.machine.system import System
 from commlens.machine.view import PartView, Seen
-
-Vendor = Literal["nvidia", "amd"]
 
 
 class Gpu(Seen, frozen=True, kw_only=True):

@@ -202,12 +202,23 @@ def _of_each_gpu(text: str) -> Iterator[NvLinks]:
         )
 
 
+def _shared_switches(gpus: Sequence[PciDevice], peers: Sequence[PciDevice]) -> set[str]:
+    """The ports above GPUs of switches that have another peer below another port. What passes a
+    root port goes through the root complex anyway, and a card's own switch has no peers."""
+    found = set()
+    for gpu in gpus:
+        for depth in range(2, len(gpu.path) - 1):
+            above, port = gpu.path[:depth], gpu.path[depth]
+            if any(one.path[:depth] == above and one.path[depth] != port for one in peers):
+                found.add(port)
+    return found
+
+
 def _redirecting(
     system: System, installed: Sequence[PciDevice], unseen: dict[str, str]
 ) -> Optional[list[Bridge]]:
-    """Those of the switches above the GPUs: what passes a root port goes through the root complex
-    anyway. Without root, lspci does not see that part of a bridge."""
-    above = {address for one in installed for address in one.path[2:-1]}
+    """Without root, lspci does not see that part of a bridge."""
+    above = _shared_switches(installed, [*installed, *pci.adapters(system)])
     if not above:
         return []
     output = system.run(*_BRIDGES, time_limit_s=_TIME_LIMIT_S)

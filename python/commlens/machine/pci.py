@@ -9,9 +9,11 @@ from commlens.machine.view import Seen
 
 _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_VENDORS = {"0x10de": "nvidia", "0x1002": "amd"}
+Vendor = Literal["nvidia", "amd"]
+_VENDORS: dict[str, Vendor] = {"0x10de": "nvidia", "0x1002": "amd"}
 # Display controllers and processing accelerators; the three digits after them differ.
 _GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
+_NETWORK_CLASSES = ("0x02",)
 _MOST_LANES = 32
 
 # How two devices reach each other, nearest first, in the words of `nvidia-smi topo -m`: over one
@@ -44,7 +46,7 @@ class PciDevice(Seen, frozen=True, kw_only=True):
     address: str  # 0000:19:00.0
     path: list[str]  # from the root complex down to the device: pci0000:15, 0000:15:01.0 ...
     numa_node: Optional[int] = None
-    vendor: Optional[str] = None  # of GPUs: nvidia, amd
+    vendor: Optional[Vendor] = None  # None: another
     driver: Optional[str] = None
     iommu: Optional[str] = None  # type of its domain: identity, DMA, DMA-FQ
     link: PciLink = PciLink()
@@ -94,18 +96,20 @@ def path_of(target: str) -> list[str]:
 
 def gpus(system: System) -> list[PciDevice]:
     """Those of NVIDIA and AMD that are installed, whoever may use them."""
-    return list(_gpus(system))
+    return [one for one in _devices(system, _GPU_CLASSES) if one.vendor]
 
 
-def _gpus(system: System) -> Iterator[PciDevice]:
+def adapters(system: System) -> list[PciDevice]:
+    """Network adapters of every kind."""
+    return list(_devices(system, _NETWORK_CLASSES))
+
+
+def _devices(system: System, classes: tuple[str, ...]) -> Iterator[PciDevice]:
     for name in system.names(_DEVICES):
-        kind = _text(system, name, "class")
-        vendor = _text(system, name, "vendor")
-        if vendor not in _VENDORS or not kind.startswith(_GPU_CLASSES):
-            continue
-        found = device(system, name)
-        if found is not None:
-            yield found
+        if _text(system, name, "class").startswith(classes):
+            found = device(system, name)
+            if found is not None:
+                yield found
 
 
 def distance(one: PciDevice, other: PciDevice) -> Optional[Distance]:

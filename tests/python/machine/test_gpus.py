@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from commlens.machine.gpus import GpuView, look
-from commlens.machine.system import Output
-from machine_helpers import recorded
+from commlens.machine.system import Output, RecordedSystem
+from machine_helpers import recorded, unpacked
 
 AMD_SMI = "amd-smi static --asic --bus --json"
 ROCM_SMI = "rocm-smi --showproductname --showbus --json"
@@ -136,7 +136,7 @@ def test_without_gpus(tmp_path: Path) -> None:
 
 
 def test_gpus_of_amd_without_their_driver(tmp_path: Path) -> None:
-    system = recorded(tmp_path, "mi250x-node")
+    system = RecordedSystem(unpacked(tmp_path, "mi250x-node"))
     for path in [one for one in system.folder.rglob("*") if one.name == "driver"]:
         path.unlink()
     view = look(system)

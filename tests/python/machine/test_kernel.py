@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from commlens.machine.kernel import KernelView, look
-from machine_helpers import recorded
+from commlens.machine.system import RecordedSystem
+from machine_helpers import recorded, unpacked
 
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build  (builder)\n"
 OWN = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Sat Aug 19 01:15:15 UTC 2023\n"
@@ -72,7 +73,7 @@ def test_odd_numbers(tmp_path: Path, text: str) -> None:
 
 
 def test_without_modules(tmp_path: Path) -> None:
-    system = recorded(tmp_path / "none", "laptop")
+    system = RecordedSystem(unpacked(tmp_path, "laptop"))
     (system.folder / "proc" / "modules").unlink()
     for path in sorted((system.folder / "sys/module").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from commlens.machine.links import LinkView, look
-from commlens.machine.system import Output
-from machine_helpers import recorded
+from commlens.machine.system import Output, RecordedSystem
+from machine_helpers import recorded, unpacked
 
 MATRIX = "nvidia-smi topo -m"
 
@@ -75,6 +75,23 @@ def test_access_control(tmp_path: Path) -> None:
     assert found[0].control.startswith("ACSCtl:\tSrcValid+ TransBlk- ReqRedir+")
     other = recorded(tmp_path / "other", "a100-node", replaced={OFF: ACS.format("-", "-")})
     assert look(other).redirecting == []
+
+
+def test_access_control_within_a_card(tmp_path: Path) -> None:
+    """Cards of AMD have a switch of their own: nobody else is below it."""
+    bus = "/sys/bus/pci/devices"
+    output = {"lspci -D -vvv": "0000:c2:00.0 x\n" + ACS.format("+", "+")}
+    system = RecordedSystem(unpacked(tmp_path, "mi250x-node"), output)
+    path = system.folder / f"{bus}/0000:c1:00.0".lstrip("/")
+    own = path.resolve().parent / "0000:c2:00.0" / "0000:c3:10.0"
+    own.mkdir(parents=True)
+    path.resolve().rename(own / "0000:c1:00.0")
+    path.unlink()
+    path.symlink_to(
+        f"../../../devices/pci0000:c0/0000:c0:01.1/0000:c2:00.0/0000:c3:10.0/{path.name}"
+    )
+    view = look(system)
+    assert len(view.pairs) == 6 and view.redirecting == [] and "ACS" not in view.unseen
 
 
 def test_without_lspci(tmp_path: Path) -> None:

@@ -127,6 +127,9 @@ def nic_exceeds_slot(view: DoctorView) -> Seen:
     if not nics:
         why = "the kernel does not know the rates of any adapter and its slot"
         yield NotApplicable(NO_NIC) if not fast(view) else not_seen(why)
+    elif view.machine.cpus.virtual:
+        yield NotApplicable(_VIRTUAL)
+        return
     for nic in nics:
         # What is narrow or slow for another reason has a finding of its own.
         possible = _rate(nic.link) if not is_narrow(nic.link) and not is_slow(nic.link) else 0

@@ -100,7 +100,7 @@ def doctor(
 
     whole = console()
     tell = Progress(whole) if form == "text" else lambda _: None
-    examination = examine(machines, observe, tell)
+    examination = examine(machines, observe, tell, nodes=nodes or 1)
     interrupted = examination.view.behaviour.interrupted
     proofs = (
         prove_all(examination, native, plan, say) if prove and native and not interrupted else {}

@@ -17,16 +17,18 @@ from commlens.records import Record
 from commlens.run.entry import Entry
 from commlens.run.probe import Verdict
 from commlens.run.record_file import RecordFile
-from commlens.run.session import Session, Settings
+from commlens.run.session import TOO_LONG, Session, Settings
 
 BENCHMARKS = ("latency", "bandwidth", "allreduce")
 _SIZES = "8:256K:x32"
-_LIMIT_S = 20.0  # of each job
+_LIMIT_S = 15.0  # of each job
 _SHORT = {
-    "bytes": _SIZES, "batches": "10", "max-time": "2", "repeat": "20", "warmup": "5",
+    "bytes": _SIZES, "batches": "10", "max-time": "1", "repeat": "10", "warmup": "2",
     "no-parts": None,
 }  # fmt: skip
 _TIMEOUT_S = "15"  # without progress
+_OURS, _PROGRESS = "commlens: ", "commlens progress:"
+_MOST_LINES = 4
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,13 @@ class Failure:
     """A job that did not run to its end, or gave wrong results."""
 
     benchmark: str
-    said: tuple[str, ...]  # lines of the standard error
+    said: tuple[str, ...]  # lines of the standard error: those of commlens, or else the last
     status: int
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it was ended as it took too long."""
+        return self.status == Status.STALLED and any(TOO_LONG in line for line in self.said)
 
 
 @dataclass(frozen=True)
@@ -60,9 +67,14 @@ class Plan:
         return Session(native, Settings(self.launcher, folder, quiet=True, time_limit_s=_LIMIT_S))
 
     def entry(self, benchmark: str, session: Session, options: Options) -> Entry:
-        spread = session.launcher.launcher.one_a_node(self.nodes) if self.nodes else []
+        """On several nodes a rank on each; on two of them, for a benchmark of pairs."""
+        if self.nodes is None or self.nodes == 1:
+            return Entry(benchmark, options, launcher_arguments=self.launcher_arguments)
+        is_of_pairs = session.native.benchmark(benchmark).default("pairs") is not None
+        nodes = 2 if is_of_pairs else self.nodes
+        spread = session.launcher.launcher.one_a_node(nodes)
         arguments = (*spread, *self.launcher_arguments)
-        return Entry(benchmark, options, self.nodes, launcher_arguments=arguments)
+        return Entry(benchmark, options, nodes, launcher_arguments=arguments)
 
 
 def observe(native: Native, plan: Plan) -> Behaviour:
@@ -91,6 +103,8 @@ def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behavi
             break
         if result.status not in (Status.OK, Status.NOTHING_RAN):
             failures.append(Failure(job.benchmark, said.take(), result.status))
+            if failures[-1].is_slow:
+                break  # the others would be, too
     verdict = next(iter(session.verdicts), None)
     return Behaviour(records, failures, verdict, "", interrupted)
 
@@ -107,7 +121,9 @@ class Listener:
         text = self.bytes.getvalue().decode(errors="replace")
         self.bytes.seek(0)
         self.bytes.truncate()
-        return tuple(line.removeprefix("commlens: ") for line in text.splitlines() if line.strip())
+        lines = [line for line in text.splitlines() if line.strip()]
+        own = [line for line in lines if line.startswith(_OURS) and _PROGRESS not in line]
+        return tuple(line.removeprefix(_OURS) for line in (own or lines)[-_MOST_LINES:])
 
 
 @contextmanager

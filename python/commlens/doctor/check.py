@@ -92,7 +92,8 @@ class Check(Registered):
                     host = one.evidence.where or own.machine.host
                     here = replace(one, evidence=replace(one.evidence, where=host))
                     found.setdefault(one.what, []).append(here)
-        merged = [_merged(own, len(view.machines)) for own in found.values()]
+        names_nodes = len(view.machines) > 1 and self.about not in _OF_ALL_NODES
+        merged = [_merged(own, names_nodes) for own in found.values()]
         return Outcome(self, tuple(self.findings_of(merged)), reasons[0] if reasons else "")
 
     def _seen(self, view: DoctorView) -> Iterator[Observation | NotApplicable]:
@@ -103,13 +104,13 @@ class Check(Registered):
             yield not_seen(f"the check itself failed ({type(error).__name__}: {error})")
 
 
-def _merged(own: Sequence[Observation], machines: int) -> Observation:
+def _merged(own: Sequence[Observation], names_nodes: bool) -> Observation:
     """What several nodes have in common is said once, with their names."""
     first = own[0]
     hosts = list(dict.fromkeys(one.evidence.where for one in own))
     quotes = dict.fromkeys(quote for one in own for quote in one.evidence.quotes)
     evidence = replace(first.evidence, where=", ".join(hosts), quotes=tuple(quotes)[:_MOST_QUOTES])
-    what = f"{first.what} ({', '.join(hosts)})" if machines > 1 else first.what
+    what = f"{first.what} ({', '.join(hosts)})" if names_nodes else first.what
     return replace(first, what=what, evidence=evidence)
 
 

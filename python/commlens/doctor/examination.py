@@ -47,10 +47,11 @@ def examine(
     observe: Callable[[], Behaviour],
     tell: Tell,
     checks: Iterable[Check] | None = None,
+    nodes: int = 1,
 ) -> Examination:
-    """`observe` starts jobs: only when what needs none has been told."""
+    """`observe` starts jobs: only when what needs none has been told. `nodes` were asked for."""
     every = all_checks() if checks is None else tuple(checks)
-    whole = Examination(DoctorView(machines))
+    whole = Examination(DoctorView(machines, nodes=nodes))
     for check in every:
         if check.about not in _OF_RUNS:
             _look(check, whole, tell)

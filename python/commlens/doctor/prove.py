@@ -188,8 +188,8 @@ def _side(
 
 
 def _proof(before: _Side, after: _Side) -> Proof:
-    found = [Side("before", before.records), Side("after", after.records)]
-    rows = judge([match(*found)], _THRESHOLD)
+    matched = match(Side("before", before.records), Side("after", after.records))
+    rows = judge([matched], _THRESHOLD)
     record = next(iter(after.records or before.records), None)
     if record is None:
         return Proof(

@@ -16,6 +16,7 @@ from commlens.records import Record, Start
 class DoctorView:
     machines: Sequence[Machine]  # one a node: that of this process first
     behaviour: Behaviour = field(default_factory=Behaviour)
+    nodes: int = 1  # that were asked for
 
     @property
     def machine(self) -> Machine:

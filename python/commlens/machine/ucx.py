@@ -15,7 +15,7 @@ from commlens.machine.system import System
 _LIBRARY = "libucp.so.0"
 _MODULE = re.compile(r"lib(uct_\w+|ucx_\w+)\.so")
 _CONFIGURED = re.compile(r"^# [Cc]onfigured with: (.*)$", re.MULTILINE)
-_VERSION = re.compile(r"^# (?:Library version: |UCT version=)(\S+)", re.MULTILINE)
+_VERSION = re.compile(r"^# (?:Library version: |Version |UCT version=)(\S+)", re.MULTILINE)
 _INFO_LIBRARY = re.compile(r"^# Library path: (/\S+)", re.MULTILINE)
 _TRANSPORT = re.compile(r"^# +Transport: (\S+)", re.MULTILINE)
 _DEVICE = re.compile(r"^# +Device: (\S+)", re.MULTILINE)
@@ -47,7 +47,7 @@ def look(system: System, mpi: MpiView) -> UcxView:
     about, transports = system.run("ucx_info", "-v"), system.run("ucx_info", "-d")
     build = system.run("ucx_info", "-b")
     version = libraries.version_of(system, library, "ucx") or _first(_VERSION, about.text)
-    own = _is_of(system, library, about.text)
+    own = about.ok and _is_of(system, library, version, about.text)
     folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
     files = {match[1]: name for name in system.names(folder) if (match := _MODULE.match(name))}
     modules = tuple(files) or tuple(_modules_of_build(build.text)) if own or files else None
@@ -92,11 +92,11 @@ def _library_of(system: System, mpi: MpiView) -> str:
     return ""
 
 
-def _is_of(system: System, library: str, about: str) -> bool:
-    """Whether ucx_info is that of this library."""
+def _is_of(system: System, library: str, version: str, about: str) -> bool:
+    """Whether ucx_info is that of this library; that of an old UCX says its version alone."""
     said = _first(_INFO_LIBRARY, about)
     if not said:
-        return bool(about)  # before 1.11 it did not say
+        return _first(_VERSION, about) == version
     one, other = (libraries.resolved(system, path) for path in (said, library))
     return posixpath.dirname(one) == posixpath.dirname(other)
 

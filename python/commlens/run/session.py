@@ -27,6 +27,7 @@ from commlens.run.probe import GpuSupport, Verdict
 from commlens.run.record_file import Kept, RecordFile
 from commlens.run.watchdog import Watchdog, limit_of
 
+TOO_LONG = "the job took longer than"
 _GPU_OFF = "gpu-aware-mpi-off"
 
 
@@ -132,7 +133,7 @@ class Session:
 
     def _too_long(self, times: process.Times) -> str:
         limit = self.settings.time_limit_s
-        return f"the job took longer than {limit:g} s, and was ended" * (times.since_start > limit)
+        return f"{TOO_LONG} {limit:g} s, and was ended" if times.since_start > limit else ""
 
     def _probed(self, job: Job, requests: list[int]) -> Job | Result:
         """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""

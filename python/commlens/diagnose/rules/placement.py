@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commlens.diagnose.disturbance import Crowd, crowds, is_on_gpu
-from commlens.diagnose.finding import Evidence
+from commlens.diagnose.finding import Evidence, Setting
 from commlens.diagnose.profiles import LEAST_SHARE, cost_of, total_of
 from commlens.diagnose.rule import Observation, rule
 from commlens.diagnose.view import View, on_gpu_of, text_of
@@ -43,7 +43,16 @@ def ranks_share_cores(view: View) -> Iterator[Observation]:
                 f"Ranks share cores ({_crowd(crowded)}): times show the scheduler as much as the "
                 "communication",
                 Evidence(text_of(start), records),
+                setting=_bound_to_cores(start),
             )
+
+
+def _bound_to_cores(start: Start) -> Setting | None:
+    """For those launchers that are known by the MPI library."""
+    shown_by = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
+    if "Open MPI" in start.mpi:
+        return Setting({}, ("--map-by", "core", "--bind-to", "core"), shown_by)
+    return Setting({}, ("-bind-to", "core"), shown_by) if "MPICH" in start.mpi else None
 
 
 def _crowd(crowded: Sequence[Crowd]) -> str:

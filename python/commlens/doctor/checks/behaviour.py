@@ -12,7 +12,6 @@ from commlens.run.probe import GpuSupport
 from commlens.text import plural
 
 _ALONE = "ranks were asked for, but MPI has 1"
-_MOST_LINES = 4
 
 
 def _is_alone(failure: Failure) -> bool:
@@ -21,7 +20,7 @@ def _is_alone(failure: Failure) -> bool:
 
 def _quotes(failure: Failure) -> list[Quote]:
     source = f"commlens run {failure.benchmark}"
-    return [Quote(source, line[:300]) for line in failure.said[-_MOST_LINES:]]
+    return [Quote(source, line[:300]) for line in failure.said]
 
 
 @check(
@@ -60,7 +59,7 @@ def short_run_fails(view: DoctorView) -> Seen:
         yield NotApplicable(own.why_none)
         return
     broken = own.verdict is not None and own.verdict.support is GpuSupport.BROKEN
-    failures = [one for one in own.failures if not _is_alone(one) and not broken]
+    failures = [one for one in own.failures if not (_is_alone(one) or one.is_slow or broken)]
     if failures:
         names = ", ".join(one.benchmark for one in failures)
         first = failures[0]
@@ -69,6 +68,31 @@ def short_run_fails(view: DoctorView) -> Seen:
             f"{first.status}, {status_text(first.status)})",
             *_quotes(first),
             words={"benchmark": first.benchmark},
+        )
+
+
+@check(
+    "short-run-slow",
+    "problem",
+    about="behaviour",
+    title="a short run takes far too long",
+    looks_at="how long short runs take",
+    cure="Look at the other findings first. Else look for what else runs on the node (`top`), and "
+    "run it alone: `commlens run {benchmark}`.",
+)
+def short_run_slow(view: DoctorView) -> Seen:
+    own = view.behaviour
+    if own.why_none:
+        yield NotApplicable(own.why_none)
+        return
+    slow = [one for one in own.failures if one.is_slow]
+    if slow:
+        names = ", ".join(one.benchmark for one in slow)
+        yield Observed(
+            f"{plural(len(slow), 'short run')} ({names}) did not end in time; they take 1 or 2 s "
+            "as a rule",
+            *_quotes(slow[0])[-1:],
+            words={"benchmark": slow[0].benchmark},
         )
 
 

@@ -54,8 +54,8 @@ def locked_memory_limited(view: DoctorView) -> Seen:
     title="/dev/shm is too small",
     looks_at=f"free space in /dev/shm (at least {format_bytes(_LEAST_SHARED)})",
     cure="Free it (`ls -l /dev/shm`: files of jobs that have died may lie there), or make it "
-    "larger: `mount -o remount,size=50% /dev/shm` as an administrator; a container needs `--shm-size=8g` "
-    "or `--ipc=host`.",
+    "larger: `mount -o remount,size=50% /dev/shm` as an administrator; a container needs "
+    "`--shm-size=8g` or `--ipc=host`.",
 )
 def shared_memory_small(view: DoctorView) -> Seen:
     shared = view.machine.limits.shared_memory

@@ -40,7 +40,7 @@ def library_not_found(view: DoctorView) -> Seen:
     elif mpi.missing:
         program = mpi.program.rpartition("/")[2]
         yield Observed(
-            f"{program} needs {', '.join(mpi.missing)}, which the loader does not find",
+            f"The program {program} needs {', '.join(mpi.missing)}, which the loader does not find",
             *(Quote(f"ldd {mpi.program}", f"{name} => not found") for name in mpi.missing),
             words={"name": mpi.missing[0]},
         )
@@ -154,7 +154,8 @@ def srun_cannot_start_open_mpi(view: DoctorView) -> Seen:
         yield NotApplicable("this is no allocation of Slurm, or srun says nothing")
     elif "pmix" not in pmix:
         yield Observed(
-            "srun knows no PMIx: each rank of Open MPI that it starts takes itself for rank 0 of 1",
+            "The srun here knows no PMIx: each rank of Open MPI that it starts takes itself for "
+            "rank 0 of 1",
             Quote("srun --mpi=list", " ".join(pmix.split())[:120]),
         )
 
@@ -265,9 +266,9 @@ def gpu_transport_layer_not_linked(view: DoctorView) -> Seen:
         yield NotApplicable(NO_GPU)
     elif mpi.program and not mpi.gpu_layer:
         yield Observed(
-            f"{mpi.program.rpartition('/')[2]} is linked with Cray MPICH and with none of its "
-            "libraries for GPUs: MPICH_GPU_SUPPORT_ENABLED=1 ends it in MPI_Init, and without it "
-            "GPU memory is not recognized",
+            f"The program {mpi.program.rpartition('/')[2]} is linked with Cray MPICH and with none "
+            "of its libraries for GPUs: MPICH_GPU_SUPPORT_ENABLED=1 ends it in MPI_Init, and "
+            "without it GPU memory is not recognized",
             Quote(f"ldd {mpi.program}", "no libmpi_gtl_*"),
             words={"kind": "nvidia80" if kind == "cuda" else "amd_gfx90a"},
         )

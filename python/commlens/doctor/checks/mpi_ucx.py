@@ -50,8 +50,8 @@ def ucx_without_gpu_support(view: DoctorView) -> Seen:
         return
     elif ucx.modules is not None and not ucx.has_module(f"uct_{kind}"):
         yield Observed(
-            f"{_ucx(machine)} has no module uct_{kind}: it has no transport for this GPU, and takes "
-            "a pointer to GPU memory for one to host memory",
+            f"{_ucx(machine)} has no module uct_{kind}: it has no transport for this GPU, and "
+            "takes a pointer to GPU memory for one to host memory",
             Quote(ucx.library, f"modules: {', '.join(ucx.modules) or 'none'}"),
             Quote("ucx_info -v", ucx.configured or "configured without"),
         )

@@ -20,6 +20,28 @@ _OF_NODE = (
 )
 
 
+@check(
+    "nodes-missing",
+    "problem",
+    about="nodes",
+    title="fewer nodes answer than were asked for",
+    looks_at="whether each node that was asked for answers",
+    cure="Ask for so many nodes (`salloc --nodes {asked}`), and let the launcher put a rank on "
+    "each; a node that does not answer needs the administrator.",
+)
+def nodes_missing(view: DoctorView) -> Seen:
+    hosts = sorted({machine.host for machine in view.machines})
+    if view.nodes < 2:
+        yield _ONE_NODE
+    elif len(hosts) < view.nodes:
+        yield Observed(
+            f"{view.nodes} nodes were asked for, and {len(hosts)} answered "
+            f"({', '.join(hosts[:8])})",
+            Quote("python -m commlens.machine", f"{len(view.machines)} answers"),
+            words={"asked": str(view.nodes)},
+        )
+
+
 def _differing(
     machines: list[Machine], facts: Callable[[Machine], Mapping[str, str]]
 ) -> list[tuple[str, dict[str, list[str]]]]:
@@ -48,8 +70,8 @@ def _compared(view: DoctorView, facts: Callable[[Machine], Mapping[str, str]], w
     for name, hosts in _differing(list(view.machines), facts):
         odd = min(hosts.values(), key=len)
         yield Observed(
-            f"{name} is not the same on all {len(view.machines)} nodes ({len(hosts)} values; "
-            f"{', '.join(odd[:3])} is another): {what}",
+            f"{name} is not the same on all {len(view.machines)} nodes, {', '.join(odd[:3])} has "
+            f"another: {what}",
             *_quotes(name, hosts),
             where=", ".join(odd[:3]),
         )
@@ -58,10 +80,10 @@ def _compared(view: DoctorView, facts: Callable[[Machine], Mapping[str, str]], w
 def _libraries(machine: Machine) -> dict[str, str]:
     mpi = machine.mpi
     return {
-        "the MPI library": mpi.library.name if mpi.library else "none",
-        "mpirun": mpi.launchers[0].version if mpi.launchers else "none",
-        "UCX": machine.ucx.version or "none",
-        "NCCL": machine.nccl.version or "none",
+        "The MPI library": mpi.library.name if mpi.library else "none",
+        "The version of mpirun": mpi.launchers[0].version if mpi.launchers else "none",
+        "The version of UCX": machine.ucx.version or "none",
+        "The version of NCCL": machine.nccl.version or "none",
     }
 
 
@@ -90,9 +112,16 @@ def nodes_differ_in_libraries(view: DoctorView) -> Seen:
 def nodes_differ_in_settings(view: DoctorView) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
         own = machine.mpi.open_mpi
-        files = {f"{one.name} of a file": one.value for one in own.from_files} if own else {}
+        files = (
+            {f"The setting {one.name} in a file": one.value for one in own.from_files}
+            if own
+            else {}
+        )
         variables = machine.environment.items()
-        return {**files, **{name: one for name, one in variables if name not in _OF_NODE}}
+        return {
+            **files,
+            **{f"The setting {name}": one for name, one in variables if name not in _OF_NODE},
+        }
 
     yield from _compared(view, facts, "ranks choose different protocols")
 
@@ -114,8 +143,8 @@ def nodes_differ_in_limits(view: DoctorView) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
         limits = machine.limits
         return {
-            "the limit of locked memory": _limit(limits.locked_memory),
-            "the limit of open files": _limit(limits.open_files),
+            "The limit of locked memory": _limit(limits.locked_memory),
+            "The limit of open files": _limit(limits.open_files),
         }
 
     yield from _compared(view, facts, "the smallest decides what works")
@@ -134,8 +163,8 @@ def nodes_differ_in_devices(view: DoctorView) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
         devices = machine.devices
         return {
-            "the number of GPUs": str(devices.gpus),
-            "the number of RDMA adapters": str(len(devices.rdma)),
+            "The number of GPUs": str(devices.gpus),
+            "The number of RDMA adapters": str(len(devices.rdma)),
         }
 
     yield from _compared(view, facts, "a rank has no GPU, or nodes share fewer adapters")

@@ -1,0 +1,303 @@
+"""What is made of the files and outputs of machines: all of them were recorded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from commlens.machine import devices, limits, machine, mpi, nccl, settings, ucx
+from commlens.machine.libraries import numbers_in, resolved, version_command
+from commlens.machine.mpi import MpiLibrary, MpiView
+from commlens.machine.settings import FileSetting
+from commlens.machine.system import Output, RecordedSystem, ThisSystem
+from conftest import captured
+
+INFO = "ompi_info --all --parsable"
+LDD = "\tlinux-vdso.so.1 (0x00007ff)\n\tlibmpi.so.40 => /opt/ompi/lib/libmpi.so.40 (0x00007f)\n"
+LIBMPI, LIBUCP = "/opt/ompi/lib/libmpi.so.40", "/opt/ucx/lib/libucp.so.0"
+
+
+def asked(library: str, kind: str) -> str:
+    return " ".join(version_command(library, kind))
+
+
+def files(folder: Path, *names: str, **texts: str) -> None:
+    for name in names:
+        path = folder / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    for name, text in texts.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def system(folder: Path, outputs: dict[str, Output | str], **environment: str) -> RecordedSystem:
+    return RecordedSystem(folder, outputs, environment)
+
+
+def info(version: str, error: str = "") -> Output:
+    """With as many parameters as there are, of which the samples have a few."""
+    more = "".join(f"mca:x:y:param:filler_{one}:value:1\n" for one in range(600))
+    return Output(INFO, captured(f"ompi-info-{version}") + more, error)
+
+
+def open_mpi_5(folder: Path, **environment: str) -> RecordedSystem:
+    outputs: dict[str, Output | str] = {
+        INFO: info("5.0.7", captured("ompi-info-5.0.7-error")),
+        "ldd /opt/app": LDD + f"\tlibucp.so.0 => {LIBUCP} (0x0)\n\tlibx.so => not found\n",
+        asked(LIBMPI, "mpi"): "Open MPI v5.0.7, package: Open MPI, ident: 5.0.7\n",
+        asked(LIBUCP, "ucx"): "1.22.0\n",
+        "ucx_info -v": captured("ucx-info-v-1.22"),
+        "ucx_info -d": captured("ucx-info-d-1.22"),
+        "ucx_info -b": captured("ucx-info-b-1.22"),
+        "ucx_info -caf": captured("ucx-info-caf-1.22"),
+        f"ldd {folder}": "",
+        "ldd /opt/ucx/lib/ucx/libuct_cuda.so": "\tlibcuda.so.1 => not found\n",
+        "/opt/ompi/bin/mpirun --version": captured("mpirun-version-open-mpi-5"),
+    }
+    files(folder, "opt/ucx/lib/ucx/libuct_cuda.so", "opt/ucx/lib/ucx/libuct_cma.so",
+          "opt/ompi/bin/mpirun")  # fmt: skip
+    return system(folder, outputs, PATH="/opt/ompi/bin", **environment)
+
+
+def test_open_mpi_5(tmp_path: Path) -> None:
+    own = mpi.look(open_mpi_5(tmp_path), "/opt/app")
+    assert own.library == MpiLibrary(
+        LIBMPI, "Open MPI v5.0.7, package: Open MPI, ident: 5.0.7", "openmpi"
+    )
+    assert own.library.name == "Open MPI v5.0.7" and own.missing == ("libx.so",)
+    assert own.open_mpi and own.open_mpi.version == "5.0.7" and own.open_mpi.gpu_support == "true"
+    assert own.open_mpi.has("pml", "ucx") and own.open_mpi.has("btl", "smcuda")
+    assert "libcuda.so.1" in own.open_mpi.unloadable["accelerator_cuda"]
+    (launcher,) = own.launchers
+    assert (launcher.name, launcher.version) == ("Open MPI", "mpirun (Open MPI) 5.0.7")
+
+
+def test_open_mpi_4_with_a_file_of_settings(tmp_path: Path) -> None:
+    own = mpi.parse_info(info("4.1.4"), system(tmp_path, {}))
+    assert own.version == "4.1.4" and own.gpu_support == "false"
+    place = "/etc/openmpi/openmpi-mca-params.conf"
+    assert FileSetting("btl", "^uct,openib,ofi", f"{place}:68") in own.from_files
+    assert own.values["pml"] == "^ucx"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("OMPI_MCA_pmll", "OMPI_MCA_pml"),
+        ("OMPI_MCA_acelerator", "OMPI_MCA_accelerator"),
+        ("OMPI_MCA_warp_speed", ""),
+    ],
+)
+def test_a_parameter_that_open_mpi_does_not_know(tmp_path: Path, name: str, near: str) -> None:
+    own = mpi.parse_info(info("5.0.7"), system(tmp_path, {}, **{name: "1"}))
+    assert [(one.name, one.near) for one in own.unknown] == [(name, near)]
+
+
+@pytest.mark.parametrize(
+    "name", ["OMPI_MCA_pml", "OMPI_MCA_opal_common_ucx_tls", "OMPI_MCA_plm_rsh_agent"]
+)
+def test_parameters_that_it_knows_or_passes_on(tmp_path: Path, name: str) -> None:
+    assert mpi.parse_info(info("5.0.7"), system(tmp_path, {}, **{name: "1"})).unknown == ()
+
+
+def test_no_name_is_unknown_where_not_all_are_listed(tmp_path: Path) -> None:
+    short = Output(INFO, captured("ompi-info-5.0.7"))
+    assert mpi.parse_info(short, system(tmp_path, {}, OMPI_MCA_pmll="1")).unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("sample", "name", "version"),
+    [
+        ("open-mpi-4", "Open MPI", (4, 1, 4)),
+        ("open-mpi-5", "Open MPI", (5, 0, 7)),
+        ("mpich", "MPICH", (4, 0, 2)),
+    ],
+)
+def test_whose_launcher_it_is(sample: str, name: str, version: tuple[int, ...]) -> None:
+    output = Output("mpirun --version", captured(f"mpirun-version-{sample}"))
+    own = mpi.parse_launcher("/bin/mpirun", output)
+    assert own.name == name and numbers_in(own.version) == version
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("Open MPI v5.0.7, package: x", "openmpi"),
+        ("MPI VERSION    : CRAY MPICH version 8.1.28.1 (ANL base 3.4a2)", "cray"),
+        ("MPICH Version:      4.0.2", "mpich"),
+        ("MVAPICH2 Version      :       2.3.7", "mvapich"),
+        ("Intel(R) MPI Library 2021.10 for Linux* OS", "intel"),
+        ("", "other"),
+    ],
+)
+def test_families(text: str, family: str) -> None:
+    assert mpi.family_of(text) == family
+
+
+def test_launchers_that_are_links_count_once(tmp_path: Path) -> None:
+    files(tmp_path, "usr/bin/mpirun", "opt/mpich/bin/mpirun")
+    (tmp_path / "bin").symlink_to("usr/bin")
+    outputs: dict[str, Output | str] = {
+        "/usr/bin/mpirun --version": captured("mpirun-version-open-mpi-4"),
+        "/opt/mpich/bin/mpirun --version": captured("mpirun-version-mpich"),
+    }
+    own = mpi.look(system(tmp_path, outputs, PATH="/usr/bin:/bin:/opt/mpich/bin:/none"))
+    assert [one.path for one in own.launchers] == ["/usr/bin/mpirun", "/opt/mpich/bin/mpirun"]
+
+
+def test_other_libraries_in_the_search_path(tmp_path: Path) -> None:
+    files(tmp_path, "opt/mpich/lib/libmpich.so.12", "opt/ompi/lib/libmpi.so.40")
+    outputs: dict[str, Output | str] = {"ldd /opt/app": LDD, asked(LIBMPI, "mpi"): "Open MPI v5"}
+    folders = "/opt/ompi/lib:/opt/mpich/lib"
+    own = mpi.look(system(tmp_path, outputs, LD_LIBRARY_PATH=folders), "/opt/app")
+    assert own.others == ("/opt/mpich/lib/libmpich.so.12",)
+
+
+def test_slurm_is_asked_in_its_allocations(tmp_path: Path) -> None:
+    outputs: dict[str, Output | str] = {"srun --mpi=list": "\tpmi2\n"}
+    assert mpi.look(system(tmp_path, outputs)).pmix == ""
+    assert mpi.look(system(tmp_path, outputs, SLURM_JOB_ID="1")).pmix == "\tpmi2\n"
+
+
+def test_ucx_as_mpi_loads_it(tmp_path: Path) -> None:
+    files(tmp_path, "usr/lib/libgdrapi.so.2")
+    here = open_mpi_5(tmp_path, UCX_TSL="x", UCX_TLS="all", LD_LIBRARY_PATH="/usr/lib")
+    own = ucx.look(here, mpi.look(here, "/opt/app"))
+    assert (own.library, own.version) == (LIBUCP, "1.22.0")
+    assert "--with-cuda=/usr/local/cuda" in own.configured
+    assert own.modules == ("uct_cma", "uct_cuda")
+    assert own.missing == {"uct_cuda": ("libcuda.so.1",)}
+    assert own.transports == ("self", "tcp", "sysv", "posix", "cma")
+    assert own.gdrcopy == "/usr/lib/libgdrapi.so.2"
+    assert [(one.name, one.near) for one in own.unknown] == [("UCX_TSL", "UCX_TLS")]
+
+
+def test_an_older_ucx_info_says_its_version_alone(tmp_path: Path) -> None:
+    for library, version, is_own in (("1.13.1\n", "1.13.1", True), ("1.22.0\n", "1.22.0", False)):
+        outputs: dict[str, Output | str] = {
+            asked(LIBUCP, "ucx"): library,
+            "ucx_info -v": captured("ucx-info-v-1.13"),
+            "ucx_info -d": captured("ucx-info-d-1.13"),
+        }
+        view = MpiView(libraries={"libucp.so.0": LIBUCP})
+        own = ucx.look(system(tmp_path, outputs), view)
+        assert own.version == version and (own.transports is not None) == is_own
+        assert ("another UCX" in own.why_not_seen) != is_own
+
+
+def test_ucx_of_a_component_that_is_loaded_later(tmp_path: Path) -> None:
+    outputs: dict[str, Output | str] = {
+        f"ldd {LIBMPI}": "\tlibopen-pal.so.40 => /opt/ompi/lib/libopen-pal.so.40 (0x0)\n",
+        "ompi_info --path pkglibdir --parsable": "path:pkglibdir:/opt/ompi/lib/openmpi\n",
+        "ldd /opt/ompi/lib/openmpi/mca_pml_ucx.so": f"\tlibucp.so.0 => {LIBUCP} (0x0)\n",
+        asked(LIBUCP, "ucx"): "1.13.1\n",
+    }
+    own = ucx.look(system(tmp_path, outputs), MpiView(library=MpiLibrary(LIBMPI)))
+    assert own.library == LIBUCP and own.why_not_seen == "ucx_info: not installed"
+    assert own.modules is None and own.transports is None
+
+
+def test_nccl_and_its_files(tmp_path: Path) -> None:
+    files(tmp_path, etc__nccl__conf="")
+    (tmp_path / "etc/nccl.conf").write_text("# all\nNCCL_P2P_DISABLE=1\nNCCL_DEBUG=WARN\n")
+    files(tmp_path, "home/me/.nccl.conf")
+    (tmp_path / "home/me/.nccl.conf").write_text("NCCL_DEBUG=INFO\n")
+    path = "/opt/nccl/libnccl.so.2"
+    here = system(tmp_path, {asked(path, "nccl"): "22803\n"}, HOME="/home/me", NCCL_ALOG="Ring",
+                  NCCL_PROTO="LL")  # fmt: skip
+    own = nccl.look(here, MpiView(libraries={"libnccl.so.2": path}))
+    assert own.version == "2.28.3"
+    assert {one.name: (one.value, one.place) for one in own.from_files} == {
+        "NCCL_DEBUG": ("INFO", "/home/me/.nccl.conf:1"),
+        "NCCL_P2P_DISABLE": ("1", "/etc/nccl.conf:2"),
+    }
+    assert [(one.name, one.near) for one in own.unknown] == [("NCCL_ALOG", "NCCL_ALGO")]
+
+
+@pytest.mark.parametrize(("code", "text"), [("22803", "2.28.3"), ("2804", "2.8.4"), ("x", "")])
+def test_the_number_of_nccl(code: str, text: str) -> None:
+    assert nccl.version_text(code) == text
+
+
+def test_limits_and_shared_memory(tmp_path: Path) -> None:
+    files(tmp_path, proc__self__status="Name:\tx\nCpus_allowed_list:\t0-3,8\n")
+    files(tmp_path, proc__self__limits=(
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max stack size            8388608              unlimited            bytes     \n"
+        "Max locked memory         65536                65536                bytes     \n"
+    ))  # fmt: skip
+    outputs: dict[str, Output | str] = {
+        "df -Pk /dev/shm": "Filesystem 1024-blocks Used Available Capacity Mounted on\n"
+        "shm 65536 4 65532 1% /dev/shm\n",
+        "test -w /dev/shm": Output("test -w /dev/shm", status=1),
+    }
+    own = limits.look(system(tmp_path, outputs))
+    assert own.stack and (own.stack.soft, own.stack.hard) == (8 << 20, None)
+    assert own.locked_memory and own.locked_memory.line == "Max locked memory 65536 65536"
+    assert own.open_files is None and own.core_count == 5
+    assert own.shared_memory and own.shared_memory.bytes == 64 << 20
+    assert not own.shared_memory.is_writable
+
+
+@pytest.mark.parametrize(
+    ("groups", "folder", "limit", "used"),
+    [
+        ("0::/a/b\n", "sys/fs/cgroup/a", "memory.max", "memory.current"),
+        ("0::/a\n", "sys/fs/cgroup", "memory.max", "memory.current"),
+        ("4:memory:/a\n0::/\n", "sys/fs/cgroup/memory/a", "memory.limit_in_bytes",
+         "memory.usage_in_bytes"),
+    ],
+)  # fmt: skip
+def test_memory_of_a_group_or_of_those_around_it(
+    tmp_path: Path, groups: str, folder: str, limit: str, used: str
+) -> None:
+    files(tmp_path, proc__self__cgroup=groups)
+    files(tmp_path, f"{folder}/{limit}", f"{folder}/{used}")
+    (tmp_path / folder / limit).write_text("4294967296\n")
+    (tmp_path / folder / used).write_text("4096\n")
+    own = limits.look(system(tmp_path, {})).cgroup_memory
+    assert own and (own.limit, own.used, own.place) == (4 << 30, 4096, f"/{folder}/{limit}")
+    (tmp_path / folder / limit).write_text("max\n")
+    assert limits.look(system(tmp_path, {})).cgroup_memory is None
+
+
+def test_devices(tmp_path: Path) -> None:
+    files(tmp_path, "dev/nvidia0", "dev/nvidia1", "dev/nvidiactl", "dev/kfd",
+          "sys/class/infiniband/mlx5_0/x", "sys/class/infiniband/hfi1_0/x")  # fmt: skip
+    nodes = "sys/class/kfd/kfd/topology/nodes"
+    for node, count in (("0", 0), ("1", 440)):
+        files(tmp_path, f"{nodes}/{node}/properties")
+        (tmp_path / nodes / node / "properties").write_text(f"cpu_cores 0\nsimd_count {count}\n")
+    own = devices.look(system(tmp_path, {}))
+    assert (own.nvidia_gpus, own.amd_gpus, own.gpus) == (2, 1, 3)
+    assert own.rdma == ("hfi1_0", "mlx5_0") and own.mellanox == ("mlx5_0",)
+    assert devices.look(system(tmp_path / "none", {})).gpus == 0
+
+
+def test_the_environment_has_what_concerns_communication_and_no_secret() -> None:
+    own = settings.communication(
+        ThisSystem(
+            {"UCX_TLS": "all", "HOME": "/root", "NCCL_API_KEY": "x1", "OMP_NUM_THREADS": "2"}
+        )
+    )
+    assert own == {"NCCL_API_KEY": "***", "OMP_NUM_THREADS": "2", "UCX_TLS": "all"}
+
+
+def test_links_are_followed_to_the_end(tmp_path: Path) -> None:
+    files(tmp_path, "opt/a-1/lib/libx.so.1")
+    (tmp_path / "opt/a").symlink_to("a-1")
+    (tmp_path / "opt/a-1/lib/libx.so").symlink_to("libx.so.1")
+    (tmp_path / "opt/loop").symlink_to("loop")
+    here = system(tmp_path, {})
+    assert resolved(here, "/opt/a/lib/libx.so") == "/opt/a-1/lib/libx.so.1"
+    assert resolved(here, "/opt/loop")
+
+
+def test_a_machine_of_which_nothing_can_be_seen(tmp_path: Path) -> None:
+    own = machine.look(system(tmp_path, {}), "/opt/app")
+    assert own.mpi.library is None and own.ucx.library == "" and own.limits.stack is None
+    assert own.host and sys.executable

@@ -1,0 +1,110 @@
+"""`commlens doctor` on this machine, with troubles that are real."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commlens.launch.native import Native
+from conftest import FAKES
+from native_helpers import BENCH, needs_native
+
+pytestmark = needs_native
+
+WRONG_LAUNCHER = "#!/bin/sh\necho 'HYDRA build details:'\necho '    Version: 4.0.2'\n"
+
+
+def real_environment(changes: dict[str, str]) -> dict[str, str]:
+    """Without the fakes of the other tests on the PATH."""
+    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(FAKES)]
+    path = os.pathsep.join(folders)
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    own = {**os.environ, **allowed, "PATH": path, "COMMLENS_BENCH": str(BENCH), **changes}
+    return {**own, "PATH": own["PATH"].replace("$PATH", path)}
+
+
+def doctor(*words: str, limited: bool = False, **environment: str) -> tuple[int, Any, str]:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+        resource.setrlimit(resource.RLIMIT_STACK, (2**20, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))
+
+    run = subprocess.run(
+        [sys.executable, "-m", "commlens", "doctor", "--format", "json", *words],
+        env=real_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=limit if limited else None,
+    )
+    return run.returncode, json.loads(run.stdout), run.stderr
+
+
+def codes(found: Any) -> set[str]:
+    return {one["code"] for one in found["findings"]}
+
+
+@pytest.fixture(scope="module")
+def is_open_mpi() -> bool:
+    return Native(BENCH).about.mpi_family == "openmpi"
+
+
+def test_a_machine_as_it_is(tmp_path: Path) -> None:
+    status, found, said = doctor("--out", str(tmp_path))
+    problems = {one["code"] for one in found["checks"] if one["verdict"] == "problem"}
+    assert status == (1 if problems else 0) and "Traceback" not in said
+    by_code = {one["code"]: one for one in found["checks"]}
+    assert by_code["library-not-found"]["verdict"] == "ok"
+    assert by_code["ranks-are-alone"]["verdict"] == "ok"
+    assert by_code["short-run-fails"]["verdict"] == "ok", found["findings"]
+    assert found["machines"][0]["mpi"]["library"]["version"]
+    assert not [one for one in found["checks"] if "itself failed" in one["reason"]]
+
+
+def test_troubles_of_limits_and_settings(tmp_path: Path, is_open_mpi: bool) -> None:
+    (tmp_path / "mpirun").write_text(WRONG_LAUNCHER)
+    (tmp_path / "mpirun").chmod(0o755)
+    status, found, _ = doctor(
+        "--no-runs",
+        limited=True,
+        PATH=f"{tmp_path}{os.pathsep}$PATH",
+        OMP_NUM_THREADS="4000",
+        NCCL_ALOG="Ring",
+        OMPI_MCA_bttl="self",
+    )
+    wanted = {
+        "open-files-limited", "stack-small", "address-space-limited", "more-threads-than-cores",
+        "misspelt-setting",
+    }  # fmt: skip
+    if is_open_mpi:
+        wanted.add("launcher-of-another-mpi")
+    assert status == 1 and wanted <= codes(found)
+    near = " ".join(one["cure"] for one in found["findings"] if one["code"] == "misspelt-setting")
+    assert "NCCL_ALGO" in near and ("OMPI_MCA_btl" in near or not is_open_mpi)
+
+
+def test_all_ranks_on_one_core(tmp_path: Path) -> None:
+    first = min(os.sched_getaffinity(0))
+    wrapper = tmp_path / "one-core"
+    wrapper.write_text(f'#!/bin/sh\nexec taskset -c {first} "{BENCH}" "$@"\n')
+    wrapper.chmod(0o755)
+    # Ranks that wait give way to each other, or this takes long.
+    status, found, _ = doctor(COMMLENS_BENCH=str(wrapper), OMPI_MCA_mpi_yield_when_idle="1")
+    assert status == 1 and "ranks-share-cores" in codes(found)
+
+
+def test_open_mpi_that_is_told_to_use_ucx_and_refuses(is_open_mpi: bool) -> None:
+    if not is_open_mpi or any(Path("/sys/class/infiniband").glob("*")):
+        pytest.skip("needs Open MPI on a host without an RDMA adapter")
+    status, found, _ = doctor("--no-runs", OMPI_MCA_pml="ucx")
+    has_ucx = "ucx" in found["machines"][0]["mpi"]["open_mpi"]["components"]["pml"]
+    has_gpu = found["machines"][0]["devices"]["nvidia_gpus"]
+    assert ("ucx-refused" in codes(found)) == (has_ucx and not has_gpu) and status in (0, 1)

@@ -1,5 +1,8 @@
 """Machines that are not here: their files and the outputs of commands, in captured/machine.
 
+They are made up after the formats of these files and programs, as their documentation and what
+people publish of them show these; no host is a real one.
+
 A file of a machine has a section for each file and each command (`==> $ lspci <==`), one for the
 many files of one line (`path:text`), and one for symbolic links.
 """

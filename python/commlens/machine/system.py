@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,23 +107,28 @@ class ThisSystem:
         program = self.find(command[0])
         if program is None:
             return Output(typed, missing="not installed")
-        # Files, not pipes: a child that is left over cannot keep us waiting for the end of a file,
-        # and what was written before the time was over is kept.
-        with TemporaryFile() as out, TemporaryFile() as error:
-            try:
-                # Messages in English: they are parsed.
-                process = subprocess.Popen(
-                    [program, *command[1:]],
-                    env={**self.environment, "LC_ALL": "C"},
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=error,
-                    start_new_session=True,
-                )
-            except OSError as reason:
-                return Output(typed, missing=f"cannot be started: {reason.strerror}")
-            missing = _wait(process, (out, error), time_limit_s)
-            return Output(typed, _text(out), _text(error), process.returncode or 0, missing)
+        try:
+            return _run([program, *command[1:]], self.environment, typed, time_limit_s)
+        except OSError as error:
+            return Output(typed, missing=f"cannot be started: {error.strerror}")
+
+
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], typed: str, time_limit_s: float
+) -> Output:
+    # Files, not pipes: a child that is left over cannot keep us waiting for the end of a file,
+    # and what was written before the time was over is kept.
+    with TemporaryFile() as out, TemporaryFile() as error:
+        process = subprocess.Popen(
+            command,
+            env={**environment, "LC_ALL": "C"},  # messages in English: they are parsed
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=error,
+            start_new_session=True,
+        )
+        missing = _wait(process, (out, error), time_limit_s)
+        return Output(typed, _text(out), _text(error), process.returncode or 0, missing)
 
 
 def _chunks(file: IO[bytes]) -> Iterator[bytes]:

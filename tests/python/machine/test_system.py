@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -48,6 +49,16 @@ def test_a_file_that_cannot_be_executed(system: ThisSystem, tmp_path: Path) -> N
     install(tmp_path, "broken")
     (tmp_path / "broken").write_bytes(b"\x7fELFnot")
     assert "cannot be started" in system.run("broken").why_not
+
+
+def test_without_room_for_temporary_files(
+    system: ThisSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("commlens.machine.system.TemporaryFile", full)
+    assert system.run("true").why_not == "true: cannot be started: No space left on device"
 
 
 def test_a_command_that_takes_too_long_is_ended_with_its_children(

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/findings.md from the rules in python/commlens/diagnose/rules.
+"""Writes docs/findings.md, and the list in docs/doctor.md, from the rules in
+python/commlens/diagnose/rules and the checks in python/commlens/doctor/checks.
 
-tools/findings.py            writes the page
-tools/findings.py --check    exit status 1 if the page is not what the rules say
+tools/findings.py            writes the pages
+tools/findings.py --check    exit status 1 if a page is not what rules and checks say
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 PAGE = TOP / "docs" / "findings.md"
+DOCTOR = TOP / "docs" / "doctor.md"
+LIST = ("<!-- checks -->\n", "<!-- end -->")
 sys.path.insert(0, str(TOP / "python"))
 
 from commlens.diagnose.rule import Rule, all_rules  # noqa: E402
 from commlens.diagnose.settings import switches  # noqa: E402
+from commlens.doctor.check import Check, all_checks  # noqa: E402
 
 HEAD = """\
 # What does a finding mean, and what do I do about it?
 
-This page explains the findings that `commlens show`, `commlens run`, `commlens profile` and reports
-print, by their codes. It is generated from the rules by `tools/findings.py`.
+This page explains the findings that `commlens show`, `commlens run`, `commlens profile`, reports
+and `commlens doctor` print, by their codes. `tools/findings.py` generates it from the rules over
+records and profiles, and from the checks of [doctor](doctor.md).
 
 ```
 warning: MPI takes 21 times as long as NCCL (latency, 2 ranks, device, 512 B; slower at 23 of 23
@@ -70,6 +75,35 @@ def section(rule: Rule) -> Iterator[str]:
         yield f"**What to do{of}.** {_without_names(cure)}\n"
 
 
+def section_of_check(check: Check) -> Iterator[str]:
+    yield f"### {check.code}\n"
+    yield f"{level_of(check)}: {check.title}.\n"
+    yield f"**Looked at.** {check.speaks[0].upper()}{check.speaks[1:]}.\n"
+    for kind, cure in check.cures.items():
+        of = f", {kind}" if kind else ""
+        yield f"**What to do{of}.** {_without_names(cure)}\n"
+
+
+def level_of(check: Check) -> str:
+    return "Advice" if check.severity == "note" else "Problem"
+
+
+def list_of_checks() -> str:
+    rows = [
+        f"| {check.about} | [{check.code}](findings.md#{check.code}) | {level_of(check).lower()} "
+        f"| {check.title} |"
+        for check in all_checks()
+    ]
+    head = ["| about | check | | what is wrong |", "| --- | --- | --- | --- |"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def doctor_page(current: str) -> str:
+    before, start, rest = current.partition(LIST[0])
+    _, end, after = rest.partition(LIST[1])
+    return f"{before}{start}{list_of_checks()}{end}{after}"
+
+
 def _without_names(cure: str) -> str:
     """A finding fills in what its records say."""
     variables = ", ".join(f"`{name}`" for name in switches())
@@ -85,6 +119,10 @@ def page() -> str:
         text.append(f"## {title_of(rules)}\n")
         for rule in rules:
             text += section(rule)
+    for about, checks in groupby(all_checks(), key=lambda check: check.about):
+        text.append(f"## Checks: {about}\n")
+        for check in checks:
+            text += section_of_check(check)
     return "\n".join(map(_wrapped, text)).rstrip() + "\n"
 
 
@@ -98,13 +136,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Writes docs/findings.md from the rules.")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
-    current = page()
-    if not options.check:
-        PAGE.write_text(current, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != current:
-        print(f"{PAGE.name} is not what the rules say; run tools/findings.py")
-        return 1
-    return 0
+    status = 0
+    written = DOCTOR.read_text(encoding="utf-8")
+    for path, current in ((PAGE, page()), (DOCTOR, doctor_page(written))):
+        if not options.check:
+            path.write_text(current, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != current:
+            print(f"{path.name} is not what rules and checks say; run tools/findings.py")
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

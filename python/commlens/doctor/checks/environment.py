@@ -13,6 +13,7 @@ from commlens.doctor.selection import (
     gpu_kind,
     is_no,
     is_open_mpi,
+    is_yes,
     names,
     parameter,
     uses_ucx,
@@ -152,7 +153,7 @@ def ucx_memtype_cache_on(view: DoctorView) -> Seen:
     value, quote = variable(view.machine, "UCX_MEMTYPE_CACHE")
     if not gpu_kind(view.machine):
         yield NotApplicable(NO_GPU)
-    elif value.lower() in ("y", "yes", "1", "on"):
+    elif is_yes(value):
         yield Observed(
             f"UCX_MEMTYPE_CACHE={value} makes UCX trust its own record of allocations: if it has "
             "missed one, it reads GPU memory with the CPU, and MPI_Send of 1 byte dies of SIGSEGV",

@@ -114,6 +114,7 @@ def _without_names(cure: str) -> str:
 
 def page() -> str:
     text = [HEAD]
+    of_rules = {rule.code for rule in all_rules()}
     for _, group in groupby(all_rules(), key=lambda rule: rule.subject):
         rules = list(group)
         text.append(f"## {title_of(rules)}\n")
@@ -122,7 +123,9 @@ def page() -> str:
     for about, checks in groupby(all_checks(), key=lambda check: check.about):
         text.append(f"## Checks: {about}\n")
         for check in checks:
-            text += section_of_check(check)
+            # The same trouble, seen without a run, is explained once.
+            if check.code not in of_rules:
+                text += section_of_check(check)
     return "\n".join(map(_wrapped, text)).rstrip() + "\n"
 
 

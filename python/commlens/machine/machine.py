@@ -6,11 +6,28 @@ import platform
 
 import msgspec
 
-from commlens.machine import devices, limits, mpi, nccl, settings, ucx
+from commlens.machine import (
+    cpus,
+    devices,
+    gpus,
+    kernel,
+    limits,
+    links,
+    mpi,
+    nccl,
+    nics,
+    settings,
+    ucx,
+)
+from commlens.machine.cpus import CpuView
 from commlens.machine.devices import DeviceView
+from commlens.machine.gpus import GpuView
+from commlens.machine.kernel import KernelView
 from commlens.machine.limits import LimitView
+from commlens.machine.links import LinkView
 from commlens.machine.mpi import MpiView
 from commlens.machine.nccl import NcclView
+from commlens.machine.nics import NicView
 from commlens.machine.system import System
 from commlens.machine.ucx import UcxView
 
@@ -18,7 +35,11 @@ from commlens.machine.ucx import UcxView
 class Machine(msgspec.Struct, frozen=True):
     host: str
     devices: DeviceView = DeviceView()
-    # Place of the views of hardware: gpus, links, nics, cpus, kernel.
+    gpus: GpuView = GpuView()
+    links: LinkView = LinkView()
+    nics: NicView = NicView()
+    cpus: CpuView = CpuView()
+    kernel: KernelView = KernelView()
     limits: LimitView = LimitView()
     mpi: MpiView = MpiView()
     ucx: UcxView = UcxView()
@@ -32,7 +53,11 @@ def look(system: System, program: str = "") -> Machine:
     return Machine(
         host=platform.node(),
         devices=devices.look(system),
-        # Place of gpus.look(system), and so on.
+        gpus=gpus.look(system),
+        links=links.look(system),
+        nics=nics.look(system),
+        cpus=cpus.look(system),
+        kernel=kernel.look(system),
         limits=limits.look(system),
         mpi=own,
         ucx=ucx.look(system, own),

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryFile
+from typing import IO, Protocol
+
+from commlens.text import printable
 
 TIME_LIMIT_S = 10.0  # of a command that looks at something
 _LARGEST = 8 * 2**20  # bytes that are read of a file or an output
+_CHUNK = 2**16
+_LONGEST_LINE = 200  # characters of a command's own message
+_POLL_S = 0.5  # between looks at what a command has written so far
+_TIME_TO_DIE_S = 1.0  # of a command that was killed
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,15 @@ class Output:
     def ok(self) -> bool:
         return not self.missing and self.status == 0
 
+    @property
+    def why_not(self) -> str:
+        """`nvidia-smi -L: not installed`; empty where it ran well."""
+        if self.ok:
+            return ""
+        lines = (self.error or self.text).strip().splitlines()
+        said = f": {printable(lines[0])[:_LONGEST_LINE]}" if lines else ""
+        return f"{self.command}: {self.missing or f'exit status {self.status}{said}'}"
+
 
 class System(Protocol):
     @property
@@ -41,7 +60,7 @@ class System(Protocol):
         """The text of a file, with an absolute path; None where it cannot be read."""
 
     def names(self, path: str) -> list[str]:
-        """What is in a folder, sorted; empty where it is none."""
+        """What is in a folder, sorted; empty where it is none. Odd names are left out."""
 
     def link(self, path: str) -> str | None:
         """Where a symbolic link leads; None where it is none."""
@@ -60,20 +79,23 @@ class ThisSystem:
 
     def read(self, path: str) -> str | None:
         try:
-            with Path(path).open("rb") as file:
-                return file.read(_LARGEST).decode(errors="replace")
-        except OSError:
+            if not Path(path).is_file():
+                return None  # a pipe or a device: reading it could wait for ever
+            with Path(path).open("rb", buffering=0) as file:
+                return b"".join(_chunks(file)).decode(errors="replace")
+        except (OSError, ValueError):
             return None
 
     def names(self, path: str) -> list[str]:
         try:
-            return sorted(os.listdir(path))
+            names = (one.name for one in Path(path).iterdir())
+            return sorted(one for one in names if one.isprintable())
         except OSError:
             return []
 
     def link(self, path: str) -> str | None:
         try:
-            return os.readlink(path)
+            return printable(str(Path(path).readlink()))
         except OSError:
             return None
 
@@ -86,25 +108,64 @@ class ThisSystem:
         if program is None:
             return Output(typed, missing="not installed")
         try:
-            # Messages in English: they are parsed.
-            done = subprocess.run(
-                [program, *command[1:]],
-                env={**self.environment, "LC_ALL": "C"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=time_limit_s,
-                check=False,
-                start_new_session=True,
-            )
-        except subprocess.TimeoutExpired:
-            return Output(typed, missing=f"took longer than {time_limit_s:g} s")
+            return _run([program, *command[1:]], self.environment, typed, time_limit_s)
         except OSError as error:
             return Output(typed, missing=f"cannot be started: {error.strerror}")
-        return Output(typed, _text(done.stdout), _text(done.stderr), done.returncode)
 
 
-def _text(written: bytes) -> str:
-    return written[:_LARGEST].decode(errors="replace")
+def _run(
+    command: Sequence[str], environment: Mapping[str, str], typed: str, time_limit_s: float
+) -> Output:
+    # Files, not pipes: a child that is left over cannot keep us waiting for the end of a file,
+    # and what was written before the time was over is kept.
+    with TemporaryFile() as out, TemporaryFile() as error:
+        process = subprocess.Popen(
+            command,
+            env={**environment, "LC_ALL": "C"},  # messages in English: they are parsed
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=error,
+            start_new_session=True,
+        )
+        missing = _wait(process, (out, error), time_limit_s)
+        return Output(typed, _text(out), _text(error), process.returncode or 0, missing)
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    """Small ones: below /proc/sys the kernel refuses to read many megabytes at once."""
+    for _ in range(_LARGEST // _CHUNK):
+        data = file.read(_CHUNK)
+        if not data:
+            return
+        yield data
+
+
+def _wait(process: subprocess.Popen[bytes], files: tuple[IO[bytes], ...], limit_s: float) -> str:
+    """Why it was ended, if it was; nothing of it is left on this machine."""
+    deadline = time.monotonic() + limit_s
+    missing = ""
+    try:
+        while process.poll() is None:
+            if time.monotonic() > deadline:
+                missing = f"took longer than {limit_s:g} s"
+                break
+            if any(os.fstat(file.fileno()).st_size > _LARGEST for file in files):
+                missing = f"wrote more than {_LARGEST // 2**20} MiB"
+                break
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_S)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        # A process that hangs in the driver ends when the driver lets it, or never.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_TIME_TO_DIE_S)
+    return missing
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_LARGEST).decode(errors="replace")
 
 
 @dataclass(frozen=True)

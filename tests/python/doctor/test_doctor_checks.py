@@ -16,7 +16,7 @@ from doctor_cases import CASES, SOUND, changed, machine, two, view
 
 CHECKS = {one.code: one for one in all_checks()}
 # These files have cases of their own.
-_ELSEWHERE = ("hardware", "kernel", "placement")
+_ELSEWHERE = ("hardware", "kernel", "links", "nics", "placement")
 OWN = [code for code, one in CHECKS.items() if one.subject not in _ELSEWHERE]
 
 

@@ -13,6 +13,14 @@ from commlens.text import format_percent, plural
 _CHANGE = 0.05
 _LOWERED = 0.99  # of the default limit: drivers round
 
+# What doctor says of the GPUs of a machine, too.
+POWER_CODE = "gpu-power-limit-lowered"
+POWER_TITLE = "a GPU may take less power than its default"
+POWER_CURE = (
+    "Ask an administrator for the default, {default} W: `nvidia-smi --power-limit={default}`; "
+    "or name the limit beside the figures."
+)
+
 
 @rule(
     "gpu-clocks-changed",
@@ -44,13 +52,12 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
 
 
 @rule(
-    "gpu-power-limit-lowered",
+    POWER_CODE,
     "warning",
-    "a GPU may take less power than its default",
+    POWER_TITLE,
     speaks="the power limit of a rank's GPU is below the default of its kind, as the start says, "
     "and the memory of a GPU was measured.",
-    cure="Ask an administrator for the default, {default} W: `nvidia-smi --power-limit={default}`; "
-    "or name the limit beside the figures.",
+    cure=POWER_CURE,
 )
 def gpu_power_limit_lowered(view: View) -> Iterator[Observation]:
     for start, records in view.starts:
@@ -74,7 +81,10 @@ def _least(record: Record) -> float:
 
 
 def _is_lowered(place: Place) -> bool:
-    if place.device is None:
-        return False
-    now, usual = place.device.power_limit_W, place.device.default_power_limit_W
+    device = place.device
+    return device is not None and is_lowered(device.power_limit_W, device.default_power_limit_W)
+
+
+def is_lowered(now: float | None, usual: float | None) -> bool:
+    """Of power limits; what is unknown is not."""
     return now is not None and usual is not None and now < _LOWERED * usual

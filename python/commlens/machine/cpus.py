@@ -1,0 +1,159 @@
+"""Processors, their NUMA nodes, and how many of them this process may use."""
+
+import re
+from collections.abc import Iterator
+from typing import Optional
+
+from commlens.machine.system import System
+from commlens.machine.view import PartView, Seen
+from commlens.records.start import count_numbers
+from commlens.text import printable
+
+_CPU = "/sys/devices/system/cpu"
+_NODE = "/sys/devices/system/node"
+_CGROUP = "/sys/fs/cgroup"
+_LONGEST = 200
+_LIST = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")
+
+
+class NumaNode(Seen, frozen=True, kw_only=True):
+    number: int
+    cpus: str  # as in /proc: 0-31,64-95; empty of one that has only memory
+    memory_bytes: Optional[int] = None
+
+
+class Quota(Seen, frozen=True, kw_only=True):
+    """Of a control group: how many processors' worth of time it has."""
+
+    processors: float
+    path: str  # the file
+    text: str  # its content
+
+
+class CpuView(PartView, frozen=True, kw_only=True):
+    model: Optional[str] = None
+    sockets: Optional[int] = None
+    cores: Optional[int] = None
+    threads: Optional[int] = None  # processors, in the words of the kernel
+    siblings: list[str] = []  # noqa: RUF012 (of each core its processors: 0,64)
+    numa: list[NumaNode] = []  # noqa: RUF012 (msgspec copies it)
+    memory_bytes: Optional[int] = None
+    allowed: Optional[str] = None  # processors that this process may run on: 0-3,8
+    cpu_quota: Optional[Quota] = None
+    governor: Optional[str] = None  # of the first processor
+    frequency_driver: Optional[str] = None
+    energy_preference: Optional[str] = None
+    virtual: Optional[bool] = None  # the processor says that it runs under a hypervisor
+
+    @property
+    def allowed_count(self) -> Optional[int]:
+        return count_numbers([self.allowed]) if self.allowed else None
+
+
+def look(system: System) -> CpuView:
+    unseen: dict[str, str] = {}
+    info = system.read("/proc/cpuinfo") or ""
+    names = [one for one in system.names(_CPU) if re.fullmatch(r"cpu\d+", one)]
+    places = [_topology(system, name) for name in names]
+    known = [place for place in places if place is not None]
+    model = _field(info, "model name") or _field(info, "Model")
+    if not known:
+        unseen["sockets and cores"] = f"{_CPU} has no topology"
+    if model is None:
+        unseen["model of the processor"] = "/proc/cpuinfo has no model name"
+    flags = _field(info, "flags")
+    frequency = f"{_CPU}/cpu0/cpufreq"
+    governor = _text(system, f"{frequency}/scaling_governor")
+    if governor is None:
+        unseen["frequency governor"] = f"there is no {frequency}/scaling_governor"
+    return CpuView(
+        model=model,
+        sockets=len({socket for socket, _ in known}) or None,
+        cores=len(set(known)) or None,
+        threads=len(names) or None,
+        siblings=list(dict.fromkeys(filter(None, (_siblings(system, one) for one in names)))),
+        numa=list(_numa(system)),
+        memory_bytes=_kib(system.read("/proc/meminfo") or "", "MemTotal"),
+        allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
+        cpu_quota=min(_quotas(system), key=lambda one: one.processors, default=None),
+        governor=governor,
+        frequency_driver=_text(system, f"{frequency}/scaling_driver"),
+        energy_preference=_text(system, f"{frequency}/energy_performance_preference"),
+        virtual="hypervisor" in flags.split() if flags else None,
+        unseen=unseen,
+    )
+
+
+def _topology(system: System, name: str) -> Optional[tuple[str, str]]:
+    folder = f"{_CPU}/{name}/topology"
+    socket, core = (_text(system, f"{folder}/{one}") for one in ("physical_package_id", "core_id"))
+    return (socket, core) if socket and core else None
+
+
+def _siblings(system: System, name: str) -> Optional[str]:
+    return _list(_text(system, f"{_CPU}/{name}/topology/thread_siblings_list"))
+
+
+def _numa(system: System) -> Iterator[NumaNode]:
+    found = [one for one in system.names(_NODE) if re.fullmatch(r"node\d{1,5}", one)]
+    for name in sorted(found, key=lambda one: int(one[4:])):
+        yield NumaNode(
+            number=int(name[4:]),
+            cpus=_list(_text(system, f"{_NODE}/{name}/cpulist")) or "",
+            memory_bytes=_kib(system.read(f"{_NODE}/{name}/meminfo") or "", "MemTotal"),
+        )
+
+
+def _groups(system: System, controller: str) -> Iterator[str]:
+    """The folders of this process's control group and of those around it, which limit it, too.
+
+    In a container the path may be that outside of it; then its own group is at the top.
+    """
+    for line in (system.read("/proc/self/cgroup") or "").splitlines():
+        _, _, rest = line.partition(":")
+        names, _, path = rest.partition(":")
+        if names and controller not in names.split(","):
+            continue
+        root = f"{_CGROUP}/{names}" if names else _CGROUP
+        if names and not system.names(root):
+            root = f"{_CGROUP}/{controller}"
+        pieces = [one for one in path.split("/") if one and one != ".."]
+        for count in range(len(pieces), -1, -1):
+            yield "/".join((root, *pieces[:count]))
+
+
+def _quotas(system: System) -> Iterator[Quota]:
+    for folder in _groups(system, "cpu"):
+        text = _text(system, f"{folder}/cpu.max")
+        words = (text or "").split()
+        if len(words) == 2 and all(map(_is_positive, words)):
+            processors = int(words[0]) / int(words[1])
+            yield Quota(processors=processors, path=f"{folder}/cpu.max", text=text or "")
+        quota = _text(system, f"{folder}/cpu.cfs_quota_us") or ""
+        period = _text(system, f"{folder}/cpu.cfs_period_us") or ""
+        if _is_positive(quota) and _is_positive(period):
+            yield Quota(
+                processors=int(quota) / int(period), path=f"{folder}/cpu.cfs_quota_us", text=quota
+            )
+
+
+def _is_positive(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20 and int(text) > 0
+
+
+def _field(text: str, name: str) -> Optional[str]:
+    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+    return printable(found.group(1).strip())[: 20 * _LONGEST] or None if found else None
+
+
+def _kib(text: str, name: str) -> Optional[int]:
+    found = re.search(rf"{name}:\s+(\d{{1,15}}) kB", text)
+    return int(found.group(1)) * 1024 if found else None
+
+
+def _list(text: Optional[str]) -> Optional[str]:
+    return text if text and _LIST.fullmatch(text) else None
+
+
+def _text(system: System, path: str) -> Optional[str]:
+    return printable((system.read(path) or "").strip())[:_LONGEST] or None

@@ -1,0 +1,127 @@
+"""The kernel: its version, its modules, and what it allows between processes and devices."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, Optional
+
+from commlens.machine.system import System
+from commlens.machine.view import PartView
+from commlens.text import printable
+
+# Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
+MODULES = (
+    "amdgpu",
+    "gdrdrv",
+    "ib_uverbs",
+    "knem",
+    "nv_peer_mem",
+    "nvidia",
+    "nvidia_peermem",
+    "xpmem",
+)
+_DMABUF_KERNEL = (5, 12)  # the first in which drivers of NICs register memory by dma-buf
+_DMABUF_DRIVER = 515  # of NVIDIA, with CUDA 11.7: its open kernel modules export dma-bufs
+_CAP_SYS_PTRACE = 19
+_YAMA = "/proc/sys/kernel/yama/ptrace_scope"
+_NVIDIA = "/proc/driver/nvidia/version"
+_BUILT_IN = "/sys/module"  # those with parameters, and all that are loaded
+_HUGE = "/sys/kernel/mm/transparent_hugepage/enabled"
+_LONGEST = 200
+_CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/.singularity.d/runscript")
+
+
+class KernelView(PartView, frozen=True, kw_only=True):
+    release: Optional[str] = None
+    modules: Optional[list[str]] = None  # of MODULES those that are loaded
+    nvidia: Optional[str] = None  # the first line of the driver's own file
+    nvidia_is_open: Optional[bool] = None  # open kernel modules or proprietary ones
+    dmabuf: Optional[bool] = None  # kernel and driver could pass GPU memory to a NIC by dma-buf
+    ptrace_scope: Optional[int] = None  # Yama; None: this kernel has none
+    may_trace: Optional[bool] = None  # this process has CAP_SYS_PTRACE
+    thp: Optional[str] = None  # transparent huge pages: always, madvise, never
+    huge_pages: Optional[int] = None
+    numa_balancing: Optional[bool] = None
+    container: Optional[str] = None  # what shows that this is one
+
+    def has(self, module: str) -> bool:
+        return module in (self.modules or ())
+
+
+def look(system: System) -> KernelView:
+    unseen: dict[str, str] = {}
+    release = _text(system, "/proc/sys/kernel/osrelease")
+    modules = list(_modules(system)) if system.names(_BUILT_IN) else None
+    if modules is None:
+        unseen["kernel modules"] = f"there is no {_BUILT_IN}"
+    nvidia = (_text(system, _NVIDIA) or "").partition("\n")[0] or None
+    scope = _text(system, _YAMA) or ""
+    if not scope.isdecimal():
+        unseen["ptrace_scope"] = f"there is no {_YAMA}"
+    return KernelView(
+        release=release,
+        modules=modules,
+        nvidia=nvidia,
+        nvidia_is_open="Open Kernel Module" in nvidia if nvidia else None,
+        dmabuf=_dmabuf(release, nvidia, modules),
+        ptrace_scope=int(scope) if scope.isdecimal() and len(scope) < 4 else None,
+        may_trace=_may_trace(system.read("/proc/self/status") or ""),
+        thp=_chosen(_text(system, _HUGE)),
+        huge_pages=_whole(_text(system, "/proc/sys/vm/nr_hugepages")),
+        numa_balancing=_switch(_text(system, "/proc/sys/kernel/numa_balancing")),
+        container=_container(system),
+        unseen=unseen,
+    )
+
+
+def _modules(system: System) -> Iterator[str]:
+    """Loaded, as in /proc/modules, or built into the kernel."""
+    lines = (system.read("/proc/modules") or "").splitlines()
+    present = {line.partition(" ")[0] for line in lines} | set(system.names(_BUILT_IN))
+    return (name for name in MODULES if name in present)
+
+
+def _dmabuf(
+    release: Optional[str], nvidia: Optional[str], modules: Optional[list[str]]
+) -> Optional[bool]:
+    version = re.match(r"(\d{1,4})\.(\d{1,4})", release or "")
+    if version is None or modules is None:
+        return None
+    is_new = (int(version.group(1)), int(version.group(2))) >= _DMABUF_KERNEL
+    if nvidia:
+        driver = re.search(r"\s(\d{3,4})\.\d+", nvidia)
+        is_open = "Open Kernel Module" in nvidia
+        return is_new and is_open and driver is not None and int(driver.group(1)) >= _DMABUF_DRIVER
+    return is_new if "amdgpu" in modules else None
+
+
+def _may_trace(status: str) -> Optional[bool]:
+    found = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", status, re.MULTILINE)
+    return bool(int(found.group(1), 16) >> _CAP_SYS_PTRACE & 1) if found else None
+
+
+def _container(system: System) -> Optional[str]:
+    for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "container"):
+        if system.environment.get(name):
+            return f"{name} is set"
+    return next((path for path in _CONTAINERS if system.read(path) is not None), None)
+
+
+def _chosen(text: Optional[str]) -> Optional[Literal["always", "madvise", "never"]]:
+    """Of `always [madvise] never` that in brackets."""
+    found = re.search(r"\[(always|madvise|never)\]", text or "")
+    return found.group(1) if found else None  # type: ignore[return-value]
+
+
+def _switch(text: Optional[str]) -> Optional[bool]:
+    number = _whole(text)
+    return None if number is None else number > 0
+
+
+def _whole(text: Optional[str]) -> Optional[int]:
+    return int(text) if text and text.isdecimal() and len(text) < 19 else None
+
+
+def _text(system: System, path: str) -> Optional[str]:
+    return (
+        "\n".join(map(printable, (system.read(path) or "").strip()[:_LONGEST].split("\n"))) or None
+    )

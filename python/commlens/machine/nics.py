@@ -1,0 +1,136 @@
+"""Network adapters that carry an application's messages, as the kernel lists them below /sys."""
+
+import re
+from collections.abc import Iterator
+from typing import Optional
+
+import msgspec
+
+from commlens.machine import pci
+from commlens.machine.pci import Distance, PciDevice, PciLink
+from commlens.machine.system import System
+from commlens.machine.view import PartView, Seen
+from commlens.text import printable
+
+_RDMA = "/sys/class/infiniband"
+_NET = "/sys/class/net"
+_ETHERNET = "Ethernet"
+_LONGEST = 100
+_RATE = re.compile(r"(\d{1,6}(?:\.\d+)?) Gb/sec(?: \((\d{1,2})X)?")
+
+
+class Nic(Seen, frozen=True, kw_only=True):
+    """A port of an adapter; `mlx5_0:1` is also its name in UCX_NET_DEVICES."""
+
+    name: str
+    rdma: bool  # has an RDMA device; others are network interfaces only
+    interfaces: list[str] = []  # noqa: RUF012 (network interfaces of the same device)
+    link_layer: Optional[str] = None  # InfiniBand, Ethernet
+    rate_Gbps: Optional[float] = None  # noqa: N815
+    lanes: Optional[int] = None  # of the cable
+    state: Optional[str] = None  # ACTIVE, DOWN, INIT ...; up, down ... of an interface
+    physical_state: Optional[str] = None  # LinkUp, Polling, Disabled ...
+    model: Optional[str] = None  # vendor and device numbers: 0x15b3:0x1021
+    pci: Optional[str] = None
+    numa_node: Optional[int] = None
+    driver: Optional[str] = None
+    link: PciLink = PciLink()
+    distances: dict[str, Distance] = {}  # noqa: RUF012 (by the address of a GPU)
+
+    @property
+    def is_up(self) -> bool:
+        return (self.state or "").upper() in ("ACTIVE", "UP")
+
+
+class NicView(PartView, frozen=True, kw_only=True):
+    nics: list[Nic] = []  # noqa: RUF012 (msgspec copies it)
+
+    @property
+    def rdma(self) -> list[Nic]:
+        """InfiniBand and RoCE."""
+        return [one for one in self.nics if one.rdma]
+
+
+def look(system: System) -> NicView:
+    gpus = pci.gpus(system)
+    rdma = [nic for name in system.names(_RDMA) for nic in _ports(system, name, gpus)]
+    known = {interface for nic in rdma for interface in nic.interfaces}
+    plain = [
+        nic for name in system.names(_NET) if name not in known for nic in _net(system, name, gpus)
+    ]
+    unseen = {}
+    if not rdma:
+        unseen["RDMA devices"] = f"{_RDMA}: none"
+    if not plain and not known:
+        unseen["network interfaces"] = f"{_NET}: none of hardware"
+    return NicView(nics=rdma + plain, unseen=unseen)
+
+
+def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
+    folder = f"{_RDMA}/{name}"
+    for port in system.names(f"{folder}/ports") or ["1"]:
+        own = f"{folder}/ports/{port}"
+        rate = _RATE.match(_text(system, f"{own}/rate") or "")
+        nic = Nic(
+            name=f"{name}:{port}",
+            rdma=True,
+            interfaces=system.names(f"{folder}/device/net"),
+            link_layer=_text(system, f"{own}/link_layer"),
+            rate_Gbps=float(rate.group(1)) if rate else None,
+            lanes=int(rate.group(2)) if rate and rate.group(2) else None,
+            state=_state(system, f"{own}/state"),
+            physical_state=_state(system, f"{own}/phys_state"),
+        )
+        yield _placed(nic, system, folder, gpus)
+
+
+def _net(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
+    """Of hardware: bridges, tunnels and the loopback have no device below /sys."""
+    folder = f"{_NET}/{name}"
+    target = system.link(f"{folder}/device")
+    if target is None:
+        return
+    speed = _text(system, f"{folder}/speed") or ""  # Mb/s; -1 without a link
+    nic = Nic(
+        name=name,
+        rdma=False,
+        interfaces=[name],
+        link_layer=_ETHERNET if _text(system, f"{folder}/type") == "1" else None,
+        rate_Gbps=int(speed) / 1000 if speed.isdecimal() and len(speed) < 10 else None,
+        state=_text(system, f"{folder}/operstate"),
+    )
+    yield _placed(nic, system, folder, gpus)
+
+
+def _device(system: System, folder: str) -> Optional[PciDevice]:
+    """The last address on the way to it; /sys has links to both the device and its class."""
+    target = system.link(folder) or ""
+    addresses = pci.path_of(target)[1:]
+    return pci.device(system, addresses[-1]) if addresses else None
+
+
+def _placed(nic: Nic, system: System, folder: str, gpus: list[PciDevice]) -> Nic:
+    device = _device(system, folder)
+    if device is None:
+        return nic
+    ids = [_text(system, f"{folder}/device/{name}") for name in ("vendor", "device")]
+    far = {gpu.address: pci.distance(device, gpu) for gpu in gpus}
+    return msgspec.structs.replace(
+        nic,
+        pci=device.address,
+        model=":".join(filter(None, ids)) or None,
+        numa_node=device.numa_node,
+        driver=device.driver,
+        link=device.link,
+        distances={address: kind for address, kind in far.items() if kind},
+    )
+
+
+def _state(system: System, path: str) -> Optional[str]:
+    """`4: ACTIVE` is ACTIVE."""
+    text = _text(system, path)
+    return text.partition(":")[2].strip() or text if text else None
+
+
+def _text(system: System, path: str) -> Optional[str]:
+    return printable((system.read(path) or "").strip())[:_LONGEST] or None

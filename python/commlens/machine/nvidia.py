@@ -1,0 +1,191 @@
+"""What `nvidia-smi -q -x` says. Its format has versions: elements were renamed, none has moved far.
+
+Versions 10 and 11 (drivers before 530), 12 (from 530 on) and 13 (from 575 on) are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree as Xml
+
+from commlens.machine import pci
+from commlens.machine.gpus import Gpu, GpuView
+from commlens.machine.pci import PciDevice, PciLink
+from commlens.machine.system import System
+from commlens.text import printable
+
+_COMMAND = ("nvidia-smi", "-q", "-x")
+_TIME_LIMIT_S = 20.0  # without persistence mode it takes seconds for each GPU
+_VENDOR = "NVIDIA GPUs"
+_LONGEST = 200
+_MOST_LANES = 32
+_RELEASE = re.compile(r"release (\d+\.\d+)")
+_REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
+# Instead of a value.
+_NOTHING = (
+    "N/A", "Not Supported", "Unknown Error", "Insufficient Permissions", "Requested functionality",
+    "ERR!",
+)  # fmt: skip
+_SECTIONS = ("clocks_event_reasons", "clocks_throttle_reasons")
+
+
+def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
+    addresses = [one.address for one in installed]
+    toolkit = _RELEASE.search(system.run("nvcc", "--version").text)
+    version = toolkit.group(1) if toolkit else None
+    output = system.run(*_COMMAND, time_limit_s=_TIME_LIMIT_S)
+    why = output.why_not
+    if not why:
+        try:
+            tree = Xml.fromstring(output.text)
+        except Xml.ParseError as error:
+            why = f"{output.command}: its output cannot be read: {error}"
+    if why:
+        return GpuView(installed=addresses, toolkit=version, unseen={_VENDOR: why})
+    by_address = {one.address: one for one in installed}
+    gpus = [_gpu(index, one, by_address) for index, one in enumerate(tree.findall("gpu"))]
+    return GpuView(
+        vendor="nvidia" if gpus else None,
+        driver=_text(tree, "driver_version"),
+        cuda=_text(tree, "cuda_version"),
+        toolkit=version,
+        gpus=gpus,
+        installed=addresses or [gpu.pci for gpu in gpus if gpu.pci],
+        source=output.command,
+        unseen={} if gpus else {_VENDOR: f"{output.command}: no GPU"},
+    )
+
+
+def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
+    address = pci.normal_address(tree.get("id", ""))
+    device = installed.get(address or "")
+    limits = _clock_limits(tree)
+    state = _text(tree, "performance_state")
+    idle = None if limits is None else "gpu idle" in limits
+    return Gpu(
+        index=index,
+        name=_text(tree, "product_name"),
+        uuid=_text(tree, "uuid"),
+        pci=address,
+        numa_node=device.numa_node if device else None,
+        memory_bytes=_bytes(tree, "fb_memory_usage/total"),
+        uncorrected_errors=_uncorrected(tree),
+        repair_pending=_any(
+            tree,
+            "remapped_rows/remapped_row_pending",
+            "retired_pages/pending_retirement",
+            "ecc_errors/channel_repair_pending",
+            "ecc_errors/tpc_repair_pending",
+        ),
+        repair_failed=_any(
+            tree, "remapped_rows/remapped_row_failure", "ecc_errors/unrepairable_memory"
+        ),
+        recovery=_recovery(tree),
+        clock_limits=limits,
+        clock_MHz=_number(tree, "clocks/sm_clock"),
+        highest_clock_MHz=_number(tree, "max_clocks/sm_clock"),
+        power_limit_W=_number(
+            tree,
+            "gpu_power_readings/current_power_limit",
+            "gpu_power_readings/power_limit",
+            "power_readings/enforced_power_limit",
+            "power_readings/power_limit",
+        ),
+        default_power_limit_W=_number(
+            tree, "gpu_power_readings/default_power_limit", "power_readings/default_power_limit"
+        ),
+        link=_link(tree, device),
+        is_idle=idle if state is None else idle or state == "P8",
+        persistence=_switch(tree, "persistence_mode"),
+        compute_mode=_text(tree, "compute_mode"),
+        mig=_switch(tree, "mig_mode/current_mig"),
+        fabric=_text(tree, "fabric/state"),
+        fabric_health=_text(tree, "fabric/health/summary"),
+    )
+
+
+def _link(tree: Xml.Element, device: PciDevice | None) -> PciLink:
+    """The kernel knows of the slot; where it lists no GPU, as in some containers, the driver's."""
+    if device is not None and device.link.width is not None:
+        return device.link
+    info = "pci/pci_gpu_link_info/link_widths"
+    return PciLink(
+        width=_lanes(tree, f"{info}/current_link_width"),
+        highest_width=_lanes(tree, f"{info}/max_link_width"),
+    )
+
+
+def _recovery(tree: Xml.Element) -> str | None:
+    """None of version 13 says that nothing is to be done; version 12 has two switches for it."""
+    if action := _text(tree, "gpu_recovery_action"):
+        return action
+    if _any(tree, "gpu_reset_status/drain_and_reset_recommended"):
+        return "Drain and Reset"
+    required = _any(tree, "gpu_reset_status/reset_required")
+    return None if required is None else "Reset" if required else "None"
+
+
+def _clock_limits(tree: Xml.Element) -> list[str] | None:
+    for name in _SECTIONS:
+        section = tree.find(name)
+        if section is not None and len(section):
+            reasons = ((_REASON.fullmatch(one.tag), one.text or "") for one in section)
+            return [
+                found.group(1).replace("_", " ")
+                for found, text in reasons
+                if found and text.strip() == "Active"
+            ]
+    return None
+
+
+def _uncorrected(tree: Xml.Element) -> int | None:
+    """Since the driver was loaded; up to version 10 those of two bits."""
+    old = _number(tree, "ecc_errors/volatile/double_bit/total")
+    if old is not None:
+        return int(old)
+    section = tree.find("ecc_errors/volatile")
+    own = section if section is not None else ()
+    counts = [_number(one, ".") for one in own if "uncorrectable" in one.tag]
+    known = [count for count in counts if count is not None]
+    return int(sum(known)) if known else None
+
+
+def _text(tree: Xml.Element, *paths: str) -> str | None:
+    """The first that says something."""
+    for path in paths:
+        text = (tree.findtext(path) if path != "." else tree.text) or ""
+        own = text.strip().strip("[]")
+        if own and not own.startswith(_NOTHING):
+            return printable(own)[:_LONGEST]
+    return None
+
+
+def _number(tree: Xml.Element, *paths: str) -> float | None:
+    """`500.00 W` is 500."""
+    for path in paths:
+        found = re.match(r"\d{1,15}(\.\d+)?", _text(tree, path) or "")
+        if found:
+            return float(found.group())
+    return None
+
+
+def _bytes(tree: Xml.Element, path: str) -> int | None:
+    found = _number(tree, path)
+    return None if found is None else int(found) * 2**20
+
+
+def _lanes(tree: Xml.Element, path: str) -> int | None:
+    found = _number(tree, path)
+    return int(found) if found is not None and 1 <= found <= _MOST_LANES else None
+
+
+def _switch(tree: Xml.Element, path: str) -> bool | None:
+    return {"Enabled": True, "Disabled": False}.get(_text(tree, path) or "")
+
+
+def _any(tree: Xml.Element, *paths: str) -> bool | None:
+    """Whether any says yes; None where none says yes or no."""
+    said = {"Yes": True, "No": False}
+    known = [said[text] for text in (_text(tree, path) for path in paths) if text in said]
+    return any(known) if known else None

@@ -78,7 +78,7 @@ def changed(machine: Any, path: str, value: object) -> Any:
 
 def machine(environment: dict[str, str] | None = None, **changes: object) -> Machine:
     """A sound one, but for what is named: `mpi__library`."""
-    own = changed(SOUND, "environment", environment or {})
+    own: Machine = changed(SOUND, "environment", environment or {})
     for name, value in changes.items():
         own = changed(own, name.replace("__", "."), value)
     return own
@@ -134,7 +134,8 @@ def with_(**changes: object) -> Callable[[], DoctorView]:
 
 
 def cray(environment: dict[str, str] | None = None, **changes: object) -> Callable[[], DoctorView]:
-    return lambda: view(environment, **{"mpi__library": CRAY, "mpi__open_mpi": None, **changes})
+    without_open_mpi: dict[str, object] = {"mpi__library": CRAY, "mpi__open_mpi": None, **changes}
+    return lambda: DoctorView([machine(environment, **without_open_mpi)])
 
 
 NEAR = Unknown("UCX_TSL", "all", "UCX 1.18.0", "UCX_TLS")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""OSU's programs, gslib and commlens in turns: what docs/measuring.md and docs/gather-scatter.md show.
+"""OSU's programs, gslib and commlens in turns: tables of docs/measuring.md, docs/gather-scatter.md.
 
     tools/peers/measure.py OUT [--starts 15] [--only osu|gslib]
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
-COMMON = "--memory host --transport mpi --no-ceilings".split()
+COMMON = ["--memory", "host", "--transport", "mpi", "--no-ceilings"]
 
 # Sizes with as many repetitions and warm-ups as OSU's programs have by default.
 OSU = (

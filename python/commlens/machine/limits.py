@@ -1,8 +1,7 @@
 """What the operating system lets a process have: memory, files, cores."""
 
-from __future__ import annotations
-
 import re
+from typing import Optional
 
 import msgspec
 
@@ -15,8 +14,8 @@ _KILO = 1024
 
 
 class Limit(msgspec.Struct, frozen=True):
-    soft: int | None  # None: unlimited
-    hard: int | None
+    soft: Optional[int]  # None: unlimited
+    hard: Optional[int]
     line: str  # as it stands in the file
     place: str = _LIMITS
 
@@ -37,13 +36,13 @@ class CgroupMemory(msgspec.Struct, frozen=True):
 class LimitView(msgspec.Struct, frozen=True):
     """None: cannot be seen."""
 
-    locked_memory: Limit | None = None
-    open_files: Limit | None = None
-    stack: Limit | None = None
-    address_space: Limit | None = None
-    processes: Limit | None = None
-    shared_memory: SharedMemory | None = None
-    cgroup_memory: CgroupMemory | None = None  # where it is limited
+    locked_memory: Optional[Limit] = None
+    open_files: Optional[Limit] = None
+    stack: Optional[Limit] = None
+    address_space: Optional[Limit] = None
+    processes: Optional[Limit] = None
+    shared_memory: Optional[SharedMemory] = None
+    cgroup_memory: Optional[CgroupMemory] = None  # where it is limited
     cores: str = ""  # that this process may run on, as in /proc: 0-3,8
 
     @property
@@ -70,11 +69,11 @@ def _limit(match: re.Match[str]) -> Limit:
     return Limit(_number(match[2]), _number(match[3]), " ".join(match[0].split()))
 
 
-def _number(text: str) -> int | None:
+def _number(text: str) -> Optional[int]:
     return int(text) if text.isdecimal() else None
 
 
-def _shared_memory(system: System) -> SharedMemory | None:
+def _shared_memory(system: System) -> Optional[SharedMemory]:
     output = system.run("df", "-Pk", "/dev/shm")
     line = output.text.splitlines()[-1] if output.ok and output.text.strip() else ""
     columns = line.split()
@@ -85,7 +84,7 @@ def _shared_memory(system: System) -> SharedMemory | None:
     return SharedMemory(size, free, " ".join(columns), bool(writable.missing) or writable.ok)
 
 
-def _cgroup_memory(system: System) -> CgroupMemory | None:
+def _cgroup_memory(system: System) -> Optional[CgroupMemory]:
     """The tightest of the groups that this process is in: of version 2, or 1."""
     found = []
     for line in (system.read("/proc/self/cgroup") or "").splitlines():

@@ -1,9 +1,8 @@
 """The MPI library of a program, and the launchers on the PATH."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
+from typing import Optional
 
 import msgspec
 
@@ -71,11 +70,11 @@ class MpiView(msgspec.Struct, frozen=True):
     program: str = ""
     libraries: dict[str, str] = {}  # of the program that matter; an empty path: not found
     missing: tuple[str, ...] = ()
-    library: MpiLibrary | None = None
+    library: Optional[MpiLibrary] = None
     others: tuple[str, ...] = ()  # other MPI libraries in LD_LIBRARY_PATH
     launchers: tuple[MpiLauncher, ...] = ()  # of the PATH, the first is the one that is used
     gpu_layer: str = ""  # Cray MPICH's GPU transport layer, if it is linked
-    open_mpi: OpenMpi | None = None
+    open_mpi: Optional[OpenMpi] = None
     pmix: str = ""  # what `srun --mpi=list` says, in an allocation of Slurm
 
     @property

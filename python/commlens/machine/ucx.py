@@ -1,9 +1,8 @@
 """UCX: the library that MPI uses, how it was built, and which transports it has here."""
 
-from __future__ import annotations
-
 import posixpath
 import re
+from typing import Optional
 
 import msgspec
 
@@ -28,9 +27,9 @@ class UcxView(msgspec.Struct, frozen=True):
     library: str = ""  # the one that the MPI library loads; empty: it uses none
     version: str = ""
     configured: str = ""  # the options of configure
-    modules: tuple[str, ...] | None = None  # uct_cuda, uct_ib ...; None: cannot be seen
+    modules: Optional[tuple[str, ...]] = None  # uct_cuda, uct_ib ...; None: cannot be seen
     missing: dict[str, tuple[str, ...]] = {}  # by module: the libraries that are not found
-    transports: tuple[str, ...] | None = None  # those that ucx_info finds here
+    transports: Optional[tuple[str, ...]] = None  # those that ucx_info finds here
     devices: tuple[str, ...] = ()
     gdrcopy: str = ""  # where the loader finds its library
     unknown: tuple[Unknown, ...] = ()

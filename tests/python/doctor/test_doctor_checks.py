@@ -84,7 +84,7 @@ def test_what_all_nodes_have_in_common_is_said_once() -> None:
 def test_checks_run_in_the_order_of_what_they_are_about() -> None:
     told: list[str] = []
     examine([SOUND], quiet, lambda own: told.append(own.check.about))
-    assert told == sorted(told, key=list(ABOUTS).index)
+    assert told == sorted(told, key=[*map(str, ABOUTS)].index)
 
 
 def test_runs_begin_when_what_needs_none_has_been_told() -> None:

@@ -1,7 +1,7 @@
 """The MPI library of a program, and the launchers on the PATH."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Optional
 
 import msgspec
@@ -200,7 +200,7 @@ def _from_files(values: dict[str, str], sources: dict[str, str]) -> Iterator[Fil
             yield FileSetting(name, values.get(name, ""), match[1])
 
 
-def _unknown(system: System, names: Sequence[str] | set[str], version: str) -> tuple[Unknown, ...]:
+def _unknown(system: System, names: Iterable[str], version: str) -> tuple[Unknown, ...]:
     known = {f"OMPI_MCA_{name}" for name in names}
     is_whole = len(known) > 500  # less is no list of all parameters
     variables = settings.communication(system) if is_whole else {}

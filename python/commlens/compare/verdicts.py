@@ -70,7 +70,7 @@ def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
 def _row(
     case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
 ) -> Row:
-    verdict = _verdict(found, corrected, threshold)
+    verdict = verdict_of(found.interval, corrected, threshold)
     needed = None
     if verdict is Verdict.UNDECIDED:
         needed = _starts_needed(found, threshold, tests)
@@ -89,8 +89,8 @@ def _row(
     )
 
 
-def _verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
-    interval = found.interval
+def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Verdict:
+    """By the interval of a ratio, and the corrected p value."""
     if interval is None:
         return Verdict.UNDECIDED
     if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:

@@ -114,7 +114,7 @@ class Bench:
     def start(
         self, stage: str, choice: Choice, *, whole: bool = False, transports: Sequence[str] = ()
     ) -> Start:
-        """Raises Interrupted."""
+        """Raises InterruptionError."""
         made = self.starts.add(
             stage,
             choice,
@@ -135,9 +135,9 @@ class Bench:
     def default_again(self, until: float) -> None:
         """Now and then, so that a machine that changes does not look like a setting."""
         reference = self.reference
-        if reference and reference.is_default and self._since_default >= _DEFAULT_AGAIN:
-            if self.has_time(until):
-                self.start(DEFAULT_STAGE, DEFAULT)
+        is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)
+        if is_due and reference is not None and reference.is_default:
+            self.start(DEFAULT_STAGE, DEFAULT)
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""
@@ -170,7 +170,8 @@ class Bench:
         return "; ".join(results) or "not all that the default measures was measured"
 
     def _best(self, target: Target) -> str:
-        scores = (self.score_of(one.figures, target) for one in self.starts.done if one.is_ok)
+        choices = {tuple(one.choice.items()) for one in self.starts.done if one.is_ok}
+        scores = (self.score(dict(choice), target) for choice in choices)
         best = min((one for one in scores if one is not None), default=None)
         return "" if best is None else f" (best {format_ratio(best)})"
 

@@ -20,7 +20,7 @@ from commlens.tuning.search import Search
 from commlens.tuning.situation import Applicable
 from commlens.tuning.space import Change
 from commlens.tuning.starts import Start, Starts
-from commlens.tuning.trial import Interrupted, Runner
+from commlens.tuning.trial import InterruptionError, Runner
 
 RESULT = "result.json"
 
@@ -42,7 +42,7 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
     search = Search(bench, plan.here, plan.seed)
     try:
         finals, others = _found(search, plan, starts)
-    except Interrupted as interruption:
+    except InterruptionError as interruption:
         say(f"interrupted; go on with commlens tune --resume {folder}")
         return interruption.status
     if bench.reference is None:

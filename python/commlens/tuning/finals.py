@@ -56,7 +56,7 @@ def reserve_s(bench: Bench, starts: int) -> float:
 
 
 def play(bench: Bench, target: Target, starts: int) -> Final:
-    """Raises Interrupted."""
+    """Raises InterruptionError."""
     candidates = _candidates(bench, target)
     if not candidates:
         return Final(target, DEFAULT, Verdict.SAME)

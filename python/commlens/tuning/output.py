@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from commlens.compare.output import FORMATS
@@ -38,7 +39,7 @@ def print_target(bench: Bench, target: Target) -> None:
     columns.append(Column("to default", [_score(score) for _, _, score in shown]))
     columns.append(Column("starts", [str(len(starts)) for _, starts, _ in shown]))
     things.append(Grid(columns))
-    notes = [f"and {plural(len(rows) - len(shown), 'more')}"] if len(rows) > len(shown) else []
+    notes = [f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
@@ -72,30 +73,32 @@ def _figure_columns(
     reference: Reference, slot: Slot, starts_of_rows: Sequence[Sequence[Start]]
 ) -> list[Column]:
     metric = reference.metric
-    figures, intervals, ceilings = [], [], []
-    for starts in starts_of_rows:
-        own = [start.figures.by_slot[slot] for start in starts if slot in start.figures.by_slot]
-        values = sorted(figure.median for figure in own)
-        if not values:
-            figures, intervals, ceilings = [
-                [*column, NOTHING] for column in (figures, intervals, ceilings)
-            ]
-            continue
-        middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
-        low, high = (own[0].low, own[0].high) if len(own) == 1 else (values[0], values[-1])
-        figures.append(format_value(middle, metric.unit))
-        intervals.append(
-            NOTHING
-            if low is None or high is None
-            else f"{format_value(low, metric.unit)} to {format_value(high, metric.unit)}"
-        )
-        share = reference.of_ceiling(slot, middle)
-        ceilings.append(NOTHING if share is None else format_fraction(share))
+    cells = [_cells(reference, slot, starts) for starts in starts_of_rows]
+    figures, intervals, ceilings = (list(column) for column in zip(*cells))
     title = "\n".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
     columns = [Column(title, figures), Column("interval", intervals, optional=True)]
     if any(cell != NOTHING for cell in ceilings):
         columns.append(Column("of ceiling", ceilings, optional=True))
     return columns
+
+
+def _cells(reference: Reference, slot: Slot, starts: Sequence[Start]) -> tuple[str, str, str]:
+    """The figure, its interval (the range of several starts) and its share of the ceiling."""
+    own = [start.figures.by_slot[slot] for start in starts if slot in start.figures.by_slot]
+    if not own:
+        return NOTHING, NOTHING, NOTHING
+    values, unit = [figure.median for figure in own], reference.metric.unit
+    middle = median(values)
+    low, high = (own[0].low, own[0].high) if len(own) == 1 else (min(values), max(values))
+    interval = NOTHING
+    if low is not None and high is not None:
+        interval = f"{format_value(low, unit)} to {format_value(high, unit)}"
+    share = reference.of_ceiling(slot, middle)
+    return (
+        format_value(middle, unit),
+        interval,
+        NOTHING if share is None else format_fraction(share),
+    )
 
 
 def _score(score: float) -> str:

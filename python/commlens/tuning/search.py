@@ -42,7 +42,7 @@ class Search:
     base: Choice = field(default_factory=dict)  # what everything is screened on top of
 
     def begin(self) -> None:
-        """Measures the default. Raises Interrupted."""
+        """Measures the default. Raises InterruptionError."""
         made = self.bench.starts.of_stage(DEFAULT_STAGE)
         for number in range(len(made), _DEFAULT_STARTS):
             if number > 0 and not self.bench.has_time():
@@ -51,7 +51,7 @@ class Search:
                 return
 
     def run(self, reserve_s: float) -> None:
-        """Everything but the finals, for which so many seconds are left. Raises Interrupted."""
+        """Everything but the finals, for which so many seconds are left. Raises InterruptionError."""
         end = self.bench.budget.seconds - reserve_s
         self._screen(_SHARE_OF_SCREENING * end)
         targets = self.bench.targets

@@ -68,7 +68,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"a
     """A setting as it is written in a file."""
 
     name: str
-    values: tuple[Union[str, Value], ...]
+    values: tuple[Union[str, Value], ...]  # noqa: UP007 (evaluated by Python 3.9)
     meaning: str
     kind: Kind = "variable"
     applies: Where = Where()

@@ -27,7 +27,7 @@ _GRACE = 1.5  # the native watchdog, which says which rank was where, comes firs
 _SLACK_S = 5.0
 
 
-class Interrupted(Exception):
+class InterruptionError(Exception):
     """By a signal, with which status the command ends."""
 
     def __init__(self, status: int) -> None:
@@ -62,7 +62,7 @@ class Runner:
     ) -> Outcome:
         """`whole`: with ceilings. `is_bad` is asked as records come, and may end the start.
 
-        Raises Interrupted.
+        Raises InterruptionError.
         """
         began = time.monotonic()
         try:
@@ -72,7 +72,7 @@ class Runner:
         watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
-            raise Interrupted(result.status)
+            raise InterruptionError(result.status)
         ending, reason = _ending(result, watch)
         return Outcome(ending, reason, time.monotonic() - began, result.records)
 

@@ -51,7 +51,10 @@ class Search:
                 return
 
     def run(self, reserve_s: float) -> None:
-        """Everything but the finals, for which so many seconds are left. Raises InterruptionError."""
+        """Everything but the finals, for which so many seconds are left.
+
+        Raises InterruptionError.
+        """
         end = self.bench.budget.seconds - reserve_s
         self._screen(_SHARE_OF_SCREENING * end)
         targets = self.bench.targets
@@ -169,10 +172,10 @@ class Search:
             for name, text in self.bench.space.settings[setting].needs.items()
         )
 
-    def _tried(self, target: Target, choice: Choice, until: float) -> float | None:
+    def _tried(self, target: Target, choice: Choice, until: float, stage: str = "") -> float | None:
         """Its score; None where it fails or there is no time left."""
         if not self.bench.known(choice) and self.bench.has_time(until):
-            self.bench.start(f"combination {target.name}", choice)
+            self.bench.start(stage or f"combination {target.name}", choice)
         return self.bench.score(choice, target)
 
     def _added_up(self, target: Target, base: Choice, gains: list[Gain], until: float) -> Choice:
@@ -199,7 +202,8 @@ class Search:
     def _proposed(self, target: Target, base: Choice, gains: list[Gain], until: float) -> None:
         """Other combinations, by Optuna's tree-structured Parzen estimator."""
         values = {gain.setting: self._values_that_work(gain.setting, base) for gain in gains}
-        study = self._study(target, base, values)
+        stage = f"proposal {target.name}"
+        study = self._study(target, base, values, stage)
         for _ in range(min(_MOST_PROPOSALS, _PROPOSALS_PER_SETTING * len(gains))):
             if not self.bench.has_time(until):
                 return
@@ -207,7 +211,9 @@ class Search:
             picked = {name: trial.suggest_categorical(name, own) for name, own in values.items()}
             own = {name: value for name, value in picked.items() if value != UNSET}
             choice = self.bench.space.ordered({**base, **own})
-            score = self._tried(target, choice, until) if self._is_sound(choice) else None
+            score = None
+            if self._is_sound(choice):
+                score = self._tried(target, choice, until, stage)
             if score is None:
                 study.tell(trial, state=_fail())
             else:
@@ -223,13 +229,13 @@ class Search:
         ]
         return [UNSET, *dict.fromkeys(own)]
 
-    def _study(self, target: Target, base: Choice, values: dict[str, list[str]]) -> Any:
-        """What is known of these settings already, for the estimator."""
+    def _study(self, target: Target, base: Choice, values: dict[str, list[str]], stage: str) -> Any:
+        """What is known of these settings already, for the estimator; without what it proposed
+        itself, so that a search that is resumed hears the same proposals again."""
         optuna = quiet_optuna()
-        seed = self.seed + len(self.bench.starts.done)
-        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
+        sampler = optuna.samplers.TPESampler(seed=self.seed, multivariate=True)
         study = optuna.create_study(sampler=sampler)
-        for params, score in self.related(target, base, values):
+        for params, score in self.related(target, base, values, without=stage):
             kinds = {
                 name: optuna.distributions.CategoricalDistribution(own)
                 for name, own in values.items()
@@ -240,10 +246,11 @@ class Search:
         return study
 
     def related(
-        self, target: Target, base: Choice, values: dict[str, list[str]]
+        self, target: Target, base: Choice, values: dict[str, list[str]], without: str = ""
     ) -> Iterator[tuple[dict[str, str], float]]:
         """The choices measured on this base that differ from it in these settings alone."""
-        for choice in _distinct([start.choice for start in self.bench.starts.done]):
+        made = [start for start in self.bench.starts.done if start.stage != without]
+        for choice in _distinct([start.choice for start in made]):
             rest = {name: value for name, value in choice.items() if name not in values}
             params = {name: choice.get(name, UNSET) for name in values}
             score = self.bench.score(choice, target)

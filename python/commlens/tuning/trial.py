@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from commlens.errors import CommlensError, Status
+from commlens.launch.job import Job
 from commlens.launch.options import Options
 from commlens.launch.process import Times
 from commlens.records import Record, load
@@ -49,6 +50,7 @@ class Runner:
 
     session: Session
     entry: Entry
+    _jobs: dict[tuple[str, ...], Job] = field(default_factory=dict)
 
     def run(
         self,
@@ -66,7 +68,7 @@ class Runner:
         """
         began = time.monotonic()
         try:
-            (job,) = self.session.jobs([self._entry(change, limit_s, whole, transports)])
+            job = self._job(self._entry(change, limit_s, whole, transports))
         except CommlensError as error:
             return Outcome("refused", str(error), time.monotonic() - began)
         watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
@@ -75,6 +77,17 @@ class Runner:
             raise InterruptionError(result.status)
         ending, reason = _ending(result, watch)
         return Outcome(ending, reason, time.monotonic() - began, result.records)
+
+    def _job(self, entry: Entry) -> Job:
+        """The native program is asked once for each set of options."""
+        words = tuple(entry.options.words())
+        if words not in self._jobs:
+            (self._jobs[words],) = self.session.jobs([entry])
+        return replace(
+            self._jobs[words],
+            environment=entry.environment,
+            launcher_arguments=entry.launcher_arguments,
+        )
 
     def _entry(
         self, change: Change, limit_s: float, whole: bool, transports: Sequence[str]

@@ -59,9 +59,9 @@ def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
         if rule.on_gpu and not on_gpu:
             continue
         for parameter in known:
-            if re.search(rule.names, parameter.name) and not skipped.search(parameter.name):
-                if values := values_of(parameter, here.backend):
-                    yield _setting(parameter, values)
+            is_meant = re.search(rule.names, parameter.name) and not skipped.search(parameter.name)
+            if is_meant and (values := values_of(parameter, here.backend)):
+                yield _setting(parameter, values)
 
 
 def _setting(parameter: Parameter, values: list[str]) -> Setting:

@@ -1,4 +1,4 @@
-"""A machine of which it is known what settings do: searches are tested without starting anything."""
+"""A machine of which it is known what settings do: a search is tested without starting a job."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -100,22 +101,16 @@ def tune(
     dry_run: bool,
     options: tuple[str, ...],
 ) -> None:
-    from commlens.tuning import command, plan
-
-    settings = Settings(launcher, out, use_probe=False, silent=True)
     if resume is not None:
         if benchmark is not None:
             raise CommlensError(
                 f"--resume {resume}: the search has its benchmark and options; leave out"
                 f" '{benchmark}'"
             )
-        folder = Path(resume)
-        made = plan.resumed(folder)
-        session = Session(find_native(), Settings(made.launcher, out, use_probe=False, silent=True))
-        sys.exit(command.tune(session, made, folder, budget, starts))
+        sys.exit(_resume(Path(resume), out, budget, starts))
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
-    session = Session(find_native(), settings)
+    session = Session(find_native(), _settings(launcher, out))
     entry = Entry(
         session.native.benchmark(benchmark).name,
         Options.parse(options),
@@ -123,6 +118,15 @@ def tune(
         parse_environment(variables),
         values.words("--launcher-args", launcher_args),
     )
+    if matrix is not None:
+        if by_size or dry_run or spaces != ("curated",):
+            raise CommlensError(
+                f"--matrix {matrix} measures the settings that it names: leave out --space,"
+                " --by-size and --dry-run"
+            )
+        sys.exit(_matrix(session, entry, matrix, out, budget, starts))
+    from commlens.tuning import command, plan
+
     made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size, seed=seed)
     if dry_run:
         command.show_plan(made, found)
@@ -131,3 +135,36 @@ def tune(
     plan.save(made, folder)
     echo(f"search: {folder}")
     sys.exit(command.tune(session, made, folder, budget, starts))
+
+
+def _settings(launcher: str, out: Path) -> Settings:
+    """A start that fails is a result; so GPU memory needs no probe, and nothing else is said."""
+    return Settings(launcher, out, use_probe=False, silent=True)
+
+
+def _resume(folder: Path, out: Path, budget: float, starts: int) -> int:
+    from commlens.tuning import command, plan
+
+    made = plan.resumed(folder)
+    session = Session(find_native(), _settings(made.launcher, out))
+    return command.tune(session, made, folder, budget, starts)
+
+
+def _matrix(
+    session: Session, entry: Entry, name: str, out: Path, budget: float, starts: int
+) -> int:
+    from commlens.tuning import matrix
+
+    wanted = matrix.matrix(name)
+    if entry.benchmark != wanted.benchmark:
+        raise CommlensError(
+            f"--matrix {name} is of {wanted.benchmark}, not of {entry.benchmark}: write"
+            f" commlens tune {wanted.benchmark} --matrix {name}"
+        )
+    lacking = matrix.missing(wanted, session, entry)
+    folder = reserve_folder(out, f"tune-{name}")
+    if lacking:
+        return matrix.show_published(wanted, lacking, folder)
+    options = Options(wanted.options).replaced_by(entry.options)
+    whole = replace(entry, options=options)
+    return matrix.measure(wanted, session, whole, folder, budget, starts)

@@ -10,7 +10,7 @@ from commlens.errors import CommlensError, Status, say
 from commlens.run.session import Session
 from commlens.terminal import echo
 from commlens.text import plural
-from commlens.tuning import cure, output
+from commlens.tuning import cure, output, picture
 from commlens.tuning.bench import DEFAULT, REFERENCE_STAGE, Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
@@ -22,7 +22,7 @@ from commlens.tuning.space import Change
 from commlens.tuning.starts import Start, Starts
 from commlens.tuning.trial import InterruptionError, Runner
 
-RESULT = "result.json"
+RESULT, PICTURE = "result.json", "curves.png"
 
 
 def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: int) -> int:
@@ -45,7 +45,7 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
     except InterruptionError as interruption:
         say(f"interrupted; go on with commlens tune --resume {folder}")
         return interruption.status
-    if bench.reference is None:
+    if not finals:
         output.print_failures(bench)
         raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, others, folder)
@@ -86,6 +86,8 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
         if final.is_recommended:
             place = folder if len(finals) == 1 else folder / _file_name(final.target.name)
             _write_cure(place, change, search, final)
+    picture.draw(bench, finals, folder / PICTURE)
+    echo(folder / PICTURE)
     say(f"{plural(len(bench.starts.done), 'start')} in {folder}")
 
 

@@ -176,7 +176,7 @@ class Reference:
             for slot in slots
             if slot in figures.by_slot and slot in self.medians
         ]
-        if len(ratios) < len(slots) or not all(0 < one < math.inf for one in ratios):
+        if not slots or len(ratios) < len(slots) or not all(0 < one < math.inf for one in ratios):
             return None
         return geometric_mean(ratios)
 

@@ -78,6 +78,46 @@ def resumed(folder: Path) -> Plan:
         raise CommlensError(f"--resume {folder}: {PLAN} cannot be read ({error})") from None
 
 
+class Found(msgspec.Struct, frozen=True):
+    """Where a search would run, and what the libraries there list."""
+
+    here: Situation
+    ranks: int
+    listed: str  # by ompi_info
+    listed_ucx: str
+
+
+def situation(session: Session, entry: Entry) -> Found:
+    """Raises CommlensError for what cannot run."""
+    (job,) = session.jobs([entry])
+    about, chosen = session.native.about, session.launcher
+    memories = _memories(entry.options, session.native)
+    family = "cray" if "cray" in about.mpi.lower() else about.mpi_family
+    listed = listed_ucx = ucx_version = ""
+    if family == "openmpi" and (tool := beside(chosen.program, "ompi_info")):
+        listed = answer([tool, "--all", "--level", "9", "--parsable"])
+    if tool := beside(chosen.program, "ucx_info"):
+        listed_ucx, ucx_version = answer([tool, "-caf"]), version_in(answer([tool, "-v"]))
+    facts = facts_of_machine() | library.components(listed) | {_nodes(entry)}
+    if job.ranks <= physical_cores():
+        facts.add("enough cores")
+    layer = "ucx" if {"pml ucx", "Mellanox adapter"} <= facts else "ob1"
+    here = Situation(
+        family,
+        version_in(about.mpi),
+        _transports(entry.options, session.native, _on_gpu(memories)),
+        memories,
+        about.backend,
+        job.benchmark,
+        chosen.launcher.name,
+        ucx_version,
+        frozenset(facts),
+        chosen.settings(job),
+        {"OMPI_MCA_pml": layer} if family == "openmpi" else {},
+    )
+    return Found(here, job.ranks, listed, listed_ucx)
+
+
 def planned(
     session: Session, entry: Entry, launcher: str, spaces: Sequence[str], *, by_size: bool,
     seed: int,
@@ -85,61 +125,38 @@ def planned(
     """Raises CommlensError for what cannot be searched."""
     if entry.options.text("record") or entry.options.text("format"):
         raise CommlensError("--record and --format are not for tune: it keeps all records itself")
-    (job,) = session.jobs([entry])
-    about = session.native.about
-    memories = _memories(entry.options, session.native)
-    on_gpu = any(memory in ("device", "managed") for memory in memories)
-    transports = _transports(entry.options, session.native, on_gpu)
-    program = session.launcher.program
-    listed = answer([tool, "--all", "--level", "9", "--parsable"]) if (
-        tool := beside(program, "ompi_info")
-    ) and about.mpi_family == "openmpi" else ""  # fmt: skip
-    listed_ucx = answer([tool, "-caf"]) if (tool := beside(program, "ucx_info")) else ""
-    family = "cray" if "cray" in about.mpi.lower() else about.mpi_family
-    facts = facts_of_machine() | library.components(listed) | {_nodes(entry)}
-    if job.ranks <= physical_cores():
-        facts.add("enough cores")
-    has_ucx = {"pml ucx", "Mellanox adapter"} <= facts
-    here = Situation(
-        family,
-        version_in(about.mpi),
-        transports,
-        memories,
-        about.backend,
-        job.benchmark,
-        session.launcher.launcher.name,
-        version_in(listed_ucx and answer([str(tool), "-v"])),
-        frozenset(facts),
-        session.launcher.settings(job),
-        {"OMPI_MCA_pml": "ucx" if has_ucx else "ob1"} if family == "openmpi" else {},
-    )
-    found = applicable(_settings(spaces, listed, listed_ucx, here), here)
-    if not found.space.settings:
+    found = situation(session, entry)
+    here = found.here
+    usable = applicable(_settings(spaces, found), here)
+    if not usable.space.settings:
         raise CommlensError(
-            f"no setting applies to {job.benchmark} over {' or '.join(transports)} here; "
-            "--dry-run says why"
+            f"no setting applies to {here.benchmark} over {' or '.join(here.transports)} here: "
+            + "; ".join(f"{name}: {why}" for name, why in list(usable.why_not.items())[:3])
         )
-    on_gpu_alone = [one for one in about.transports if one not in transports] if on_gpu else []
+    asked = entry.options.text("transport")
+    others = session.native.about.transports if _on_gpu(here.memories) and not asked else ()
     plan = Plan(
-        job.benchmark,
+        here.benchmark,
         tuple(entry.options.words()),
-        job.ranks,
+        found.ranks,
         dict(entry.environment),
         launcher,
         tuple(entry.launcher_arguments),
-        tuple(transports),
-        tuple(on_gpu_alone) if not entry.options.text("transport") else (),
+        tuple(here.transports),
+        tuple(one for one in others if one not in here.transports),
         by_size,
         seed,
-        replace(here, variables=_relevant(here, found.space)),
-        tuple(found.space.settings.values()),
+        replace(here, variables=_relevant(here, usable.space)),
+        tuple(usable.space.settings.values()),
     )
-    return plan, found
+    return plan, usable
 
 
-def _settings(
-    spaces: Sequence[str], listed: str, listed_ucx: str, here: Situation
-) -> list[Setting]:
+def _on_gpu(memories: Sequence[str]) -> bool:
+    return bool({"device", "managed"} & set(memories))
+
+
+def _settings(spaces: Sequence[str], where: Found) -> list[Setting]:
     found: list[Setting] = []
     for name in spaces:
         if name in SPACES:
@@ -147,7 +164,7 @@ def _settings(
         else:
             found += load(Path(name))
         if name == "library":
-            found += library.settings(listed, listed_ucx, here, found)
+            found += library.settings(where.listed, where.listed_ucx, where.here, found)
     return found
 
 

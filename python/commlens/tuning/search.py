@@ -18,7 +18,7 @@ from commlens.tuning.situation import Situation, is_met
 from commlens.tuning.space import UNSET, Choice, Setting
 from commlens.tuning.starts import quiet_optuna
 
-SCREENING = "screening"
+SCREENING, CONFIRMATION = "screening", "confirmation"
 _DEFAULT_STARTS = 2
 _SHARE_OF_SCREENING = 0.75  # of the time before the finals
 _GAIN = 0.98  # a score below it is worth another look
@@ -152,6 +152,7 @@ class Search:
         return [base for _, _, base in sorted(scores, key=lambda one: one[:2])[:_MOST_BASES]]
 
     def _combine(self, target: Target, until: float) -> None:
+        self._confirm(target, until)
         gains = self.gains(target)
         for base in self._bases(target, gains):
             on_top = [gain for gain in gains if self._goes_with(base, gain)][:_MOST_GAINS]
@@ -159,6 +160,13 @@ class Search:
             self._without_each(target, best, until)
             if len(on_top) > 1:
                 self._proposed(target, base, on_top, until)
+
+    def _confirm(self, target: Target, until: float) -> None:
+        """Starts what looked best again: of many single starts the best ones were lucky, too."""
+        for gain in self.gains(target)[:_MOST_GAINS]:
+            choice = self.bench.space.ordered({**gain.base, gain.setting: gain.value})
+            if len(self.bench.starts.find(choice)) < 2 and self.bench.has_time(until):
+                self.bench.start(CONFIRMATION, choice)
 
     def _goes_with(self, base: Choice, gain: Gain) -> bool:
         return gain.setting not in base and self._is_sound({**base, gain.setting: gain.value})

@@ -23,7 +23,7 @@ Ending = Literal["ok", "stopped", "wrong", "crashed", "hung", "refused", "skippe
 IsBad = Callable[[Sequence[Record]], bool]
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
-_MAX_TIME = "1"  # seconds for each case
+_MAX_TIME, _MAX_TIME_WHOLE = "0.4", "1"  # seconds for each case
 _GRACE = 1.5  # the native watchdog, which says which rank was where, comes first
 _SLACK_S = 5.0
 
@@ -92,7 +92,8 @@ class Runner:
     def _entry(
         self, change: Change, limit_s: float, whole: bool, transports: Sequence[str]
     ) -> Entry:
-        quick: dict[str, str | None] = {"max-time": _MAX_TIME, "timeout": f"{limit_s:.0f}"}
+        most = _MAX_TIME_WHOLE if whole else _MAX_TIME
+        quick: dict[str, str | None] = {"max-time": most, "timeout": f"{limit_s:.0f}"}
         if not whole:
             quick.update(_QUICK)
         if transports:

@@ -124,4 +124,4 @@ def search_of(
 def tuned(search: Search, starts: int = 5) -> list[Final]:
     search.begin()
     search.run(reserve_s(search.bench, starts))
-    return [play(search.bench, target, starts) for target in search.bench.targets]
+    return play(search.bench, starts)

@@ -112,7 +112,13 @@ class Bench:
         return next((start for start in found if start.is_ok), found[0] if found else None)
 
     def start(
-        self, stage: str, choice: Choice, *, whole: bool = False, transports: Sequence[str] = ()
+        self,
+        stage: str,
+        choice: Choice,
+        *,
+        ceilings: bool = False,
+        final: bool = False,
+        transports: Sequence[str] = (),
     ) -> Start:
         """Raises InterruptionError."""
         made = self.starts.add(
@@ -122,7 +128,8 @@ class Bench:
                 self.space.change(choice),
                 file,
                 self.limit_s,
-                whole=whole,
+                ceilings=ceilings,
+                final=final,
                 transports=transports or self.transports,
                 is_bad=self._is_bad,
             ),

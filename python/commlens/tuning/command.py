@@ -57,7 +57,7 @@ def _found(search: Search, plan: Plan, starts: int) -> tuple[list[Final], list[S
     search.begin()
     others = _other_transports(bench, plan)
     search.run(reserve_s(bench, starts))
-    return [play(bench, target, starts) for target in bench.targets], others
+    return play(bench, starts), others
 
 
 def _other_transports(bench: Bench, plan: Plan) -> list[Start]:

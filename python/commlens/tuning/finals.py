@@ -26,6 +26,7 @@ FEWEST = 3  # starts of a side
 _FINALISTS, _SELECTION_STARTS = 3, 3
 _BETTER = 0.98  # a score that is worth a final
 _AS_GOOD = 1.02  # of these the one with the fewest settings
+_LONGER = 1.5  # times the typical start: those of finals have more samples
 THRESHOLD = 0.03  # as in compare
 
 
@@ -51,23 +52,33 @@ class Final:
 def reserve_s(bench: Bench, starts: int) -> float:
     """What the finals of all targets need; not more than half of the budget."""
     count = max(1, len(bench.targets) or len(bench.transports))
-    needed = count * (_FINALISTS * _SELECTION_STARTS + 2 * starts) * 1.2 * bench.typical_s
+    needed = count * (_FINALISTS * _SELECTION_STARTS + 2 * starts) * _LONGER * bench.typical_s
     return min(needed, bench.budget.seconds / 2)
 
 
-def play(bench: Bench, target: Target, starts: int) -> Final:
-    """Raises InterruptionError."""
+def play(bench: Bench, starts: int) -> list[Final]:
+    """The finals of all targets, which share what is left of the budget. Raises
+    InterruptionError."""
+    targets, found = bench.targets, []
+    for number, target in enumerate(targets):
+        used = bench.budget.used
+        until = used + (bench.budget.seconds - used) / (len(targets) - number)
+        found.append(_final(bench, target, starts, until))
+    return found
+
+
+def _final(bench: Bench, target: Target, starts: int, until: float) -> Final:
     candidates = _candidates(bench, target)
     if not candidates:
         return Final(target, DEFAULT, Verdict.SAME)
-    winner = _selected(bench, target, candidates)
+    winner = _selected(bench, target, candidates, until)
     stage = f"final {target.name}: {bench.space.text(winner)}"
     fails = _why_default_fails(bench)
     sides = [winner] if fails else [DEFAULT, winner]
     for number in range(starts):
         for choice in sides:
-            if len(bench.starts.find(choice, stage)) <= number and bench.has_time():
-                bench.start(stage, choice, whole=choice is DEFAULT)
+            if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
+                bench.start(stage, choice, final=True)
     return _judged(bench, target, winner, stage, fails)
 
 
@@ -85,12 +96,12 @@ def _candidates(bench: Bench, target: Target) -> list[Choice]:
     return [choice for score, choice in ranked if score < least][:_FINALISTS]
 
 
-def _selected(bench: Bench, target: Target, candidates: Sequence[Choice]) -> Choice:
+def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:
     stage = f"selection {target.name}"
     if len(candidates) > 1:
         for number in range(_SELECTION_STARTS):
             for choice in candidates:
-                if len(bench.starts.find(choice, stage)) <= number and bench.has_time():
+                if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
                     bench.start(stage, choice)
     scores = [(bench.score(choice, target, stage), choice) for choice in candidates]
     known = [(score, choice) for score, choice in scores if score is not None]

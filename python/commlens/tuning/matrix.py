@@ -99,7 +99,7 @@ def measure(
         for _ in range(starts):
             for value in wanted.settings:
                 if bench.has_time():
-                    bench.start("matrix", {_SETTING: value.name}, whole=True)
+                    bench.start("matrix", {_SETTING: value.name}, final=True)
     except InterruptionError as interruption:
         return interruption.status
     reference = bench.reference

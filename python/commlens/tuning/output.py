@@ -14,7 +14,7 @@ from commlens.terminal import console, echo
 from commlens.text import format_fraction, format_ratio, format_value, labelled, plural
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Reference, Slot, Target
-from commlens.tuning.finals import Final
+from commlens.tuning.finals import FEWEST, Final
 from commlens.tuning.importance import Importance
 from commlens.tuning.space import Choice
 from commlens.tuning.starts import Start
@@ -162,11 +162,14 @@ def verdict_text(bench: Bench, final: Final) -> str:
     name, text = final.target.name, bench.space.text(final.choice)
     if not final.choice:
         return f"{name}: nothing was better than the default; leave the settings as they are"
+    if min(final.starts[1:] if final.default_fails else final.starts) < FEWEST:
+        return (
+            f"{name}: the budget has ended before {text} was started often enough to be sure:"
+            " --resume goes on"
+        )
     counts = f"{plural(final.starts[1], 'start')} in turns with {final.starts[0]} of the default"
     if final.default_fails:
-        if final.is_recommended:
-            return f"{name}: the default fails ({final.default_fails}); use {text}"
-        return f"{name}: the default fails, and {text} has worked in too few starts to be sure"
+        return f"{name}: the default fails ({final.default_fails}); use {text}"
     measured = f"{_interval(final.ratio, final.interval)}, {counts}"
     if final.verdict is Verdict.FASTER:
         return f"{name}: use {text} ({measured} times the default)"

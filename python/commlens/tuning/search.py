@@ -47,7 +47,7 @@ class Search:
         for number in range(len(made), _DEFAULT_STARTS):
             if number > 0 and not self.bench.has_time():
                 return
-            if not self.bench.start(DEFAULT_STAGE, DEFAULT, whole=number == 0).is_ok:
+            if not self.bench.start(DEFAULT_STAGE, DEFAULT, ceilings=number == 0).is_ok:
                 return
 
     def run(self, reserve_s: float) -> None:

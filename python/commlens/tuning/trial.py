@@ -23,7 +23,7 @@ Ending = Literal["ok", "stopped", "wrong", "crashed", "hung", "refused", "skippe
 IsBad = Callable[[Sequence[Record]], bool]
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
-_MAX_TIME, _MAX_TIME_WHOLE = "0.4", "1"  # seconds for each case
+_MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
 _GRACE = 1.5  # the native watchdog, which says which rank was where, comes first
 _SLACK_S = 5.0
 
@@ -58,17 +58,18 @@ class Runner:
         file: Path,
         limit_s: float,
         *,
-        whole: bool = False,
+        ceilings: bool = False,
+        final: bool = False,
         transports: Sequence[str] = (),
         is_bad: IsBad = lambda _: False,
     ) -> Outcome:
-        """`whole`: with ceilings. `is_bad` is asked as records come, and may end the start.
+        """`final`: with more samples. `is_bad` is asked as records come, and may end the start.
 
         Raises InterruptionError.
         """
         began = time.monotonic()
         try:
-            job = self._job(self._entry(change, limit_s, whole, transports))
+            job = self._job(self._entry(change, limit_s, ceilings, final, transports))
         except CommlensError as error:
             return Outcome("refused", str(error), time.monotonic() - began)
         watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
@@ -90,11 +91,16 @@ class Runner:
         )
 
     def _entry(
-        self, change: Change, limit_s: float, whole: bool, transports: Sequence[str]
+        self,
+        change: Change,
+        limit_s: float,
+        ceilings: bool,
+        final: bool,
+        transports: Sequence[str],
     ) -> Entry:
-        most = _MAX_TIME_WHOLE if whole else _MAX_TIME
+        most = _MAX_TIME_FINAL if final else _MAX_TIME
         quick: dict[str, str | None] = {"max-time": most, "timeout": f"{limit_s:.0f}"}
-        if not whole:
+        if not ceilings:
             quick.update(_QUICK)
         if transports:
             quick["transport"] = ",".join(transports)

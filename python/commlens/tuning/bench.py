@@ -13,14 +13,13 @@ from commlens.text import format_ratio
 from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
 from commlens.tuning.space import Choice, Space
 from commlens.tuning.starts import Start, Starts
-from commlens.tuning.trial import Runner
+from commlens.tuning.trial import InterruptionError, Runner
 
 DEFAULT: Choice = {}
 DEFAULT_STAGE = "default"
-REFERENCE_STAGE = "other transports"
 
 _TIMES_DEFAULT = 3.0  # how much longer than the default a start may take
-_LEAST_LIMIT_S, _LIMIT_WITHOUT_DEFAULT_S = 10.0, 60.0
+_LEAST_LIMIT_S, _LIMIT_WITHOUT_DEFAULT_S = 10.0, 300.0
 _CLEARLY_WORSE = 3.0
 _DEFAULT_AGAIN = 20  # after so many starts the default is measured again
 
@@ -53,6 +52,7 @@ class Bench:
     budget: Budget
     by_size: bool = False
     tell: Callable[[str], None] = say
+    requests: Sequence[int] = ()  # signals that ask us to end, as they come
     _since_default: int = 0
 
     @property
@@ -121,6 +121,8 @@ class Bench:
         transports: Sequence[str] = (),
     ) -> Start:
         """Raises InterruptionError."""
+        if self.requests:
+            raise InterruptionError(128 + self.requests[0])
         made = self.starts.add(
             stage,
             choice,

@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 
 from commlens.errors import CommlensError, Status, say
+from commlens.launch import signals
 from commlens.run.session import Session
 from commlens.terminal import echo
 from commlens.text import plural
 from commlens.tuning import cure, output, picture
-from commlens.tuning.bench import DEFAULT, REFERENCE_STAGE, Bench, Budget
+from commlens.tuning.bench import DEFAULT, Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
 from commlens.tuning.importance import importance
@@ -19,7 +20,7 @@ from commlens.tuning.plan import Plan
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Applicable
 from commlens.tuning.space import Change
-from commlens.tuning.starts import Start, Starts
+from commlens.tuning.starts import OTHER_TRANSPORTS, Start, Starts
 from commlens.tuning.trial import InterruptionError, Runner
 
 RESULT, PICTURE = "result.json", "curves.png"
@@ -41,10 +42,14 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
     )
     search = Search(bench, plan.here, plan.seed)
     try:
-        finals, others = _found(search, plan, starts)
+        with signals.listed() as requests:
+            bench.requests = requests
+            finals, others = _found(search, plan, starts)
     except InterruptionError as interruption:
         say(f"interrupted; go on with commlens tune --resume {folder}")
         return interruption.status
+    finally:
+        bench.starts.close()
     if not finals:
         output.print_failures(bench)
         raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
@@ -62,12 +67,9 @@ def _found(search: Search, plan: Plan, starts: int) -> tuple[list[Final], list[S
 
 def _other_transports(bench: Bench, plan: Plan) -> list[Start]:
     """Measured once: what they take without any tuning."""
-    if not plan.others:
-        return []
-    made = bench.starts.of_stage(REFERENCE_STAGE)
-    if not made and bench.has_time():
-        made = [bench.start(REFERENCE_STAGE, DEFAULT, transports=plan.others)]
-    return [start for start in made if start.is_ok]
+    if plan.others and not bench.starts.others and bench.has_time():
+        bench.start(OTHER_TRANSPORTS, DEFAULT, transports=plan.others)
+    return [start for start in bench.starts.others if start.is_ok]
 
 
 def _report(search: Search, finals: list[Final], others: list[Start], folder: Path) -> None:

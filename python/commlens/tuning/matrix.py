@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from commlens.errors import CommlensError, Status, say
+from commlens.launch import signals
 from commlens.plot.settings_curves import Curve, Panel, Point, draw
 from commlens.reference import find
 from commlens.run.entry import Entry
@@ -96,10 +97,11 @@ def measure(
         Budget(budget_s),
     )  # fmt: skip
     try:
-        for _ in range(starts):
-            for value in wanted.settings:
-                if bench.has_time():
-                    bench.start("matrix", {_SETTING: value.name}, final=True)
+        with signals.listed() as bench.requests:
+            for _ in range(starts):
+                for value in wanted.settings:
+                    if bench.has_time():
+                        bench.start("matrix", {_SETTING: value.name}, final=True)
     except InterruptionError as interruption:
         return interruption.status
     reference = bench.reference

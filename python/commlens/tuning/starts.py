@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from commlens.errors import CommlensError, reason
 from commlens.records import load
@@ -17,6 +19,8 @@ from commlens.tuning.space import UNSET, Choice, Space
 from commlens.tuning.trial import Outcome, no_figures
 
 JOURNAL = "search.journal"
+_LOCK = "search.lock"
+OTHER_TRANSPORTS = "other transports"  # a stage
 _STUDY = "starts"
 
 
@@ -53,13 +57,18 @@ class Starts:
     def __init__(self, folder: Path, space: Space, slots: Slots) -> None:
         self.folder = folder
         self._space, self._slots = space, slots
+        self._claimed = _claim(folder)
         self._study = _open(folder / JOURNAL)
         self._drop_interrupted()
-        self.done: list[Start] = [
-            self._start_of(trial)
-            for trial in self._study.trials
-            if trial.state.is_finished() and "ending" in trial.user_attrs
-        ]
+        self.done: list[Start] = []
+        self.others: list[Start] = []  # of transports that are not tuned
+        for trial in self._study.trials:
+            if trial.state.is_finished() and "ending" in trial.user_attrs:
+                self._keep(self._start(trial.number, trial.user_attrs))
+
+    def close(self) -> None:
+        """Another process may go on with the search."""
+        self._claimed.close()
 
     def of_stage(self, stage: str) -> list[Start]:
         return [start for start in self.done if start.stage == stage]
@@ -106,14 +115,14 @@ class Starts:
             self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
         else:
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        self.done.append(start)
+        self._keep(start)
         return start
+
+    def _keep(self, start: Start) -> None:
+        (self.others if start.stage == OTHER_TRANSPORTS else self.done).append(start)
 
     def _values(self, name: str) -> list[str]:
         return [UNSET, *(value.name for value in self._space.settings[name].values)]
-
-    def _start_of(self, trial: Any) -> Start:
-        return self._start(trial.number, trial.user_attrs)
 
     def _start(self, number: int, facts: Mapping[str, Any]) -> Start:
         return Start(
@@ -139,13 +148,45 @@ class Starts:
                 self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
 
 
+class _NoLock:
+    """Instead of Optuna's, which outlives a process that is killed. The folder is ours alone."""
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+def _claim(folder: Path) -> IO[str]:
+    """Until the file is closed, or this process ends, no other searches in the folder."""
+    try:
+        file = (folder / _LOCK).open("w", encoding="utf-8")
+    except OSError as error:
+        raise CommlensError(
+            f"{folder}: the search cannot be kept there ({reason(error)})"
+        ) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise CommlensError(
+            f"--resume {folder}: this search is running; wait for its end"
+        ) from None
+    except OSError:
+        pass  # a file system without locks
+    return file
+
+
 def _open(path: Path) -> Any:
     optuna = quiet_optuna()
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
     try:
-        storage = JournalStorage(JournalFileBackend(str(path)))
+        _drop_half_a_line(path)
+        backend = JournalFileBackend(str(path), lock_obj=_NoLock())  # type: ignore[arg-type]
+        storage = JournalStorage(backend)
         sampler = optuna.samplers.RandomSampler()  # what is tried is said to it
         return optuna.create_study(
             study_name=_STUDY, storage=storage, sampler=sampler, load_if_exists=True
@@ -154,6 +195,13 @@ def _open(path: Path) -> Any:
         raise CommlensError(f"{path}: the search cannot be kept there ({reason(error)})") from None
     except (ValueError, KeyError) as error:
         raise CommlensError(f"{path}: this is no search of commlens ({error})") from None
+
+
+def _drop_half_a_line(path: Path) -> None:
+    """Which a process leaves that ends while it writes."""
+    text = path.read_bytes() if path.exists() else b""
+    if text and not text.endswith(b"\n"):
+        os.truncate(path, text.rfind(b"\n") + 1)
 
 
 def quiet_optuna() -> Any:

@@ -24,7 +24,8 @@ IsBad = Callable[[Sequence[Record]], bool]
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
 _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
-_GRACE = 1.5  # the native watchdog, which says which rank was where, comes first
+_STUCK_S = 60.0  # without progress, for the native watchdog, which says which rank was where
+_GRACE = 1.5  # that comes first
 _SLACK_S = 5.0
 
 
@@ -99,7 +100,10 @@ class Runner:
         transports: Sequence[str],
     ) -> Entry:
         most = _MAX_TIME_FINAL if final else _MAX_TIME
-        quick: dict[str, str | None] = {"max-time": most, "timeout": f"{limit_s:.0f}"}
+        quick: dict[str, str | None] = {
+            "max-time": most,
+            "timeout": f"{min(limit_s, _STUCK_S):.0f}",
+        }
         if not ceilings:
             quick.update(_QUICK)
         if transports:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from commlens.compare import Verdict
+from commlens.errors import CommlensError
 from commlens.tuning.importance import importance
 from commlens.tuning.output import verdict_text
+from commlens.tuning.starts import JOURNAL
 from tuning_helpers import Machine, here, search_of, settings, tuned
 
 A = '{name: A, values: ["good", "bad"]}'
@@ -172,6 +174,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
             machine.started.pop()  # which did not count
         else:
             (final,) = tuned(search)
+        search.bench.starts.close()
         started += machine.started
     assert started == whole.started
     assert dict(final.choice) == dict(expected.choice)
@@ -180,8 +183,23 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
     found = settings(A, B)
-    first = tuned(search_of(Machine(two_good_ones), found, tmp_path))
+    search = search_of(Machine(two_good_ones), found, tmp_path)
+    first = tuned(search)
+    with pytest.raises(CommlensError, match="this search is running"):
+        search_of(Machine(two_good_ones), found, tmp_path)
+    search.bench.starts.close()
     machine = Machine(two_good_ones)
     second = tuned(search_of(machine, found, tmp_path))
     assert machine.started == []
     assert [dict(one.choice) for one in first] == [dict(one.choice) for one in second]
+
+
+def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:
+    search = search_of(Machine(two_good_ones), settings(A), tmp_path)
+    search.begin()
+    search.bench.starts.close()
+    with (tmp_path / JOURNAL).open("a") as journal:
+        journal.write('{"op_code": 4, "wor')
+    again = search_of(Machine(two_good_ones), settings(A), tmp_path)
+    assert len(again.bench.starts.done) == 2
+    tuned(again)

@@ -40,7 +40,9 @@ def folder() -> Path:
 
 
 def starts_in(place: Path) -> Starts:
-    return Starts(place, resumed(place).space, Slots(()))
+    found = Starts(place, resumed(place).space, Slots(()))
+    found.close()
+    return found
 
 
 def test_from_the_command_to_the_cure(commlens: Commlens) -> None:

@@ -16,6 +16,7 @@ _SYNTAX = re.compile(r"^# syntax:\s*(.*)$")
 _CHOICES = re.compile(r"[\[<]([\w|-]+)[\]>]")
 _KEYED = "key:value pairs"
 _LONGEST = 200
+_SHORT_LIST = 4  # of which each item is tried by itself
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ def values_of(parameter: Parameter, backend: str) -> list[str]:
         syntax, is_list = syntax.partition("value is: ")[2], False
         default = "auto"
     if is_list:
-        return []
+        single = _CHOICES.search(syntax)
+        names = single[1].split("|") if single else []
+        return others(names, default) if len(names) <= _SHORT_LIST else []
     if (choices := _CHOICES.fullmatch(syntax)) is not None:
         return others(choices[1].split("|"), default)
     for kind, factor, beside in (

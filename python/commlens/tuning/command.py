@@ -40,6 +40,8 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
         budget,
         plan.by_size,
     )
+    for line in plan.summary:
+        say(line)
     search = Search(bench, plan.here, plan.seed)
     try:
         with signals.listed() as requests:
@@ -105,10 +107,8 @@ def _file_name(name: str) -> str:
 
 def show_plan(plan: Plan, found: Applicable) -> None:
     """What would be tried, and what not."""
-    count = 0
     for setting in plan.settings:
         names = ", ".join(value.name for value in setting.values)
-        count += len(setting.values)
         needs = ", ".join(f"{name}={text}" for name, text in setting.needs.items())
         with_needs = f" (with {needs})" if needs else ""
         echo(f"{setting.name}: {names}{with_needs}\n    {setting.meaning}")
@@ -118,5 +118,4 @@ def show_plan(plan: Plan, found: Applicable) -> None:
         echo("\nnot here:")
     for name, why in found.why_not.items():
         echo(f"  {name}: {why}")
-    echo(f"\n{plural(len(plan.settings), 'setting')} with {plural(count, 'value')}"
-         f" for {', '.join(plan.transports)}")  # fmt: skip
+    echo("\n" + "\n".join(plan.summary))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from commlens.launch.native import Native
 from commlens.launch.options import Options
 from commlens.run.entry import Entry
 from commlens.run.session import Session
+from commlens.text import plural
 from commlens.tuning import library
 from commlens.tuning.situation import (
     Applicable,
@@ -60,6 +61,21 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def space(self) -> Space:
         return Space(self.settings)
+
+    @property
+    def summary(self) -> list[str]:
+        """How much there is to try, and for which transports there is nothing."""
+        values = sum(len(one.values) for one in self.settings)
+        counts = f"{plural(values, 'value')} of {plural(len(self.settings), 'setting')}"
+        lacking = [name for name in self.transports if not any(map(_concerns(name), self.settings))]
+        return [
+            f"{counts} to try for {' and '.join(self.transports)}",
+            *(f"{name}: no setting of it applies here" for name in lacking),
+        ]
+
+
+def _concerns(transport: str) -> Callable[[Setting], bool]:
+    return lambda one: not one.applies.transports or transport in one.applies.transports
 
 
 def save(plan: Plan, folder: Path) -> None:

@@ -53,6 +53,7 @@ def test_from_the_command_to_the_cure(commlens: Commlens) -> None:
     assert text.splitlines()[1:] == ["export FAKE_A=good"]
     (result,) = json.loads((folder() / "result.json").read_bytes())
     assert (result["recommended"], result["environment"]) == (True, {"FAKE_A": "good"})
+    assert "5 values of 2 settings to try for mpi" in run.stderr
     endings = {start.choice.get("FAKE_X"): start.ending for start in starts_in(folder()).done}
     assert endings == {None: "ok", "crash": "crashed", "hang": "hung", "wrong": "wrong"}
     for reason in ("signal 11", "did not end within", "element 3 is wrong"):
@@ -73,7 +74,7 @@ def test_what_is_killed_goes_on(commlens: Commlens) -> None:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
     before = [start.number for start in starts_in(folder()).done]
-    assert len(before) >= 3
+    assert len(before) >= 2
     with Path("said").open("wb") as said:
         interrupted = subprocess.Popen(
             command_line("tune", "--resume", folder(), "--starts", 3), stderr=said, env=os.environ
@@ -111,6 +112,7 @@ def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
     assert run.returncode == 0, run.stderr
     assert "OMPI_MCA_btl_vader_eager_limit=1024: the environment has" in run.stdout
     assert "NCCL_PROTO: for transport ccl; here it is mpi" in run.stdout
+    assert "values of" in run.stdout and "to try for mpi\n" in run.stdout
     assert not Path("results").exists()
 
 
@@ -165,3 +167,15 @@ def test_a_matrix_is_measured_in_turns(commlens: Commlens, monkeypatch: pytest.M
         "setting=no GDR optimization",
     ]
     assert "1 MiB" in run.stdout and "no GDR optimization" in run.stdout
+
+
+def test_a_transport_without_settings_is_named(commlens: Commlens) -> None:
+    Path("my.yaml").write_text(
+        "title: of a test\napplies: {transports: [staged]}\nsettings:\n"
+        '  - {name: FAKE_A, meaning: how fast it is, values: ["1"]}\n',
+        encoding="utf-8",
+    )
+    words = ("--space", "my.yaml", "--transport", "mpi,staged", "--dry-run")
+    run = commlens("tune", "latency", *words)
+    assert "1 value of 1 setting to try for mpi and staged" in run.stdout
+    assert "mpi: no setting of it applies here" in run.stdout

@@ -86,6 +86,13 @@ class Bench:
         known = [one for one in scores if one is not None]
         return median(known) if known else None
 
+    def luck(self, target: Target) -> float:
+        """How much better than usual a start of the default was, without any setting."""
+        own = [start for start in self.starts.find(DEFAULT) if start.is_ok]
+        scores = [self.score_of(start.figures, target) for start in own]
+        known = [one for one in scores if one is not None]
+        return min(known) / median(known) if known else 1.0
+
     @property
     def limit_s(self) -> float:
         """How long a start may take."""
@@ -157,7 +164,8 @@ class Bench:
         known: list[Slot] = [slot for slot in figures if slot in reference.medians]
         if not known or len(known) == len(reference.medians):
             return False
-        ratios = [reference.ratio(slot, figures[slot].median) for slot in known]
+        best = {slot: figures[slot].at_best(reference.metric) for slot in known}
+        ratios = [reference.ratio(slot, value) for slot, value in best.items()]
         return min(ratios) > _CLEARLY_WORSE
 
     def _line(self, made: Start) -> str:

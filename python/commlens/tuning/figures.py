@@ -50,6 +50,11 @@ class Figure(NamedTuple):
     high: float | None
     ceiling: float | None = None
 
+    def at_best(self, metric: Metric) -> float:
+        """The better end of its interval, which a disturbed start does not move as far."""
+        end = self.low if metric.better == "lower" else self.high
+        return self.median if end is None else end
+
 
 @dataclass(frozen=True)
 class Figures:

@@ -125,7 +125,9 @@ class Search:
         return min(found)[1:] if found else None
 
     def gains(self, target: Target) -> list[Gain]:
-        """Of each setting on each base its best value, if it is better than the base."""
+        """Of each setting on each base its best value, if it is better than the base, and by more
+        than starts of the default were by luck."""
+        least = min(_GAIN, self.bench.luck(target))
         found = []
         for setting in self.bench.space.settings.values():
             base = self.base_of(setting)
@@ -137,7 +139,7 @@ class Search:
                 for value in setting.values
                 if (score := self.bench.score({**base, setting.name: value.name}, target))
             ]
-            if after and min(after)[0] < _GAIN:
+            if after and min(after)[0] < least:
                 found.append(Gain(setting.name, min(after)[1], base, min(after)[0]))
         return sorted(found, key=lambda gain: gain.ratio)
 

@@ -17,6 +17,7 @@ from commlens.cli.profile import profile
 from commlens.cli.report import report
 from commlens.cli.run import run
 from commlens.cli.show import show
+from commlens.cli.tune import tune
 from commlens.errors import CommlensError, Status, reason, say, worst
 
 
@@ -34,12 +35,13 @@ def command() -> None:
       commlens show results
       commlens plot results/latency-*.jsonl --out latency.png
       commlens compare before.jsonl after.jsonl
+      commlens tune allreduce --bytes 80M
       commlens report results
       commlens doctor
     """
 
 
-for _subcommand in (list_, run, show, plot, compare, report, profile, doctor):
+for _subcommand in (list_, run, show, plot, compare, tune, report, profile, doctor):
     command.add_command(_subcommand)
 
 

@@ -19,6 +19,7 @@ from commlens.run.session import Session, Settings
 from commlens.run.starts import run_benchmark
 from commlens.run.suites import run_suite
 from commlens.terminal import echo
+from commlens.tuning import cure
 
 _HELP = """Run BENCHMARK, or a suite of benchmarks, on several ranks.
 
@@ -33,6 +34,7 @@ Examples:
   commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
   commlens run allreduce --scaling 1,2,4,8
   commlens run latency --starts 5 --env UCX_TLS=self,sm
+  commlens run latency --settings best.env
 
 \b
 A suite is a list of benchmarks with their options, and how they are launched:
@@ -82,6 +84,12 @@ A suite is a list of benchmarks with their options, and how they are launched:
     help="Set an environment variable for all ranks; may be given several times.",
 )
 @click.option(
+    "--settings",
+    "settings_file",
+    metavar="FILE",
+    help="Settings that `commlens tune` has found: its best.env, or a file of exports of your own.",
+)
+@click.option(
     "--launcher",
     metavar="NAME",
     callback=values.word(launchers.CHOICES),
@@ -126,6 +134,7 @@ def run(
     scaling: str | None,
     starts: int | None,
     variables: tuple[str, ...],
+    settings_file: str | None,
     launcher: str,
     launcher_args: str,
     out: Path,
@@ -140,11 +149,12 @@ def run(
         return
     name = _benchmark(benchmark)
     counts = _scaling(scaling, ranks, name) if scaling is not None else None
+    given = cure.read(Path(settings_file)) if settings_file is not None else cure.Given()
     overrides = Overrides(
-        Options.parse(options),
+        given.options.replaced_by(Options.parse(options)),
         ranks,
-        parse_environment(variables),
-        values.words("--launcher-args", launcher_args),
+        {**given.environment, **parse_environment(variables)},
+        [*given.launcher_arguments, *values.words("--launcher-args", launcher_args)],
         starts,
     )
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)

@@ -5,6 +5,7 @@ Each is a callback of an option of click.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -60,6 +61,15 @@ def percent(_: click.Context, option: click.Parameter, text: str | None) -> floa
     if not 0 <= number <= 1000:
         raise _mistake(option, text, "write a percentage from 0 to 1000, as in 5%")
     return number / 100
+
+
+def duration(_: click.Context, option: click.Parameter, text: str) -> float:
+    """`90s`, `10m`, `2h` or `90` in seconds."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text, re.ASCII)
+    seconds = float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise _mistake(option, text, "write a time, as in 90s, 10m or 2h")
+    return seconds
 
 
 def words(option: str, text: str) -> list[str]:

@@ -70,8 +70,8 @@ def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
 def _row(
     case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
 ) -> Row:
-    own = verdict(found, corrected, threshold)
-    needed = starts_needed(found, threshold, tests) if own is Verdict.UNDECIDED else None
+    verdict = verdict_of(found.interval, corrected, threshold)
+    needed = starts_needed(found, threshold, tests) if verdict is Verdict.UNDECIDED else None
     return Row(
         case,
         other,
@@ -82,13 +82,13 @@ def _row(
         found.interval,
         found.p_value,
         corrected,
-        own,
+        verdict,
         needed,
     )
 
 
-def verdict(found: Difference, corrected: float, threshold: float) -> Verdict:
-    interval = found.interval
+def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Verdict:
+    """By the interval of a ratio, and the corrected p value."""
     if interval is None:
         return Verdict.UNDECIDED
     if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:

@@ -54,6 +54,16 @@ class EndedJob:
         )
 
     @property
+    def reason(self) -> str:
+        """What the native program said last, or what the first record of a failure says."""
+        said = [line for line in self.error.lines if line.startswith("commlens: ")]
+        said = [line for line in said if not _NO_REASON.match(line)]
+        if said:
+            return said[-1].partition(": ")[2]
+        failed = (record for record in self.kept.records if record.status != "ok")
+        return next((one.reason or one.validation.message for one in failed), "")
+
+    @property
     def records_say_why(self) -> bool:
         """As the program's table then does, and a line of it for what failed."""
         return any(record.status != "ok" for record in self.kept.records)

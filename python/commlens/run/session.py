@@ -42,6 +42,7 @@ class Settings:
     wide: bool = False
     quiet: bool = False  # the output of jobs is not shown
     time_limit_s: float = math.inf  # of each job
+    silent: bool = False  # nor is anything said: what went wrong is the `reason` of a result
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Result:
     kept: Kept | None = None
     interrupted: bool = False
     counted: bool = False  # the user was told how many records were kept
+    reason: str = ""  # why it failed
 
     @property
     def records(self) -> Sequence[Record]:
@@ -102,17 +104,24 @@ class Session:
         variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
         print(*variables, shlex.join(self._command(replace(job, record_file=record_file))))
 
-    def run(self, job: Job, record_file: RecordFile) -> Result:
-        """Runs one job. What goes wrong in it is said here, in one line unless the native program
-        has said it already."""
+    def run(
+        self, job: Job, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
+    ) -> Result:
+        """Runs one job, which is ended where `why_end`, asked all the time, has a reason. What goes
+        wrong in it is said here, in one line unless the native program has said it already."""
         with signals.listed() as requests:
             probed = self._probed(job, requests)
-            return self._run(probed, record_file, requests) if isinstance(probed, Job) else probed
+            if not isinstance(probed, Job):
+                return probed
+            return self._run(probed, record_file, requests, why_end)
 
-    def _run(self, job: Job, record_file: RecordFile, requests: list[int]) -> Result:
+    def _run(
+        self, job: Job, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
+    ) -> Result:
         own = record_file.begin_job()
-        output = OutputFilter(_ignore if self.settings.quiet else _writer(sys.stdout.buffer))
-        error = ErrorFilter(_writer(sys.stderr.buffer))
+        show_output = not (self.settings.quiet or self.settings.silent)
+        output = OutputFilter(_writer(sys.stdout.buffer) if show_output else _ignore)
+        error = ErrorFilter(_ignore if self.settings.silent else _writer(sys.stderr.buffer))
         watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
         try:
             outcome = process.run(
@@ -121,7 +130,7 @@ class Session:
                 output.feed,
                 error.feed,
                 requests,
-                why_end=lambda times: watchdog(times) or self._too_long(times),
+                why_end=lambda times: watchdog(times) or self._too_long(times) or why_end(times),
             )
             output.finish()
             error.finish()
@@ -153,31 +162,39 @@ class Session:
     def _result(self, job: Job, ended: EndedJob, interrupted: int | None) -> Result:
         kept = ended.kept
         for problem in filter(None, (kept.failure, *kept.problems)):
-            say(problem)
+            self._say(problem)
         if interrupted:
-            say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
+            self._say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
             return Result(128 + interrupted, kept, interrupted=True, counted=True)
         status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
         counted = bool(kept.failure)
         if because := ended.outcome.ended_because:
-            say(f"{because}; {kept}")
-            return Result(worst([Status.STALLED, status]), kept, counted=True)
+            self._say(f"{because}; {kept}")
+            return Result(worst([Status.STALLED, status]), kept, counted=True, reason=because)
         if ended.status == 0 and not kept.records and not kept.problems:
-            say(
+            reason = (
                 f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "
-                f"({self._suspect(job)}); {kept}"
+                f"({self._suspect(job)})"
             )
-            return Result(Status.FAILED, kept, counted=True)
+            self._say(f"{reason}; {kept}")
+            return Result(Status.FAILED, kept, counted=True, reason=reason)
+        reason = ""
         if ended.status != 0:
             settings = self._launcher.settings(job)
             cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
             explanation = explain(ended, cause)
-            for line in explanation.quoted:
-                print(line, file=sys.stderr, flush=True)
+            if not self.settings.silent:
+                for line in explanation.quoted:
+                    print(line, file=sys.stderr, flush=True)
             if explanation.reason:
-                say(explanation.reason)
+                self._say(explanation.reason)
+            reason = explanation.reason or ended.reason
             status, counted = worst([explanation.status, status]), counted or explanation.counted
-        return Result(status, kept, counted=counted)
+        return Result(status, kept, counted=counted, reason=reason)
+
+    def _say(self, message: str) -> None:
+        if not self.settings.silent:
+            say(message)
 
     def _suspect(self, job: Job) -> str:
         """Of a launcher that has done something else."""
@@ -196,7 +213,7 @@ class Session:
         if not outcome.interrupted:
             self._verdicts[conditions] = verdict
             if verdict.sentence:
-                say(verdict.sentence)
+                self._say(verdict.sentence)
         return verdict, outcome.interrupted
 
     def _command(self, job: Job) -> list[str]:

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from commlens.compare.verdicts import Verdict, starts_needed, verdict
+from commlens.compare.verdicts import Verdict, starts_needed, verdict_of
 from commlens.records.comparison import Basis, Difference
 from simulated_starts import Values, start_medians
 
@@ -39,7 +39,7 @@ def last_verdict(generator: np.random.Generator, between: float, slowdown: float
             start_medians(generator, count, between),
             start_medians(generator, count, between, slowdown),
         )
-        own = verdict(found, found.p_value, THRESHOLD)
+        own = verdict_of(found.interval, found.p_value, THRESHOLD)
         count = starts_needed(found, THRESHOLD, tests=1)
         if own is not Verdict.UNDECIDED or count is None:
             return own

@@ -6,6 +6,7 @@ import re
 
 from commlens.diagnose import Quote
 from commlens.doctor.check import NotApplicable, Observed, Seen, check, not_seen
+from commlens.doctor.selection import uses_ucx
 from commlens.doctor.view import DoctorView
 from commlens.machine.kernel import KernelView
 from commlens.machine.machine import Machine
@@ -212,6 +213,8 @@ def _no_gdrcopy(machine: Machine) -> NotApplicable | None:
         return NotApplicable(why)
     if not machine.ucx.library:
         return NotApplicable(machine.ucx.why_not_seen or "the MPI library does not use UCX")
+    if not uses_ucx(machine):
+        return NotApplicable("MPI does not use UCX here")
     if machine.kernel.modules is None:
         return not_seen(machine.kernel.unseen.get("kernel modules", _MODULES))
     return None

@@ -1,0 +1,170 @@
+"""`commlens tune`: the settings with which a benchmark is fastest here."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from commlens.cli import values
+from commlens.errors import CommlensError
+from commlens.launch import launchers
+from commlens.launch.job import parse_environment
+from commlens.launch.native import find_native
+from commlens.launch.options import Options
+from commlens.results import reserve_folder
+from commlens.run.entry import Entry
+from commlens.run.session import Session, Settings
+from commlens.terminal import echo
+
+_HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
+BENCHMARK is fastest here.
+
+The default is measured first, then each value of each setting alone, then the best ones together.
+The winner is measured again in turns with the default; where that is a tie, nothing is recommended.
+Settings that crash, hang or give wrong results are shown as such. Every option that is not listed
+here goes to the benchmark: sizes, memory and transports (`commlens run BENCHMARK --help`).
+
+\b
+Examples:
+  commlens tune latency --memory host
+  commlens tune latency --from device --to device --bytes 1,4M
+  commlens tune allreduce --bytes 80M --budget 10m --space library
+  commlens tune latency --matrix gpudirect
+  commlens tune allreduce --bytes 8:64M:x8 --by-size
+  commlens tune allreduce --space my-settings.yaml --dry-run
+  commlens tune --resume results/tune-latency-20260102-030405
+  commlens run latency --settings results/tune-latency-20260102-030405/best.env
+"""
+
+
+@click.command(
+    help=_HELP,
+    context_settings={"ignore_unknown_options": True},
+    options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
+)
+@click.argument("benchmark", required=False)
+@click.option(
+    "--budget", metavar="TIME", callback=values.duration, default="10m", show_default=True,
+    help="How long it may take: 90s, 10m, 2h.",
+)  # fmt: skip
+@click.option(
+    "--space", "spaces", metavar="NAME", multiple=True, default=("curated",), show_default=True,
+    help="Which settings: curated, library (beside those, all that the installed libraries list),"
+    " or a YAML file; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--starts", metavar="N", callback=values.count(100), default="5", show_default=True,
+    help="Starts of the winner and of the default at the end: fewer than 5 decide little.",
+)  # fmt: skip
+@click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
+@click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")
+@click.option("--resume", metavar="FOLDER", help="Go on with the search in this folder.")
+@click.option(
+    "-n", "--ranks", metavar="N", callback=values.count(launchers.MOST_RANKS), help="As in run."
+)
+@click.option(
+    "--env", "variables", multiple=True, metavar="NAME=VALUE",
+    help="Set a variable for all starts; it is then not varied.",
+)  # fmt: skip
+@click.option(
+    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
+    help="As in run.",
+)  # fmt: skip
+@click.option("--launcher-args", default="", metavar="TEXT", help="As in run.")
+@click.option(
+    "--out", metavar="FOLDER", callback=values.folder, default="results", show_default=True,
+    help="Folder for the folder of this search.",
+)  # fmt: skip
+@click.option(
+    "--seed", metavar="N", callback=values.count(10**9), default="1", show_default=True,
+    help="Of the combinations that are proposed.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print what would be tried and run nothing.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def tune(
+    benchmark: str | None,
+    budget: float,
+    spaces: tuple[str, ...],
+    starts: int,
+    by_size: bool,
+    matrix: str | None,
+    resume: str | None,
+    ranks: int | None,
+    variables: tuple[str, ...],
+    launcher: str,
+    launcher_args: str,
+    out: Path,
+    seed: int,
+    dry_run: bool,
+    options: tuple[str, ...],
+) -> None:
+    if resume is not None:
+        if benchmark is not None:
+            raise CommlensError(
+                f"--resume {resume}: the search has its benchmark and options; leave out"
+                f" '{benchmark}'"
+            )
+        sys.exit(_resume(Path(resume), out, budget, starts))
+    if benchmark is None or benchmark.startswith("-"):
+        raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
+    session = Session(find_native(), _settings(launcher, out))
+    entry = Entry(
+        session.native.benchmark(benchmark).name,
+        Options.parse(options),
+        ranks,
+        parse_environment(variables),
+        values.words("--launcher-args", launcher_args),
+    )
+    if matrix is not None:
+        if by_size or dry_run or spaces != ("curated",):
+            raise CommlensError(
+                f"--matrix {matrix} measures the settings that it names: leave out --space,"
+                " --by-size and --dry-run"
+            )
+        sys.exit(_matrix(session, entry, matrix, out, budget, starts))
+    from commlens.tuning import command, plan
+
+    made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size, seed=seed)
+    if dry_run:
+        command.show_plan(made, found)
+        return
+    folder = reserve_folder(out, f"tune-{made.benchmark}")
+    plan.save(made, folder)
+    echo(f"search: {folder}")
+    sys.exit(command.tune(session, made, folder, budget, starts))
+
+
+def _settings(launcher: str, out: Path) -> Settings:
+    """A start that fails is a result; so GPU memory needs no probe, and nothing else is said."""
+    return Settings(launcher, out, use_probe=False, silent=True)
+
+
+def _resume(folder: Path, out: Path, budget: float, starts: int) -> int:
+    from commlens.tuning import command, plan
+
+    made = plan.resumed(folder)
+    session = Session(find_native(), _settings(made.launcher, out))
+    return command.tune(session, made, folder, budget, starts)
+
+
+def _matrix(
+    session: Session, entry: Entry, name: str, out: Path, budget: float, starts: int
+) -> int:
+    from commlens.tuning import matrix
+
+    wanted = matrix.matrix(name)
+    if entry.benchmark != wanted.benchmark:
+        raise CommlensError(
+            f"--matrix {name} is of {wanted.benchmark}, not of {entry.benchmark}: write"
+            f" commlens tune {wanted.benchmark} --matrix {name}"
+        )
+    lacking = matrix.missing(wanted, session, entry)
+    folder = reserve_folder(out, f"tune-{name}")
+    if lacking:
+        return matrix.show_published(wanted, lacking, folder)
+    options = Options(wanted.options).replaced_by(entry.options)
+    whole = replace(entry, options=options)
+    return matrix.measure(wanted, session, whole, folder, budget, starts)

@@ -1,0 +1,6 @@
+"""Finds the settings with which a benchmark is fastest here.
+
+What may be set is data (settings/*.yaml, read by space.py, and what the installed libraries list,
+library/). situation.py says which of it applies, trial.py measures one start, search.py decides
+what to try next, finals.py whether the best is better than the default, and cure.py writes it down.
+"""

@@ -1,0 +1,197 @@
+"""Measures choices within the budget: each start is kept, and one line says how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from commlens.errors import say
+from commlens.records import Record
+from commlens.text import format_ratio
+from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
+from commlens.tuning.space import Choice, Space
+from commlens.tuning.starts import Start, Starts
+from commlens.tuning.trial import InterruptionError, Runner
+
+DEFAULT: Choice = {}
+DEFAULT_STAGE = "default"
+
+_TIMES_DEFAULT = 3.0  # how much longer than the default a start may take
+_LEAST_LIMIT_S, _LIMIT_WITHOUT_DEFAULT_S = 10.0, 300.0
+_CLEARLY_WORSE = 3.0
+_DEFAULT_AGAIN = 20  # after so many starts the default is measured again
+
+
+@dataclass
+class Budget:
+    """The time that this run of the command may take."""
+
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def used(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.used
+
+
+@dataclass
+class Bench:
+    """What all stages of a search share."""
+
+    runner: Runner
+    starts: Starts
+    space: Space
+    slots: Slots
+    transports: Sequence[str]  # those that are tuned
+    budget: Budget
+    by_size: bool = False
+    tell: Callable[[str], None] = say
+    requests: Sequence[int] = ()  # signals that ask us to end, as they come
+    _since_default: int = 0
+
+    @property
+    def reference(self) -> Reference | None:
+        """The default's figures; where it fails, those of the first choice that was measured."""
+        own = [start.figures for start in self.starts.find(DEFAULT) if start.is_ok]
+        if found := Reference.of(own, is_default=True):
+            return found
+        others = (start for start in self.starts.done if start.is_ok and start.choice)
+        first = next(others, None)
+        return Reference.of([first.figures], is_default=False) if first else None
+
+    @property
+    def targets(self) -> list[Target]:
+        reference = self.reference
+        slots = list(reference.medians) if reference else []
+        return targets(slots, self.transports, by_size=self.by_size)
+
+    def score_of(self, figures: Figures, target: Target | None = None) -> float | None:
+        """Relative to the reference: below 1 is better. Without a target, over all."""
+        reference = self.reference
+        if reference is None:
+            return None
+        tuned = [slot for slot in reference.medians if slot.transport in self.transports]
+        return reference.score(figures, target.slots if target else tuned)
+
+    def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
+        """The median over the choice's starts; None where it has failed."""
+        own = self.starts.find(choice, stage)
+        scores = [self.score_of(start.figures, target) for start in own if start.is_ok]
+        known = [one for one in scores if one is not None]
+        return median(known) if known else None
+
+    def luck(self, target: Target) -> float:
+        """How much better than usual a start of the default was, without any setting."""
+        own = [start for start in self.starts.find(DEFAULT) if start.is_ok]
+        scores = [self.score_of(start.figures, target) for start in own]
+        known = [one for one in scores if one is not None]
+        return min(known) / median(known) if known else 1.0
+
+    @property
+    def limit_s(self) -> float:
+        """How long a start may take."""
+        took = [start.seconds for start in self.starts.find(DEFAULT) if start.is_ok]
+        took = took or [start.seconds for start in self.starts.done if start.is_ok]
+        if not took:
+            return _LIMIT_WITHOUT_DEFAULT_S
+        return max(_LEAST_LIMIT_S, _TIMES_DEFAULT * max(took))
+
+    @property
+    def typical_s(self) -> float:
+        """Of a start that does not fail."""
+        took = [start.seconds for start in self.starts.done if start.is_ok]
+        return median(took) if took else 0.0
+
+    def has_time(self, until: float | None = None) -> bool:
+        """Whether another start fits before so many seconds of the budget are used."""
+        end = self.budget.seconds if until is None else until
+        return self.budget.used + self.typical_s <= end
+
+    def known(self, choice: Choice) -> Start | None:
+        """A start with this choice that has been made; one that went well, if there is one."""
+        found = self.starts.find(choice)
+        return next((start for start in found if start.is_ok), found[0] if found else None)
+
+    def start(
+        self,
+        stage: str,
+        choice: Choice,
+        *,
+        ceilings: bool = False,
+        final: bool = False,
+        transports: Sequence[str] = (),
+    ) -> Start:
+        """Raises InterruptionError."""
+        if self.requests:
+            raise InterruptionError(128 + self.requests[0])
+        made = self.starts.add(
+            stage,
+            choice,
+            lambda file: self.runner.run(
+                self.space.change(choice),
+                file,
+                self.limit_s,
+                ceilings=ceilings,
+                final=final,
+                transports=transports or self.transports,
+                is_bad=self._is_bad,
+            ),
+            lambda start: self.score_of(start.figures),
+        )
+        self._since_default = 0 if not choice else self._since_default + 1
+        self.tell(self._line(made))
+        return made
+
+    def default_again(self, until: float) -> None:
+        """Now and then, so that a machine that changes does not look like a setting."""
+        reference = self.reference
+        is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)
+        if is_due and reference is not None and reference.is_default:
+            self.start(DEFAULT_STAGE, DEFAULT)
+
+    def _is_bad(self, records: Sequence[Record]) -> bool:
+        """Where a single target is tuned: whether all sizes so far are clearly worse."""
+        reference = self.reference
+        if reference is None or len(self.targets) != 1:
+            return False
+        figures = self.slots.figures(records).by_slot
+        known: list[Slot] = [slot for slot in figures if slot in reference.medians]
+        if not known or len(known) == len(reference.medians):
+            return False
+        best = {slot: figures[slot].at_best(reference.metric) for slot in known}
+        ratios = [reference.ratio(slot, value) for slot, value in best.items()]
+        return min(ratios) > _CLEARLY_WORSE
+
+    def _line(self, made: Start) -> str:
+        used, whole = (_clock(one) for one in (self.budget.used, self.budget.seconds))
+        words = [f"{made.number + 1:3} ({used} of {whole}) {self.space.text(made.choice)}:"]
+        words.append(self._result(made))
+        return " ".join(words)
+
+    def _result(self, made: Start) -> str:
+        if not made.is_ok:
+            return f"{made.ending}: {made.reason}"[:200]
+        several = len(self.targets) > 1
+        results = []
+        for target in self.targets:
+            score = self.score_of(made.figures, target)
+            if score is not None:
+                name = f"{target.name} " if several else ""
+                results.append(f"{name}{format_ratio(score)}{self._best(target)}")
+        return "; ".join(results) or "not all that the default measures was measured"
+
+    def _best(self, target: Target) -> str:
+        choices = {tuple(one.choice.items()) for one in self.starts.done if one.is_ok}
+        scores = (self.score(dict(choice), target) for choice in choices)
+        best = min((one for one in scores if one is not None), default=None)
+        return "" if best is None else f" (best {format_ratio(best)})"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

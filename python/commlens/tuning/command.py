@@ -1,0 +1,121 @@
+"""`commlens tune`, from the plan to the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from commlens.errors import CommlensError, Status, say
+from commlens.launch import signals
+from commlens.run.session import Session
+from commlens.terminal import echo
+from commlens.text import plural
+from commlens.tuning import cure, output, picture
+from commlens.tuning.bench import DEFAULT, Bench, Budget
+from commlens.tuning.figures import Slots
+from commlens.tuning.finals import Final, play, reserve_s
+from commlens.tuning.importance import importance
+from commlens.tuning.plan import Plan
+from commlens.tuning.search import Search
+from commlens.tuning.situation import Applicable
+from commlens.tuning.space import Change
+from commlens.tuning.starts import OTHER_TRANSPORTS, Start, Starts
+from commlens.tuning.trial import InterruptionError, Runner
+
+RESULT, PICTURE = "result.json", "curves.png"
+
+
+def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: int) -> int:
+    """Searches, plays the finals, prints and writes what was found; the exit status."""
+    budget = Budget(budget_s)
+    space = plan.space
+    slots = Slots({name for one in plan.settings for value in one.values for name in value.options})
+    bench = Bench(
+        Runner(session, plan.entry),
+        Starts(folder, space, slots),
+        space,
+        slots,
+        plan.transports,
+        budget,
+        plan.by_size,
+    )
+    for line in plan.summary:
+        say(line)
+    search = Search(bench, plan.here, plan.seed)
+    try:
+        with signals.listed() as requests:
+            bench.requests = requests
+            finals, others = _found(search, plan, starts)
+    except InterruptionError as interruption:
+        say(f"interrupted; go on with commlens tune --resume {folder}")
+        return interruption.status
+    finally:
+        bench.starts.close()
+    if not finals:
+        output.print_failures(bench)
+        raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
+    _report(search, finals, others, folder)
+    return Status.OK
+
+
+def _found(search: Search, plan: Plan, starts: int) -> tuple[list[Final], list[Start]]:
+    bench = search.bench
+    search.begin()
+    others = _other_transports(bench, plan)
+    search.run(reserve_s(bench, starts))
+    return play(bench, starts), others
+
+
+def _other_transports(bench: Bench, plan: Plan) -> list[Start]:
+    """Measured once: what they take without any tuning."""
+    if plan.others and not bench.starts.others and bench.has_time():
+        bench.start(OTHER_TRANSPORTS, DEFAULT, transports=plan.others)
+    return [start for start in bench.starts.others if start.is_ok]
+
+
+def _report(search: Search, finals: list[Final], others: list[Start], folder: Path) -> None:
+    bench = search.bench
+    for final in finals:
+        output.print_target(bench, final.target)
+        output.print_importance(importance(search, final))
+    output.print_failures(bench)
+    for final in finals:
+        output.print_final(bench, final)
+    output.print_other_transports(bench, finals, others)
+    changes = [bench.space.change(final.choice) for final in finals]
+    document = [output.plain(final, change) for final, change in zip(finals, changes)]
+    (folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
+    for final, change in zip(finals, changes):
+        if final.is_recommended:
+            place = folder if len(finals) == 1 else folder / _file_name(final.target.name)
+            _write_cure(place, change, search, final)
+    picture.draw(bench, finals, folder / PICTURE)
+    echo(folder / PICTURE)
+    say(f"{plural(len(bench.starts.done), 'start')} in {folder}")
+
+
+def _write_cure(place: Path, change: Change, search: Search, final: Final) -> None:
+    title = f"commlens tune: {output.verdict_text(search.bench, final)}"
+    for path in cure.write(place, change, title):
+        echo(path)
+
+
+def _file_name(name: str) -> str:
+    return name.replace(", ", "-").replace(" ", "-")
+
+
+def show_plan(plan: Plan, found: Applicable) -> None:
+    """What would be tried, and what not."""
+    for setting in plan.settings:
+        names = ", ".join(value.name for value in setting.values)
+        needs = ", ".join(f"{name}={text}" for name, text in setting.needs.items())
+        with_needs = f" (with {needs})" if needs else ""
+        echo(f"{setting.name}: {names}{with_needs}\n    {setting.meaning}")
+        if setting.may_break:
+            echo(f"    may break: {setting.may_break}")
+    if found.why_not:
+        echo("\nnot here:")
+    for name, why in found.why_not.items():
+        echo(f"  {name}: {why}")
+    echo("\n" + "\n".join(plan.summary))

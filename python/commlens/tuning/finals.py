@@ -1,0 +1,174 @@
+"""Whether the best choice is better than the default: both are started again, in turns.
+
+First the best few among themselves, then the winner and the default: the starts that decide are not
+those by which it was chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from commlens.compare import Matched, Side, match
+from commlens.compare.output import Result
+from commlens.compare.verdicts import Verdict, judge, verdict_of
+from commlens.records import load, rank_test
+from commlens.records.comparison import ALLOWANCE, Ratio
+from commlens.records.record import Record
+from commlens.tuning.bench import DEFAULT, Bench
+from commlens.tuning.figures import Target
+from commlens.tuning.space import Choice
+from commlens.tuning.starts import Start
+
+FEWEST = 3  # starts of a side
+_FINALISTS, _SELECTION_STARTS = 3, 3
+_BETTER = 0.98  # a score that is worth a final
+_AS_GOOD = 1.02  # of these the one with the fewest settings
+_LONGER = 1.5  # times the typical start: those of finals have more samples
+THRESHOLD = 0.03  # as in compare
+
+
+@dataclass(frozen=True)
+class Final:
+    """How a target's best choice does against the default."""
+
+    target: Target
+    choice: Choice  # empty: nothing was better than the default
+    verdict: Verdict
+    ratio: float | None = None  # to the default: below 1 is better
+    interval: Ratio | None = None
+    starts: tuple[int, int] = (0, 0)
+    default_fails: str = ""
+    comparison: Result | None = None  # size by size
+    records: tuple[Sequence[Record], Sequence[Record]] = ((), ())
+
+    @property
+    def is_recommended(self) -> bool:
+        return bool(self.choice) and self.verdict is Verdict.FASTER
+
+
+def reserve_s(bench: Bench, starts: int) -> float:
+    """What the finals of all targets need; not more than half of the budget."""
+    count = max(1, len(bench.targets) or len(bench.transports))
+    needed = count * (_FINALISTS * _SELECTION_STARTS + 2 * starts) * _LONGER * bench.typical_s
+    return min(needed, bench.budget.seconds / 2)
+
+
+def play(bench: Bench, starts: int) -> list[Final]:
+    """The finals of all targets, which share what is left of the budget. Raises
+    InterruptionError."""
+    targets, found = bench.targets, []
+    for number, target in enumerate(targets):
+        used = bench.budget.used
+        until = used + (bench.budget.seconds - used) / (len(targets) - number)
+        found.append(_final(bench, target, starts, until))
+    return found
+
+
+def _final(bench: Bench, target: Target, starts: int, until: float) -> Final:
+    candidates = _candidates(bench, target)
+    if not candidates:
+        return Final(target, DEFAULT, Verdict.SAME)
+    winner = _selected(bench, target, candidates, until)
+    stage = f"final {target.name}: {bench.space.text(winner)}"
+    fails = _why_default_fails(bench)
+    sides = [winner] if fails else [DEFAULT, winner]
+    for number in range(starts):
+        for choice in sides:
+            if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
+                bench.start(stage, choice, final=True)
+    return _judged(bench, target, winner, stage, fails)
+
+
+def _candidates(bench: Bench, target: Target) -> list[Choice]:
+    """The best by what was measured so far."""
+    found: dict[tuple[tuple[str, str], ...], tuple[float, Choice]] = {}
+    for start in bench.starts.done:
+        if start.is_ok and start.choice:
+            score = bench.score(start.choice, target)
+            if score is not None:
+                found[tuple(sorted(start.choice.items()))] = (score, start.choice)
+    reference = bench.reference
+    least = _BETTER if reference and reference.is_default else math.inf
+    ranked = sorted(found.values(), key=lambda one: (one[0], len(one[1])))
+    return [choice for score, choice in ranked if score < least][:_FINALISTS]
+
+
+def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:
+    stage = f"selection {target.name}"
+    if len(candidates) > 1:
+        for number in range(_SELECTION_STARTS):
+            for choice in candidates:
+                if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
+                    bench.start(stage, choice)
+    scores = [(bench.score(choice, target, stage), choice) for choice in candidates]
+    known = [(score, choice) for score, choice in scores if score is not None]
+    if not known:
+        return candidates[0]
+    best = min(score for score, _ in known)
+    good = [one for one in known if one[0] <= _AS_GOOD * best]
+    return min(good, key=lambda one: (len(one[1]), one[0]))[1]
+
+
+def _why_default_fails(bench: Bench) -> str:
+    own = bench.starts.find(DEFAULT)
+    if any(start.is_ok for start in own):
+        return ""
+    return next((f"{start.ending}: {start.reason}" for start in own), "")
+
+
+def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
+    own = [[start for start in bench.starts.find(choice, stage) if start.is_ok]
+           for choice in (DEFAULT, winner)]  # fmt: skip
+    logs = [_logs(bench, starts, target) for starts in own]
+    counts = (len(logs[0]), len(logs[1]))
+    records = tuple(_records(bench, starts, target) for starts in own)
+    if fails:
+        verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.UNDECIDED
+        return Final(target, winner, verdict, None, None, counts, fails, None, records)  # type: ignore[arg-type]
+    verdict, ratio, interval = decide(*logs)
+    comparison = _compared(bench, winner, *records) if min(counts) else None
+    return Final(target, winner, verdict, ratio, interval, counts, "", comparison, records)  # type: ignore[arg-type]
+
+
+def _logs(bench: Bench, starts: Sequence[Start], target: Target) -> list[float]:
+    scores = (bench.score_of(start.figures, target) for start in starts)
+    return [math.log(score) for score in scores if score is not None]
+
+
+def decide(
+    default: Sequence[float], winner: Sequence[float]
+) -> tuple[Verdict, float | None, Ratio | None]:
+    """By compare's rule, for the logarithms of one score a start."""
+    if not default or not winner:
+        return Verdict.UNDECIDED, None, None
+    ratio = math.exp(median(b - a for a in default for b in winner))
+    fewest = min(len(default), len(winner))
+    if fewest < FEWEST:
+        return Verdict.UNDECIDED, ratio, None
+    if fewest >= rank_test.FEWEST:
+        ends = rank_test.shift_interval(default, winner, rank_test.LEVEL)
+        p_value = rank_test.u_test(default, winner)
+        low, high = (math.exp(end) for end in ends) if ends else (0.0, math.inf)
+    else:  # starts of one program may differ by as much
+        differences = [b - a for a in default for b in winner]
+        low, high = math.exp(min(differences)) / ALLOWANCE, math.exp(max(differences)) * ALLOWANCE
+        p_value = 0.0
+    interval = Ratio(ratio, low, high)
+    return verdict_of(interval, p_value, THRESHOLD), ratio, interval
+
+
+def _records(bench: Bench, starts: Sequence[Start], target: Target) -> list[Record]:
+    slots = set(target.slots)
+    found = load([start.file for start in starts]).records if starts else []
+    return [record for record in found if bench.slots.slot_of(record) in slots]
+
+
+def _compared(
+    bench: Bench, winner: Choice, default: Sequence[Record], other: Sequence[Record]
+) -> Result:
+    sides = Side("default", default), Side(bench.space.text(winner), other)
+    matched: list[Matched] = [match(*sides, bench.slots.key_of)]
+    return Result(matched, judge(matched, THRESHOLD), THRESHOLD)

@@ -1,0 +1,44 @@
+"""The settings that the installed libraries list: what may matter for the memory and the benchmark,
+with values to try. rules.yaml says what may."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+from commlens.tuning.library import openmpi, ucx
+from commlens.tuning.library.openmpi import components
+from commlens.tuning.library.rules import load_rules
+from commlens.tuning.situation import Situation
+from commlens.tuning.space import Setting, parse
+
+_QUANTITY = re.compile(r"\d")
+_SIZE = 512  # numbers from here on are sizes
+
+__all__ = ["components", "settings"]
+
+
+def settings(
+    listed: str, listed_ucx: str, here: Situation, known: Sequence[Setting]
+) -> list[Setting]:
+    """From the answers of ompi_info and ucx_info, and from NCCL's documentation; without what is
+    known already."""
+    rules = load_rules()
+    text = (files("commlens.tuning") / "library" / "nccl.yaml").read_text(encoding="utf-8")
+    found = [
+        *ucx.settings(listed_ucx, here, rules),
+        *openmpi.settings(listed, here, rules),
+        *parse(text, "library/nccl.yaml"),
+    ]
+    names = {setting.name for setting in known}
+    return sorted((one for one in found if one.name not in names), key=_rank)
+
+
+def _rank(setting: Setting) -> int:
+    """Switches and choices come first, then sizes, then other numbers."""
+    texts = [value.name for value in setting.values]
+    if texts in (["0"], ["1"]) or not any(_QUANTITY.match(text) for text in texts):
+        return 0
+    is_size = any(not text.isdecimal() or int(text) >= _SIZE for text in texts)
+    return 1 if is_size else 2

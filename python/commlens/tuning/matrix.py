@@ -1,0 +1,144 @@
+"""`commlens tune --matrix NAME`: a benchmark under a named list of settings, as a table and a
+graph, beside what was published."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from commlens.errors import CommlensError, Status, say
+from commlens.launch import signals
+from commlens.plot.settings_curves import Curve, Panel, Point, draw
+from commlens.reference import find
+from commlens.run.entry import Entry
+from commlens.run.session import Session
+from commlens.show.grid import Column, Grid, Lines, print_whole
+from commlens.terminal import console, echo
+from commlens.text import format_bytes, format_number, labelled
+from commlens.tuning import output
+from commlens.tuning.bench import Bench, Budget
+from commlens.tuning.figures import Slots
+from commlens.tuning.picture import curve_of
+from commlens.tuning.plan import situation
+from commlens.tuning.space import Setting, Space, Value
+from commlens.tuning.starts import Starts
+from commlens.tuning.trial import InterruptionError, Runner
+
+_SETTING = "setting"
+_PICTURE = "matrix.png"
+
+
+class _Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    backend: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
+
+
+class Matrix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    benchmark: str
+    options: Mapping[str, str]
+    settings: tuple[Value, ...]
+    needs: _Needs = _Needs()
+    published: str = ""  # the source whose setups have the names of the settings
+
+
+def matrix(name: str) -> Matrix:
+    """Raises CommlensError where there is none of this name."""
+    folder = files("commlens.tuning") / "matrices"
+    names = sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
+    if name not in names:
+        near = difflib.get_close_matches(name[:80], names, 1)
+        cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise CommlensError(f"--matrix {name[:80]}: no matrix has this name; {cure}")
+    text = (folder / f"{name}.yaml").read_text(encoding="utf-8")
+    return msgspec.convert(yaml.load(text, Loader=yaml.BaseLoader), Matrix)
+
+
+def missing(wanted: Matrix, session: Session, entry: Entry) -> list[str]:
+    """What this machine lacks."""
+    backend = session.native.about.backend
+    found = []
+    if wanted.needs.backend and backend not in wanted.needs.backend:
+        found.append(f"a build for {' or '.join(wanted.needs.backend)}")
+    if session.native.about.gpus == 0:
+        found.append("a GPU")
+    facts = situation(session, entry).here.facts
+    return found + [fact for fact in wanted.needs.has if fact not in facts]
+
+
+def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
+    """What was published instead of what cannot be measured here."""
+    say(f"{wanted.title} cannot be measured here; missing: {', '.join(lacking)}")
+    if not wanted.published:
+        return Status.NOTHING_RAN
+    source = find(wanted.published)
+    echo(f"published: {source.title} ({source.machine})\n")
+    curves = _published(wanted)
+    _print_table(curves, True, "latency (us)")
+    draw([Panel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
+    echo(folder / _PICTURE)
+    return Status.NOTHING_RAN
+
+
+def measure(
+    wanted: Matrix, session: Session, entry: Entry, folder: Path, budget_s: float, starts: int
+) -> int:
+    """In turns, each setting once a round."""
+    setting = Setting(_SETTING, "group", wanted.settings, wanted.title)
+    space, slots = Space([setting]), Slots(())
+    transports = [entry.options.text("transport") or "mpi"]
+    bench = Bench(
+        Runner(session, entry), Starts(folder, space, slots), space, slots, transports,
+        Budget(budget_s),
+    )  # fmt: skip
+    try:
+        with signals.listed() as bench.requests:
+            for _ in range(starts):
+                for value in wanted.settings:
+                    if bench.has_time():
+                        bench.start("matrix", {_SETTING: value.name}, final=True)
+    except InterruptionError as interruption:
+        return interruption.status
+    reference = bench.reference
+    output.print_failures(bench)
+    if reference is None:
+        raise CommlensError("no setting has measured anything", Status.FAILED)
+    own = [
+        curve_of(bench, value.name, {_SETTING: value.name}, list(reference.medians))
+        for value in wanted.settings
+    ]
+    in_bytes = any(slot.in_bytes for slot in reference.medians)
+    metric = labelled(reference.metric.label, reference.metric.unit)
+    _print_table(own, in_bytes, metric)
+    published = _published(wanted) if wanted.published else []
+    draw([Panel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
+    echo(folder / _PICTURE)
+    return Status.OK
+
+
+def _published(wanted: Matrix) -> list[Curve]:
+    source = find(wanted.published)
+    curves = []
+    for value in wanted.settings:
+        points = [
+            Point(int(figure.size), figure.value, figure.value, figure.value)
+            for figure in source.figures
+            if figure.setup == value.name and figure.size is not None
+        ]
+        curves.append(Curve(f"{source.name}: {value.name}", points, is_published=True))
+    return curves
+
+
+def _print_table(curves: Sequence[Curve], in_bytes: bool, metric: str) -> None:
+    sizes = sorted({point.size for curve in curves for point in curve.points})
+    columns = [Column("size", [format_bytes(size) if in_bytes else str(size) for size in sizes])]
+    for curve in curves:
+        values = {point.size: format_number(point.value) for point in curve.points}
+        cells = [values.get(size, output.NOTHING) for size in sizes]
+        columns.append(Column(curve.label.partition(": ")[2] or curve.label, cells))
+    print_whole(console(), [Lines([[(metric, "bold")]]), Grid(columns)])

@@ -1,0 +1,235 @@
+"""What a search has found, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from commlens.compare.output import FORMATS
+from commlens.compare.verdicts import Verdict
+from commlens.records.comparison import Ratio
+from commlens.show.grid import Column, Grid, Lines, print_whole
+from commlens.terminal import console, echo
+from commlens.text import format_fraction, format_ratio, format_value, labelled, plural
+from commlens.tuning.bench import DEFAULT, Bench
+from commlens.tuning.figures import Reference, Slot, Target
+from commlens.tuning.finals import FEWEST, Final
+from commlens.tuning.importance import Importance
+from commlens.tuning.space import Choice
+from commlens.tuning.starts import Start
+
+NOTHING = "-"
+_MOST_ROWS = 25
+_MOST_SLOTS = 3
+
+
+def print_target(bench: Bench, target: Target) -> None:
+    """The choices that were measured, the best first, and those that failed."""
+    reference = bench.reference
+    if reference is None:
+        return
+    rows = _rows(bench, target)
+    shown = rows[:_MOST_ROWS]
+    head = f"{target.name}: {plural(len(rows), 'choice')} of settings, {target.slots[0].where}"
+    things: list[Grid | Lines] = [Lines([[], [(head, "bold")]])]
+    columns = [Column("setting", [bench.space.text(choice) for choice, _, _ in shown], left=True)]
+    for slot in _shown_slots(target):
+        columns += _figure_columns(reference, slot, [starts for _, starts, _ in shown])
+    columns.append(Column("to default", [_score(score) for _, _, score in shown]))
+    columns.append(Column("starts", [str(len(starts)) for _, starts, _ in shown]))
+    things.append(Grid(columns))
+    notes = [f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
+    basis = "the default" if reference.is_default else "the first choice that worked"
+    notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
+                 f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
+    things.append(Lines([[(f"  {note}", "dim")] for note in notes]))
+    print_whole(console(), things)
+
+
+def _rows(bench: Bench, target: Target) -> list[tuple[Choice, list[Start], float]]:
+    found: dict[tuple[tuple[str, str], ...], list[Start]] = {}
+    for start in bench.starts.done:
+        if start.is_ok:
+            found.setdefault(tuple(start.choice.items()), []).append(start)
+    rows = []
+    for key, starts in found.items():
+        choice = dict(key)
+        score = bench.score(choice, target)
+        if score is not None:
+            rows.append((choice, starts, score))
+    return sorted(rows, key=lambda row: row[2])
+
+
+def _shown_slots(target: Target) -> list[Slot]:
+    """The first, the last and one between them."""
+    slots = sorted(target.slots, key=lambda slot: (slot.size or 0, slot))
+    if len(slots) <= _MOST_SLOTS:
+        return slots
+    return [slots[0], slots[len(slots) // 2], slots[-1]]
+
+
+def _figure_columns(
+    reference: Reference, slot: Slot, starts_of_rows: Sequence[Sequence[Start]]
+) -> list[Column]:
+    metric = reference.metric
+    cells = [_cells(reference, slot, starts) for starts in starts_of_rows]
+    figures, intervals, ceilings = (list(column) for column in zip(*cells))
+    title = "\n".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
+    columns = [Column(title, figures), Column("interval", intervals, optional=True)]
+    if any(cell != NOTHING for cell in ceilings):
+        columns.append(Column("of ceiling", ceilings, optional=True))
+    return columns
+
+
+def _cells(reference: Reference, slot: Slot, starts: Sequence[Start]) -> tuple[str, str, str]:
+    """The figure, its interval (the range of several starts) and its share of the ceiling."""
+    own = [start.figures.by_slot[slot] for start in starts if slot in start.figures.by_slot]
+    if not own:
+        return NOTHING, NOTHING, NOTHING
+    values, unit = [figure.median for figure in own], reference.metric.unit
+    middle = median(values)
+    low, high = (own[0].low, own[0].high) if len(own) == 1 else (min(values), max(values))
+    interval = NOTHING
+    if low is not None and high is not None:
+        interval = f"{format_value(low, unit)} to {format_value(high, unit)}"
+    share = reference.of_ceiling(slot, middle)
+    return (
+        format_value(middle, unit),
+        interval,
+        NOTHING if share is None else format_fraction(share),
+    )
+
+
+def _score(score: float) -> str:
+    return format_ratio(score)
+
+
+def print_importance(found: Sequence[Importance]) -> None:
+    if not found:
+        return
+    heads = [Lines([[], [("what each setting does", "bold")]])]
+    grid = Grid(
+        [
+            Column("setting", [one.setting for one in found], left=True),
+            Column("best value", [one.value for one in found], left=True),
+            Column("alone", [format_ratio(one.alone) for one in found]),
+            Column("left out of the best", [_optional(one.left_out) for one in found]),
+            Column(
+                "share of variance",
+                [NOTHING if one.share is None else f"{100 * one.share:.0f}%" for one in found],
+            ),
+            Column("may break", [one.may_break for one in found], left=True, style="dim",
+                   optional=True),
+        ]
+    )  # fmt: skip
+    note = "alone: the ratio to the same start without it; left out: the best without it, relative"
+    notes = Lines([[(f"  {note} to the best", "dim")]])
+    print_whole(console(), [*heads, grid, notes])
+
+
+def _optional(ratio: float | None) -> str:
+    return NOTHING if ratio is None else format_ratio(ratio)
+
+
+def print_failures(bench: Bench) -> None:
+    """What crashed, hung or was wrong is a result."""
+    failed = [start for start in bench.starts.done if not start.is_ok]
+    if not failed:
+        return
+    things: list[Grid | Lines] = [Lines([[], [("what did not work", "bold")]])]
+    things.append(
+        Grid(
+            [
+                Column("setting", [bench.space.text(one.choice) for one in failed], left=True),
+                Column("ending", [one.ending for one in failed], left=True),
+                Column("reason", [one.reason[:120] for one in failed], left=True, style="dim"),
+            ]
+        )
+    )
+    print_whole(console(), things)
+
+
+def print_final(bench: Bench, final: Final) -> None:
+    echo("")
+    if final.comparison is not None:
+        FORMATS["table"](final.comparison)
+    echo(verdict_text(bench, final))
+
+
+def verdict_text(bench: Bench, final: Final) -> str:
+    """One sentence."""
+    name, text = final.target.name, bench.space.text(final.choice)
+    if not final.choice:
+        return f"{name}: nothing was better than the default; leave the settings as they are"
+    if min(final.starts[1:] if final.default_fails else final.starts) < FEWEST:
+        return (
+            f"{name}: the budget has ended before {text} was started often enough to be sure:"
+            " --resume goes on"
+        )
+    counts = f"{plural(final.starts[1], 'start')} in turns with {final.starts[0]} of the default"
+    if final.default_fails:
+        return f"{name}: the default fails ({final.default_fails}); use {text}"
+    measured = f"{_interval(final.ratio, final.interval)}, {counts}"
+    if final.verdict is Verdict.FASTER:
+        return f"{name}: use {text} ({measured} times the default)"
+    if final.verdict is Verdict.UNDECIDED:
+        return (
+            f"{name}: undecided, so nothing is recommended: {text} ({measured}); take more starts "
+            f"(--starts {max(5, 2 * max(final.starts))})"
+        )
+    if final.verdict is Verdict.SLOWER:
+        return f"{name}: nothing is recommended: {text} was slower when measured again ({measured})"
+    return f"{name}: nothing is recommended: {text} is a tie with the default ({measured})"
+
+
+def _interval(ratio: float | None, interval: Ratio | None) -> str:
+    if ratio is None:
+        return "not measured"
+    if interval is None:
+        return f"{ratio:.3g}"
+    return f"{ratio:.3g}, 95% interval {interval.low:.3g} to {interval.high:.3g}"
+
+
+def print_other_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Start]) -> None:
+    """What the transports that were not tuned take, and the best of all."""
+    reference = bench.reference
+    figures: dict[Slot, dict[str, float]] = {}
+    for start in others:
+        for slot, figure in start.figures.by_slot.items():
+            key = slot._replace(transport="")
+            figures.setdefault(key, {})[slot.transport] = figure.median
+    if reference is None or not figures:
+        return
+    for final in finals:
+        for slot in final.target.slots:
+            score = bench.score(final.choice if final.is_recommended else DEFAULT, final.target)
+            if score is not None and len(final.target.slots) == 1:
+                value = reference.medians[slot] * (
+                    score if reference.metric.better == "lower" else 1 / score
+                )
+                figures.setdefault(slot._replace(transport=""), {})[slot.transport] = value
+    metric = reference.metric
+    for key, values in figures.items():
+        best = min(values, key=lambda name: metric.ratio(values[name], 1.0))
+        words = [f"{name} {format_value(value, metric.unit)} {metric.unit}"
+                 for name, value in values.items()]  # fmt: skip
+        echo(f"{key.size_text or 'here'}: {', '.join(words)}; the best transport is {best}")
+
+
+def plain(final: Final, change: Any) -> dict[str, Any]:
+    """As programs read it."""
+    return {
+        "target": final.target.name,
+        "choice": dict(final.choice),
+        "verdict": final.verdict.value,
+        "recommended": final.is_recommended,
+        "ratio": final.ratio,
+        "ratio_low": final.interval.low if final.interval else None,
+        "ratio_high": final.interval.high if final.interval else None,
+        "starts": list(final.starts),
+        "default_fails": final.default_fails,
+        "environment": dict(change.environment),
+        "launcher_arguments": list(change.launcher_arguments),
+        "options": dict(change.options),
+    }

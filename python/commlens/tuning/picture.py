@@ -1,0 +1,73 @@
+"""The default, the best and the worst choice over size, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from commlens.text import labelled
+from commlens.tuning.bench import DEFAULT, Bench
+from commlens.tuning.figures import Slot, Target
+from commlens.tuning.finals import Final
+from commlens.tuning.space import Choice
+
+
+def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
+    from commlens.plot.settings_curves import Panel, draw
+
+    reference = bench.reference
+    assert reference is not None, "only what was measured is drawn"
+    metric = labelled(reference.metric.label, reference.metric.unit)
+    panels = []
+    for final in finals:
+        target = final.target
+        worst = _worst(bench, target)
+        named = {"default": DEFAULT, f"worst: {bench.space.text(worst)}": worst}
+        if final.choice:
+            named[f"best: {bench.space.text(final.choice)}"] = final.choice
+        curves = [curve_of(bench, label, choice, target.slots) for label, choice in named.items()]
+        curves = [curve for curve in curves if curve.points]
+        ceiling = _ceiling(bench, target)
+        title = f"{bench.runner.entry.benchmark}, {target.name}, {target.slots[0].where}"
+        kept = [*curves, *([ceiling] if ceiling.points else [])]
+        panels.append(Panel(title, metric, target.slots[0].in_bytes, kept))
+    draw(panels, out)
+
+
+def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]):  # type: ignore[no-untyped-def]
+    """The medians over the starts of a choice, and their range."""
+    from commlens.plot.settings_curves import Curve, Point
+
+    points = []
+    for slot in sorted(slots, key=lambda one: one.size or 0):
+        own = [
+            start.figures.by_slot[slot].median
+            for start in bench.starts.find(choice)
+            if slot in start.figures.by_slot
+        ]
+        if own:
+            points.append(Point(slot.size or 0, median(own), min(own), max(own)))
+    return Curve(label, points)
+
+
+def _worst(bench: Bench, target: Target) -> Choice:
+    scores = [
+        (score, start.number, start.choice)
+        for start in bench.starts.done
+        if start.is_ok and (score := bench.score(start.choice, target)) is not None
+    ]
+    return max(scores, key=lambda one: one[:2])[2]
+
+
+def _ceiling(bench: Bench, target: Target):  # type: ignore[no-untyped-def]
+    from commlens.plot.settings_curves import Curve, Point
+
+    reference = bench.reference
+    known = reference.ceilings if reference else {}
+    points = [
+        Point(slot.size or 0, known[slot], known[slot], known[slot])
+        for slot in sorted(target.slots, key=lambda one: one.size or 0)
+        if slot in known
+    ]
+    return Curve("ceiling", points, is_ceiling=True)

@@ -1,0 +1,176 @@
+"""One start with a choice of settings, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from commlens.errors import CommlensError, Status
+from commlens.launch.job import Job
+from commlens.launch.options import Options
+from commlens.launch.process import Times
+from commlens.records import Record, load
+from commlens.run.entry import Entry
+from commlens.run.record_file import RecordFile
+from commlens.run.session import Result, Session
+from commlens.tuning.figures import Figures
+from commlens.tuning.space import Change
+
+Ending = Literal["ok", "stopped", "wrong", "crashed", "hung", "refused", "skipped"]
+IsBad = Callable[[Sequence[Record]], bool]
+
+_QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
+_MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
+_STUCK_S = 60.0  # without progress, for the native watchdog, which says which rank was where
+_GRACE = 1.5  # that comes first
+_SLACK_S = 5.0
+
+
+class InterruptionError(Exception):
+    """By a signal, with which status the command ends."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    ending: Ending
+    reason: str
+    seconds: float
+    records: Sequence[Record] = field(default=())
+
+
+@dataclass
+class Runner:
+    """Starts the benchmark with the user's own options and a change."""
+
+    session: Session
+    entry: Entry
+    _jobs: dict[tuple[str, ...], Job] = field(default_factory=dict)
+
+    def run(
+        self,
+        change: Change,
+        file: Path,
+        limit_s: float,
+        *,
+        ceilings: bool = False,
+        final: bool = False,
+        transports: Sequence[str] = (),
+        is_bad: IsBad = lambda _: False,
+    ) -> Outcome:
+        """`final`: with more samples. `is_bad` is asked as records come, and may end the start.
+
+        Raises InterruptionError.
+        """
+        began = time.monotonic()
+        try:
+            job = self._job(self._entry(change, limit_s, ceilings, final, transports))
+        except CommlensError as error:
+            return Outcome("refused", str(error), time.monotonic() - began)
+        watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
+        result = self.session.run(job, RecordFile(file), why_end=watch)
+        if result.interrupted:
+            raise InterruptionError(result.status)
+        ending, reason = _ending(result, watch)
+        return Outcome(ending, reason, time.monotonic() - began, result.records)
+
+    def _job(self, entry: Entry) -> Job:
+        """The native program is asked once for each set of options."""
+        words = tuple(entry.options.words())
+        if words not in self._jobs:
+            (self._jobs[words],) = self.session.jobs([entry])
+        return replace(
+            self._jobs[words],
+            environment=entry.environment,
+            launcher_arguments=entry.launcher_arguments,
+        )
+
+    def _entry(
+        self,
+        change: Change,
+        limit_s: float,
+        ceilings: bool,
+        final: bool,
+        transports: Sequence[str],
+    ) -> Entry:
+        most = _MAX_TIME_FINAL if final else _MAX_TIME
+        quick: dict[str, str | None] = {
+            "max-time": most,
+            "timeout": f"{min(limit_s, _STUCK_S):.0f}",
+        }
+        if not ceilings:
+            quick.update(_QUICK)
+        if transports:
+            quick["transport"] = ",".join(transports)
+        options = Options(quick).replaced_by(self.entry.options)
+        if transports:
+            options = options.replaced_by({"transport": quick["transport"]})
+        changed = {name: text or None for name, text in change.options.items()}
+        return replace(
+            self.entry,
+            options=options.replaced_by(changed),
+            environment={**self.entry.environment, **change.environment},
+            launcher_arguments=(*self.entry.launcher_arguments, *change.launcher_arguments),
+            starts=1,
+        )
+
+
+@dataclass
+class _Watch:
+    """Ends a start that takes too long, or whose first figures are clearly bad."""
+
+    file: Path
+    limit_s: float
+    is_bad: IsBad
+    timed_out: bool = False
+    stopped: bool = False
+    _size: int = 0
+
+    def __call__(self, times: Times) -> str:
+        if times.since_start > self.limit_s:
+            self.timed_out = True
+            return f"it did not end within {self.limit_s:.0f} s"
+        if self._has_grown() and self.is_bad(load([self.file]).records):
+            self.stopped = True
+            return "the first sizes were clearly worse than the default"
+        return ""
+
+    def _has_grown(self) -> bool:
+        try:
+            size = self.file.stat().st_size
+        except OSError:
+            return False
+        has_grown, self._size = size > self._size, size
+        return has_grown
+
+
+def _ending(result: Result, watch: _Watch) -> tuple[Ending, str]:
+    """A wrong result counts for more than the status with which the job ended."""
+    if watch.stopped:
+        return "stopped", result.reason
+    records = result.records
+    wrong = [one for one in records if one.validation.status == "failed"]
+    if wrong:
+        return "wrong", wrong[0].validation.message or wrong[0].reason or "wrong results"
+    if watch.timed_out or result.status == Status.STALLED:
+        return "hung", result.reason
+    failed = next((one for one in records if one.status == "failed"), None)
+    if failed is not None:
+        return "wrong", failed.reason
+    if result.status not in (Status.OK, Status.NOTHING_RAN):
+        ending: Ending = "refused" if result.status == Status.USAGE else "crashed"
+        return ending, result.reason or f"it ended with status {result.status}"
+    if not any(one.measured for one in records):
+        reasons = (one.reason for one in records if one.status == "skipped")
+        return "skipped", next(reasons, "") or "nothing was measured"
+    return "ok", ""
+
+
+def no_figures() -> Figures:
+    return Figures({})

@@ -1,0 +1,205 @@
+"""Searches on a machine of which it is known what settings do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from commlens.compare import Verdict
+from commlens.errors import CommlensError
+from commlens.tuning.importance import importance
+from commlens.tuning.output import verdict_text
+from commlens.tuning.starts import JOURNAL
+from tuning_helpers import Machine, here, search_of, settings, tuned
+
+A = '{name: A, values: ["good", "bad"]}'
+B = '{name: B, values: ["good"]}'
+C = '{name: C, values: ["1", "2"]}'
+FAILING = "{name: X, values: [crashed, hung, wrong, refused]}"
+
+
+def two_good_ones(environment: Mapping[str, str], transport: str, size: int) -> float | str:
+    if "X" in environment:
+        return environment["X"]
+    factor = {"good": 0.5, "bad": 4.0}.get(environment.get("A", ""), 1.0)
+    return factor * (0.8 if environment.get("B") == "good" else 1.0)
+
+
+def nothing_matters(*_: object) -> float:
+    return 1.0
+
+
+def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
+    search = search_of(Machine(two_good_ones, noise=0.01), settings(FAILING, A, B, C), tmp_path)
+    (final,) = tuned(search)
+    assert dict(final.choice) == {"A": "good", "B": "good"}
+    assert final.is_recommended and final.ratio == pytest.approx(0.4, rel=0.1)
+    endings = {start.ending for start in search.bench.starts.done}
+    assert endings == {"ok", "crashed", "hung", "wrong", "refused"}
+    assert verdict_text(search.bench, final).startswith("mpi: use A=good, B=good (0.4")
+
+
+def test_the_importance_of_each_setting(tmp_path: Path) -> None:
+    search = search_of(Machine(two_good_ones), settings(A, B, C), tmp_path)
+    (final,) = tuned(search)
+    found = importance(search, final)
+    assert [(one.setting, one.value) for one in found] == [("A", "good"), ("B", "good")]
+    assert [one.alone for one in found] == pytest.approx([0.5, 0.8])
+    assert [one.left_out for one in found] == pytest.approx([2.0, 1.25])
+
+
+def test_luck_does_not_win(tmp_path: Path) -> None:
+    names = [f'{{name: N{number}, values: ["1", "2"]}}' for number in range(15)]
+    search = search_of(Machine(nothing_matters, noise=0.1), settings(*names), tmp_path)
+    (final,) = tuned(search)
+    assert final.choice, "some start was faster by luck"
+    assert final.verdict in (Verdict.SAME, Verdict.UNDECIDED)
+    assert not final.is_recommended
+    assert "nothing is recommended" in verdict_text(search.bench, final)
+
+
+def test_without_any_gain_there_is_no_final(tmp_path: Path) -> None:
+    machine = Machine(nothing_matters)
+    search = search_of(machine, settings(A, C), tmp_path)
+    (final,) = tuned(search)
+    assert not final.choice
+    assert len(machine.started) == 2 + 4  # the default twice, each value once
+    assert "nothing was better than the default" in verdict_text(search.bench, final)
+
+
+def test_a_setting_without_effect_is_not_part_of_the_winner(tmp_path: Path) -> None:
+    def factor(environment: Mapping[str, str], *_: object) -> float:
+        """A and B do the same: one of them suffices."""
+        return 0.5 if "good" in (environment.get("A"), environment.get("B")) else 1.0
+
+    (final,) = tuned(search_of(Machine(factor), settings(A, B), tmp_path))
+    assert len(final.choice) == 1
+
+
+def test_two_seeds_find_the_same(tmp_path: Path) -> None:
+    winners = []
+    for seed in (1, 2):
+        machine = Machine(two_good_ones, noise=0.02)
+        search = search_of(machine, settings(A, B, C), tmp_path / str(seed), seed=seed)
+        winners += [dict(final.choice) for final in tuned(search)]
+    assert winners[0] == winners[1]
+
+
+def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
+    layers = (
+        "{name: layer, kind: group, values: ["
+        "{name: broken, set: {PML: ucx, CACHE: 'y'}}, {name: ucx, set: {PML: ucx, CACHE: 'n'}}]}"
+    )
+
+    def factor(environment: Mapping[str, str], *_: object) -> float | str:
+        if environment.get("PML") == "ucx" and environment["CACHE"] == "y":
+            return "crashed"
+        if environment.get("PML") == "ucx":
+            return 0.3 if environment.get("U") == "1" else 2.0
+        return 1.0
+
+    found = settings(layers, '{name: U, needs: {PML: ucx}, values: ["1", "2"]}', A)
+    machine = Machine(factor)
+    (final,) = tuned(search_of(machine, found, tmp_path))
+    assert dict(final.choice) == {"layer": "ucx", "U": "1"}
+    assert final.ratio == pytest.approx(0.3)
+    with_u = [one for one in machine.started if "U" in one]
+    assert all(one["PML"] == "ucx" and one["CACHE"] == "n" for one in with_u)
+
+
+def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
+    def factor(environment: Mapping[str, str], *_: object) -> float | str:
+        if environment.get("A") != "good":
+            return "crashed"
+        return 0.5 if environment.get("B") == "good" else 1.0
+
+    search = search_of(Machine(factor), settings(C, A, B), tmp_path)
+    (final,) = tuned(search)
+    assert dict(final.choice) == {"A": "good", "B": "good"}
+    assert final.is_recommended
+    assert verdict_text(search.bench, final) == (
+        "mpi: the default fails (crashed: it crashed); use A=good, B=good"
+    )
+
+
+def test_nothing_works(tmp_path: Path) -> None:
+    search = search_of(Machine(lambda *_: "crashed"), settings(A), tmp_path)
+    assert tuned(search) == []
+    assert search.bench.reference is None
+
+
+def test_the_budget_is_kept(tmp_path: Path) -> None:
+    names = [f'{{name: N{number}, values: ["1", "2"]}}' for number in range(100)]
+    machine = Machine(two_good_ones, noise=0.01)
+    tuned(search_of(machine, settings(A, B, *names), tmp_path, budget=60))
+    assert 40 <= machine.clock.now <= 60
+
+
+def test_transports_have_winners_of_their_own(tmp_path: Path) -> None:
+    def factor(environment: Mapping[str, str], transport: str, size: int) -> float:
+        return 0.5 if environment.get({"mpi": "A", "staged": "B"}[transport]) == "good" else 1.0
+
+    situation = here(transports=["mpi", "staged"])
+    finals = tuned(search_of(Machine(factor), settings(A, B), tmp_path, situation=situation))
+    assert [(one.target.name, dict(one.choice)) for one in finals] == [
+        ("mpi", {"A": "good"}),
+        ("staged", {"B": "good"}),
+    ]
+
+
+def test_sizes_have_winners_of_their_own_by_size(tmp_path: Path) -> None:
+    def factor(environment: Mapping[str, str], transport: str, size: int) -> float:
+        return {"1": 0.5, "2": 2.0}.get(environment.get("C", ""), 1.0) ** (1 if size == 1 else -1)
+
+    finals = tuned(search_of(Machine(factor), settings(C), tmp_path, by_size=True))
+    assert [(one.target.name, dict(one.choice)) for one in finals] == [
+        ("mpi, up to 8 KiB", {"C": "1"}),
+        ("mpi, above 512 KiB", {"C": "2"}),
+    ]
+
+
+def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
+    found = settings(FAILING, A, B, C)
+    whole = Machine(two_good_ones)
+    (expected,) = tuned(search_of(whole, found, tmp_path / "whole"))
+    started: list[dict[str, str]] = []
+    for fails_at in (3, 5, 8, 0):
+        machine = Machine(two_good_ones, fails_at=fails_at)
+        search = search_of(machine, found, tmp_path / "parts")
+        if fails_at:
+            with pytest.raises(KeyboardInterrupt):
+                tuned(search)
+            machine.started.pop()  # which did not count
+        else:
+            (final,) = tuned(search)
+        search.bench.starts.close()
+        started += machine.started
+    assert started == whole.started
+    assert dict(final.choice) == dict(expected.choice)
+    assert final.starts == (5, 5)
+
+
+def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
+    found = settings(A, B)
+    search = search_of(Machine(two_good_ones), found, tmp_path)
+    first = tuned(search)
+    with pytest.raises(CommlensError, match="this search is running"):
+        search_of(Machine(two_good_ones), found, tmp_path)
+    search.bench.starts.close()
+    machine = Machine(two_good_ones)
+    second = tuned(search_of(machine, found, tmp_path))
+    assert machine.started == []
+    assert [dict(one.choice) for one in first] == [dict(one.choice) for one in second]
+
+
+def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:
+    search = search_of(Machine(two_good_ones), settings(A), tmp_path)
+    search.begin()
+    search.bench.starts.close()
+    with (tmp_path / JOURNAL).open("a") as journal:
+        journal.write('{"op_code": 4, "wor')
+    again = search_of(Machine(two_good_ones), settings(A), tmp_path)
+    assert len(again.bench.starts.done) == 2
+    tuned(again)

@@ -1,0 +1,181 @@
+"""`commlens tune`, with a program whose figures depend on its environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from commlens.tuning import bench
+from commlens.tuning.figures import Slots
+from commlens.tuning.plan import resumed
+from commlens.tuning.starts import Starts
+from conftest import Commlens, command_line
+from run_helpers import kept, wait_for
+
+SPACE = """
+title: of a test
+settings:
+  - {name: FAKE_X, meaning: trouble, values: [crash, hang, wrong]}
+  - {name: FAKE_A, meaning: how fast it is, values: [bad, good]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def space(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("my.yaml").write_text(SPACE, encoding="utf-8")
+    monkeypatch.setenv("FAKE_MODE", "tuned")
+    monkeypatch.setattr(bench, "_LEAST_LIMIT_S", 1.0)
+    monkeypatch.setattr("commlens.tuning.trial._SLACK_S", 0.5)
+
+
+def folder() -> Path:
+    (found,) = Path("results").iterdir()
+    return found
+
+
+def starts_in(place: Path) -> Starts:
+    found = Starts(place, resumed(place).space, Slots(()))
+    found.close()
+    return found
+
+
+def test_from_the_command_to_the_cure(commlens: Commlens) -> None:
+    run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "60s")
+    assert run.returncode == 0, run.stderr
+    assert "mpi: use FAKE_A=good (0.5" in run.stdout
+    text = (folder() / "best.env").read_text(encoding="utf-8")
+    assert text.splitlines()[1:] == ["export FAKE_A=good"]
+    (result,) = json.loads((folder() / "result.json").read_bytes())
+    assert (result["recommended"], result["environment"]) == (True, {"FAKE_A": "good"})
+    assert "5 values of 2 settings to try for mpi" in run.stderr
+    endings = {start.choice.get("FAKE_X"): start.ending for start in starts_in(folder()).done}
+    assert endings == {None: "ok", "crash": "crashed", "hang": "hung", "wrong": "wrong"}
+    for reason in ("signal 11", "did not end within", "element 3 is wrong"):
+        assert reason in run.stdout
+    assert (folder() / "curves.png").stat().st_size > 1000
+
+    run = commlens("run", "latency", "--settings", folder() / "best.env", "--record", "again.jsonl")
+    assert run.returncode == 0, run.stderr
+    assert {one.statistics["latency_us"].median < 60 for one in kept("again.jsonl")} == {True}
+
+
+def test_what_is_killed_goes_on(commlens: Commlens) -> None:
+    words = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--starts", 3)
+    Path("my.yaml").write_text(SPACE.replace("hang, ", ""), encoding="utf-8")
+    with Path("said").open("wb") as said:
+        killed = subprocess.Popen(command_line(*words), stderr=said, env=os.environ)
+        wait_for(lambda: Path("said").read_text().count("\n") >= 3)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+    before = [start.number for start in starts_in(folder()).done]
+    assert len(before) >= 2
+    with Path("said").open("wb") as said:
+        interrupted = subprocess.Popen(
+            command_line("tune", "--resume", folder(), "--starts", 3), stderr=said, env=os.environ
+        )
+        wait_for(lambda: Path("said").read_text().count("\n") >= 2)
+        interrupted.send_signal(signal.SIGINT)
+        assert interrupted.wait() == 128 + signal.SIGINT
+    assert f"go on with commlens tune --resume {folder()}" in Path("said").read_text()
+    run = commlens("tune", "--resume", folder(), "--starts", 3)
+    assert run.returncode == 0, run.stderr
+    done = starts_in(folder()).done
+    assert [start.number for start in done][: len(before)] == before
+    screened = Counter(str(dict(one.choice)) for one in done if one.stage == "screening")
+    assert screened == {
+        "{'FAKE_X': 'crash'}": 1,
+        "{'FAKE_X': 'wrong'}": 1,
+        "{'FAKE_A': 'bad'}": 1,
+        "{'FAKE_A': 'good'}": 1,
+    }
+
+
+def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
+    Path("my.yaml").write_text(
+        "title: of a test\nsettings:\n"
+        '  - {name: window, kind: option, meaning: messages on their way, values: ["8"]}\n',
+        encoding="utf-8",
+    )
+    run = commlens("tune", "bandwidth", "--space", "my.yaml", "--ranks", 1, "--starts", 3)
+    assert run.returncode == 0, run.stderr
+    assert starts_in(folder()).find({"window": "8"})
+
+
+def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
+    run = commlens("tune", "latency", "--dry-run", "--env", "OMPI_MCA_btl_vader_eager_limit=512")
+    assert run.returncode == 0, run.stderr
+    assert "OMPI_MCA_btl_vader_eager_limit=1024: the environment has" in run.stdout
+    assert "NCCL_PROTO: for transport ccl; here it is mpi" in run.stdout
+    assert "values of" in run.stdout and "to try for mpi\n" in run.stdout
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
+        ([], "tune what? name a benchmark"),
+        (["latency", "--budget", "soon"], "--budget soon: write a time, as in 90s, 10m or 2h"),
+        (["latency", "--space", "no.yaml"], "--space no.yaml: it cannot be read"),
+        (["--resume", "nothing"], "--resume nothing: there is no search"),
+        (["latency", "--resume", "nothing"], "leave out 'latency'"),
+        (["latency", "--record", "x"], "--record and --format are not for tune"),
+        (
+            ["latency", "--space", "nccl.yaml"],
+            "no setting applies to latency over mpi here: N: for",
+        ),
+        (["latency", "--matrix", "gpudirekt"], "has this name; did you mean gpudirect?"),
+        (["allreduce", "--matrix", "gpudirect"], "is of latency, not of allreduce"),
+    ],
+)
+def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
+    Path("nccl.yaml").write_text(
+        "title: of a test\nsettings:\n"
+        '  - {name: N, meaning: some, values: ["1"], applies: {transports: [ccl]}}\n',
+        encoding="utf-8",
+    )
+    run = commlens("tune", *words)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert not Path("results").exists()
+
+
+def test_a_matrix_that_cannot_be_measured_shows_what_was_published(commlens: Commlens) -> None:
+    run = commlens("tune", "latency", "--matrix", "gpudirect")
+    assert run.returncode == 4
+    assert "missing: a build for cuda, a GPU, InfiniBand adapter, several nodes" in run.stderr
+    for text in ("GPUDirect RDMA only", "4.060", "281.6", "752.1"):
+        assert text in run.stdout
+    assert (folder() / "matrix.png").stat().st_size > 1000
+
+
+def test_a_matrix_is_measured_in_turns(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commlens.tuning.matrix.missing", lambda *_: [])
+    run = commlens("tune", "latency", "--matrix", "gpudirect", "--ranks", 1, "--starts", 2)
+    assert run.returncode == 0, run.stderr
+    said = [line.split(") ")[1].split(":")[0] for line in run.stderr.splitlines() if " (0:" in line]
+    assert said == 2 * [
+        "setting=GPUDirect RDMA and gdrcopy",
+        "setting=GPUDirect RDMA only",
+        "setting=gdrcopy only",
+        "setting=no GDR optimization",
+    ]
+    assert "1 MiB" in run.stdout and "no GDR optimization" in run.stdout
+
+
+def test_a_transport_without_settings_is_named(commlens: Commlens) -> None:
+    Path("my.yaml").write_text(
+        "title: of a test\napplies: {transports: [staged]}\nsettings:\n"
+        '  - {name: FAKE_A, meaning: how fast it is, values: ["1"]}\n',
+        encoding="utf-8",
+    )
+    words = ("--space", "my.yaml", "--transport", "mpi,staged", "--dry-run")
+    run = commlens("tune", "latency", *words)
+    assert "1 value of 1 setting to try for mpi and staged" in run.stdout
+    assert "mpi: no setting of it applies here" in run.stdout

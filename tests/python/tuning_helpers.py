@@ -1,0 +1,127 @@
+"""A machine of which it is known what settings do: a search is tested without starting a job."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from commlens.records import load
+from commlens.tuning.bench import Bench, Budget
+from commlens.tuning.figures import Slots
+from commlens.tuning.finals import Final, play, reserve_s
+from commlens.tuning.search import Search
+from commlens.tuning.situation import Situation, applicable
+from commlens.tuning.space import Change, Setting, Space, parse
+from commlens.tuning.starts import Starts
+from commlens.tuning.trial import Outcome
+from sample_records import lines, make_record
+
+Factor = Callable[[Mapping[str, str], str, int], "float | str"]
+SIZES = (1, 1 << 20)
+
+
+def here(**changes: Any) -> Situation:
+    known: dict[str, Any] = {
+        "mpi": "openmpi",
+        "mpi_version": "5.0.7",
+        "transports": ["mpi"],
+        "memories": ["host"],
+        "backend": "host",
+        "benchmark": "latency",
+        "implied": {"OMPI_MCA_pml": "ob1"},
+    }
+    return Situation(**{**known, **changes})
+
+
+def settings(*entries: str) -> list[Setting]:
+    """`{name: A, values: ["1", "2"]}`; each means something."""
+    listed = "\n".join(f"  - {entry[:-1]}, meaning: something}}" for entry in entries)
+    return parse(f"title: tested\nsettings:\n{listed}\n", "tested.yaml")
+
+
+@dataclass
+class Machine:
+    """Stands in for Runner: `factor` says how many times longer than 100 us a size takes with the
+    environment, or how it ends: crashed, hung, wrong."""
+
+    factor: Factor
+    noise: float = 0.0
+    seconds: float = 1.0
+    clock: Clock = field(default_factory=lambda: Clock())
+    started: list[dict[str, str]] = field(default_factory=list)
+    fails_at: int = 0  # the start that the user interrupts
+    _random: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def run(self, change: Change, file: Path, limit_s: float, **about: Any) -> Outcome:
+        self.started.append(dict(change.environment))
+        if len(self.started) == self.fails_at:
+            raise KeyboardInterrupt
+        self.clock.now += self.seconds
+        records = []
+        drift = math.exp(self._random.gauss(0, self.noise))
+        for transport in about["transports"]:
+            for size in SIZES:
+                factor = self.factor(change.environment, transport, size)
+                if isinstance(factor, str):
+                    return Outcome(factor, f"it {factor}", self.seconds)  # type: ignore[arg-type]
+                records.append((transport, size, 100 * factor * drift))
+        name = f"start-{file.stem}"
+        start = {"start": name, "environment": dict(change.environment)}
+        made = [
+            make_record(bytes=size, median_us=time, transport=transport, **start)
+            for transport, size, time in records
+        ]
+        file.write_text("".join(lines(made)), encoding="utf-8")
+        return Outcome("ok", "", self.seconds, load([file]).records)
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+
+@dataclass
+class TestedBudget(Budget):
+    __test__ = False
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def used(self) -> float:
+        return self.clock.now
+
+
+def search_of(
+    machine: Machine,
+    found: Sequence[Setting],
+    folder: Path,
+    *,
+    budget: float = 1000,
+    situation: Situation | None = None,
+    seed: int = 0,
+    by_size: bool = False,
+) -> Search:
+    situation = situation or here()
+    space: Space = applicable(found, situation).space
+    slots, folder = Slots(()), folder
+    folder.mkdir(exist_ok=True)
+    bench = Bench(
+        machine,  # type: ignore[arg-type]
+        Starts(folder, space, slots),
+        space,
+        slots,
+        situation.transports,
+        TestedBudget(budget, clock=machine.clock),
+        by_size,
+        tell=lambda _: None,
+    )
+    return Search(bench, situation, seed)
+
+
+def tuned(search: Search, starts: int = 5) -> list[Final]:
+    search.begin()
+    search.run(reserve_s(search.bench, starts))
+    return play(search.bench, starts)

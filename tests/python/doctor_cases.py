@@ -275,6 +275,7 @@ CASES: dict[str, Cases] = {
             "nothing is seen": with_(ucx__modules=None, ucx__transports=None),
             "no GPU": with_(devices=NO_GPU, ucx__modules=(), ucx__transports=()),
             "no UCX": with_(ucx=UcxView()),
+            "ob1": on("OMPI_MCA_pml", "ob1", ucx__modules=(), ucx__transports=()),
         },
     ),
     "ucx-module-not-loaded": Cases(
@@ -285,6 +286,7 @@ CASES: dict[str, Cases] = {
         {
             "all are found": view,
             "no GPU": with_(devices=NO_GPU, ucx__missing={"uct_cuda": ("libcuda.so.1",)}),
+            "ob1": on("OMPI_MCA_pml", "ob1", ucx__missing={"uct_ib": ("libibverbs.so.1",)}),
             "another GPU": with_(ucx__missing={"uct_rocm": ("libhsa-runtime64.so.1",)}),
             "no UCX": with_(ucx=UcxView()),
         },

@@ -26,7 +26,10 @@ from commlens.text import format_number, format_ratio, plural
 
 _STARTS = 5  # of each side: fewer decide little
 _THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
-_SHORT = {"batches": "10", "max-time": "2", "no-ceilings": None, "timeout": "15"}
+_SHORT = {
+    "batches": "10", "max-time": "2", "repeat": "50", "warmup": "10", "no-ceilings": None,
+    "timeout": "25",
+}  # fmt: skip
 _VERDICTS = {
     Verdict.FASTER: "better",
     Verdict.SLOWER: "worse",

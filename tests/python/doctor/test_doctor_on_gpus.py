@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from commlens.doctor.check import all_checks
 from commlens.diagnose.rule import all_rules
+from commlens.doctor.check import all_checks
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools" / "gpu"
 NAMES = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "gain", "gain_low",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from commlens.launch import launchers
 from commlens.terminal import console, echo
 
 if TYPE_CHECKING:
+    from commlens.doctor.prove import Proof
     from commlens.launch.native import Native
 
 _HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
@@ -102,9 +104,11 @@ def doctor(
     tell = Progress(whole) if form == "text" else lambda _: None
     examination = examine(machines, observe, tell, nodes=nodes or 1)
     interrupted = examination.view.behaviour.interrupted
-    proofs = (
-        prove_all(examination, native, plan, say) if prove and native and not interrupted else {}
-    )
+    proofs: dict[int, Proof] = {}
+    if prove and native and not interrupted:
+        interrupted = prove_all(examination, native, plan, proofs, say)
+    if interrupted:
+        say(f"interrupted by {signal.Signals(interrupted - 128).name}")
     if form == "json":
         echo(as_json(examination, proofs))
     else:

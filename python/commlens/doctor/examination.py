@@ -60,7 +60,10 @@ def examine(
     for check in every:
         if check.about in _OF_RUNS:
             _look(check, whole, tell)
-    outcome = Outcome(RECORDS, tuple(_of_runs(whole.view)), whole.view.behaviour.why_none)
+    try:
+        outcome = Outcome(RECORDS, tuple(_of_runs(whole.view)), whole.view.behaviour.why_none)
+    except ImportError as error:  # of a package that only some rules need
+        outcome = Outcome(RECORDS, (), f"cannot be seen: {error}")
     whole.outcomes.append(outcome)
     tell(outcome)
     return whole

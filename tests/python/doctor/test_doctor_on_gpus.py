@@ -55,8 +55,10 @@ def test_troubles_that_are_found_with_their_cures(tmp_path: Path) -> None:
     folder = written(
         tmp_path, "one-core", "ranks-share-cores", finding("ranks-share-cores"), status=1
     )
-    case = {"case": "latency", "unit": "us", "baseline_median": 4000.0, "other_median": 0.4,
-            "ratio": 0.0001, "ratio_low": 0.00005, "ratio_high": 0.0002, "verdict": "faster"}  # fmt: skip
+    case = {
+        "case": "latency", "unit": "us", "baseline_median": 4000.0, "other_median": 0.4,
+        "ratio": 0.0001, "ratio_low": 0.00005, "ratio_high": 0.0002, "verdict": "faster",
+    }  # fmt: skip
     (folder / "compare.json").write_text(json.dumps({"cases": [case]}))
     status, rows, text = table(tmp_path)
     assert status == 0 and all(one["right"] for one in rows)

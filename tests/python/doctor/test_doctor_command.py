@@ -55,7 +55,8 @@ def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: Non
     lines = run.stdout.splitlines()
     verdicts = ("ok", "advice", "problem", "not applicable")
     assert sum(line.strip().startswith(verdicts) for line in lines) == len(all_checks()) + 1
-    assert lines[0] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
+    assert lines[0].startswith("node01: Open MPI v5.0.7 (/opt/ompi/lib/libmpi.so.40), UCX 1.18.0")
+    assert lines[1] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
     assert list(Path.cwd().iterdir()) == []
 
 

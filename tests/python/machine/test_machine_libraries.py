@@ -76,6 +76,18 @@ def test_open_mpi_5(tmp_path: Path) -> None:
     assert (launcher.name, launcher.version) == ("Open MPI", "mpirun (Open MPI) 5.0.7")
 
 
+def test_ompi_info_of_another_open_mpi_is_not_believed(tmp_path: Path) -> None:
+    outputs: dict[str, Output | str] = {
+        INFO: info("4.1.4"),
+        "ldd /opt/app": LDD,
+        asked(LIBMPI, "mpi"): "Open MPI v5.0.7, package: Open MPI, ident: 5.0.7\n",
+    }
+    assert mpi.look(system(tmp_path, outputs), "/opt/app").open_mpi is None
+    outputs["/opt/ompi/bin/ompi_info --all --parsable"] = info("5.0.7")
+    own = mpi.look(system(tmp_path, outputs), "/opt/app").open_mpi
+    assert own is not None and own.version == "5.0.7"
+
+
 def test_open_mpi_4_with_a_file_of_settings(tmp_path: Path) -> None:
     own = mpi.parse_info(info("4.1.4"), system(tmp_path, {}))
     assert own.version == "4.1.4" and own.gpu_support == "false"

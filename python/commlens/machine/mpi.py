@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
@@ -136,8 +137,9 @@ def _open_mpi(system: System, library: MpiLibrary | None) -> OpenMpi | None:
     """What the ompi_info of this library says: that beside it, or on the PATH."""
     if library is not None and library.family != "openmpi":
         return None
-    folder = libraries.resolved(system, library.path).rpartition("/lib")[0] if library else ""
-    for program in (*([f"{folder}/bin/ompi_info"] if folder else []), _INFO[0]):
+    lib = posixpath.dirname(libraries.resolved(system, library.path)) if library else ""
+    beside = [f"{posixpath.dirname(lib)}/bin/{_INFO[0]}"] if lib else []
+    for program in (*beside, _INFO[0]):
         output = system.run(program, *_INFO[1:])
         if output.ok:
             own = parse_info(output, system)

@@ -87,6 +87,7 @@ class MpiView(msgspec.Struct, frozen=True):
 _LOOKED_AT = (
     "btl", "pml", "mtl", "accelerator", "btl_uct_memory_domains", "btl_openib_allow_ib",
     "opal_common_ucx_tls", "opal_common_ucx_devices", "opal_cuda_support", "mpi_cuda_support",
+    "pml_ucx_tls", "pml_ucx_devices",
 )  # fmt: skip
 
 

@@ -148,6 +148,33 @@ CASES: dict[str, Cases] = {
         {"one": with_(mpi__missing=("libmpi.so.40",))},
         {"none": view, "no program": with_(mpi__program="")},
     ),
+    "two-mpi-libraries-in-program": Cases(
+        {
+            "of two kinds": with_(
+                mpi__libraries={
+                    "libmpi.so.40": "/opt/ompi/lib/libmpi.so.40",
+                    "libmpich.so.12": "/opt/mpich/lib/libmpich.so.12",
+                }
+            ),
+            "of two versions": with_(
+                mpi__libraries={
+                    "libmpi.so.40": "/opt/ompi/lib/libmpi.so.40",
+                    "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
+                }
+            ),
+        },
+        {
+            "one": view,
+            "both of one": with_(
+                mpi__libraries={
+                    "libmpi.so.40": "/lib/x/libmpi.so.40",
+                    "libmpi_cxx.so.40": "/usr/lib/x/libmpi_cxx.so.40",
+                    "libmpi_gtl_cuda.so": "/opt/gtl/libmpi_gtl_cuda.so",
+                }
+            ),
+            "no program": with_(mpi__program=""),
+        },
+    ),
     "launcher-of-another-mpi": Cases(
         {"MPICH's": with_(mpi__launchers=(MPICH, OPEN_MPI_5)), "Cray": cray()},
         {
@@ -276,6 +303,7 @@ CASES: dict[str, Cases] = {
             "nothing is seen": with_(ucx__modules=None, ucx__transports=None),
             "no GPU": with_(devices=NO_GPU, ucx__modules=(), ucx__transports=()),
             "no UCX": with_(ucx=UcxView()),
+            "ob1": on("OMPI_MCA_pml", "ob1", ucx__modules=(), ucx__transports=()),
         },
     ),
     "ucx-module-not-loaded": Cases(
@@ -286,6 +314,7 @@ CASES: dict[str, Cases] = {
         {
             "all are found": view,
             "no GPU": with_(devices=NO_GPU, ucx__missing={"uct_cuda": ("libcuda.so.1",)}),
+            "ob1": on("OMPI_MCA_pml", "ob1", ucx__missing={"uct_ib": ("libibverbs.so.1",)}),
             "another GPU": with_(ucx__missing={"uct_rocm": ("libhsa-runtime64.so.1",)}),
             "no UCX": with_(ucx=UcxView()),
         },
@@ -476,6 +505,25 @@ CASES: dict[str, Cases] = {
             "ob1": lambda: view({"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm"}),
             "to be safe": lambda: view({"OMPI_MCA_pml": "ucx", "OMPI_MCA_btl": "^openib,uct"}),
             "MPICH": cray(),
+        },
+    ),
+    "btl-list-incomplete": Cases(
+        {
+            "no self": lambda: view({"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "sm,smcuda"}),
+            "TCP alone": on("OMPI_MCA_btl", "self,tcp", devices=NO_GPU),
+            "no smcuda": on("OMPI_MCA_btl", "self,sm", devices=NO_RDMA),
+            "a file": with_(
+                devices=NO_GPU,
+                mpi__open_mpi__from_files=(FileSetting("btl", "self,tcp", "/etc/x.conf:1"),),
+            ),
+        },
+        {
+            "nothing": view,
+            "all but": on("OMPI_MCA_btl", "^tcp", devices=NO_GPU),
+            "enough": on("OMPI_MCA_btl", "self,vader,tcp", devices=NO_GPU),
+            "smcuda": on("OMPI_MCA_btl", "self,smcuda", devices=NO_RDMA),
+            "UCX": on("OMPI_MCA_btl", "self"),
+            "MPICH": cray({"OMPI_MCA_btl": "self"}),
         },
     ),
     "more-threads-than-cores": Cases(

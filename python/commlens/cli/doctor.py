@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,9 @@ from commlens.launch import launchers
 from commlens.terminal import console, echo
 
 if TYPE_CHECKING:
+    from commlens.doctor.prove import Proof
     from commlens.launch.native import Native
+    from commlens.machine.machine import Machine
 
 _HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
 hardware, limits and settings; and run short benchmarks. Nothing on the machine is changed.
@@ -73,45 +76,54 @@ def doctor(
     out: Path | None,
 ) -> None:
     from commlens.doctor import behaviour
-    from commlens.doctor import nodes as other_nodes
     from commlens.doctor.behaviour import Behaviour, Plan
     from commlens.doctor.examination import examine
-    from commlens.doctor.output import Progress, as_json, print_findings
+    from commlens.doctor.output import Progress, as_json, print_findings, print_machines
     from commlens.doctor.prove import prove_all
-    from commlens.machine.machine import look
-    from commlens.machine.system import ThisSystem
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
-    arguments = values.words("--launcher-args", launcher_args)
-    plan = Plan(launcher, arguments, nodes, out)
+    plan = Plan(launcher, values.words("--launcher-args", launcher_args), nodes, out)
     native, why_not = _native()
-    looked_at = str(program.resolve()) if program else str(native.path) if native else ""
-    machines = (
-        other_nodes.look(nodes, launcher, native, looked_at)
-        if nodes
-        else [look(ThisSystem(), looked_at)]
-    )
+    machines = _machines(program, native, nodes, launcher)
 
     def observe() -> Behaviour:
         if no_runs:
             return Behaviour(why_none="no job was started (--no-runs)")
         return behaviour.observe(native, plan) if native else Behaviour(why_none=why_not)
 
-    whole = console()
-    tell = Progress(whole) if form == "text" else lambda _: None
+    terminal = console()
+    if form == "text":
+        print_machines(machines, terminal)
+    tell = Progress(terminal) if form == "text" else lambda _: None
     examination = examine(machines, observe, tell, nodes=nodes or 1)
     interrupted = examination.view.behaviour.interrupted
-    proofs = (
-        prove_all(examination, native, plan, say) if prove and native and not interrupted else {}
-    )
+    proofs: dict[int, Proof] = {}
+    if prove and native and not interrupted:
+        interrupted = prove_all(examination, native, plan, proofs, say)
+    if interrupted:
+        say(f"interrupted by {signal.Signals(interrupted - 128).name}")
     if form == "json":
         echo(as_json(examination, proofs))
     else:
-        print_findings(examination, proofs, whole)
+        print_findings(examination, proofs, terminal)
     if out is not None:
         _keep(out, as_json(examination, proofs))
     sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))
+
+
+def _machines(
+    program: Path | None, native: Native | None, nodes: int | None, launcher: str
+) -> list[Machine]:
+    """One a node: this one, or those that the launcher reaches."""
+    from commlens.doctor import nodes as other_nodes
+    from commlens.machine.machine import look
+    from commlens.machine.system import ThisSystem
+
+    looked_at = str(program.resolve()) if program else str(native.path) if native else ""
+    if nodes is None:
+        return [look(ThisSystem(), looked_at)]
+    return other_nodes.look(nodes, launcher, native, looked_at)
 
 
 def _native() -> tuple[Native | None, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from commlens.diagnose import Finding, findings
-from commlens.diagnose.rule import worst_first
+from commlens.diagnose.rule import all_rules, worst_first
 from commlens.doctor.behaviour import BENCHMARKS, Behaviour
 from commlens.doctor.check import Check, Outcome, all_checks
 from commlens.doctor.view import DoctorView
@@ -14,6 +14,7 @@ from commlens.machine.machine import Machine
 
 Tell = Callable[[Outcome], None]
 _OF_RUNS = ("placement", "behaviour")
+_OF_MACHINE = ("placement", "clocks", "results")  # rules by their files
 # The rules over records have codes of their own: docs/findings.md.
 RECORDS = Check(
     "records",
@@ -59,11 +60,34 @@ def examine(
     for check in every:
         if check.about in _OF_RUNS:
             _look(check, whole, tell)
-    behaviour = whole.view.behaviour
-    outcome = Outcome(RECORDS, tuple(findings(behaviour.records)), behaviour.why_none)
+    try:
+        outcome = Outcome(RECORDS, tuple(_of_runs(whole.view)), whole.view.behaviour.why_none)
+    except ImportError as error:  # of a package that only some rules need
+        outcome = Outcome(RECORDS, (), f"cannot be seen: {error}")
     whole.outcomes.append(outcome)
     tell(outcome)
     return whole
+
+
+def _of_runs(view: DoctorView) -> Iterator[Finding]:
+    """What the rules find in the short runs. That one transport is slower than another is advice:
+    it may be all that these libraries can do. How the ranks were placed is not."""
+    subjects = {rule.code: rule.subject for rule in all_rules()}
+    for one in findings(view.records):
+        if one.code in _not_asked_for(view):
+            continue
+        is_of_machine = one.severity == "error" or subjects[one.code] in _OF_MACHINE
+        yield one if is_of_machine else replace(one, severity="note")
+
+
+def _not_asked_for(view: DoctorView) -> set[str]:
+    """Two ranks are as few as there can be, however small the machine is."""
+    found = set()
+    if all(machine.devices.gpus < 2 for machine in view.machines):
+        found.add("ranks-share-gpu")
+    if all(machine.limits.core_count < 2 for machine in view.machines):
+        found.add("ranks-share-cores")
+    return found
 
 
 def _look(check: Check, whole: Examination, tell: Tell) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,12 +15,13 @@ from commlens.diagnose.text import WIDEST
 from commlens.doctor.check import Outcome
 from commlens.doctor.examination import Examination
 from commlens.doctor.prove import Proof
+from commlens.machine.machine import Machine
 from commlens.text import plural, printable
 
 _STYLES = {"ok": "green", "advice": "cyan", "problem": "bold red", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
 _LEVELS = {"error": "problem", "warning": "problem", "note": "advice"}
-_LONGEST_QUOTE = 160
+_LONGEST_QUOTE = 300
 
 
 class Progress:
@@ -40,6 +41,21 @@ class Progress:
         if verdict == "not applicable":
             text.append(printable(f": {outcome.reason}"), style="dim")
         self._console.print(text, soft_wrap=True)
+
+
+def print_machines(machines: Sequence[Machine], console: Console) -> None:
+    """`node01: Open MPI v5.0.7 (/opt/lib/libmpi.so.40), UCX 1.18.0, NCCL 2.28.3, 2 GPUs`"""
+    for machine in machines:
+        library, devices = machine.mpi.library, machine.devices
+        parts = [
+            f"{library.name} ({library.path})" if library else "no MPI library",
+            f"UCX {machine.ucx.version}" if machine.ucx.library else "",
+            f"NCCL {machine.nccl.version}" if machine.nccl.version else "",
+            plural(devices.gpus, "GPU") if devices.gpus else "no GPU",
+            plural(len(devices.rdma), "RDMA adapter") if devices.rdma else "",
+        ]
+        text = printable(f"{machine.host}: {', '.join(filter(None, parts))}")
+        console.print(Text(text, style="dim"), soft_wrap=True)
 
 
 def print_findings(examination: Examination, proofs: dict[int, Proof], console: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from commlens.compare import Row, Side, Verdict, judge, match
 from commlens.compare.naming import case_names
-from commlens.diagnose import Finding, Setting
+from commlens.diagnose import Setting
 from commlens.doctor.behaviour import Listener, Plan, folder_of, listened
 from commlens.doctor.examination import Examination
 from commlens.errors import CommlensError
@@ -26,7 +26,10 @@ from commlens.text import format_number, format_ratio, plural
 
 _STARTS = 5  # of each side: fewer decide little
 _THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
-_SHORT = {"batches": "10", "max-time": "2", "no-ceilings": None, "timeout": "15"}
+_SHORT = {
+    "batches": "10", "max-time": "2", "repeat": "50", "warmup": "10", "no-ceilings": None,
+    "timeout": "25",
+}  # fmt: skip
 _VERDICTS = {
     Verdict.FASTER: "better",
     Verdict.SLOWER: "worse",
@@ -136,31 +139,39 @@ def _without(names: Iterator[str]) -> Iterator[None]:
         os.environ.update(before)
 
 
+class StoppedError(Exception):
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status  # with which the command ends
+
+
 def prove_all(
-    examination: Examination, native: Native, plan: Plan, tell: Callable[[str], None]
-) -> dict[int, Proof]:
-    """By the id of the finding. Where the user interrupts, those that there are by then."""
-    proofs: dict[int, Proof] = {}
+    examination: Examination,
+    native: Native,
+    plan: Plan,
+    proofs: dict[int, Proof],
+    tell: Callable[[str], None],
+) -> int:
+    """Puts them into `proofs` by the id of the finding. Returns the status of the signal with which
+    the user has ended it before, or 0."""
     for finding in examination.findings:
         if finding.setting is None or not finding.setting.shown_by:
             continue
         tell(f"trying {finding.setting} ({finding.code})")
         try:
-            proof = _prove(finding, finding.setting, native, plan)
-        except (CommlensError, OSError) as error:
-            proof = Proof(finding.setting.shown_by[0], why_no_before=str(error))
-        if proof is None:
-            break
-        proofs[id(finding)] = proof
-    return proofs
+            proofs[id(finding)] = _prove(finding.setting, native, plan)
+        except StoppedError as stopped:
+            return stopped.status
+        except (CommlensError, OSError, ImportError) as error:
+            proofs[id(finding)] = Proof(finding.setting.shown_by[0], why_no_before=str(error))
+    return 0
 
 
-def _prove(finding: Finding, setting: Setting, native: Native, plan: Plan) -> Proof | None:
-    """None: it was interrupted."""
+def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
     with folder_of(plan) as folder, listened() as said:
         sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
-        if take_turns(sides) is not None:
-            return None
+        if interruption := take_turns(sides):
+            raise StoppedError(interruption.status)
     return _proof(sides[0], sides[1])
 
 

@@ -6,7 +6,7 @@ from commlens.diagnose import Quote
 from commlens.machine.machine import Machine
 
 NO_GPU = "there is no GPU"
-NO_OPEN_MPI = "the MPI library is not Open MPI"
+NO_OPEN_MPI = "the MPI library is not Open MPI, or has no ompi_info"
 _YES = ("1", "y", "yes", "on", "true", "t")
 _NO = ("0", "n", "no", "off", "false", "f")
 

@@ -29,7 +29,7 @@ class SharedMemory(msgspec.Struct, frozen=True):
 
 class CgroupMemory(msgspec.Struct, frozen=True):
     limit: int
-    used: int
+    used: int  # without what the kernel keeps of files, and gives back
     place: str  # the file of the limit
 
 
@@ -110,8 +110,18 @@ def _groups(system: System, root: str, path: str, names: tuple[str, str]) -> lis
         limit, used = ((system.read(f"{folder}/{name}") or "").strip() for name in names)
         # Version 1 has the largest number of pages for `unlimited`.
         if limit.isdecimal() and used.isdecimal() and int(limit) < 2**60:
-            found.append(CgroupMemory(int(limit), int(used), f"{folder}/{names[0]}"))
+            own = max(0, int(used) - _of_files(system.read(f"{folder}/memory.stat") or ""))
+            found.append(CgroupMemory(int(limit), own, f"{folder}/{names[0]}"))
     return found
+
+
+def _of_files(statistics: str) -> int:
+    """Bytes; version 1 has them of the group and, as total_, of those in it."""
+    found = dict(re.findall(r"^((?:total_)?(?:in)?active_file) (\d+)$", statistics, re.MULTILINE))
+    names = ("total_active_file", "total_inactive_file")
+    if names[0] not in found:
+        names = ("active_file", "inactive_file")
+    return sum(int(found.get(name, "0")) for name in names)
 
 
 def _cores(system: System) -> str:

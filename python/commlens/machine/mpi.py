@@ -1,5 +1,6 @@
 """The MPI library of a program, and the launchers on the PATH."""
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from typing import Optional
@@ -85,29 +86,37 @@ class MpiView(msgspec.Struct, frozen=True):
 _LOOKED_AT = (
     "btl", "pml", "mtl", "accelerator", "btl_uct_memory_domains", "btl_openib_allow_ib",
     "opal_common_ucx_tls", "opal_common_ucx_devices", "opal_cuda_support", "mpi_cuda_support",
+    "pml_ucx_tls", "pml_ucx_devices",
 )  # fmt: skip
 
 
 def look(system: System, program: str = "") -> MpiView:
     own = libraries.loaded_by(system, program) if program else {}
-    info = system.run(*_INFO)
     # A script that starts the program: the library is that of the tools on the PATH.
     linked = own or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
-    path = next((path for name, path in linked.items() if _LIBRARY.fullmatch(name) and path), "")
+    path = next((path for name, path in linked.items() if is_mpi_library(name) and path), "")
     library = _library(system, path) if path else None
-    is_open_mpi = library is None or library.family == "openmpi"
     slurm = "SLURM_JOB_ID" in system.environment
     return MpiView(
         program=program,
-        libraries={name: path for name, path in own.items() if _matters(name)},
+        libraries={
+            name: path and libraries.resolved(system, path)
+            for name, path in own.items()
+            if _matters(name)
+        },
         missing=tuple(name for name, path in own.items() if not path),
         library=library,
         others=tuple(_others(system, path)),
         launchers=tuple(_launchers(system)),
         gpu_layer=next((name for name in own if _GTL.match(name)), ""),
-        open_mpi=parse_info(info, system) if is_open_mpi and info.ok else None,
+        open_mpi=_open_mpi(system, library),
         pmix=system.run("srun", "--mpi=list").text if slurm else "",
     )
+
+
+def is_mpi_library(name: str) -> bool:
+    """`libmpi.so.40`, `libmpich.so.12`, `libmpi_cray.so.12`"""
+    return _LIBRARY.fullmatch(name) is not None
 
 
 def _matters(name: str) -> bool:
@@ -122,6 +131,25 @@ def _library(system: System, path: str) -> MpiLibrary:
 def family_of(text: str) -> str:
     found = (name for name, said in _FAMILIES if re.search(said, text, re.IGNORECASE))
     return next(found, "other")
+
+
+def _open_mpi(system: System, library: MpiLibrary | None) -> OpenMpi | None:
+    """What the ompi_info of this library says: that beside it, or on the PATH."""
+    if library is not None and library.family != "openmpi":
+        return None
+    lib = posixpath.dirname(libraries.resolved(system, library.path)) if library else ""
+    beside = [f"{posixpath.dirname(lib)}/bin/{_INFO[0]}"] if lib else []
+    for program in (*beside, _INFO[0]):
+        output = system.run(program, *_INFO[1:])
+        if output.ok:
+            own = parse_info(output, system)
+            is_of_it = library is None or own.version in ("", *_versions(library))
+            return own if is_of_it else None
+    return None
+
+
+def _versions(library: MpiLibrary) -> tuple[str, ...]:
+    return tuple(re.findall(r"\d+(?:\.\d+)+", library.version))
 
 
 def _others(system: System, path: str) -> Iterator[str]:

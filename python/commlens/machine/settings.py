@@ -14,9 +14,16 @@ from commlens.secrets import mask_variables
 _BEGINNINGS = (
     "UCX_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "MVP_",
     "NCCL_", "RCCL_", "FI_", "HSA_", "PSM2_", "PSM3_", "CUDA_", "ROCR_", "HIP_", "GDRCOPY_",
-    "OMP_", "SLURM_MPI_TYPE", "SLURM_CPU_BIND",
+    "OMP_", "SLURM_MPI_TYPE",
 )  # fmt: skip
-_LIKELY = 0.85  # of a likeness of 0 to 1: `UCX_TSL` is 0.86 like `UCX_TLS`
+# What Open MPI's launcher passes to its processes: addresses of one job, not settings.
+_OF_LAUNCHER = (
+    "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_R", "OMPI_MCA_pmix",
+    "PRTE_MCA_ess",
+)  # fmt: skip
+# Of a likeness of 0 to 1. Letters that changed places count more: `UCX_TSL` is 0.86 like `UCX_TLS`,
+# but so is `UCX_RC_TIMEOUT` like `UCX_UD_TIMEOUT`.
+_LIKELY, _LIKELY_PERMUTED = 0.9, 0.85
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -37,7 +44,11 @@ class FileSetting(msgspec.Struct, frozen=True):
 def communication(system: System) -> dict[str, str]:
     """The variables that concern communication, secrets masked."""
     own = system.environment.items()
-    found = {name: value for name, value in own if name.startswith(_BEGINNINGS)}
+    found = {
+        name: value
+        for name, value in own
+        if name.startswith(_BEGINNINGS) and not name.startswith(_OF_LAUNCHER)
+    }
     return mask_variables(dict(sorted(found.items())))
 
 
@@ -59,6 +70,6 @@ def unknown(
 
 
 def _near(name: str, known: Collection[str]) -> str:
-    """Rather the one in which only letters have changed places."""
-    close = get_close_matches(name, known, n=3, cutoff=_LIKELY)
-    return next((one for one in close if sorted(one) == sorted(name)), (close or [""])[0])
+    close = get_close_matches(name, known, n=5, cutoff=_LIKELY_PERMUTED)
+    permuted = next((one for one in close if sorted(one) == sorted(name)), "")
+    return permuted or next(iter(get_close_matches(name, known, n=1, cutoff=_LIKELY)), "")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ from commlens.launch.native import find_native
 from commlens.machine.machine import Machine
 from conftest import Commlens
 from doctor_cases import SOUND, changed
-from run_helpers import kept
+from run_helpers import kept, ranks_alive, wait_for
 
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 LATENCY = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
@@ -51,7 +55,8 @@ def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: Non
     lines = run.stdout.splitlines()
     verdicts = ("ok", "advice", "problem", "not applicable")
     assert sum(line.strip().startswith(verdicts) for line in lines) == len(all_checks()) + 1
-    assert lines[0] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
+    assert lines[0].startswith("node01: Open MPI v5.0.7 (/opt/ompi/lib/libmpi.so.40), UCX 1.18.0")
+    assert lines[1] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -204,7 +209,9 @@ def with_setting(setting: Setting) -> Examination:
 
 def proof_of(setting: Setting, tmp_path: Path) -> Proof:
     plan = Plan(out=tmp_path / "out")
-    (proof,) = prove_all(with_setting(setting), find_native(), plan, lambda _: None).values()
+    proofs: dict[int, Proof] = {}
+    assert prove_all(with_setting(setting), find_native(), plan, proofs, lambda _: None) == 0
+    (proof,) = proofs.values()
     return proof
 
 
@@ -249,10 +256,25 @@ def test_the_launcher_arguments_of_a_cure_replace_the_users(
 ) -> None:
     setting = Setting({}, ("--bind-to", "core"), LATENCY)
     plan = Plan(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"), out=tmp_path / "out")
-    prove_all(with_setting(setting), find_native(), plan, lambda _: None)
+    prove_all(with_setting(setting), find_native(), plan, {}, lambda _: None)
     starts = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-cures.jsonl")}
     settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in starts.values())
     assert settings == [""] * 2 + ["1"] * 2
+
+
+def test_a_signal_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "commlens", "doctor"]
+    environment = {**os.environ, "FAKE_MODE": "wait", "TMPDIR": str(tmp_path)}
+    command = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    # Its record has begun: before, the same program is only looked at.
+    wait_for(lambda: any(path.stat().st_size for path in tmp_path.glob("commlens-doctor-*/*")))
+    command.send_signal(signal.SIGINT)
+    output, said = command.communicate(timeout=60)
+    assert command.returncode == 128 + signal.SIGINT
+    assert said == "commlens: interrupted by SIGINT\n" and "checks:" in output
+    assert ranks_alive() == [] and list(tmp_path.glob("commlens-doctor-*")) == []
 
 
 def test_short_runs_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,18 @@ def test_open_mpi_5(tmp_path: Path) -> None:
     assert (launcher.name, launcher.version) == ("Open MPI", "mpirun (Open MPI) 5.0.7")
 
 
+def test_ompi_info_of_another_open_mpi_is_not_believed(tmp_path: Path) -> None:
+    outputs: dict[str, Output | str] = {
+        INFO: info("4.1.4"),
+        "ldd /opt/app": LDD,
+        asked(LIBMPI, "mpi"): "Open MPI v5.0.7, package: Open MPI, ident: 5.0.7\n",
+    }
+    assert mpi.look(system(tmp_path, outputs), "/opt/app").open_mpi is None
+    outputs["/opt/ompi/bin/ompi_info --all --parsable"] = info("5.0.7")
+    own = mpi.look(system(tmp_path, outputs), "/opt/app").open_mpi
+    assert own is not None and own.version == "5.0.7"
+
+
 def test_open_mpi_4_with_a_file_of_settings(tmp_path: Path) -> None:
     own = mpi.parse_info(info("4.1.4"), system(tmp_path, {}))
     assert own.version == "4.1.4" and own.gpu_support == "false"
@@ -102,6 +114,12 @@ def test_a_parameter_that_open_mpi_does_not_know(tmp_path: Path, name: str, near
 )
 def test_parameters_that_it_knows_or_passes_on(tmp_path: Path, name: str) -> None:
     assert mpi.parse_info(info("5.0.7"), system(tmp_path, {}, **{name: "1"})).unknown == ()
+
+
+def test_names_that_are_alike_and_no_mistakes() -> None:
+    known = {"UCX_UD_TIMEOUT", "UCX_TLS"}
+    own = settings.unknown({"UCX_RC_TIMEOUT": "1", "UCX_TSL": "x"}, "UCX_", known, "UCX")
+    assert [(one.name, one.near) for one in own] == [("UCX_RC_TIMEOUT", ""), ("UCX_TSL", "UCX_TLS")]
 
 
 def test_no_name_is_unknown_where_not_all_are_listed(tmp_path: Path) -> None:
@@ -261,6 +279,12 @@ def test_memory_of_a_group_or_of_those_around_it(
     (tmp_path / folder / used).write_text("4096\n")
     own = limits.look(system(tmp_path, {})).cgroup_memory
     assert own and (own.limit, own.used, own.place) == (4 << 30, 4096, f"/{folder}/{limit}")
+    files(tmp_path, f"{folder}/memory.stat")
+    (tmp_path / folder / "memory.stat").write_text(
+        "anon 96\nactive_file 3000\ninactive_file 1000\n"
+    )
+    own = limits.look(system(tmp_path, {})).cgroup_memory
+    assert own and own.used == 96
     (tmp_path / folder / limit).write_text("max\n")
     assert limits.look(system(tmp_path, {})).cgroup_memory is None
 
@@ -279,11 +303,11 @@ def test_devices(tmp_path: Path) -> None:
 
 
 def test_the_environment_has_what_concerns_communication_and_no_secret() -> None:
-    own = settings.communication(
-        ThisSystem(
-            {"UCX_TLS": "all", "HOME": "/root", "NCCL_API_KEY": "x1", "OMP_NUM_THREADS": "2"}
-        )
-    )
+    variables = {
+        "UCX_TLS": "all", "HOME": "/root", "NCCL_API_KEY": "x1", "OMP_NUM_THREADS": "2",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp://10.0.0.1:4242", "OMPI_MCA_ess_base_vpid": "1",
+    }  # fmt: skip
+    own = settings.communication(ThisSystem(variables))
     assert own == {"NCCL_API_KEY": "***", "OMP_NUM_THREADS": "2", "UCX_TLS": "all"}
 
 

@@ -295,6 +295,50 @@ def btl_settings_without_ob1(view: DoctorView) -> Seen:
         )
 
 
+_SHARED_MEMORY = ("vader", "sm", "smcuda")
+
+
+@check(
+    "btl-list-incomplete",
+    "problem",
+    about="environment",
+    title="OMPI_MCA_btl leaves out what ranks of a node need",
+    looks_at="OMPI_MCA_btl, for self, shared memory and smcuda",
+    cure="Remove the setting (`unset OMPI_MCA_btl`, or the line of the file), or say what is not "
+    "wanted: `OMPI_MCA_btl=^openib`.",
+)
+def btl_list_incomplete(view: DoctorView) -> Seen:
+    machine, own = view.machine, view.machine.mpi.open_mpi
+    if not is_open_mpi(machine) or own is None:
+        yield NotApplicable(NO_OPEN_MPI)
+        return
+    btl, quote = parameter(machine, "btl")
+    pml, _ = parameter(machine, "pml")
+    if not btl or btl.startswith("^") or uses_ucx(machine) or names(pml, "cm"):
+        return
+    listed = btl.split(",")
+    needs_smcuda = gpu_kind(machine) == "cuda" and own.has("btl", "smcuda")
+    if "self" not in listed:
+        lost = "without self no rank can send to itself, and MPI_Init fails"
+    elif not set(listed) & set(_SHARED_MEMORY):
+        lost = "ranks of one node have no shared memory and use the network, or do not start"
+    elif needs_smcuda and "smcuda" not in listed:
+        lost = "without smcuda messages between GPUs of a node go through host memory"
+    else:
+        return
+    on = "device" if needs_smcuda else "host"
+    yield Observed(
+        f"Open MPI may use the btl {btl} alone: {lost}",
+        quote,
+        setting=Setting(
+            {"OMPI_MCA_btl": None},
+            shown_by=("latency", "--bytes", "1", "--memory", on, "--transport", "mpi"),
+        )
+        if quote.source == "environment"
+        else None,
+    )
+
+
 @check(
     "more-threads-than-cores",
     "problem",

@@ -15,6 +15,7 @@ from commlens.doctor.selection import (
 )
 from commlens.doctor.view import DoctorView
 from commlens.machine.libraries import numbers_in
+from commlens.machine.mpi import is_mpi_library
 
 _NO_LIBRARY = "the MPI library of the program"
 _LOAD_ONE = (
@@ -44,6 +45,37 @@ def library_not_found(view: DoctorView) -> Seen:
             *(Quote(f"ldd {mpi.program}", f"{name} => not found") for name in mpi.missing),
             words={"name": mpi.missing[0]},
         )
+
+
+@check(
+    "two-mpi-libraries-in-program",
+    "problem",
+    about="MPI library",
+    title="the program loads two MPI libraries",
+    looks_at="whether the program and its libraries load one MPI library",
+    cure="Build the program and the libraries that it uses (HYPRE, FFTW, HDF5 ...) with one MPI, "
+    "and load its module alone: LD_LIBRARY_PATH decides which is found.",
+)
+def two_mpi_libraries_in_program(view: DoctorView) -> Seen:
+    mpi = view.machine.mpi
+    own = {
+        name: path
+        for name, path in mpi.libraries.items()
+        if path and (is_mpi_library(name) or name.startswith("libmpi_cxx."))
+    }
+    if not mpi.program:
+        yield not_seen("there is no program to look at")
+    elif len(set(map(_folder, own.values()))) > 1:
+        listed = " and ".join(own.values())
+        yield Observed(
+            f"The program {mpi.program.rpartition('/')[2]} loads {listed}: functions of one get "
+            "what the other has made, and crash or hang",
+            *(Quote(f"ldd {mpi.program}", f"{name} => {path}") for name, path in own.items()),
+        )
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0].removeprefix("/usr")  # which has links to /lib, or from there
 
 
 @check(

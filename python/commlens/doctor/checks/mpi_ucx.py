@@ -17,13 +17,16 @@ from commlens.doctor.view import DoctorView
 from commlens.machine.machine import Machine
 
 _NO_UCX = "the MPI library has no UCX"
+_UNUSED = "MPI does not use UCX here"
 
 
 def _not_for(machine: Machine) -> str:
     """Why UCX's support for GPUs does not matter here."""
     if not gpu_kind(machine):
         return NO_GPU
-    return "" if machine.ucx.library else _NO_UCX
+    if not machine.ucx.library:
+        return _NO_UCX
+    return "" if uses_ucx(machine) else _UNUSED
 
 
 def _ucx(machine: Machine) -> str:
@@ -74,8 +77,8 @@ def ucx_without_gpu_support(view: DoctorView) -> Seen:
 )
 def ucx_module_not_loaded(view: DoctorView) -> Seen:
     machine = view.machine
-    if not machine.ucx.library:
-        yield NotApplicable(_NO_UCX)
+    if not uses_ucx(machine):
+        yield NotApplicable(_UNUSED if machine.ucx.library else _NO_UCX)
         return
     kind = gpu_kind(machine)
     for module, missing in machine.ucx.missing.items():
@@ -106,8 +109,6 @@ def ucx_without_gdrcopy(view: DoctorView) -> Seen:
         yield NotApplicable(reason)
     elif gpu_kind(machine) != "cuda":
         yield NotApplicable("gdrcopy is for NVIDIA GPUs")
-    elif not uses_ucx(machine):
-        yield NotApplicable("MPI does not use UCX here")
     elif ucx.modules is None:
         yield not_seen(ucx.why_not_seen)
     elif ucx.has_module("uct_cuda") and not ucx.has_module("uct_cuda_gdrcopy"):

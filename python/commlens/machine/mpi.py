@@ -133,7 +133,7 @@ def family_of(text: str) -> str:
     return next(found, "other")
 
 
-def _open_mpi(system: System, library: MpiLibrary | None) -> OpenMpi | None:
+def _open_mpi(system: System, library: Optional[MpiLibrary]) -> Optional[OpenMpi]:
     """What the ompi_info of this library says: that beside it, or on the PATH."""
     if library is not None and library.family != "openmpi":
         return None

@@ -26,6 +26,7 @@ from conftest import captured
 OPEN_MPI = "Open MPI 5.0.7"
 QUERY = "MPIX_Query_cuda_support"
 CURE = "OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any"
+CURES = {"OMPI_MCA_opal_common_ucx_tls": "any", "OMPI_MCA_opal_common_ucx_devices": "any"}
 
 
 def step(kind: str, rank: int, call: str, **more: object) -> str:
@@ -122,6 +123,7 @@ def test_open_mpi_turns_down_the_ucx_that_it_was_told_to_use(log: str) -> None:
         GpuSupport.BROKEN,
         "MPI_Init failed: Open MPI 5.0.7 was told to use pml ucx (OMPI_MCA_pml=ucx), but turns UCX "
         f"off on a host without a Mellanox adapter. Set {CURE}, or do not ask for pml ucx.",
+        CURES,
     )
     # The launcher's own option (--mca pml ucx) does not show in our environment.
     assert verdict(lines, captured(log), 1) == found
@@ -140,6 +142,7 @@ def test_ucx_passed_over_is_no_more_than_advice() -> None:
         GpuSupport.SUPPORTED,
         "MPI carries GPU memory over pml ob1, not UCX: Open MPI 5.0.7 passes UCX over on a host "
         f"without a Mellanox adapter; to use UCX set {CURE}.",
+        CURES,
     )
 
 

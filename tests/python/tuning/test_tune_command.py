@@ -179,3 +179,20 @@ def test_a_transport_without_settings_is_named(commlens: Commlens) -> None:
     run = commlens("tune", "latency", *words)
     assert "1 value of 1 setting to try for mpi and staged" in run.stdout
     assert "mpi: no setting of it applies here" in run.stdout
+
+
+def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("BACKEND", "cuda"), ("GPUS", "2"), ("TRANSPORTS", "mpi,staged,ccl")):
+        monkeypatch.setenv(f"FAKE_{name}", value)
+    Path("my.yaml").write_text(SPACE.replace("crash, hang, wrong", "crash"), encoding="utf-8")
+    words = ("--space", "my.yaml", "--ranks", 1, "--starts", 5, "--bytes", "1M")
+    run = commlens("tune", "latency", *words)
+    assert run.returncode == 0, run.stderr
+    assert "mpi: use FAKE_A=good (0.5" in run.stdout
+    assert "staged: use FAKE_A=" in run.stdout
+    assert "the best transport is ccl" in run.stdout
+    for name in ("mpi", "staged"):
+        assert (folder() / name / "best.env").exists()
+    assert starts_in(folder()).others[0].file.exists()

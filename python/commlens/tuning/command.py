@@ -82,7 +82,7 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
     output.print_failures(bench)
     for final in finals:
         output.print_final(bench, final)
-    output.print_other_transports(bench, finals, others)
+    output.print_transports(bench, finals, others)
     changes = [bench.space.change(final.choice) for final in finals]
     document = [output.plain(final, change) for final, change in zip(finals, changes)]
     (folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -48,7 +49,7 @@ def starts_in(place: Path) -> Starts:
 def test_from_the_command_to_the_cure(commlens: Commlens) -> None:
     run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "60s")
     assert run.returncode == 0, run.stderr
-    assert "mpi: use FAKE_A=good (0.5" in run.stdout
+    assert "mpi: use FAKE_A=good: 0." in run.stdout
     text = (folder() / "best.env").read_text(encoding="utf-8")
     assert text.splitlines()[1:] == ["export FAKE_A=good"]
     (result,) = json.loads((folder() / "result.json").read_bytes())
@@ -190,8 +191,9 @@ def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
     words = ("--space", "my.yaml", "--ranks", 1, "--starts", 5, "--bytes", "1M")
     run = commlens("tune", "latency", *words)
     assert run.returncode == 0, run.stderr
-    assert "mpi: use FAKE_A=good (0.5" in run.stdout
+    assert "mpi: use FAKE_A=good: 0." in run.stdout
     assert "staged: use FAKE_A=" in run.stdout
+    assert re.search(r"1 MiB, latency \(us\): mpi [45]\d.*, staged [45]\d.*, ccl 7", run.stdout)
     assert "the best transport is ccl" in run.stdout
     for name in ("mpi", "staged"):
         assert (folder() / name / "best.env").exists()

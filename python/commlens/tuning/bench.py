@@ -13,7 +13,7 @@ from commlens.text import format_ratio
 from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
 from commlens.tuning.space import Choice, Space
 from commlens.tuning.starts import Start, Starts
-from commlens.tuning.trial import InterruptionError, Runner
+from commlens.tuning.trial import GRACE, InterruptionError, Runner
 
 DEFAULT: Choice = {}
 DEFAULT_STAGE = "default"
@@ -136,7 +136,7 @@ class Bench:
             lambda file: self.runner.run(
                 self.space.change(choice),
                 file,
-                self.limit_s,
+                max(1.0, min(self.limit_s, self.budget.left / GRACE)),
                 ceilings=ceilings,
                 final=final,
                 transports=transports or self.transports,

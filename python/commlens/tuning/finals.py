@@ -42,7 +42,6 @@ class Final:
     starts: tuple[int, int] = (0, 0)
     default_fails: str = ""
     comparison: Result | None = None  # size by size
-    records: tuple[Sequence[Record], Sequence[Record]] = ((), ())
 
     @property
     def is_recommended(self) -> bool:
@@ -120,17 +119,21 @@ def _why_default_fails(bench: Bench) -> str:
 
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
-    own = [[start for start in bench.starts.find(choice, stage) if start.is_ok]
-           for choice in (DEFAULT, winner)]  # fmt: skip
-    logs = [_logs(bench, starts, target) for starts in own]
-    counts = (len(logs[0]), len(logs[1]))
-    records = tuple(_records(bench, starts, target) for starts in own)
+    default, other = (
+        [start for start in bench.starts.find(choice, stage) if start.is_ok]
+        for choice in (DEFAULT, winner)
+    )
+    logs = _logs(bench, default, target), _logs(bench, other, target)
+    counts = len(logs[0]), len(logs[1])
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.UNDECIDED
-        return Final(target, winner, verdict, None, None, counts, fails, None, records)  # type: ignore[arg-type]
+        return Final(target, winner, verdict, starts=counts, default_fails=fails)
     verdict, ratio, interval = decide(*logs)
-    comparison = _compared(bench, winner, *records) if min(counts) else None
-    return Final(target, winner, verdict, ratio, interval, counts, "", comparison, records)  # type: ignore[arg-type]
+    comparison = None
+    if min(counts):
+        records = (_records(bench, starts, target) for starts in (default, other))
+        comparison = _compared(bench, winner, *records)
+    return Final(target, winner, verdict, ratio, interval, counts, comparison=comparison)
 
 
 def _logs(bench: Bench, starts: Sequence[Start], target: Target) -> list[float]:

@@ -25,7 +25,7 @@ IsBad = Callable[[Sequence[Record]], bool]
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
 _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
 _STUCK_S = 60.0  # without progress, for the native watchdog, which says which rank was where
-_GRACE = 1.5  # that comes first
+GRACE = 1.5  # that comes first
 _SLACK_S = 5.0
 
 
@@ -73,7 +73,7 @@ class Runner:
             job = self._job(self._entry(change, limit_s, ceilings, final, transports))
         except CommlensError as error:
             return Outcome("refused", str(error), time.monotonic() - began)
-        watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
+        watch = _Watch(file, GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
             raise InterruptionError(result.status)

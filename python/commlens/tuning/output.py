@@ -22,6 +22,7 @@ from commlens.tuning.starts import Start
 NOTHING = "-"
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
+_LONGEST = 90  # letters of a choice in a table
 
 
 def print_target(bench: Bench, target: Target) -> None:
@@ -33,7 +34,8 @@ def print_target(bench: Bench, target: Target) -> None:
     shown = rows[:_MOST_ROWS]
     head = f"{target.name}: {plural(len(rows), 'choice')} of settings, {target.slots[0].where}"
     things: list[Grid | Lines] = [Lines([[], [(head, "bold")]])]
-    columns = [Column("setting", [bench.space.text(choice) for choice, _, _ in shown], left=True)]
+    names = [_shortened(bench.space.text(choice)) for choice, _, _ in shown]
+    columns = [Column("setting", names, left=True)]
     for slot in _shown_slots(target):
         columns += _figure_columns(reference, slot, [starts for _, starts, _ in shown])
     columns.append(Column("to default", [_score(score) for _, _, score in shown]))
@@ -45,6 +47,10 @@ def print_target(bench: Bench, target: Target) -> None:
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
     things.append(Lines([[(f"  {note}", "dim")] for note in notes]))
     print_whole(console(), things)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _rows(bench: Bench, target: Target) -> list[tuple[Choice, list[Start], float]]:
@@ -141,7 +147,11 @@ def print_failures(bench: Bench) -> None:
     things.append(
         Grid(
             [
-                Column("setting", [bench.space.text(one.choice) for one in failed], left=True),
+                Column(
+                    "setting",
+                    [_shortened(bench.space.text(one.choice)) for one in failed],
+                    left=True,
+                ),
                 Column("ending", [one.ending for one in failed], left=True),
                 Column("reason", [one.reason[:120] for one in failed], left=True, style="dim"),
             ]

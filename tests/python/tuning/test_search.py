@@ -122,6 +122,10 @@ def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
     assert verdict_text(search.bench, final) == (
         "mpi: the default fails (crashed: it crashed); use A=good, B=good"
     )
+    search.bench.starts.close()
+    again = Machine(factor)
+    tuned(search_of(again, settings(C, A, B), tmp_path))
+    assert again.started == []
 
 
 def test_nothing_works(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ Examples:
   commlens tune allreduce --space my-settings.yaml --dry-run
   commlens tune --resume results/tune-latency-20260102-030405
   commlens run latency --settings results/tune-latency-20260102-030405/best.env
+
+Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be measured here.
 """
 
 

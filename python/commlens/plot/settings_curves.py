@@ -18,7 +18,7 @@ from commlens.text import format_bytes, printable
 _PANEL_INCHES = (7.0, 4.4)
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555", "#E69F00")
 _MARKERS = "os^DvP"
-_LONGEST = 60
+_LONGEST = 90
 
 
 class Point(NamedTuple):
@@ -72,8 +72,10 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.fill_between(sizes, low, high, color=_COLORS[number], alpha=0.25, linewidth=0)
     axes.set_title(printable(panel.title)[:120], fontsize=9, loc="left")
     axes.set_ylabel(panel.metric)
-    if min((point.size for curve in panel.curves for point in curve.points), default=0) > 0:
+    sizes = [point.size for curve in panel.curves for point in curve.points]
+    if min(sizes, default=0) > 0:
         axes.set_xscale("log", base=2)
+        axes.set_xlim(min(sizes) / 1.4, max(sizes) * 1.4)
     if panel.in_bytes:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(round(size))))
     axes.set_xlabel("size")

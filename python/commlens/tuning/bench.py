@@ -13,7 +13,7 @@ from commlens.text import format_ratio
 from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
 from commlens.tuning.space import Choice, Space
 from commlens.tuning.starts import Start, Starts
-from commlens.tuning.trial import InterruptionError, Runner
+from commlens.tuning.trial import GRACE, InterruptionError, Runner
 
 DEFAULT: Choice = {}
 DEFAULT_STAGE = "default"
@@ -136,11 +136,11 @@ class Bench:
             lambda file: self.runner.run(
                 self.space.change(choice),
                 file,
-                self.limit_s,
+                max(1.0, min(self.limit_s, self.budget.left / GRACE)),
                 ceilings=ceilings,
                 final=final,
                 transports=transports or self.transports,
-                is_bad=self._is_bad,
+                is_bad=(lambda _: False) if self._is_needed(choice) else self._is_bad,
             ),
             lambda start: self.score_of(start.figures),
         )
@@ -154,6 +154,12 @@ class Bench:
         is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)
         if is_due and reference is not None and reference.is_default:
             self.start(DEFAULT_STAGE, DEFAULT)
+
+    def _is_needed(self, choice: Choice) -> bool:
+        """Whether other settings need what this sets: slow by itself, it may be fast with them."""
+        environment = self.space.change(choice).environment
+        needs = (one.needs.items() for one in self.space.settings.values())
+        return any(environment.get(name) == text for own in needs for name, text in own)
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""

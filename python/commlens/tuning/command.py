@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from commlens.compare import Verdict
 from commlens.errors import CommlensError, Status, say
 from commlens.launch import signals
 from commlens.run.session import Session
@@ -56,7 +57,8 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
         output.print_failures(bench)
         raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, others, folder)
-    return Status.OK
+    decided = any(final.verdict is not Verdict.UNDECIDED for final in finals)
+    return Status.OK if decided else Status.NOTHING_RAN
 
 
 def _found(search: Search, plan: Plan, starts: int) -> tuple[list[Final], list[Start]]:
@@ -82,7 +84,7 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
     output.print_failures(bench)
     for final in finals:
         output.print_final(bench, final)
-    output.print_other_transports(bench, finals, others)
+    output.print_transports(bench, finals, others)
     changes = [bench.space.change(final.choice) for final in finals]
     document = [output.plain(final, change) for final, change in zip(finals, changes)]
     (folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")

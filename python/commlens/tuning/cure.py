@@ -12,6 +12,7 @@ from pathlib import Path
 from commlens.errors import CommlensError, reason
 from commlens.launch.job import parse_environment
 from commlens.launch.options import Options
+from commlens.text import printable
 from commlens.tuning.space import Change
 
 EXPORTS = "best.env"
@@ -36,7 +37,7 @@ def write(folder: Path, change: Change, title: str) -> list[Path]:
     for name, lines in texts.items():
         if lines:
             path = folder / name
-            path.write_text("\n".join([f"# {title}", *lines, ""]), encoding="utf-8")
+            path.write_text("\n".join([f"# {printable(title)}", *lines, ""]), encoding="utf-8")
             written.append(path)
     return written
 

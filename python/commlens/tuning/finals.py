@@ -23,7 +23,7 @@ from commlens.tuning.space import Choice
 from commlens.tuning.starts import Start
 
 FEWEST = 3  # starts of a side
-_FINALISTS, _SELECTION_STARTS = 3, 3
+_ROUNDS = ((6, 1), (3, 3))  # of the selection: so many choices, and how often each was started
 _BETTER = 0.98  # a score that is worth a final
 _AS_GOOD = 1.02  # of these the one with the fewest settings
 _LONGER = 1.5  # times the typical start: those of finals have more samples
@@ -42,7 +42,6 @@ class Final:
     starts: tuple[int, int] = (0, 0)
     default_fails: str = ""
     comparison: Result | None = None  # size by size
-    records: tuple[Sequence[Record], Sequence[Record]] = ((), ())
 
     @property
     def is_recommended(self) -> bool:
@@ -52,7 +51,9 @@ class Final:
 def reserve_s(bench: Bench, starts: int) -> float:
     """What the finals of all targets need; not more than half of the budget."""
     count = max(1, len(bench.targets) or len(bench.transports))
-    needed = count * (_FINALISTS * _SELECTION_STARTS + 2 * starts) * _LONGER * bench.typical_s
+    (many, once), (few, times) = _ROUNDS
+    selection = many * once + few * (times - once)
+    needed = count * (selection + 2 * starts) * _LONGER * bench.typical_s
     return min(needed, bench.budget.seconds / 2)
 
 
@@ -93,23 +94,29 @@ def _candidates(bench: Bench, target: Target) -> list[Choice]:
     reference = bench.reference
     least = _BETTER if reference and reference.is_default else math.inf
     ranked = sorted(found.values(), key=lambda one: (one[0], len(one[1])))
-    return [choice for score, choice in ranked if score < least][:_FINALISTS]
+    return [choice for score, choice in ranked if score < least][: _ROUNDS[0][0]]
 
 
 def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:
+    """By starts of its own: many single starts before have made some choices look good."""
     stage = f"selection {target.name}"
-    if len(candidates) > 1:
-        for number in range(_SELECTION_STARTS):
-            for choice in candidates:
+    left = list(candidates)
+    for count, times in _ROUNDS if len(left) > 1 else ():
+        left = left[:count]
+        for number in range(times):
+            for choice in left:
                 if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
                     bench.start(stage, choice)
-    scores = [(bench.score(choice, target, stage), choice) for choice in candidates]
-    known = [(score, choice) for score, choice in scores if score is not None]
-    if not known:
-        return candidates[0]
-    best = min(score for score, _ in known)
-    good = [one for one in known if one[0] <= _AS_GOOD * best]
-    return min(good, key=lambda one: (len(one[1]), one[0]))[1]
+        scores = [(bench.score(choice, target, stage), choice) for choice in left]
+        known = [(score, choice) for score, choice in scores if score is not None]
+        left = [choice for _, choice in sorted(known, key=lambda one: one[0])] or left[:1]
+    best = bench.score(left[0], target, stage)
+    good = [
+        (len(choice), score, number)
+        for number, choice in enumerate(left)
+        if (score := bench.score(choice, target, stage)) and best and score <= _AS_GOOD * best
+    ]
+    return left[min(good)[2]] if good else left[0]
 
 
 def _why_default_fails(bench: Bench) -> str:
@@ -120,17 +127,21 @@ def _why_default_fails(bench: Bench) -> str:
 
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
-    own = [[start for start in bench.starts.find(choice, stage) if start.is_ok]
-           for choice in (DEFAULT, winner)]  # fmt: skip
-    logs = [_logs(bench, starts, target) for starts in own]
-    counts = (len(logs[0]), len(logs[1]))
-    records = tuple(_records(bench, starts, target) for starts in own)
+    default, other = (
+        [start for start in bench.starts.find(choice, stage) if start.is_ok]
+        for choice in (DEFAULT, winner)
+    )
+    logs = _logs(bench, default, target), _logs(bench, other, target)
+    counts = len(logs[0]), len(logs[1])
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.UNDECIDED
-        return Final(target, winner, verdict, None, None, counts, fails, None, records)  # type: ignore[arg-type]
+        return Final(target, winner, verdict, starts=counts, default_fails=fails)
     verdict, ratio, interval = decide(*logs)
-    comparison = _compared(bench, winner, *records) if min(counts) else None
-    return Final(target, winner, verdict, ratio, interval, counts, "", comparison, records)  # type: ignore[arg-type]
+    comparison = None
+    if min(counts):
+        records = (_records(bench, starts, target) for starts in (default, other))
+        comparison = _compared(bench, winner, *records)
+    return Final(target, winner, verdict, ratio, interval, counts, comparison=comparison)
 
 
 def _logs(bench: Bench, starts: Sequence[Start], target: Target) -> list[float]:

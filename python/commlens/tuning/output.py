@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
 from commlens.compare.output import FORMATS
 from commlens.compare.verdicts import Verdict
-from commlens.records.comparison import Ratio
 from commlens.show.grid import Column, Grid, Lines, print_whole
 from commlens.terminal import console, echo
 from commlens.text import format_fraction, format_ratio, format_value, labelled, plural
@@ -22,6 +22,7 @@ from commlens.tuning.starts import Start
 NOTHING = "-"
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
+_LONGEST = 90  # letters of a choice in a table
 
 
 def print_target(bench: Bench, target: Target) -> None:
@@ -33,7 +34,8 @@ def print_target(bench: Bench, target: Target) -> None:
     shown = rows[:_MOST_ROWS]
     head = f"{target.name}: {plural(len(rows), 'choice')} of settings, {target.slots[0].where}"
     things: list[Grid | Lines] = [Lines([[], [(head, "bold")]])]
-    columns = [Column("setting", [bench.space.text(choice) for choice, _, _ in shown], left=True)]
+    names = [_shortened(bench.space.text(choice)) for choice, _, _ in shown]
+    columns = [Column("setting", names, left=True)]
     for slot in _shown_slots(target):
         columns += _figure_columns(reference, slot, [starts for _, starts, _ in shown])
     columns.append(Column("to default", [_score(score) for _, _, score in shown]))
@@ -45,6 +47,10 @@ def print_target(bench: Bench, target: Target) -> None:
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
     things.append(Lines([[(f"  {note}", "dim")] for note in notes]))
     print_whole(console(), things)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _rows(bench: Bench, target: Target) -> list[tuple[Choice, list[Start], float]]:
@@ -141,7 +147,11 @@ def print_failures(bench: Bench) -> None:
     things.append(
         Grid(
             [
-                Column("setting", [bench.space.text(one.choice) for one in failed], left=True),
+                Column(
+                    "setting",
+                    [_shortened(bench.space.text(one.choice)) for one in failed],
+                    left=True,
+                ),
                 Column("ending", [one.ending for one in failed], left=True),
                 Column("reason", [one.reason[:120] for one in failed], left=True, style="dim"),
             ]
@@ -167,54 +177,54 @@ def verdict_text(bench: Bench, final: Final) -> str:
             f"{name}: the budget has ended before {text} was started often enough to be sure:"
             " --resume goes on"
         )
-    counts = f"{plural(final.starts[1], 'start')} in turns with {final.starts[0]} of the default"
     if final.default_fails:
         return f"{name}: the default fails ({final.default_fails}); use {text}"
-    measured = f"{_interval(final.ratio, final.interval)}, {counts}"
+    measured = f"{text}: {_measured(final)}"
     if final.verdict is Verdict.FASTER:
-        return f"{name}: use {text} ({measured} times the default)"
-    if final.verdict is Verdict.UNDECIDED:
-        return (
-            f"{name}: undecided, so nothing is recommended: {text} ({measured}); take more starts "
-            f"(--starts {max(5, 2 * max(final.starts))})"
-        )
-    if final.verdict is Verdict.SLOWER:
-        return f"{name}: nothing is recommended: {text} was slower when measured again ({measured})"
-    return f"{name}: nothing is recommended: {text} is a tie with the default ({measured})"
+        return f"{name}: use {measured}"
+    why = {
+        Verdict.SAME: "a tie with the default",
+        Verdict.SLOWER: "slower when it was measured again",
+        Verdict.UNDECIDED: f"undecided, take more starts (--starts {2 * max(final.starts)})",
+    }[final.verdict]
+    return f"{name}: nothing is recommended; the best was {measured}: {why}"
 
 
-def _interval(ratio: float | None, interval: Ratio | None) -> str:
-    if ratio is None:
-        return "not measured"
-    if interval is None:
-        return f"{ratio:.3g}"
-    return f"{ratio:.3g}, 95% interval {interval.low:.3g} to {interval.high:.3g}"
+def _measured(final: Final) -> str:
+    """`0.51 times the default (95% interval 0.49 to 0.52; 5 starts in turns with 5 of it)`"""
+    assert final.ratio is not None, "both sides were measured"
+    counts = f"{plural(final.starts[1], 'start')} in turns with {final.starts[0]} of it"
+    low, high = (final.interval.low, final.interval.high) if final.interval else (0.0, math.inf)
+    interval = f"95% interval {low:.3g} to {high:.3g}"
+    return f"{final.ratio:.3g} times the default ({interval}; {counts})"
 
 
-def print_other_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Start]) -> None:
-    """What the transports that were not tuned take, and the best of all."""
+def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Start]) -> None:
+    """What each transport takes: tuned where that is recommended, others as they are."""
     reference = bench.reference
-    figures: dict[Slot, dict[str, float]] = {}
-    for start in others:
-        for slot, figure in start.figures.by_slot.items():
-            key = slot._replace(transport="")
-            figures.setdefault(key, {})[slot.transport] = figure.median
-    if reference is None or not figures:
-        return
+    found: dict[Slot, dict[str, float]] = {}
     for final in finals:
-        for slot in final.target.slots:
-            score = bench.score(final.choice if final.is_recommended else DEFAULT, final.target)
-            if score is not None and len(final.target.slots) == 1:
-                value = reference.medians[slot] * (
-                    score if reference.metric.better == "lower" else 1 / score
-                )
-                figures.setdefault(slot._replace(transport=""), {})[slot.transport] = value
+        starts = bench.starts.find(final.choice if final.is_recommended else DEFAULT)
+        _add_figures(found, starts, final.target.slots)
+    _add_figures(found, others, [slot for start in others for slot in start.figures.by_slot])
+    if reference is None or all(len(values) < 2 for values in found.values()):
+        return
     metric = reference.metric
-    for key, values in figures.items():
+    echo("")
+    for place, values in found.items():
         best = min(values, key=lambda name: metric.ratio(values[name], 1.0))
-        words = [f"{name} {format_value(value, metric.unit)} {metric.unit}"
-                 for name, value in values.items()]  # fmt: skip
-        echo(f"{key.size_text or 'here'}: {', '.join(words)}; the best transport is {best}")
+        words = [f"{name} {format_value(value, metric.unit)}" for name, value in values.items()]
+        title = ", ".join(filter(None, (place.size_text, labelled(metric.label, metric.unit))))
+        echo(f"{title}: {', '.join(words)}; the best transport is {best}")
+
+
+def _add_figures(
+    found: dict[Slot, dict[str, float]], starts: Sequence[Start], slots: Sequence[Slot]
+) -> None:
+    for slot in dict.fromkeys(slots):
+        own = [one.figures.by_slot[slot].median for one in starts if slot in one.figures.by_slot]
+        if own:
+            found.setdefault(slot._replace(transport=""), {})[slot.transport] = median(own)
 
 
 def plain(final: Final, change: Any) -> dict[str, Any]:

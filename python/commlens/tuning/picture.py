@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from commlens.text import labelled
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Slot, Target
 from commlens.tuning.finals import Final
 from commlens.tuning.space import Choice
+
+if TYPE_CHECKING:
+    from commlens.plot.settings_curves import Curve  # loading matplotlib takes a while
 
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
@@ -35,7 +39,7 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     draw(panels, out)
 
 
-def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]):  # type: ignore[no-untyped-def]
+def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> Curve:
     """The medians over the starts of a choice, and their range."""
     from commlens.plot.settings_curves import Curve, Point
 
@@ -60,7 +64,7 @@ def _worst(bench: Bench, target: Target) -> Choice:
     return max(scores, key=lambda one: one[:2])[2]
 
 
-def _ceiling(bench: Bench, target: Target):  # type: ignore[no-untyped-def]
+def _ceiling(bench: Bench, target: Target) -> Curve:
     from commlens.plot.settings_curves import Curve, Point
 
     reference = bench.reference

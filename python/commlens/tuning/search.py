@@ -44,6 +44,8 @@ class Search:
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
         made = self.bench.starts.of_stage(DEFAULT_STAGE)
+        if not all(start.is_ok for start in made):
+            return
         for number in range(len(made), _DEFAULT_STARTS):
             if number > 0 and not self.bench.has_time():
                 return
@@ -114,12 +116,14 @@ class Search:
         return self.bench.space.ordered(choice)
 
     def _provider(self, name: str, text: str) -> tuple[str, str] | None:
-        """Of the values that set a variable so, the best one that works."""
+        """Of the values that set a variable so, the one whose first start was the best: what is
+        screened on top of it stays where it is."""
         found: list[tuple[float, str, str]] = []
         for setting in self.bench.space.settings.values():
             for value in setting.values:
                 if value.set.get(name) == text:
-                    score = self.bench.score({**self.base, setting.name: value.name})
+                    first = self.bench.known({**self.base, setting.name: value.name})
+                    score = self.bench.score_of(first.figures) if first else None
                     if score is not None:
                         found.append((score, setting.name, value.name))
         return min(found)[1:] if found else None

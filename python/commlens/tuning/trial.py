@@ -12,7 +12,7 @@ from commlens.errors import CommlensError, Status
 from commlens.launch.job import Job
 from commlens.launch.options import Options
 from commlens.launch.process import Times
-from commlens.records import Record, load
+from commlens.records import TIME_METRIC, Record, load
 from commlens.run.entry import Entry
 from commlens.run.record_file import RecordFile
 from commlens.run.session import Result, Session
@@ -24,8 +24,11 @@ IsBad = Callable[[Sequence[Record]], bool]
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
 _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
+# Seconds of a batch of the slowest case: with as many operations as by default, a batch of large
+# arrays takes longer than all else. Cases that are faster then need more batches.
+_LONGEST_BATCH_S, _LEAST_TIME = 0.3, "0.1"
 _STUCK_S = 60.0  # without progress, for the native watchdog, which says which rank was where
-_GRACE = 1.5  # that comes first
+GRACE = 1.5  # that comes first
 _SLACK_S = 5.0
 
 
@@ -52,6 +55,7 @@ class Runner:
     session: Session
     entry: Entry
     _jobs: dict[tuple[str, ...], Job] = field(default_factory=dict)
+    _repeat: int | None = None  # operations of a batch; None: as by default
 
     def run(
         self,
@@ -73,11 +77,13 @@ class Runner:
             job = self._job(self._entry(change, limit_s, ceilings, final, transports))
         except CommlensError as error:
             return Outcome("refused", str(error), time.monotonic() - began)
-        watch = _Watch(file, _GRACE * limit_s + _SLACK_S, is_bad)
+        watch = _Watch(file, GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
             raise InterruptionError(result.status)
         ending, reason = _ending(result, watch)
+        if self._repeat is None:
+            self._repeat = _repeat_of(result.records)
         return Outcome(ending, reason, time.monotonic() - began, result.records)
 
     def _job(self, entry: Entry) -> Job:
@@ -104,6 +110,8 @@ class Runner:
             "max-time": most,
             "timeout": f"{min(limit_s, _STUCK_S):.0f}",
         }
+        if self._repeat is not None and "max-time" not in self.entry.options:
+            quick.update({"repeat": str(self._repeat), "min-time": _LEAST_TIME})
         if not ceilings:
             quick.update(_QUICK)
         if transports:
@@ -119,6 +127,18 @@ class Runner:
             launcher_arguments=(*self.entry.launcher_arguments, *change.launcher_arguments),
             starts=1,
         )
+
+
+def _repeat_of(records: Sequence[Record]) -> int | None:
+    """As many operations as keep the batches of the slowest case short; None: as by default."""
+    times = [(one.statistics[TIME_METRIC].median * 1e-6, one) for one in records if one.measured]
+    if not times:
+        return None
+    slowest, record = max(times, key=lambda one: one[0])
+    harness = record.harness
+    if harness.timing != "batch" or harness.repeat * slowest <= _LONGEST_BATCH_S:
+        return None
+    return max(1, int(_LONGEST_BATCH_S / slowest))
 
 
 @dataclass

@@ -38,7 +38,7 @@ def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
     assert final.is_recommended and final.ratio == pytest.approx(0.4, rel=0.1)
     endings = {start.ending for start in search.bench.starts.done}
     assert endings == {"ok", "crashed", "hung", "wrong", "refused"}
-    assert verdict_text(search.bench, final).startswith("mpi: use A=good, B=good (0.4")
+    assert verdict_text(search.bench, final).startswith("mpi: use A=good, B=good: 0.4")
 
 
 def test_the_importance_of_each_setting(tmp_path: Path) -> None:
@@ -122,6 +122,10 @@ def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
     assert verdict_text(search.bench, final) == (
         "mpi: the default fails (crashed: it crashed); use A=good, B=good"
     )
+    search.bench.starts.close()
+    again = Machine(factor)
+    tuned(search_of(again, settings(C, A, B), tmp_path))
+    assert again.started == []
 
 
 def test_nothing_works(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections import Counter
@@ -46,16 +47,25 @@ def starts_in(place: Path) -> Starts:
 
 
 def test_from_the_command_to_the_cure(commlens: Commlens) -> None:
+    Path("my.yaml").write_text(SPACE.replace("[bad, ", "[awful, "), encoding="utf-8")
     run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "60s")
     assert run.returncode == 0, run.stderr
-    assert "mpi: use FAKE_A=good (0.5" in run.stdout
+    assert "mpi: use FAKE_A=good: 0." in run.stdout
     text = (folder() / "best.env").read_text(encoding="utf-8")
     assert text.splitlines()[1:] == ["export FAKE_A=good"]
     (result,) = json.loads((folder() / "result.json").read_bytes())
     assert (result["recommended"], result["environment"]) == (True, {"FAKE_A": "good"})
     assert "5 values of 2 settings to try for mpi" in run.stderr
-    endings = {start.choice.get("FAKE_X"): start.ending for start in starts_in(folder()).done}
-    assert endings == {None: "ok", "crash": "crashed", "hang": "hung", "wrong": "wrong"}
+    done = starts_in(folder()).done
+    endings = {next(iter(one.choice.values()), ""): one.ending for one in done}
+    assert endings == {
+        "": "ok",
+        "good": "ok",
+        "awful": "stopped",
+        "crash": "crashed",
+        "hang": "hung",
+        "wrong": "wrong",
+    }
     for reason in ("signal 11", "did not end within", "element 3 is wrong"):
         assert reason in run.stdout
     assert (folder() / "curves.png").stat().st_size > 1000
@@ -84,7 +94,8 @@ def test_what_is_killed_goes_on(commlens: Commlens) -> None:
         assert interrupted.wait() == 128 + signal.SIGINT
     assert f"go on with commlens tune --resume {folder()}" in Path("said").read_text()
     run = commlens("tune", "--resume", folder(), "--starts", 3)
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 4, "3 starts do not decide"
+    assert "undecided, take more starts (--starts 6)" in run.stdout
     done = starts_in(folder()).done
     assert [start.number for start in done][: len(before)] == before
     screened = Counter(str(dict(one.choice)) for one in done if one.stage == "screening")
@@ -103,7 +114,7 @@ def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
         encoding="utf-8",
     )
     run = commlens("tune", "bandwidth", "--space", "my.yaml", "--ranks", 1, "--starts", 3)
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 4, run.stderr
     assert starts_in(folder()).find({"window": "8"})
 
 
@@ -179,3 +190,21 @@ def test_a_transport_without_settings_is_named(commlens: Commlens) -> None:
     run = commlens("tune", "latency", *words)
     assert "1 value of 1 setting to try for mpi and staged" in run.stdout
     assert "mpi: no setting of it applies here" in run.stdout
+
+
+def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("BACKEND", "cuda"), ("GPUS", "2"), ("TRANSPORTS", "mpi,staged,ccl")):
+        monkeypatch.setenv(f"FAKE_{name}", value)
+    Path("my.yaml").write_text(SPACE.replace("crash, hang, wrong", "crash"), encoding="utf-8")
+    words = ("--space", "my.yaml", "--ranks", 1, "--starts", 5, "--bytes", "1M")
+    run = commlens("tune", "latency", *words)
+    assert run.returncode == 0, run.stderr
+    assert "mpi: use FAKE_A=good: 0." in run.stdout
+    assert "staged: use FAKE_A=" in run.stdout
+    assert re.search(r"1 MiB, latency \(us\): mpi [45]\d.*, staged [45]\d.*, ccl 7", run.stdout)
+    assert "the best transport is ccl" in run.stdout
+    for name in ("mpi", "staged"):
+        assert (folder() / name / "best.env").exists()
+    assert starts_in(folder()).others[0].file.exists()

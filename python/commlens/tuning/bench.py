@@ -140,7 +140,7 @@ class Bench:
                 ceilings=ceilings,
                 final=final,
                 transports=transports or self.transports,
-                is_bad=(lambda _: False) if self._is_needed(choice) else self._is_bad,
+                is_bad=(lambda _: False) if self.is_needed(choice) else self._is_bad,
             ),
             lambda start: self.score_of(start.figures),
         )
@@ -155,7 +155,7 @@ class Bench:
         if is_due and reference is not None and reference.is_default:
             self.start(DEFAULT_STAGE, DEFAULT)
 
-    def _is_needed(self, choice: Choice) -> bool:
+    def is_needed(self, choice: Choice) -> bool:
         """Whether other settings need what this sets: slow by itself, it may be fast with them."""
         environment = self.space.change(choice).environment
         needs = (one.needs.items() for one in self.space.settings.values())

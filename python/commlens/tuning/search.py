@@ -58,28 +58,44 @@ class Search:
         Raises InterruptionError.
         """
         end = self.bench.budget.seconds - reserve_s
-        self._screen(_SHARE_OF_SCREENING * end)
-        targets = self.bench.targets
-        for number, target in enumerate(targets, 1):
-            used = self.bench.budget.used
-            self._combine(target, used + (end - used) / (len(targets) - number + 1))
+        for until in (_SHARE_OF_SCREENING * end, end):  # what is over goes to more screening
+            skipped = self._screen(until)
+            targets = self.bench.targets
+            for number, target in enumerate(targets, 1):
+                used = self.bench.budget.used
+                self._combine(target, used + (end - used) / (len(targets) - number + 1))
+        if skipped:
+            say(f"{plural(skipped, 'value')} not tried within the budget: --resume goes on")
 
-    def _screen(self, until: float) -> None:
+    def _screen(self, until: float) -> int:
+        """How many values were not tried."""
         bench, skipped = self.bench, 0
         if bench.score(DEFAULT) is None:
             self._find_base(until)
-        for setting in bench.space.settings.values():
-            for value in setting.values:
-                choice = self.screened(setting, value.name)
-                if choice is None or bench.known(choice):
-                    continue
-                if not bench.has_time(until):
-                    skipped += 1
-                    continue
-                bench.default_again(until)
-                bench.start(SCREENING, choice)
-        if skipped:
-            say(f"{plural(skipped, 'value')} not tried within the budget: --resume goes on")
+        for setting, value in self._in_order():
+            choice = self.screened(setting, value)
+            if choice is None or bench.known(choice):
+                continue
+            if not bench.has_time(until):
+                skipped += 1
+                continue
+            bench.default_again(until)
+            bench.start(SCREENING, choice)
+        return skipped
+
+    def _in_order(self) -> Iterator[tuple[Setting, str]]:
+        """First what others need, then a value of each setting, then another: where the time ends
+        before the values do, each setting has been seen."""
+        settings = list(self.bench.space.settings.values())
+        needed = [one for one in settings if self._is_needed(one)]
+        rest = [one for one in settings if one not in needed]
+        for one in needed:
+            yield from ((one, value.name) for value in one.values)
+        for number in range(max((len(one.values) for one in rest), default=0)):
+            yield from ((one, one.values[number].name) for one in rest if number < len(one.values))
+
+    def _is_needed(self, setting: Setting) -> bool:
+        return any(self.bench.is_needed({setting.name: value.name}) for value in setting.values)
 
     def _find_base(self, until: float) -> None:
         """Where the default fails: the first choice of one value with which it does not."""

@@ -207,3 +207,31 @@ def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:
     again = search_of(Machine(two_good_ones), settings(A), tmp_path)
     assert len(again.bench.starts.done) == 2
     tuned(again)
+
+
+def test_where_the_time_ends_each_setting_has_been_seen(tmp_path: Path) -> None:
+    """And what others need comes before all else, with all of its values."""
+    names = ["{name: " + name + ', values: ["1", "2", "3"]}' for name in "ABC"]
+    provider = '{name: P, values: ["x", "y"]}'
+    needing = '{name: N, values: ["1"], needs: {P: y}}'
+    machine = Machine(nothing_matters)
+    tuned(search_of(machine, settings(*names, needing, provider), tmp_path, budget=25))
+    screened = [next(iter(start)) for start in machine.started if start]
+    assert screened[:2] == ["P", "P"]
+    assert {"A", "B", "C", "N"} <= {name for start in machine.started for name in start}
+    assert len(screened) < 12
+
+
+def test_what_others_need_may_be_slow_by_itself(tmp_path: Path) -> None:
+    provider = '{name: P, values: ["y"]}'
+    needing = '{name: N, values: ["1"], needs: {P: y}}'
+
+    def factor(environment: Mapping[str, str], *_: object) -> float:
+        if "P" not in environment:
+            return 1.0
+        return 0.5 if "N" in environment else 10.0
+
+    search = search_of(Machine(factor), settings(provider, needing), tmp_path)
+    assert search.bench.is_needed({"P": "y"}) and not search.bench.is_needed({"N": "1"})
+    (final,) = tuned(search)
+    assert dict(final.choice) == {"P": "y", "N": "1"}

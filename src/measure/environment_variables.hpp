@@ -13,38 +13,23 @@ namespace detail {
 
 using Names = const std::string_view[];
 
-/// Of communication libraries and launchers.
-constexpr Names recorded = {"UCX_",   "OMPI_MCA_", "PRTE_MCA_", "MPICH_",         "MPIR_CVAR_",
-                            "I_MPI_", "MV2_",      "MVP_",      "NCCL_",          "RCCL_",
-                            "FI_",    "HSA_",      "PSM2_",     "PSM3_",          "CUDA_VISIBLE_DEVICES",
-                            "ROCR_",  "HIP_",      "GDRCOPY_",  "OMP_NUM_THREADS"};
+/// Of communication libraries, launchers and the C library's allocator.
+constexpr Names recorded = {"UCX_",          "OMPI_MCA_", "PRTE_MCA_", "MPICH_",          "MPIR_CVAR_",
+                            "I_MPI_",        "MV2_",      "MVP_",      "NCCL_",           "RCCL_",
+                            "FI_",           "HSA_",      "PSM2_",     "PSM3_",           "CUDA_VISIBLE_DEVICES",
+                            "ROCR_",         "HIP_",      "GDRCOPY_",  "OMP_NUM_THREADS", "MALLOC_",
+                            "GLIBC_TUNABLES"};
 /// What Open MPI's launcher passes to its processes: addresses and keys of one job, not settings.
 constexpr Names of_launcher = {"OMPI_MCA_orte_",   "OMPI_MCA_ess",  "OMPI_MCA_initial_wdir",
                                "OMPI_MCA_shmem_R", "OMPI_MCA_pmix", "PRTE_MCA_ess"};
 /// Those that change how bytes travel.
-constexpr Names transport_settings = {"UCX_",
-                                      "NCCL_",
-                                      "RCCL_",
-                                      "FI_",
-                                      "MPICH_",
-                                      "MPIR_CVAR_",
-                                      "I_MPI_",
-                                      "MV2_",
-                                      "MVP_",
-                                      "PSM2_",
-                                      "PSM3_",
-                                      "GDRCOPY_",
-                                      "HSA_",
-                                      "HIP_",
-                                      "OMPI_MCA_pml",
-                                      "OMPI_MCA_btl",
-                                      "OMPI_MCA_mtl",
-                                      "OMPI_MCA_coll",
-                                      "OMPI_MCA_osc",
-                                      "OMPI_MCA_smsc",
-                                      "OMPI_MCA_accelerator",
-                                      "OMPI_MCA_opal_common_ucx",
-                                      "OMPI_MCA_opal_cuda"};
+constexpr Names transport_settings = {"UCX_", "NCCL_", "RCCL_", "FI_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "MVP_",
+                                      "PSM2_", "PSM3_", "GDRCOPY_", "HSA_", "HIP_", "OMPI_MCA_pml", "OMPI_MCA_btl",
+                                      "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_osc", "OMPI_MCA_smsc",
+                                      "OMPI_MCA_accelerator", "OMPI_MCA_opal_common_ucx", "OMPI_MCA_opal_cuda",
+                                      "OMPI_MCA_mpi_leave_pinned", "OMPI_MCA_memory",
+                                      // MPI copies large arrays through memory that it allocates for each call.
+                                      "MALLOC_", "GLIBC_TUNABLES"};
 /// A process's share of the node, which a launcher sets.
 constexpr Names per_process = {"HIP_VISIBLE_DEVICES", "PSM2_DEVICES"};
 // What follows stands in python/commlens/secrets.py too, which masks what others have written.

@@ -35,8 +35,8 @@ def row(folder: Path) -> dict[str, Any]:
     expected = (folder / "expected").read_text().split()
     document = read(folder / "doctor.json") or {"findings": []}
     problems = [one for one in document["findings"] if one["level"] == "problem"]
-    own = next((one for one in problems if one["code"] in expected), None)
-    codes = [one["code"] for one in problems]
+    own = next((one for one in document["findings"] if one["code"] in expected), None)
+    codes = [one["code"] for one in document["findings"] if one in problems or one is own]
     status = (folder / "status").read_text().strip()
     cure = measured(folder, own)
     return {

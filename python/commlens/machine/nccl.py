@@ -15,6 +15,7 @@ from commlens.machine.settings import FileSetting, Unknown
 from commlens.machine.system import System
 
 _LIBRARIES = ("libnccl.so.2", "librccl.so.1")
+_OF_IMAGES = ("NCCL_VERSION",)  # which containers of CUDA set, to say what is in them
 
 
 class NcclView(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ def look(system: System, mpi: MpiView) -> NcclView:
     variables = {**{one.name: one.value for one in own}, **settings.communication(system)}
     # RCCL has names of its own.
     known = names() if "rccl" not in library else frozenset[str]()
-    found = settings.unknown(variables, "NCCL_", known, "NCCL") if known else ()
+    found = settings.unknown(variables, "NCCL_", known, "NCCL", _OF_IMAGES) if known else ()
     return NcclView(library, version, own, found)
 
 

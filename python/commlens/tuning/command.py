@@ -86,7 +86,7 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
         output.print_final(bench, final)
     output.print_transports(bench, finals, others)
     changes = [bench.space.change(final.choice) for final in finals]
-    document = [output.plain(final, change) for final, change in zip(finals, changes)]
+    document = [output.plain(bench, final, change) for final, change in zip(finals, changes)]
     (folder / RESULT).write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
     for final, change in zip(finals, changes):
         if final.is_recommended:

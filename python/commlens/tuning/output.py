@@ -49,6 +49,21 @@ def print_target(bench: Bench, target: Target) -> None:
     print_whole(console(), things)
 
 
+def _plain_row(
+    target: Target, choice: Choice, starts: Sequence[Start], score: float
+) -> dict[str, Any]:
+    """A choice with its figure at each size: the median of its starts' medians."""
+    figures = []
+    for slot in target.slots:
+        own = [
+            start.figures.by_slot[slot].median for start in starts if slot in start.figures.by_slot
+        ]
+        figures.append({"size": slot.size, "median": median(own) if own else None})
+    return {
+        "choice": dict(choice), "to_default": score, "starts": len(starts), "figures": figures
+    }  # fmt: skip
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
@@ -227,10 +242,11 @@ def _add_figures(
             found.setdefault(slot._replace(transport=""), {})[slot.transport] = median(own)
 
 
-def plain(final: Final, change: Any) -> dict[str, Any]:
+def plain(bench: Bench, final: Final, change: Any) -> dict[str, Any]:
     """As programs read it."""
     return {
         "target": final.target.name,
+        "choices": [_plain_row(final.target, *row) for row in _rows(bench, final.target)],
         "choice": dict(final.choice),
         "verdict": final.verdict.value,
         "recommended": final.is_recommended,

@@ -1,0 +1,82 @@
+"""What `commlens tune` has found on two H200s."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doc_tables import Row, table
+from doc_tables.source import NOTHING, json_file
+
+# Searches, and what was reached by hand on such a machine, in us, by size.
+_SEARCHES = {
+    "latency": ("latency over smcuda, the default", {1: 18, 4 << 20: 27}),
+    "latency-ucx": ("latency over UCX", {1: 18, 4 << 20: 28}),
+    "allreduce": ("allreduce", {80 << 20: {"mpi": 58_000, "staged": 33_000, "ccl": 290}}),
+}
+_SIZES = {1: "1 B", 4 << 20: "4 MiB", 80 << 20: "80 MiB"}
+
+
+def _text(us: float) -> str:
+    return f"{us:.3g} µs" if us < 1000 else f"{us / 1000:.3g} ms"
+
+
+def _figure(choice: dict[str, Any], number: int) -> float:
+    return float(choice["figures"][number]["median"])
+
+
+@table
+def tune_h200() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("search", "starts", "size", "default", "best found", "with"),
+            *("verdict on it", "reached by hand"),
+        ]
+    ]
+    for name, (title, by_hand) in _SEARCHES.items():
+        search = json_file(f"h200-x2/tune-{name}.json")
+        for result in search["results"]:
+            default = next(one for one in result["choices"] if not one["choice"])
+            best = next(one for one in result["choices"] if one["choice"] == result["choice"])
+            for number, figure in enumerate(default["figures"]):
+                size = figure["size"]
+                hand = by_hand[size]
+                own = hand[result["target"]] if isinstance(hand, dict) else hand
+                rows.append(
+                    [
+                        f"{title}, {result['target']}" if name == "allreduce" else title,
+                        search["starts"],
+                        _SIZES[size],
+                        _text(_figure(default, number)),
+                        _text(_figure(best, number)) if result["choice"] else NOTHING,
+                        _settings(result["choice"]),
+                        result["verdict"] if result["starts"][1] else NOTHING,
+                        _text(own),
+                    ]
+                )
+    return rows
+
+
+def _settings(choice: dict[str, str]) -> str:
+    return ", ".join(f"`{name}={value}`" for name, value in choice.items()) or NOTHING
+
+
+@table
+def doctor_h200() -> list[Row]:
+    rows: list[Row] = [["broken on purpose", "finding", "without its cure", "with it", "gain"]]
+    for one in json_file("h200-x2/doctor.json"):
+        if not one["expected"]:
+            continue
+        unit = one["unit"] or ""
+        gain = NOTHING
+        if one["gain"]:
+            gain = f"{one['gain']:.3g} ({one['gain_low']:.3g} to {one['gain_high']:.3g})"
+        rows.append(
+            [
+                one["what"],
+                ", ".join(f"`{code}`" for code in one["expected"]),
+                "fails" if one["before"] is None else f"{one['before']:.4g} {unit}",
+                "fails" if one["after"] is None else f"{one['after']:.4g} {unit}",
+                gain,
+            ]
+        )
+    return rows

@@ -22,6 +22,7 @@ from commlens.results import reserve_record_file
 from commlens.run import probe
 from commlens.run.entry import Entry, jobs_of
 from commlens.run.explain import EndedJob, explain
+from commlens.run.node_watch import NodeWatch
 from commlens.run.probe import GpuSupport, Verdict
 from commlens.run.record_file import Kept, RecordFile
 from commlens.run.watchdog import Watchdog, limit_of
@@ -57,9 +58,9 @@ class Result:
 
 class Session:
     def __init__(self, native: Native, settings: Settings) -> None:
-        self.native = native
         self.settings = settings
         self._launcher = launchers.choose(settings.launcher, native)
+        self.native = replace(native, through=self._launcher.on_a_node())
         self._verdicts: dict[tuple[object, ...], Verdict] = {}
         self._most_ranks = 0
 
@@ -68,7 +69,7 @@ class Session:
         for entry in entries:
             if "record" in entry.options:
                 self._check_record_file(entry.options.text("record"))
-        jobs = jobs_of(entries, self.native)
+        jobs = jobs_of(entries, self.native, self._launcher.allocation)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
@@ -102,21 +103,23 @@ class Session:
         output = OutputFilter(_ignore if self.settings.quiet else _writer(sys.stdout.buffer))
         error = ErrorFilter(_writer(sys.stderr.buffer))
         watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
+        nodes = NodeWatch(own)
         try:
-            outcome = process.run(
-                self._command(replace(job, record_file=own)),
-                {**os.environ, **job.environment},
-                output.feed,
-                error.feed,
-                requests,
-                why_end=watchdog,
-            )
+            with nodes:
+                outcome = process.run(
+                    self._command(replace(job, record_file=own)),
+                    {**os.environ, **job.environment},
+                    nodes.hearing(output.feed),
+                    nodes.hearing(error.feed),
+                    requests,
+                    why_end=lambda times: nodes.lost or watchdog(times),
+                )
             output.finish()
             error.finish()
         finally:
             kept = record_file.end_job(own)
         launcher = Path(self._launcher.program).name
-        ended = EndedJob(outcome, launcher, output, error, kept)
+        ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
 
     def _probed(self, job: Job, requests: list[int]) -> Job | Result:
@@ -145,7 +148,8 @@ class Session:
         counted = bool(kept.failure)
         if because := ended.outcome.ended_because:
             say(f"{because}; {kept}")
-            return Result(worst([Status.STALLED, status]), kept, counted=True)
+            why = Status.FAILED if ended.lost_node else Status.STALLED
+            return Result(worst([why, status]), kept, counted=True)
         if ended.status == 0 and not kept.records and not kept.problems:
             say(
                 f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "

@@ -138,7 +138,7 @@ def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
 def test_a_status_in_the_shells_manner_is_a_death() -> None:
     assert death("", 139) == Death(None, 11)
     assert death("", 255) is None
-    assert str(Death(1, 9)) == "rank 1 died (signal 9, Killed)"
+    assert Death(1, 9).told(with_node=True) == "rank 1 died (signal 9, Killed)"
 
 
 EDGE = "-" * 74

@@ -16,6 +16,7 @@ from commlens.cli.profile import profile
 from commlens.cli.report import report
 from commlens.cli.run import run
 from commlens.cli.show import show
+from commlens.cli.sites import job, sites, submit_
 from commlens.errors import CommlensError, Status, reason, say, worst
 
 
@@ -34,10 +35,11 @@ def command() -> None:
       commlens plot results/latency-*.jsonl --out latency.png
       commlens compare before.jsonl after.jsonl
       commlens report results
+      commlens submit frontier --nodes 2 --account CSC262 -- run quick
     """
 
 
-for _subcommand in (list_, run, show, plot, compare, report, profile):
+for _subcommand in (list_, run, show, plot, compare, report, profile, sites, job, submit_):
     command.add_command(_subcommand)
 
 

@@ -20,6 +20,8 @@ from commlens.run.scaling import run_scaling
 from commlens.run.session import Session, Settings
 from commlens.run.starts import run_benchmark
 from commlens.run.suites import run_suite
+from commlens.sites import site
+from commlens.sites.here import on_site
 from commlens.terminal import echo
 
 _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
@@ -35,6 +37,7 @@ Examples:
   commlens run allreduce bp5 --nodes 2 --ranks-per-node 8
   commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
   commlens run allreduce --scaling 1,2,4,8
+  commlens run bp5 --site frontier --nodes 2
   commlens run latency --starts 5 --env UCX_TLS=self,sm
 
 \b
@@ -76,7 +79,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
     "--ranks-per-node",
     metavar="N",
     callback=values.count(launchers.MOST_RANKS),
-    help="Ranks to start on each node.",
+    help="Ranks to start on each node; a benchmark of pairs takes two a pair.",
 )
 @click.option(
     "--scaling",
@@ -109,6 +112,12 @@ A suite is a list of benchmarks with their options, and how they are launched:
     default="",
     metavar="TEXT",
     help="More options for the launcher, as one text.",
+)
+@click.option(
+    "--site",
+    "site_name",
+    metavar="NAME",
+    help="Launch as on this machine (`commlens sites`), whose modules are loaded already.",
 )
 @click.option(
     "--out",
@@ -145,6 +154,7 @@ def run(
     variables: tuple[str, ...],
     launcher: str,
     launcher_args: str,
+    site_name: str | None,
     out: Path,
     wide: bool,
     dry_run: bool,
@@ -167,6 +177,8 @@ def run(
         nodes,
         ranks_per_node,
     )
+    if site_name is not None:
+        launcher, overrides = on_site(site.load(site_name), launcher, overrides)
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)

@@ -102,31 +102,35 @@ def nodes_of(entry: Entry, allocation: Allocation | None) -> int | None:
             f"--nodes {entry.nodes}: this allocation has {plural(available, 'node')}"
         )
     if entry.nodes or entry.ranks_per_node:
-        return entry.nodes or available or 1
+        return entry.nodes or available
     return available if allocation and allocation.spans_nodes else None
 
 
 def ranks_of(entry: Entry, native: Native, nodes: int, allocation: Allocation | None) -> int:
-    """As asked for; else two a pair for a benchmark of pairs; else as many as the allocation was
-    asked for, or one a GPU, or one a node, two at least.
+    """As asked for; else two a pair for a benchmark of pairs; else as many as there are to be on
+    each node, or as the allocation was asked for, or one a GPU, or one a node, two at least.
 
     Raises CommlensError for more than can be.
     """
+    if entry.ranks:
+        return entry.ranks
+    pairs = entry.options.text("pairs") or native.benchmark(entry.benchmark).default("pairs")
+    if pairs is not None:
+        return _ranks_of_pairs(pairs)
     if entry.ranks_per_node:
         ranks = entry.ranks_per_node * nodes
         if ranks > MOST_RANKS:
             raise CommlensError(
-                f"--ranks-per-node {entry.ranks_per_node} on {nodes} nodes: more than "
+                f"--ranks-per-node {entry.ranks_per_node} on {plural(nodes, 'node')}: more than "
                 f"{MOST_RANKS:,} ranks cannot be started"
             )
         return ranks
-    if entry.ranks:
-        return entry.ranks
-    pairs = entry.options.text("pairs") or native.benchmark(entry.benchmark).default("pairs")
-    if pairs is None:
-        if allocation and (allocation.tasks or 1) > 1 and not entry.nodes:
-            return min(allocation.tasks or 1, MOST_RANKS)
-        return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
+    if allocation and (allocation.tasks or 1) > 1 and not entry.nodes:
+        return min(allocation.tasks or 1, MOST_RANKS)
+    return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
+
+
+def _ranks_of_pairs(pairs: str) -> int:
     number = whole_number(pairs) or 0
     if 2 * number > MOST_RANKS:
         raise CommlensError(

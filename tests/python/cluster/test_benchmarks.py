@@ -58,4 +58,4 @@ def test_the_network_is_what_is_measured(cluster: Cluster) -> None:
         cluster.call("rate", "n1", "none")
     assert run.status == 0, run.output
     (record,) = kept()
-    assert 0.08 < record.metrics["bandwidth_GBps"].median < 0.105
+    assert 0.08 < record.statistics["bandwidth_GBps"].median < 0.105

@@ -62,9 +62,11 @@ class Running:
         try:
             output, _ = self.process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
+            self.cluster.call("on", "n1", "scancel", "--user=root")
+            self.process.kill()  # nsenter alone, and not what it started
             for process in self.cluster.processes("commlens"):
-                process.kill()
-            self.process.kill()
+                if process.info["cmdline"][1:3] == ["-m", "commlens"]:
+                    process.kill()
             output, _ = self.process.communicate()
             raise AssertionError(f"still running after {limit_s} s:\n{output}") from None
         return Ended(self.process.returncode, output, time.monotonic() - started)

@@ -85,6 +85,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
             "AssocMaxNodePerJobLimit": _TOO_LARGE,
             "QOSMaxNodePerJobLimit": _TOO_LARGE,
             "AccountNotAllowed": _NO_ACCESS,
+            "can't use this partition": _NO_ACCESS,
             "QOSNotAllowed": _NO_ACCESS,
             "InvalidAccount": _NO_ACCESS,
             "InvalidQOS": _NO_ACCESS,

@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def nodes() -> Iterator[Cluster]:
     # Not a folder of pytest's: the path of a socket must be short.
-    folder = Path(tempfile.mkdtemp(prefix="commlens-"))
+    folder = Path(tempfile.mkdtemp(prefix="cluster-"))
     folder.chmod(0o755)  # munged's socket must be within everybody's reach
     cluster = Cluster(folder / "c")
     try:
@@ -39,6 +39,8 @@ def nodes() -> Iterator[Cluster]:
 @pytest.fixture
 def cluster(nodes: Cluster) -> Iterator[Cluster]:
     yield nodes
-    if nodes.on("squeue", "--noheader").output.strip():
+    jobs = nodes.on("squeue", "--noheader")
+    assert jobs.status == 0, "the cluster is broken"
+    if jobs.output.strip():
         nodes.on("scancel", "--user=root")
         until(lambda: not nodes.on("squeue", "--noheader").output.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import psutil
@@ -10,6 +11,7 @@ import pytest
 from cluster_helpers import Cluster, Running, commlens, until
 from run_helpers import kept
 
+SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
 BRIEFLY = "allreduce --bytes 8 --memory host --transport mpi --repeat 1 --batches 2 --no-probe"
 LONG = "latency --bytes 8:4M:x2 --memory host --transport mpi --repeat 500 --no-probe"
 
@@ -89,13 +91,10 @@ def test_a_job_that_is_longer_than_the_partition_allows(cluster: Cluster) -> Non
 
 
 def test_an_account_that_may_not_run_there(cluster: Cluster) -> None:
-    options = ("--queue", "project", "--account", "other")
-    ended = submitting(cluster, BRIEFLY, *options).wait()
+    """Slurm accepts it, too."""
+    ended = submitting(cluster, BRIEFLY, "--queue", "project", "--account", "other").wait()
     assert ended.status == 1
-    assert "sbatch refuses the job" in ended.output or "AccountNotAllowed" in ended.output
-    assert (
-        submitting(cluster, BRIEFLY, "--queue", "project", "--account", "csc262").wait().status == 0
-    )
+    assert "will never start" in ended.output and "--account" in ended.output
 
 
 def test_the_output_folder_is_full(cluster: Cluster) -> None:
@@ -111,6 +110,7 @@ def test_the_output_folder_is_full(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SLOW, reason="takes two minutes: set COMMLENS_SLOW_TESTS=1")
 def test_a_job_reaches_its_time_limit(cluster: Cluster) -> None:
     """Slurm's shortest limit is a minute."""
     words = "latency --bytes 8 --memory host --transport mpi --min-time 300 --max-time 600"

@@ -6,13 +6,14 @@ configuration; `example_site.py` is a small one. README.md has the command lines
 """
 
 import json
+from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import (
     parameter,
-    run_before,
     run_after,
+    run_before,
     sanity_function,
     variable,
 )
@@ -92,8 +93,8 @@ class CommlensCheck(rfm.RunOnlyRegressionTest):
 
 
 def _lines(folder):
-    with open(f"{folder}/{RECORDS}", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    text = (Path(folder) / RECORDS).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def _records(folder):

@@ -1,10 +1,9 @@
 # Copyright: the authors of commlens. License: BSD-3-Clause.
 
+from spack.package import *
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 from spack_repo.builtin.build_systems.rocm import ROCmPackage
-
-from spack.package import *
 
 
 class Commlens(CMakePackage, CudaPackage, ROCmPackage):

@@ -87,9 +87,12 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
         )
     if job.program_said_why or (died is None and not left and job.records_say_why):
         return Explanation(status)
-    if node := lost_node(job.launcher_said):
-        return Explanation(status, reason=f"node {node} was lost; {job.kept}", counted=True)
     ended = ending(job.launcher_said)
+    if node := lost_node(job.launcher_said):
+        if ended:
+            return Explanation(status, quoted=[ended.line])
+        lost = f"{job.launcher} has lost node {node}, by a failure or because the job was cancelled"
+        return Explanation(status, reason=f"{lost}; {job.kept}", counted=True)
     if ended and not left:
         nothing_else = all(map(ending, job.error.held))
         if ended.signal == died.signal if died else nothing_else:

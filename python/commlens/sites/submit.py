@@ -162,15 +162,17 @@ def _tell_end(submitted: Submitted, state: State) -> int:
         # A state that says how it ended is the scheduler's last word.
         seen = schedulers.look(submitted.scheduler, submitted.about.job)
         name = seen.name or state.name
-        how = submitted.scheduler.ends.get(name, "ended before its script could say how")
+        how = submitted.scheduler.ends.get(
+            name, "has left no exit status: is the disk full, or was it killed?"
+        )
         log = submitted.folder / script.LOG_FILE
-        say(f"{submitted.name} {how}{f' ({name})' if name else ''}: see {log}")
+        say(f"{submitted.name} {how}{f' ({name})' if name else ''}; see {log}")
         _show_end_of(log)
         status = int(Status.FAILED)
     elif status > 128 or status == Status.FAILED:
         seen = schedulers.look(submitted.scheduler, submitted.about.job)
         how = submitted.scheduler.ends.get(seen.name, f"ended with status {status}")
-        say(f"{submitted.name} {how}: see {submitted.folder / script.LOG_FILE}")
+        say(f"{submitted.name} {how}; see {submitted.folder / script.LOG_FILE}")
         _show_end_of(submitted.folder / script.LOG_FILE)
     elif status:
         say(f"{submitted.name} ended with status {status}")

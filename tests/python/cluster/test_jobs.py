@@ -100,9 +100,9 @@ def test_an_account_that_may_not_run_there(cluster: Cluster) -> None:
 def test_the_output_folder_is_full(cluster: Cluster) -> None:
     """Where commlens runs: the node of the script and of rank 0."""
     Path("results").mkdir()
-    cluster.on("mount", "-t", "tmpfs", "-o", "size=64k", "none", Path("results").resolve())
+    cluster.on("mount", "-t", "tmpfs", "-o", "size=20k", "none", Path("results").resolve())
     try:
-        ended = submitting(cluster, LONG).wait()
+        ended = submitting(cluster, LONG.replace("4M", "64K")).wait()
     finally:
         until(lambda: cluster.on("umount", Path("results").resolve()).status == 0)
     assert ended.status != 0

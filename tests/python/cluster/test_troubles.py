@@ -94,4 +94,5 @@ def test_sigterm_to_the_command(cluster: Cluster, launcher: str) -> None:
 def test_scancel(cluster: Cluster, launcher: str) -> None:
     ended = in_trouble(cluster, launcher, lambda: cluster.on("scancel", "--user=root"))
     assert ended.status != 0
-    assert "SIGTERM" in ended.messages[0]
+    # mpirun may notice first that its daemon on the other node is gone.
+    assert "SIGTERM" in ended.messages[0] or "because the job was cancelled" in ended.messages[0]

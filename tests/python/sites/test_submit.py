@@ -167,7 +167,7 @@ def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> N
     fake.answer("squeue", "RUNNING|None", "NODE_FAIL|None")
     run = commlens("submit", site_file("slurm"), *WORDS)
     assert run.returncode == 1
-    assert "job 12 lost a node (NODE_FAIL): see " in run.stderr
+    assert "job 12 lost a node (NODE_FAIL); see " in run.stderr
     assert "no record in " in run.stderr
 
 

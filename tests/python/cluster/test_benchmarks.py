@@ -31,19 +31,14 @@ BRIEFLY = "--memory host --transport mpi,staged --repeat 2 --batches 2 --warmup 
 def test_every_benchmark_is_validated_on_two_nodes(cluster: Cluster, launcher: str) -> None:
     Path("all.yaml").write_text(SUITE)
     command = commlens("run", "all.yaml", "--launcher", launcher, "--no-probe", BRIEFLY)
-    job = cluster.batch(" ".join(command), options="--nodes=2 --ntasks-per-node=2")
+    job = cluster.batch(" ".join(command), options="--nodes=2 --ntasks-per-node=1")
     assert job.status == 0, job.output
     records = kept(*Path("results").glob("all-*"))
-    assert sorted({record.benchmark for record in records}) == BENCHMARKS
-    for record in records:
+    ran = [record for record in records if record.status != "skipped"]
+    assert sorted({record.benchmark for record in ran}) == BENCHMARKS
+    for record in ran:
         assert record.status == "ok" and record.validation.status == "passed", record.benchmark
-        assert record.start.nodes == 2
-        hosts = [place.host for place in record.start.placement]
-        ranks_per_node = 1 if record.start.ranks == 2 else 2
-        assert hosts == ["n1"] * ranks_per_node + ["n2"] * ranks_per_node
-    starts = {record.benchmark: record.start for record in records}
-    assert starts["allreduce"].ranks == 4, "as many as the job was given"
-    assert starts["latency"].ranks == 2, "a pair, across the nodes"
+        assert [place.host for place in record.start.placement] == ["n1", "n2"]
 
 
 def test_the_network_is_what_is_measured(cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ _FIRST_LOOK_S = 2.0
 _LOOKS_S = (10.0, 15.0, 20.0, 30.0)  # between looks at the job; the last goes on
 _STATUS_POLL_S = 0.5  # the file of the exit status costs the scheduler nothing
 _STATUS_ARRIVES_S = 20.0  # after the job has gone, on a slow file system
+_WRITING_S = 3.0  # far longer than it takes to write it
 _LINES_OF_LOG = 5
 
 
@@ -157,7 +158,7 @@ def _is_hopeless(submitted: Submitted, state: State) -> bool:
 
 
 def _tell_end(submitted: Submitted, state: State) -> int:
-    status = _patiently(submitted.status)
+    status = _patiently(submitted)
     if status is None:
         # A state that says how it ended is the scheduler's last word.
         seen = schedulers.look(submitted.scheduler, submitted.about.job)
@@ -180,10 +181,16 @@ def _tell_end(submitted: Submitted, state: State) -> int:
     return worst([status, _show_records(submitted.folder)])
 
 
-def _patiently(read: Callable[[], int | None]) -> int | None:
+def _patiently(submitted: Submitted) -> int | None:
+    """The status, for which a slow file system takes its time; but where it could not be written,
+    there is an empty file of the temporary name."""
+    unfinished = submitted.folder / f"{script.STATUS_FILE}.new"
     deadline = time.monotonic() + _STATUS_ARRIVES_S
-    while (found := read()) is None and time.monotonic() < deadline:
+    while (found := submitted.status()) is None and time.monotonic() < deadline:
         time.sleep(_STATUS_POLL_S)
+        with suppress(OSError):
+            if time.time() - unfinished.stat().st_mtime > _WRITING_S:
+                break
     return found
 
 

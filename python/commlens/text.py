@@ -135,6 +135,17 @@ def memory_name(memory: str) -> str:
     return memory.replace(":", " to ")
 
 
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-3,8`"""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
+
+
 def plural(count: int, noun: str) -> str:
     """`1 record`, `3 records`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -13,6 +13,7 @@ from commlens.text import (
     labelled,
     memory_name,
     plural,
+    ranges,
     readable_time,
 )
 
@@ -131,3 +132,7 @@ def test_where_two_memories_differ_both_are_named() -> None:
 
 def test_nouns_follow_their_number() -> None:
     assert [plural(count, "rank") for count in (0, 1, 2)] == ["0 ranks", "1 rank", "2 ranks"]
+
+
+def test_ranges() -> None:
+    assert ranges([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"

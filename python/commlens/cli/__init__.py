@@ -17,6 +17,7 @@ from commlens.cli.profile import profile
 from commlens.cli.report import report
 from commlens.cli.run import run
 from commlens.cli.show import show
+from commlens.cli.sites import job, sites, submit_
 from commlens.cli.tune import tune
 from commlens.errors import CommlensError, Status, reason, say, worst
 
@@ -38,10 +39,14 @@ def command() -> None:
       commlens tune allreduce --bytes 80M
       commlens report results
       commlens doctor
+      commlens submit frontier --nodes 2 --account CSC262 -- run quick
     """
 
 
-for _subcommand in (list_, run, show, plot, compare, tune, report, profile, doctor):
+_SUBCOMMANDS = (
+    list_, run, show, plot, compare, tune, report, profile, doctor, sites, job, submit_,
+)  # fmt: skip
+for _subcommand in _SUBCOMMANDS:
     command.add_command(_subcommand)
 
 

@@ -1,7 +1,9 @@
-"""`commlens run`: a benchmark, several starts or numbers of ranks of it, or a suite."""
+"""`commlens run`: a benchmark, several starts or numbers of ranks of it, several, or a suite."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -18,21 +20,25 @@ from commlens.run.scaling import run_scaling
 from commlens.run.session import Session, Settings
 from commlens.run.starts import run_benchmark
 from commlens.run.suites import run_suite
+from commlens.sites import site
+from commlens.sites.here import on_site
 from commlens.terminal import echo
 from commlens.tuning import cure
 
-_HELP = """Run BENCHMARK, or a suite of benchmarks, on several ranks.
+_HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
 
 BENCHMARK is a name from `commlens list`, the name of a suite (`quick`), or a YAML file of your own.
-Every option that is not listed here goes to the benchmark; `commlens run BENCHMARK --help` shows
+Every option that is not listed here goes to the benchmarks; `commlens run BENCHMARK --help` shows
 those.
 
 \b
 Examples:
   commlens run quick
   commlens run latency --memory host
+  commlens run allreduce bp5 --nodes 2 --ranks-per-node 8
   commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
   commlens run allreduce --scaling 1,2,4,8
+  commlens run bp5 --site frontier --nodes 2
   commlens run latency --starts 5 --env UCX_TLS=self,sm
   commlens run latency --settings best.env
 
@@ -57,13 +63,25 @@ A suite is a list of benchmarks with their options, and how they are launched:
     add_help_option=False,
     options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
 )
-@click.argument("benchmark", required=False)
+@click.argument("benchmark", required=False, metavar="BENCHMARK...")
 @click.option(
     "-n",
     "--ranks",
     metavar="N",
     callback=values.count(launchers.MOST_RANKS),
-    help="Ranks to start.  [default: one a GPU, at least 2]",
+    help="Ranks to start.  [default: as many as the job was given, else one a GPU, at least 2]",
+)
+@click.option(
+    "--nodes",
+    metavar="N",
+    callback=values.count(launchers.MOST_RANKS),
+    help="Nodes to spread the ranks over.  [default: all of the allocation]",
+)
+@click.option(
+    "--ranks-per-node",
+    metavar="N",
+    callback=values.count(launchers.MOST_RANKS),
+    help="Ranks to start on each node; a benchmark of pairs takes two a pair.",
 )
 @click.option(
     "--scaling",
@@ -104,6 +122,12 @@ A suite is a list of benchmarks with their options, and how they are launched:
     help="More options for the launcher, as one text.",
 )
 @click.option(
+    "--site",
+    "site_name",
+    metavar="NAME",
+    help="Launch as on this machine (`commlens sites`), whose modules are loaded already.",
+)
+@click.option(
     "--out",
     metavar="FOLDER",
     callback=values.folder,
@@ -131,12 +155,15 @@ def run(
     context: click.Context,
     benchmark: str | None,
     ranks: int | None,
+    nodes: int | None,
+    ranks_per_node: int | None,
     scaling: str | None,
     starts: int | None,
     variables: tuple[str, ...],
     settings_file: str | None,
     launcher: str,
     launcher_args: str,
+    site_name: str | None,
     out: Path,
     wide: bool,
     dry_run: bool,
@@ -147,22 +174,27 @@ def run(
     if show_help:
         _show_help(context, benchmark)
         return
-    name = _benchmark(benchmark)
-    counts = _scaling(scaling, ranks, name) if scaling is not None else None
+    names, words = _benchmarks(benchmark, options)
+    _check_ranks(ranks, nodes, ranks_per_node)
+    counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else None
     given = cure.read(Path(settings_file)) if settings_file is not None else cure.Given()
     overrides = Overrides(
-        given.options.replaced_by(Options.parse(options)),
+        given.options.replaced_by(Options.parse(words)),
         ranks,
         {**given.environment, **parse_environment(variables)},
         [*given.launcher_arguments, *values.words("--launcher-args", launcher_args)],
         starts,
+        nodes,
+        ranks_per_node,
     )
+    if site_name is not None:
+        launcher, overrides = on_site(site.load(site_name), launcher, overrides)
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
-    wanted = suite.load(name) if suite.is_suite(name) else None
+    wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:
         context.exit(run_suite(session, wanted, overrides))
-    entry = overrides.applied_to(Entry(name))
+    entry = overrides.applied_to(Entry(names[0]))
     if counts:
         context.exit(run_scaling(session, entry, counts))
     context.exit(run_benchmark(session, entry))
@@ -176,17 +208,30 @@ def _show_help(context: click.Context, benchmark: str | None) -> None:
         echo(f"\nOptions of {name}:\n\n{native.help(name)}")
 
 
-def _benchmark(name: str | None) -> str:
-    if name is None:
+def _benchmarks(first: str | None, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names of benchmarks, and the words after them, which are their options."""
+    if first is None:
         raise CommlensError("run what? name a benchmark or a suite: `commlens list` shows them")
-    if name.startswith("-"):
+    if first.startswith("-"):
         raise CommlensError(
-            f"'{name}' stands where the benchmark must: write `commlens run BENCHMARK {name} ...`"
+            f"'{first}' stands where the benchmark must: write `commlens run BENCHMARK {first} ...`"
         )
-    return name
+    more = list(takewhile(lambda word: not word.startswith("-"), words))
+    return [first, *more], list(words[len(more) :])
 
 
-def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
+def _check_ranks(ranks: int | None, nodes: int | None, ranks_per_node: int | None) -> None:
+    """Raises CommlensError for numbers that cannot go together."""
+    if ranks and ranks_per_node:
+        raise CommlensError(
+            f"--ranks-per-node {ranks_per_node} beside --ranks {ranks}: both say how many ranks; "
+            "leave one of them out"
+        )
+    if ranks and nodes and ranks < nodes:
+        raise CommlensError(f"--nodes {nodes} with --ranks {ranks}: a node needs a rank at least")
+
+
+def _scaling(text: str, ranks: int | None, names: Sequence[str]) -> list[int]:
     """The numbers of ranks in `1,2,4`. Raises CommlensError for what is none, or cannot go with
     the other words."""
     if ranks is not None:
@@ -194,11 +239,9 @@ def _scaling(text: str, ranks: int | None, benchmark: str) -> list[int]:
             f"--scaling {text} beside --ranks {ranks}: both say on how many ranks; "
             "leave one of them out"
         )
-    if suite.is_suite(benchmark):
-        raise CommlensError(
-            f"--scaling {text}: {benchmark} is a suite; name a single benchmark, "
-            "or run the suite without"
-        )
+    if len(names) > 1 or suite.is_suite(names[0]):
+        what = f"{names[0]} is a suite" if len(names) == 1 else f"{len(names)} benchmarks are named"
+        raise CommlensError(f"--scaling {text}: {what}; name a single benchmark, or run without")
     if not text:
         raise CommlensError("--scaling '': name numbers of ranks, as in 1,2,4,8")
     counts: list[int] = []

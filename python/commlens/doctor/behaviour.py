@@ -74,9 +74,9 @@ class Plan:
             return Entry(benchmark, options, launcher_arguments=self.launcher_arguments)
         is_of_pairs = session.native.benchmark(benchmark).default("pairs") is not None
         nodes = 2 if is_of_pairs else self.nodes
-        spread = session.launcher.launcher.one_a_node(nodes)
-        arguments = (*spread, *self.launcher_arguments)
-        return Entry(benchmark, options, nodes, launcher_arguments=arguments)
+        return Entry(
+            benchmark, options, nodes, launcher_arguments=self.launcher_arguments, nodes=nodes
+        )
 
 
 def observe(native: Native, plan: Plan) -> Behaviour:

@@ -22,6 +22,7 @@ class Job:
     ranks: int
     environment: Mapping[str, str] = field(default_factory=dict)  # set for this job, on all nodes
     launcher_arguments: Sequence[str] = ()
+    nodes: int | None = None  # that the ranks are spread over; None: the launcher decides
     record_file: Path | None = None  # the job's own
 
     def program(self, native: Path) -> list[str]:

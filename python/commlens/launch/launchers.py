@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.errors import CommlensError
+from commlens.launch import allocation, slurm
+from commlens.launch.allocation import Allocation
 from commlens.launch.job import Job
 from commlens.launch.native import Native
 
 MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
-
-# An allocation by these has no launcher of its own: the MPI library's knows its nodes.
-_OTHER_ALLOCATIONS = ("PBS_JOBID", "PE_HOSTFILE")
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,22 @@ class Conditions:
     """What the options of a launcher depend on."""
 
     ranks: int
+    nodes: int | None  # the ranks are spread over so many, as evenly as it goes; None: not said
     arguments: Sequence[str]  # the user's own for the launcher
     in_allocation: bool
     with_gpus: bool
+
+    @property
+    def ranks_per_node(self) -> int:
+        """The most that a node has."""
+        return -(-self.ranks // (self.nodes or 1))
+
+    def unless_given(self, *options: str) -> list[str]:
+        """The words of each option, `--name value` or `--name=value`, that the user has not given
+        otherwise."""
+        given = {word.partition("=")[0] for word in self.arguments}
+        kept = (option for option in options if re.split("[ =]", option)[0] not in given)
+        return [word for option in kept for word in option.split(" ")]
 
 
 def _inherited(_name: str, _value: str) -> list[str]:
@@ -42,21 +54,26 @@ def _nothing(_arguments: Sequence[str]) -> dict[str, str]:
     return {}
 
 
+def _no_options(_mpi_family: str, _environment: Mapping[str, str]) -> list[str]:
+    return []
+
+
 @dataclass(frozen=True)
 class Launcher:
     """Facts about one launcher.
 
-    `options` are what it needs before the user's own arguments, `one_a_node` the arguments that put
-    each rank on a node of its own, `environment` the words that set a variable for all ranks, and
-    `settings` the variables that the user's arguments set.
+    `options` are what it needs before the user's own arguments, `options_here` what else it needs
+    for a family of MPI in the environment at hand, `environment` the words that set a variable for
+    all ranks, and `settings` the variables that the user's arguments set.
     """
 
     name: str
     programs: Sequence[str]  # its names on the PATH, the usual ones first
     options: Callable[[Conditions], list[str]]
-    one_a_node: Callable[[int], list[str]]  # for so many nodes and as many ranks
+    options_here: Callable[[str, Mapping[str, str]], list[str]] = _no_options
     environment: Callable[[str, str], list[str]] = _inherited
     settings: Callable[[Sequence[str]], dict[str, str]] = _nothing
+    whole_node: Sequence[str] = ()  # with them a single task is given all GPUs of its node
     allocation: str = ""  # the variable that is set where it is the launcher of the allocation
     mpi_families: Sequence[str] = ()  # of --about; whose programs it starts, empty: those of any
     version: str = ""  # a pattern in its answer to --version, where others have its name too
@@ -66,15 +83,19 @@ def _count(conditions: Conditions) -> list[str]:
     return ["-n", str(conditions.ranks)]
 
 
+def _hydra_options(conditions: Conditions) -> list[str]:
+    per_node = [f"-ppn {conditions.ranks_per_node}"] if conditions.nodes else []
+    return [*conditions.unless_given(*per_node), *_count(conditions)]
+
+
 def _open_mpi_options(conditions: Conditions) -> list[str]:
     """Not --quiet: Open MPI 5 does not know it, and Open MPI 4 then hides which rank died."""
-    options = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    wanted = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     if conditions.ranks > physical_cores() and not conditions.in_allocation:
-        wanted = [["--oversubscribe"], ["--bind-to", "none"]]
-        options += [
-            word for option in wanted if option[0] not in conditions.arguments for word in option
-        ]
-    return [*options, *_count(conditions)]
+        wanted += ["--oversubscribe", "--bind-to none"]
+    if conditions.nodes:
+        wanted.append(f"--map-by ppr:{conditions.ranks_per_node}:node")
+    return [*conditions.unless_given(*wanted), *_count(conditions)]
 
 
 def _open_mpi_settings(arguments: Sequence[str]) -> dict[str, str]:
@@ -91,20 +112,31 @@ def _open_mpi_settings(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def _srun_options(conditions: Conditions) -> list[str]:
-    return ["--ntasks", str(conditions.ranks)]
+    """Without --kill-on-bad-exit the others wait for a rank that has died."""
+    wanted = ["--kill-on-bad-exit=1"]
+    if conditions.nodes:
+        wanted.append(f"--nodes={conditions.nodes}")
+        if conditions.ranks % conditions.nodes == 0:
+            wanted.append(f"--ntasks-per-node={conditions.ranks_per_node}")
+    return [f"--ntasks={conditions.ranks}", *conditions.unless_given(*wanted)]
 
 
 def _jsrun_options(conditions: Conditions) -> list[str]:
     """Without -gpu, Spectrum MPI takes every pointer for one to host memory."""
-    per_rank = ["--tasks_per_rs", "1", "--cpu_per_rs", "1"]
-    gpus = ["--gpu_per_rs", "1", "--smpiargs=-gpu"] if conditions.with_gpus else []
-    return ["--nrs", str(conditions.ranks), *per_rank, *gpus]
+    wanted = ["--tasks_per_rs 1", "--cpu_per_rs 1"]
+    if conditions.with_gpus:
+        wanted += ["--gpu_per_rs 1", "--smpiargs=-gpu"]
+    if conditions.nodes:
+        wanted.append(f"--rs_per_host {conditions.ranks_per_node}")
+    return ["--nrs", str(conditions.ranks), *conditions.unless_given(*wanted)]
 
 
 def _flux_options(conditions: Conditions) -> list[str]:
     """Flux hides the GPUs from tasks that did not ask for any."""
-    gpus = ["--gpus-per-task", "1"] if conditions.with_gpus else []
-    return ["run", "--ntasks", str(conditions.ranks), *gpus]
+    wanted = ["--gpus-per-task 1"] if conditions.with_gpus else []
+    if conditions.nodes:
+        wanted.append(f"--nodes {conditions.nodes}")
+    return ["run", "--ntasks", str(conditions.ranks), *conditions.unless_given(*wanted)]
 
 
 # Within an allocation the resource manager's launcher comes first, elsewhere that of the MPI.
@@ -113,7 +145,6 @@ LAUNCHERS: Sequence[Launcher] = (
         name="Open MPI",
         programs=("mpirun", "mpiexec", "mpirun.openmpi"),
         options=_open_mpi_options,
-        one_a_node=lambda _: ["--map-by", "ppr:1:node"],
         environment=lambda name, value: ["-x", f"{name}={value}"],
         settings=_open_mpi_settings,
         mpi_families=("openmpi",),
@@ -122,8 +153,7 @@ LAUNCHERS: Sequence[Launcher] = (
     Launcher(
         name="MPICH",
         programs=("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.mpich"),
-        options=_count,
-        one_a_node=lambda _: ["-ppn", "1"],
+        options=_hydra_options,
         environment=lambda name, value: ["-genv", name, value],
         mpi_families=("mpich", "intel"),
         version=r"HYDRA|MPICH|MVAPICH|Intel\(R\) MPI",
@@ -132,27 +162,26 @@ LAUNCHERS: Sequence[Launcher] = (
         name="srun",
         programs=("srun",),
         options=_srun_options,
-        one_a_node=lambda nodes: ["--nodes", str(nodes), "--ntasks-per-node", "1"],
+        options_here=slurm.options_here,
         allocation="SLURM_JOB_ID",
     ),
     Launcher(
         name="jsrun",
         programs=("jsrun",),
         options=_jsrun_options,
-        one_a_node=lambda _: ["--rs_per_host", "1"],
+        whole_node=("--gpu_per_rs", "ALL_GPUS"),
         allocation="LSB_JOBID",
     ),
     Launcher(
         name="flux",
         programs=("flux",),
         options=_flux_options,
-        one_a_node=lambda nodes: ["--nodes", str(nodes)],
+        whole_node=("--nodes", "1", "--exclusive"),
         allocation="FLUX_URI",
     ),
 )
 
 # An mpirun that does not say whose it is.
-UNKNOWN = Launcher(name="", programs=(), options=_count, one_a_node=lambda _: [])
 
 _OF_MPI = [launcher for launcher in LAUNCHERS if launcher.mpi_families]
 _OF_MANAGERS = [launcher for launcher in LAUNCHERS if not launcher.mpi_families]
@@ -174,24 +203,27 @@ class Chosen:
 
     program: str
     launcher: Launcher
-    in_allocation: bool = False
+    allocation: Allocation | None = None
+    options_here: Sequence[str] = ()
 
     @property
     def may_wait(self) -> bool:
         """Whether a job may stand in a queue before it starts."""
-        return bool(self.launcher.allocation) and not self.in_allocation
+        return bool(self.launcher.allocation) and self.allocation is None
 
     def command(self, job: Job, native: Path, *, with_gpus: bool = False) -> list[str]:
         """The command line that starts the job. What the user says to the launcher comes last."""
-        conditions = Conditions(job.ranks, job.launcher_arguments, self.in_allocation, with_gpus)
+        nodes = job.nodes and min(job.nodes, job.ranks)
+        conditions = Conditions(
+            job.ranks, nodes, job.launcher_arguments, self.allocation is not None, with_gpus
+        )
         return self._command(conditions, job.environment, job.program(native))
 
     def on_each_node(
         self, nodes: int, words: Sequence[str], environment: Mapping[str, str]
     ) -> list[str]:
         """The command line that starts a program once on each of so many nodes."""
-        arguments = self.launcher.one_a_node(nodes)
-        conditions = Conditions(nodes, arguments, self.in_allocation, with_gpus=False)
+        conditions = Conditions(nodes, nodes, (), self.allocation is not None, with_gpus=False)
         return self._command(conditions, environment, words)
 
     def _command(
@@ -202,8 +234,18 @@ class Chosen:
             for name, value in environment.items()
             for word in self.launcher.environment(name, value)
         ]
-        options = [*self.launcher.options(conditions), *variables, *conditions.arguments]
+        here = conditions.unless_given(*self.options_here)
+        options = [*self.launcher.options(conditions), *here, *variables, *conditions.arguments]
         return [self.program, *options, *words]
+
+    def on_a_node(self) -> list[str]:
+        """What runs a program once, on a node of the allocation; empty where there is none."""
+        if self.allocation is None:
+            return []
+        own = self.launcher.whole_node
+        conditions = Conditions(1, None, own, in_allocation=True, with_gpus=False)
+        here = conditions.unless_given(*self.options_here)
+        return [self.program, *self.launcher.options(conditions), *here, *own]
 
     def settings(self, job: Job, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The environment as the ranks see it."""
@@ -219,12 +261,10 @@ def choose(requested: str, native: Native, environment: Mapping[str, str] = os.e
     under one of those every rank would take itself for the only one.
     """
     path = environment.get("PATH")
-    allocation = next((one for one in _OF_MANAGERS if one.allocation in environment), None)
-    in_allocation = allocation is not None or any(
-        variable in environment for variable in _OTHER_ALLOCATIONS
-    )
-    if requested == "auto" and allocation and _on_path(allocation.programs, path):
-        requested = allocation.programs[0]
+    given = allocation.current(environment)
+    own = next((one for one in _OF_MANAGERS if given and one.allocation == given.variable), None)
+    if requested == "auto" and own and _on_path(own.programs, path):
+        requested = own.programs[0]
     for launcher in _OF_MANAGERS:
         if requested in launcher.programs:
             found = _on_path([requested], path)
@@ -233,11 +273,12 @@ def choose(requested: str, native: Native, environment: Mapping[str, str] = os.e
                     f"--launcher {requested}: there is no {requested} on the PATH; "
                     "load its module first"
                 )
-            return Chosen(found[0], launcher, in_allocation)
-    return _of_mpi(requested, native, in_allocation, path)
+            here = launcher.options_here(native.about.mpi_family, environment)
+            return Chosen(found[0], launcher, given, here)
+    return _of_mpi(requested, native, given, path)
 
 
-def _of_mpi(requested: str, native: Native, in_allocation: bool, path: str | None) -> Chosen:
+def _of_mpi(requested: str, native: Native, given: Allocation | None, path: str | None) -> Chosen:
     usual = dict.fromkeys(program for launcher in _OF_MPI for program in launcher.programs)
     names = list(usual) if requested == "auto" else [requested]
     folders = [*_folders_of_linked_mpi(native.path), path or ""]
@@ -249,8 +290,8 @@ def _of_mpi(requested: str, native: Native, in_allocation: bool, path: str | Non
         )
     if requested != "auto":
         program = next(iter(programs))
-        return Chosen(program, _launcher_of(program), in_allocation)
-    found = [Chosen(program, _launcher_of(program), in_allocation) for program in programs]
+        return Chosen(program, _launcher_of(program), given)
+    found = [Chosen(program, _launcher_of(program), given) for program in programs]
     family = native.about.mpi_family
     known = any(family in launcher.mpi_families for launcher in _OF_MPI)
     for chosen in found:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Open MPI puts its messages between two such lines, on the standard error.
 _DASHES = re.compile(r"-{60,}")
@@ -18,6 +18,10 @@ _DASHED_BLOCKS = re.compile(
     r"|has exited due to\s+(a\s+)?process\s"
     r"|MPI_ABORT was invoked on rank"
     r"|No components were able to be opened in the\s+pml framework"
+    r"|MPI communication peer process has unexpectedly disconnected"
+    r"|Open MPI failed to TCP connect to a peer MPI process"
+    r"|ORTE has lost communication with a remote daemon"
+    r"|PRTE has lost communication with a remote daemon"
 )
 
 # MPICH's launcher writes to the standard output, among the program's own lines.
@@ -32,9 +36,9 @@ _BOX_LINE = re.compile(
 _MPIEXEC_LINE = re.compile(r"\[mpiexec@[^]]*\] ")
 
 _SINGLE_LINES = re.compile(
-    r"srun: (error: \S+: tasks? |Job step aborted|Terminating (StepId|job step)"
-    r"|launch/slurm: _?step|forcing job)"
-    r"|slurmstepd: error: \*\*\* STEP"
+    r"srun: (error: \S+: tasks? |error: Node failure on |Job step aborted"
+    r"|(Force )?Terminat(ing|ed) (StepId|job step)|launch/slurm: _?step|forcing job)"
+    r"|slurmstepd\S*: error: \*\*\* (STEP|JOB) "
     r"|flux-job: task\(s\) "
     r"|[\d.]+s: (flux-shell\[|job\.exception )"
     r"|ERROR:\s+One or more process \(first noticed rank"
@@ -48,6 +52,8 @@ _SINGLE_LINES = re.compile(
     r"|\[[^]]*\] \S*osc_ucx_component.c:\d+\s+Error: OSC UCX component priority set inside "
     r"component query failed"
     r"|\[[^]]*\] PML \w+ cannot be selected"
+    # Of the ranks that lose a peer.
+    r"|\[[^]]*\]\[\[[^]]*\],\w+\]\[\S*btl_tcp_\w+\.c:"
     r"|\[(mpiexec|proxy:)[^]]*\] "
     r"|(mpirun|mpiexec|prterun): (abort is|Forwarding signal)"
     r"|\S*: abort is already in progress|Abort is in progress"
@@ -60,6 +66,11 @@ _DEPARTURE = re.compile(
     r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exiting\s+improperly"
     r"|process\s+exiting\s+without\s+calling\s+.finalize"
 )
+_LOST_NODE = re.compile(
+    r"srun: error: Node failure on (?P<srun>[^\s;]+)"
+    r"|has lost communication with a remote daemon\.\s+(.*\n)*?.*"
+    r"Remote daemon\s*: \S+ on node (?P<mpirun>\S+)"
+)
 _ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
 _SIGNALS_BY_DESCRIPTION = {
@@ -68,10 +79,13 @@ _SIGNALS_BY_DESCRIPTION = {
 _DESCRIPTIONS = "|".join(re.escape(text) for text in _SIGNALS_BY_DESCRIPTION if text)
 _DEATHS = (
     re.compile(
-        r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<number>\d+)"
+        r"process rank (?P<rank>\d+) with PID \d+ on node (?P<node>\S+)"
+        r"\s+exited on\s+signal (?P<number>\d+)"
     ),
     re.compile(r"first noticed rank (?P<rank>\d+)\) terminated with signal (?P<number>\d+)"),
-    re.compile(rf"srun: error: \S+: tasks? (?P<rank>\d+)[^:]*: (?P<description>{_DESCRIPTIONS})"),
+    re.compile(
+        rf"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[^:]*: (?P<description>{_DESCRIPTIONS})"
+    ),
     re.compile(r"EXIT STRING: .*\(signal (?P<number>\d+)\)"),
     re.compile(rf"flux-job: task\(s\) (?P<description>{_DESCRIPTIONS})"),
 )
@@ -83,9 +97,12 @@ class Death:
 
     rank: int | None
     signal: int
+    node: str = field(default="", compare=False)  # where the launcher says so
 
-    def __str__(self) -> str:
-        return f"{_who(self.rank)} died (signal {self.signal}, {signal.strsignal(self.signal)})"
+    def told(self, *, with_node: bool) -> str:
+        where = f" on {self.node}" if with_node and self.node else ""
+        how = f"signal {self.signal}, {signal.strsignal(self.signal)}"
+        return f"{_who(self.rank)}{where} died ({how})"
 
 
 @dataclass(frozen=True)
@@ -108,7 +125,8 @@ def death(launcher_said: str, status: int) -> Death | None:
                 if found.get("number")
                 else _SIGNALS_BY_DESCRIPTION[found["description"]]
             )
-            return Death(int(found["rank"]) if found.get("rank") else None, number)
+            rank = int(found["rank"]) if found.get("rank") else None
+            return Death(rank, number, found.get("node") or "")
     if status > 128 and status - 128 in signal.valid_signals():
         return Death(None, status - 128)
     return None
@@ -118,6 +136,12 @@ def departure(launcher_said: str) -> str:
     """`rank 1 left without MPI_Finalize`, where that is what the launcher says; else empty."""
     match = _DEPARTURE.search(launcher_said)
     return f"{_who(match['rank'])} left without MPI_Finalize" if match else ""
+
+
+def lost_node(launcher_said: str) -> str:
+    """`n2`, where the launcher says that this node has failed or does not answer; else empty."""
+    match = _LOST_NODE.search(launcher_said)
+    return match["srun"] or match["mpirun"] if match else ""
 
 
 def ending(held: str) -> Ending | None:

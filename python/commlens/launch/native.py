@@ -69,10 +69,20 @@ class Native:
     """The native program at `path`; it is asked once for each answer."""
 
     path: Path
+    through: Sequence[str] = ()  # what runs it on a node of the allocation, where GPUs are counted
 
     @cached_property
     def about(self) -> About:
-        return self._ask_for(About, "--about")
+        """Of the build, and of the GPUs: on a node of the allocation, where there is one."""
+        if not self.through:
+            return self._ask_for(About, "--about")
+        built = Native(self.path).about
+        # A build without GPUs has none on any node.
+        return (
+            built
+            if built.backend == "host"
+            else self._ask_for(About, "--about", through=self.through)
+        )
 
     @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
@@ -96,8 +106,8 @@ class Native:
         lines = [{"ranks": ranks, "words": list(map(_readable, words))} for ranks, words in jobs]
         return self._ask_for(list[str], "--check", question=json.dumps(lines))
 
-    def _ask(self, *arguments: str, question: str = "") -> str:
-        command = [str(self.path), *arguments]
+    def _ask(self, *arguments: str, question: str = "", through: Sequence[str] = ()) -> str:
+        command = [*through, str(self.path), *arguments]
         try:
             answer = subprocess.run(
                 command,
@@ -125,8 +135,14 @@ class Native:
             ) from None
         return answer.stdout
 
-    def _ask_for(self, kind: type[_Answer], *arguments: str, question: str = "") -> _Answer:
-        answer = self._ask(*arguments, question=question)
+    def _ask_for(
+        self,
+        kind: type[_Answer],
+        *arguments: str,
+        question: str = "",
+        through: Sequence[str] = (),
+    ) -> _Answer:
+        answer = self._ask(*arguments, question=question, through=through)
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.DecodeError as error:

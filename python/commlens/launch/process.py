@@ -30,10 +30,14 @@ _AFTERMATH_S = 1.0  # how long ranks may outlive their launcher before they are 
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds that a job is given to end: after the forwarded signal, and after SIGTERM."""
+    """Seconds that a job is given to end: after the forwarded signal, and after SIGTERM.
+
+    Where `why_end` ends it, there is nothing to wait for: it makes no progress.
+    """
 
     after_signal_s: float = 5.0
     after_terminate_s: float = 3.0
+    when_stalled_s: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ class _Running:
         self._requests = requests
         self._mark = mark
         self._seconds_to_obey = (patience.after_signal_s, patience.after_terminate_s, 1.0)
+        self._when_stalled = (patience.when_stalled_s,) * 3
         self._steps_taken = 0
         self._next_step = math.inf  # when the job gets the next, stronger signal
 
@@ -139,6 +144,7 @@ class _Running:
         """Without a reason it goes on."""
         self.ended_because = because
         if because:
+            self._seconds_to_obey = self._when_stalled
             self.stop(signal.SIGTERM)
 
     def stop(self, first: int) -> None:

@@ -19,6 +19,7 @@ from commlens.profile.record import (
     SizeBin,
     ThreadLevel,
 )
+from commlens.text import ranges
 
 
 class RankFunction(msgspec.Struct, frozen=True):
@@ -121,17 +122,6 @@ class RankFile(msgspec.Struct, frozen=True):
     @property
     def _initializing(self) -> set[str]:
         return {own.name for own in self.functions if own.group == INITIALIZATION}
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """`0-3,8`"""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
 
 
 def merge_functions(files: Sequence[RankFile]) -> list[Function]:

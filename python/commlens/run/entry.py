@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commlens.errors import CommlensError
+from commlens.launch.allocation import Allocation
 from commlens.launch.job import Job
 from commlens.launch.launchers import MOST_RANKS
 from commlens.launch.native import Native
 from commlens.launch.options import Options, whole_number
+from commlens.text import plural
 
 MOST_STARTS = 10_000
 
@@ -23,16 +25,20 @@ class Entry:
     launcher_arguments: Sequence[str] = ()
     starts: int = 1  # how often the whole job is launched
     where: str = ""  # in which suite it stands, for messages
+    nodes: int | None = None  # that the ranks are spread over; None: all that there are
+    ranks_per_node: int | None = None
 
-    def job(self, native: Native) -> Job:
+    def job(self, native: Native, allocation: Allocation | None) -> Job:
         """The job of one start, without its file of records. Raises CommlensError for a benchmark
         or a number of ranks that cannot be."""
+        nodes = nodes_of(self, allocation)
         return Job(
             native.benchmark(self.benchmark).name,
             self.options.without("record"),
-            ranks_of(self, native),
+            ranks_of(self, native, nodes or 1, allocation),
             self.environment,
             self.launcher_arguments,
+            nodes,
         )
 
 
@@ -45,26 +51,33 @@ class Overrides:
     environment: Mapping[str, str] = field(default_factory=dict)
     launcher_arguments: Sequence[str] = ()
     starts: int | None = None
+    nodes: int | None = None
+    ranks_per_node: int | None = None
 
     def applied_to(self, entry: Entry) -> Entry:
         """Options, variables and numbers replace the entry's own; launcher arguments are added."""
         return replace(
             entry,
             options=entry.options.replaced_by(self.options),
-            ranks=self.ranks or entry.ranks,
+            # Ranks per node are another way to say how many: they replace the entry's number.
+            ranks=self.ranks or (None if self.ranks_per_node else entry.ranks),
+            nodes=self.nodes or entry.nodes,
+            ranks_per_node=self.ranks_per_node or entry.ranks_per_node,
             environment={**entry.environment, **self.environment},
             launcher_arguments=(*entry.launcher_arguments, *self.launcher_arguments),
             starts=self.starts or entry.starts,
         )
 
 
-def jobs_of(entries: Sequence[Entry], native: Native) -> list[Job]:
-    """The job of each entry. Raises CommlensError for the first mistake that can be found before
-    anything runs."""
+def jobs_of(
+    entries: Sequence[Entry], native: Native, allocation: Allocation | None = None
+) -> list[Job]:
+    """The job of each entry, in an allocation or without one. Raises CommlensError for the first
+    mistake that can be found before anything runs."""
     jobs = []
     for entry in entries:
         try:
-            jobs.append(entry.job(native))
+            jobs.append(entry.job(native, allocation))
         except CommlensError as error:
             raise _at(entry, str(error)) from None
     lines = [(job.ranks, (job.benchmark, *job.options.words())) for job in jobs]
@@ -78,17 +91,46 @@ def _at(entry: Entry, mistake: str) -> CommlensError:
     return CommlensError(f"{entry.where}: {mistake}" if entry.where else mistake)
 
 
-def ranks_of(entry: Entry, native: Native) -> int:
-    """As asked for; else two a pair for a benchmark of pairs, or one a GPU, two at least.
+def nodes_of(entry: Entry, allocation: Allocation | None) -> int | None:
+    """How many nodes the ranks are spread over, where that is to be said to the launcher.
 
-    Raises CommlensError for more pairs than can be.
+    Raises CommlensError for more nodes than the allocation has.
+    """
+    available = allocation.nodes if allocation else None
+    if entry.nodes and available and entry.nodes > available:
+        raise CommlensError(
+            f"--nodes {entry.nodes}: this allocation has {plural(available, 'node')}"
+        )
+    if entry.nodes or entry.ranks_per_node:
+        return entry.nodes or available
+    return available if allocation and allocation.spans_nodes else None
+
+
+def ranks_of(entry: Entry, native: Native, nodes: int, allocation: Allocation | None) -> int:
+    """As asked for; else two a pair for a benchmark of pairs; else as many as there are to be on
+    each node, or as the allocation was asked for, or one a GPU, or one a node, two at least.
+
+    Raises CommlensError for more than can be.
     """
     if entry.ranks:
         return entry.ranks
-    benchmark, about = native.benchmark(entry.benchmark), native.about
-    pairs = entry.options.text("pairs") or benchmark.default("pairs")
-    if pairs is None:
-        return max(2, about.gpus) if about.has_gpu else 2
+    pairs = entry.options.text("pairs") or native.benchmark(entry.benchmark).default("pairs")
+    if pairs is not None:
+        return _ranks_of_pairs(pairs)
+    if entry.ranks_per_node:
+        ranks = entry.ranks_per_node * nodes
+        if ranks > MOST_RANKS:
+            raise CommlensError(
+                f"--ranks-per-node {entry.ranks_per_node} on {plural(nodes, 'node')}: more than "
+                f"{MOST_RANKS:,} ranks cannot be started"
+            )
+        return ranks
+    if allocation and (allocation.tasks or 1) > 1 and not entry.nodes:
+        return min(allocation.tasks or 1, MOST_RANKS)
+    return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
+
+
+def _ranks_of_pairs(pairs: str) -> int:
     number = whole_number(pairs) or 0
     if 2 * number > MOST_RANKS:
         raise CommlensError(

@@ -16,6 +16,7 @@ from commlens.launch.messages import (
     departure,
     ending,
     first_sentence,
+    lost_node,
 )
 from commlens.launch.process import Outcome
 from commlens.run.record_file import Kept
@@ -31,6 +32,7 @@ class EndedJob:
     output: OutputFilter
     error: ErrorFilter
     kept: Kept
+    lost_node: str = ""  # the sentence of a NodeWatch
 
     @property
     def status(self) -> int:
@@ -96,6 +98,11 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     if job.program_said_why or (died is None and not left and job.records_say_why):
         return Explanation(status)
     ended = ending(job.launcher_said)
+    if node := lost_node(job.launcher_said):
+        if ended:
+            return Explanation(status, quoted=[ended.line])
+        lost = f"{job.launcher} has lost node {node}, by a failure or because the job was cancelled"
+        return Explanation(status, reason=f"{lost}; {job.kept}", counted=True)
     if ended and not left:
         nothing_else = all(map(ending, job.error.held))
         if ended.signal == died.signal if died else nothing_else:
@@ -103,7 +110,8 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     if known_cause:
         return Explanation(status, reason=known_cause)
     if died or left:
-        return Explanation(status, reason=f"{died or left}; {job.kept}", counted=True)
+        what = died.told(with_node=job.kept.nodes > 1) if died else left
+        return Explanation(status, reason=f"{what}; {job.kept}", counted=True)
     return Explanation(
         status,
         quoted=job.error.held + job.output.held,

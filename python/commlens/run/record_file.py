@@ -30,6 +30,7 @@ class Kept:
     path: Path  # where they are
     problems: list[str] = field(default_factory=list)  # lines that are no records
     failure: str = ""  # why they are not where they should be
+    nodes: int = 1  # of the job, where it came so far as to say it
 
     def __str__(self) -> str:
         if not self.records:
@@ -147,4 +148,5 @@ def _kept(own: Path) -> Kept:
     if not own.exists():
         return Kept([], own)
     loaded = load([own])
-    return Kept(loaded.records, own, loaded.problems)
+    nodes = max((start.nodes for start in loaded.starts), default=1)
+    return Kept(loaded.records, own, loaded.problems, nodes=nodes)

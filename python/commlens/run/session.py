@@ -23,6 +23,7 @@ from commlens.results import reserve_record_file
 from commlens.run import probe
 from commlens.run.entry import Entry, jobs_of
 from commlens.run.explain import EndedJob, explain
+from commlens.run.node_watch import NodeWatch
 from commlens.run.probe import GpuSupport, Verdict
 from commlens.run.record_file import Kept, RecordFile
 from commlens.run.watchdog import Watchdog, limit_of
@@ -62,9 +63,9 @@ class Result:
 
 class Session:
     def __init__(self, native: Native, settings: Settings) -> None:
-        self.native = native
         self.settings = settings
         self._launcher = launchers.choose(settings.launcher, native)
+        self.native = replace(native, through=self._launcher.on_a_node())
         self._verdicts: dict[tuple[object, ...], Verdict] = {}
         self._most_ranks = 0
 
@@ -82,7 +83,7 @@ class Session:
         for entry in entries:
             if "record" in entry.options:
                 self._check_record_file(entry.options.text("record"))
-        jobs = jobs_of(entries, self.native)
+        jobs = jobs_of(entries, self.native, self._launcher.allocation)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
@@ -123,21 +124,25 @@ class Session:
         output = OutputFilter(_writer(sys.stdout.buffer) if show_output else _ignore)
         error = ErrorFilter(_ignore if self.settings.silent else _writer(sys.stderr.buffer))
         watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
+        nodes = NodeWatch(own)
         try:
-            outcome = process.run(
-                self._command(replace(job, record_file=own)),
-                {**os.environ, **job.environment},
-                output.feed,
-                error.feed,
-                requests,
-                why_end=lambda times: watchdog(times) or self._too_long(times) or why_end(times),
-            )
+            with nodes:
+                outcome = process.run(
+                    self._command(replace(job, record_file=own)),
+                    {**os.environ, **job.environment},
+                    nodes.hearing(output.feed),
+                    nodes.hearing(error.feed),
+                    requests,
+                    why_end=lambda times: (
+                        nodes.lost or watchdog(times) or self._too_long(times) or why_end(times)
+                    ),
+                )
             output.finish()
             error.finish()
         finally:
             kept = record_file.end_job(own)
         launcher = Path(self._launcher.program).name
-        ended = EndedJob(outcome, launcher, output, error, kept)
+        ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
 
     def _too_long(self, times: process.Times) -> str:
@@ -170,7 +175,8 @@ class Session:
         counted = bool(kept.failure)
         if because := ended.outcome.ended_because:
             self._say(f"{because}; {kept}")
-            return Result(worst([Status.STALLED, status]), kept, counted=True, reason=because)
+            why = Status.FAILED if ended.lost_node else Status.STALLED
+            return Result(worst([why, status]), kept, counted=True, reason=because)
         if ended.status == 0 and not kept.records and not kept.problems:
             reason = (
                 f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "

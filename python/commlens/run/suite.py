@@ -99,6 +99,20 @@ def load(name: str) -> Suite:
     return parse(suite_text.read(Path(name)), name)
 
 
+def of_names(names: Sequence[str]) -> Suite:
+    """All of several suites and benchmarks, one after the other. Raises CommlensError for a mistake
+    in one of them."""
+    suites = [
+        load(name) if is_suite(name) else Suite(name, "", [Entry(name, where=name)])
+        for name in names
+    ]
+    if len(suites) == 1:
+        return suites[0]
+    joined = "-".join(one.name for one in suites)
+    entries = [entry for one in suites for entry in one.entries]
+    return Suite(joined[:_LONGEST_NAME], f"{', '.join(names)}", entries)
+
+
 def parse(text: str, source: str) -> Suite:
     """Raises CommlensError, which names the file, the entry, the value and the cure."""
     data = suite_text.parse(text, source)

@@ -6,6 +6,7 @@ import pytest
 
 from commlens.errors import CommlensError
 from commlens.launch import launchers
+from commlens.launch.allocation import Allocation
 from commlens.launch.job import Job
 from commlens.launch.launchers import LAUNCHERS, Chosen, Launcher
 from commlens.launch.native import find_native
@@ -29,7 +30,7 @@ def job(ranks: int, *arguments: str, **environment: str) -> Job:
 
 def command(name: str, wanted: Job, *, with_gpus: bool = False, in_allocation: bool = False) -> str:
     """Without the program of the ranks."""
-    chosen = Chosen("launcher", launcher(name), in_allocation)
+    chosen = Chosen("launcher", launcher(name), Allocation("X") if in_allocation else None)
     words = chosen.command(wanted, PROGRAM, with_gpus=with_gpus)
     assert words[-4:] == [str(PROGRAM), "latency", "--expect-ranks", str(wanted.ranks)]
     return " ".join(words[:-4])
@@ -53,12 +54,14 @@ def test_auto_takes_the_launcher_of_the_allocation(
 ) -> None:
     program(tmp_path, name)
     found = choose(**{variable: "1", "PATH": f"{tmp_path}:{FAKES}"})
-    assert found == Chosen(str(tmp_path / name), launcher(name), in_allocation=True)
+    assert (found.program, found.launcher) == (str(tmp_path / name), launcher(name))
+    assert found.allocation and found.allocation.variable == variable
 
 
 def test_in_an_allocation_without_its_launcher_mpirun_is_left() -> None:
     found = choose(SLURM_JOB_ID="1")
-    assert (found.launcher.name, found.in_allocation) == ("Open MPI", True)
+    assert found.launcher.name == "Open MPI"
+    assert found.allocation == Allocation("SLURM_JOB_ID")
 
 
 @pytest.mark.parametrize("name", ["srun", "mpiexec"])
@@ -113,7 +116,7 @@ def test_open_mpi_gets_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_other_launchers_get_what_they_need() -> None:
     wanted = job(4, "-v")
-    assert command("srun", wanted) == "launcher --ntasks 4 -v"
+    assert command("srun", wanted) == "launcher --ntasks=4 --kill-on-bad-exit=1 -v"
     assert command("MPICH", wanted) == "launcher -n 4 -v"
     assert command("flux", wanted) == "launcher run --ntasks 4 -v"
     with_gpus = command("flux", wanted, with_gpus=True)
@@ -128,7 +131,7 @@ def test_the_other_launchers_get_what_they_need() -> None:
     [
         ("Open MPI", "launcher -n 2 -x UCX_TLS=self,sm -x A= -v"),
         ("MPICH", "launcher -n 2 -genv UCX_TLS self,sm -genv A  -v"),
-        ("srun", "launcher --ntasks 2 -v"),  # hands its own environment on
+        ("srun", "launcher --ntasks=2 --kill-on-bad-exit=1 -v"),  # hands its own environment on
         ("flux", "launcher run --ntasks 2 -v"),
         ("jsrun", "launcher --nrs 2 --tasks_per_rs 1 --cpu_per_rs 1 -v"),
     ],

@@ -12,6 +12,7 @@ from commlens.launch.messages import (
     departure,
     ending,
     first_sentence,
+    lost_node,
 )
 from conftest import captured
 
@@ -138,7 +139,7 @@ def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
 def test_a_status_in_the_shells_manner_is_a_death() -> None:
     assert death("", 139) == Death(None, 11)
     assert death("", 255) is None
-    assert str(Death(1, 9)) == "rank 1 died (signal 9, Killed)"
+    assert Death(1, 9).told(with_node=True) == "rank 1 died (signal 9, Killed)"
 
 
 EDGE = "-" * 74
@@ -166,3 +167,38 @@ def test_what_a_launcher_says_first(lines: list[str], sentence: str) -> None:
 def test_a_message_that_each_rank_says_for_all_is_passed_once() -> None:
     said = filtered(ErrorFilter, "commlens: no\ncommlens: no\nown\nown\n")
     assert said.lines == ["commlens: no", "own", "own"]
+
+
+def test_the_node_of_a_death_is_said() -> None:
+    of_srun = "srun: error: n2: task 1: Killed"
+    of_mpirun = (
+        "mpirun noticed that process rank 1 with PID 7 on node n2 exited on signal 9 (Killed)."
+    )
+    for said in (of_srun, of_mpirun):
+        found = death(said, 1)
+        assert found and found.told(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
+        assert found.told(with_node=False) == "rank 1 died (signal 9, Killed)"
+
+
+def test_a_lost_node_is_found() -> None:
+    page = (
+        "ORTE has lost communication with a remote daemon.\n\n"
+        "  HNP daemon   : [[7274,0],0] on node n1\n  Remote daemon: [[7274,0],1] on node n2\n"
+    )
+    assert lost_node(page) == "n2"
+    assert lost_node("srun: error: Node failure on n3") == "n3"
+    assert lost_node("srun: error: n2: task 1: Killed") == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd-n1: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-23T04:21:40 ***",
+        "srun: Force Terminated StepId=13.0",
+        "srun: error: Node failure on n2",
+        "[n1][[50902,20419],0][../../opal/mca/btl/tcp/btl_tcp_frag.c:135:mca_btl_tcp_frag_send] "
+        "mca_btl_tcp_frag_send: writev failed: Broken pipe (32)",
+    ],
+)
+def test_what_slurm_and_the_other_ranks_say_is_held_back(line: str) -> None:
+    assert filtered(ErrorFilter, line).held == [line]

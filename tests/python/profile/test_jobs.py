@@ -15,7 +15,7 @@ import pytest
 
 from commlens.profile.assemble import profiles
 from commlens.profile.jobs import Left, jobs, losses, started
-from commlens.profile.rank_files import RankFile, RankFunction, ranges
+from commlens.profile.rank_files import RankFile, RankFunction
 from profile_helpers import TIME_LIMIT_S, Mpi
 
 
@@ -63,10 +63,6 @@ def test_spawned_processes_are_named() -> None:
     file = msgspec.structs.replace(rank_file(0, 1), functions=[spawn])
     (profile,) = profiles(["./program"], Left([[file]], [], []), 0)
     assert "the processes that MPI_Comm_spawn started are not profiled" in profile.warnings
-
-
-def test_ranges() -> None:
-    assert ranges([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"
 
 
 def test_two_jobs_of_a_script_are_two_profiles(mpi: Mpi) -> None:

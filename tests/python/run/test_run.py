@@ -123,8 +123,8 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
             "--pairs 999999999999: a pair is two ranks, and more than 1,000,000 cannot be started",
         ),
         (
-            ["latency", "--launcher", "srun"],
-            "--launcher srun: there is no srun on the PATH; load its module first",
+            ["latency", "--launcher", "jsrun"],
+            "--launcher jsrun: there is no jsrun on the PATH; load its module first",
         ),
         (["latency", "--launcher-args", "'"], '--launcher-args "\'": no closing quotation'),
         (["mine.yaml"], "mine.yaml cannot be read: No such file or directory"),

@@ -128,8 +128,7 @@ def test_a_suite_has_no_scaling(commlens: Commlens) -> None:
         run = commlens("run", name, "--scaling", "1,2")
         assert run.returncode == 2
         assert run.stderr == (
-            f"commlens: --scaling 1,2: {name} is a suite; name a single benchmark, "
-            "or run the suite without\n"
+            f"commlens: --scaling 1,2: {name} is a suite; name a single benchmark, or run without\n"
         )
 
 

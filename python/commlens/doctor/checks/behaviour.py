@@ -145,8 +145,8 @@ def one_gpu_visible(view: DoctorView) -> Seen:
             if len({uuid for _, uuid in devices}) > 1 and {one for one, _ in devices} == {0}:
                 yield Observed(
                     f"{len(devices)} ranks on {host} have GPUs of their own, and each calls its "
-                    "own GPU 0: libraries that copy from GPU to GPU only where a rank sees both send "
-                    "such messages through host memory",
+                    "own GPU 0: libraries that copy from GPU to GPU only where a rank sees both "
+                    "send such messages through host memory",
                     Quote(f"placement of {start.benchmark.name}", _listed(devices)),
                     where=host,
                 )

@@ -1,0 +1,172 @@
+"""`commlens sites`, `commlens job` and `commlens submit`: machines, and jobs on them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from commlens import show
+from commlens.cli import values
+from commlens.errors import CommlensError
+from commlens.sites import script, site, submit
+from commlens.sites.request import Request, minutes_in
+from commlens.terminal import echo
+
+_MOST_NODES = 1_000_000
+_MOST_MINUTES = 60 * 24 * 365
+_DEFAULT_MINUTES = "30"
+
+
+@click.command()
+def sites() -> None:
+    """Show the machines that commlens knows how to run jobs on, and how well each is tested.
+
+    A site of your own is a YAML file in ~/.config/commlens/sites, or a path (docs/sites.md).
+
+    \b
+    Example:
+      commlens sites
+    """
+    host = socket.getfqdn()
+    table = Table(
+        "site", "scheduler", "nodes", "status", "facts of", "machine", box=None, pad_edge=False
+    )
+    for name in site.names():
+        one = site.load(name)
+        here = " (this machine)" if one.is_here(host) else ""
+        table.add_row(
+            Text(name, style="cyan"),
+            one.scheduler,
+            f"to {one.most_nodes}" if one.most_nodes else "-",
+            Text(one.status, style="green" if one.status == "tested" else ""),
+            one.checked,
+            Text(f"{one.title}{here}"),
+        )
+    console = show.console()
+    console.print(table)
+
+
+def _minutes(_: click.Context, option: click.Parameter, text: str) -> int:
+    number = minutes_in(text)
+    if number is None or not 1 <= number <= _MOST_MINUTES:
+        raise CommlensError(
+            f"--time {text[:40] or repr('')}: write minutes (30), or hours and minutes (00:30:00)"
+        )
+    return number
+
+
+def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What `job` and `submit` have in common."""
+    for option in reversed(
+        [
+            click.option(
+                "--nodes",
+                metavar="N",
+                callback=values.count(_MOST_NODES),
+                default="1",
+                show_default=True,
+                help="Nodes of the job.",
+            ),
+            click.option(
+                "--time",
+                "minutes",
+                metavar="MINUTES",
+                callback=_minutes,
+                default=_DEFAULT_MINUTES,
+                show_default=True,
+                help="The job's time limit: 30, or 00:30:00.",
+            ),
+            click.option("--account", default="", metavar="NAME", help="Project that pays."),
+            click.option("--queue", default="", metavar="NAME", help="Not the site's usual one."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(options_metavar="[OPTIONS]")
+@click.argument("name", metavar="SITE")
+@_options_of_jobs
+@click.argument("words", metavar="-- run BENCHMARK ...", nargs=-1, type=click.UNPROCESSED)
+def job(
+    name: str, nodes: int, minutes: int, account: str, queue: str, words: tuple[str, ...]
+) -> None:
+    """Print the batch script of a job on SITE.
+
+    It is complete: change it as you like, and submit it yourself.
+
+    \b
+    Examples:
+      commlens job frontier --nodes 2 --time 30 --account CSC262 -- run allreduce bp5
+      commlens job generic-slurm -- run quick >job.sh && sbatch job.sh
+    """
+    wanted = Request(nodes, minutes, words, account, queue)
+    chosen = site.load(name)
+    wanted.check(chosen)
+    echo(script.render(chosen, wanted).rstrip("\n"))
+
+
+@click.command("submit", options_metavar="[OPTIONS]")
+@click.argument("name", metavar="SITE", required=False)
+@_options_of_jobs
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    callback=values.folder,
+    default="results",
+    show_default=True,
+    help="Folder for the folder of the job.",
+)
+@click.option("--detach", is_flag=True, help="Do not wait for the end of the job.")
+@click.option("--attach", metavar="JOB", help="Wait for a job that was submitted before.")
+@click.option("--dry-run", is_flag=True, help="Print the script and submit nothing.")
+@click.argument("words", metavar="-- run BENCHMARK ...", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def submit_(
+    context: click.Context,
+    name: str | None,
+    nodes: int,
+    minutes: int,
+    account: str,
+    queue: str,
+    out: Path,
+    detach: bool,
+    attach: str | None,
+    dry_run: bool,
+    words: tuple[str, ...],
+) -> None:
+    """Submit a job on SITE, wait for its end, and show its records.
+
+    Its folder has its script, its log, its exit status and its records. Ctrl-C asks whether to
+    cancel it.
+
+    \b
+    Examples:
+      commlens submit frontier --nodes 2 --time 30 --account CSC262 -- run quick
+      commlens submit generic-slurm --detach -- run allreduce
+      commlens submit --attach 12345
+    """
+    if attach is not None:
+        if name or words:
+            raise CommlensError("--attach: name a job alone; its site and words are known")
+        context.exit(submit.wait(submit.find(attach, out)))
+    if name is None:
+        raise CommlensError("submit where? name a site: `commlens sites` shows them")
+    wanted = Request(nodes, minutes, words, account, queue)
+    chosen = site.load(name)
+    wanted.check(chosen)
+    if dry_run:
+        submit.print_plan(chosen, wanted)
+        return
+    submitted = submit.submit(chosen, wanted, out)
+    echo(f"{submitted.name} in {submitted.folder}")
+    if detach:
+        submit.tell_attach(submitted)
+        return
+    context.exit(submit.wait(submitted))

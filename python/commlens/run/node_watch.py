@@ -1,0 +1,134 @@
+"""Notices within seconds that a node of a job has been lost.
+
+MPI does not: a rank waits for as long as its peer says nothing, and a resource manager looks after
+its nodes every few minutes. So nodes are asked themselves, but only while there is no news of the
+job: a measurement has the network for itself.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from errno import ECONNREFUSED
+from pathlib import Path
+
+from commlens.errors import CommlensError
+from commlens.records import load
+from commlens.text import ranges
+
+_WITHOUT_NEWS_S = 2.0
+_ANSWER_TIME_S = 1.0
+_QUESTIONS = 4  # that a node does not answer, one after the other, before it is lost
+_PAUSE_S = 0.5  # between two questions, and between two looks at the news
+_POLL_S = 0.2
+_PORT = 9  # "discard": a node that lives refuses the connection, or takes it
+_PROGRESS = b"commlens progress"  # says that the program waits, too
+
+
+class NodeWatch:
+    """A context within which the nodes of a job are watched; `lost` says which one was lost, in a
+    sentence, or is empty.
+
+    A node counts only if it has answered when the job began: firewalls are no failures.
+    """
+
+    def __init__(self, record_file: Path) -> None:
+        self.lost = ""
+        self._record_file = record_file  # its first line says which rank is where
+        self._news = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> NodeWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(_ANSWER_TIME_S)
+
+    def hearing(self, take: Callable[[bytes], object]) -> Callable[[bytes], None]:
+        """Takes what the job writes, and listens."""
+
+        def heard(data: bytes) -> None:
+            if not data.lstrip().startswith(_PROGRESS):
+                self._news = time.monotonic()
+            take(data)
+
+        return heard
+
+    def _watch(self) -> None:
+        ranks = self._ranks_by_node()
+        if len(ranks) < 2:
+            return
+        addresses = answering(_addresses(ranks))
+        silences = dict.fromkeys(addresses, 0)
+        while addresses and not self._ended.wait(_POLL_S if any(silences.values()) else _PAUSE_S):
+            has_news = time.monotonic() < self._news + _WITHOUT_NEWS_S
+            alive = addresses if has_news else answering(addresses)
+            silences = {node: 0 if node in alive else silences[node] + 1 for node in silences}
+            gone = [node for node, count in silences.items() if count >= _QUESTIONS]
+            if gone:
+                self.lost = _sentence(gone, ranks)
+                return
+
+    def _ranks_by_node(self) -> Mapping[str, Sequence[int]]:
+        """Empty where the job ends before it says so."""
+        while not self._ended.wait(_POLL_S):
+            ranks: dict[str, list[int]] = {}
+            with suppress(CommlensError, OSError):
+                for start in load([self._record_file]).starts[-1:]:
+                    for place in start.placement:
+                        ranks.setdefault(place.host, []).append(place.rank)
+            if ranks:
+                return ranks
+        return {}
+
+
+def answering(addresses: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """The nodes that answer at all, within a second."""
+    found = {}
+    with selectors.DefaultSelector() as selector:
+        for node, (host, family) in addresses.items():
+            connection = socket.socket(family, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            with suppress(OSError):
+                connection.connect_ex((host, _PORT))
+            selector.register(connection, selectors.EVENT_WRITE, node)
+        deadline = time.monotonic() + _ANSWER_TIME_S
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
+                connection = key.fileobj  # type: ignore[assignment]
+                error = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if error in (0, ECONNREFUSED):
+                    found[key.data] = addresses[key.data]
+                selector.unregister(connection)
+                connection.close()
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+    # In the order in which they were given.
+    return {node: addresses[node] for node in addresses if node in found}
+
+
+def _addresses(nodes: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Those whose names are known here."""
+    found = {}
+    for node in nodes:
+        with suppress(OSError):
+            family, _, _, _, address = socket.getaddrinfo(node, _PORT, type=socket.SOCK_STREAM)[0]
+            found[node] = (str(address[0]), int(family))
+    return found
+
+
+def _sentence(gone: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:
+    nodes = ", ".join(
+        f"{node} ({'rank' if len(ranks[node]) == 1 else 'ranks'} {ranges(ranks[node])})"
+        for node in gone
+    )
+    lost = "the node is lost" if len(gone) == 1 else "these nodes are lost"
+    verb = "does" if len(gone) == 1 else "do"
+    return f"{nodes} {verb} not answer any more: {lost}, and the job was ended"

@@ -1,0 +1,120 @@
+"""`commlens submit` with a real scheduler: success, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cluster_helpers import Cluster, Running, commlens, until
+from run_helpers import kept
+
+SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
+BRIEFLY = "allreduce --bytes 8 --memory host --transport mpi --repeat 1 --batches 2 --no-probe"
+LONG = "latency --bytes 8:4M:x2 --memory host --transport mpi --repeat 500 --no-probe"
+
+
+def submitting(cluster: Cluster, words: str, *options: str) -> Running:
+    command = commlens("submit", "generic-slurm", "--nodes", 2, *options, "--", "run")
+    return cluster.start(*command, *words.split())
+
+
+def folder_of_job() -> Path:
+    (found,) = Path("results").glob("generic-slurm-*")
+    return found
+
+
+def in_the_middle(cluster: Cluster) -> Running:
+    """A job that has measured something."""
+    running = submitting(cluster, LONG)
+    until(lambda: any('"kind":"record"' in file.read_text() for file in records()))
+    return running
+
+
+def records() -> list[Path]:
+    return list(Path("results").rglob("*.jsonl"))
+
+
+def is_whole(cluster: Cluster) -> bool:
+    """Nothing runs on, and what was measured is kept."""
+    until(lambda: not cluster.processes("commlens-bench"))
+    return len(kept(*records())) > 0
+
+
+def test_a_job(cluster: Cluster) -> None:
+    ended = submitting(cluster, BRIEFLY).wait()
+    assert ended.status == 0, ended.output
+    (record,) = kept(*records())
+    assert (record.start.ranks, record.start.nodes) == (4, 2)
+    assert "allreduce" in ended.output and "1 record in" in ended.output
+    assert (folder_of_job() / "status").read_text() == "0\n"
+
+
+def test_a_rank_dies(cluster: Cluster) -> None:
+    running = in_the_middle(cluster)
+    cluster.ranks("latency")[1].kill()
+    ended = running.wait()
+    assert ended.status == 1
+    assert "log: rank 1 on n2 died (signal 9, Killed)" in ended.output
+    assert is_whole(cluster)
+
+
+def test_a_job_is_cancelled(cluster: Cluster) -> None:
+    running = in_the_middle(cluster)
+    cluster.on("scancel", "--user=root")
+    ended = running.wait()
+    assert ended.status != 0
+    assert "was cancelled" in ended.output
+    assert is_whole(cluster)
+
+
+def test_a_node_is_lost(cluster: Cluster) -> None:
+    running = in_the_middle(cluster)
+    try:
+        cluster.call("off", "n2")
+        ended = running.wait()
+    finally:
+        cluster.call("boot", "n2")
+    assert ended.status == 1
+    assert "log: n2 (rank 1) does not answer any more" in ended.output
+    assert is_whole(cluster)
+
+
+def test_a_job_that_is_longer_than_the_partition_allows(cluster: Cluster) -> None:
+    """Slurm accepts it, and lets it wait for ever."""
+    ended = submitting(cluster, BRIEFLY, "--time", "60").wait()
+    assert ended.status == 1
+    assert "will never start (PartitionTimeLimit)" in ended.output
+    assert cluster.on("squeue", "--noheader").output.strip() == ""
+
+
+def test_an_account_that_may_not_run_there(cluster: Cluster) -> None:
+    """Slurm accepts it, too."""
+    ended = submitting(cluster, BRIEFLY, "--queue", "project", "--account", "other").wait()
+    assert ended.status == 1
+    assert "will never start" in ended.output and "--account" in ended.output
+
+
+def test_the_output_folder_is_full(cluster: Cluster) -> None:
+    """Where commlens runs: the node of the script and of rank 0."""
+    Path("results").mkdir()
+    cluster.on("mount", "-t", "tmpfs", "-o", "size=20k", "none", Path("results").resolve())
+    try:
+        ended = submitting(cluster, LONG.replace("4M", "64K")).wait()
+    finally:
+        until(lambda: cluster.on("umount", Path("results").resolve()).status == 0)
+    assert ended.status != 0
+    assert "No space left on device" in ended.output
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SLOW, reason="takes two minutes: set COMMLENS_SLOW_TESTS=1")
+def test_a_job_reaches_its_time_limit(cluster: Cluster) -> None:
+    """Slurm's shortest limit is a minute."""
+    words = "latency --bytes 8 --memory host --transport mpi --min-time 300 --max-time 600"
+    ended = submitting(cluster, words, "--time", "1").wait(200)
+    assert ended.status != 0
+    assert "ran into its time limit" in ended.output
+    assert not [one for one in cluster.processes("commlens-bench") if psutil.pid_exists(one.pid)]

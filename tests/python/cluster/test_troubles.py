@@ -1,0 +1,98 @@
+"""What goes wrong on clusters: the command ends within seconds, says what it was and where, keeps
+the records, and leaves nothing running."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cluster_helpers import Cluster, Ended, commlens, until
+from run_helpers import kept
+
+WORDS = "run latency --memory host --transport mpi --bytes 8:4M:x2 --repeat 500 --warmup 0"
+LIMIT_S = 40.0  # far below what Slurm needs to notice a lost node
+
+
+def in_trouble(
+    cluster: Cluster, launcher: str, trouble: Callable[[], object], *options: str
+) -> Ended:
+    """The trouble comes in the middle of a run on two nodes."""
+    command = commlens(*WORDS.split(), "--launcher", launcher, *options)
+    running = cluster.start("salloc", "-Q", "--nodes=2", *command)
+    until(lambda: len(cluster.ranks("latency")) == 2 and bool(kept_so_far()))
+    trouble()
+    ended = running.wait(LIMIT_S)
+    left = [process.cmdline() for process in cluster.processes("commlens-bench")]
+    assert left == [], "orphans"
+    assert len(kept()) >= 1
+    assert {record.validation.status for record in kept()} == {"passed"}
+    return ended
+
+
+def kept_so_far() -> list[str]:
+    return [
+        line
+        for file in Path("results").glob("*.jsonl")
+        for line in file.read_text().splitlines()
+        if '"kind":"record"' in line
+    ]
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank(cluster: Cluster, launcher: str, rank: int) -> None:
+    ended = in_trouble(cluster, launcher, lambda: cluster.ranks("latency")[rank].kill())
+    assert ended.status == 1
+    died = f"commlens: rank {rank} on n{rank + 1} died (signal 9, Killed)"
+    assert [line.split(";")[0] for line in ended.messages] == [died], ended.output
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_a_frozen_rank(cluster: Cluster, launcher: str) -> None:
+    def freeze() -> None:
+        cluster.ranks("latency")[1].suspend()
+
+    ended = in_trouble(cluster, launcher, freeze, "--timeout", "2")
+    assert ended.status == 3
+    assert "no rank of this node has made progress for 2 s" in ended.output
+    assert "rank 0 was timing" in ended.output and "in MPI_Recv" in ended.output
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_a_lost_node(cluster: Cluster, launcher: str) -> None:
+    try:
+        ended = in_trouble(cluster, launcher, lambda: cluster.call("off", "n2"))
+    finally:
+        cluster.call("boot", "n2")
+    assert ended.status == 1
+    (message,) = ended.messages
+    assert message.startswith(
+        "commlens: n2 (rank 1) does not answer any more: the node is lost, and the job was ended; "
+    )
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_sigterm_to_the_command(cluster: Cluster, launcher: str) -> None:
+    def terminate() -> None:
+        (command,) = (
+            process
+            for process in cluster.processes("commlens")
+            if process.cmdline()[1:4] == ["-m", "commlens", "run"]
+        )
+        os.kill(command.pid, signal.SIGTERM)
+
+    ended = in_trouble(cluster, launcher, terminate)
+    assert ended.status == 128 + signal.SIGTERM
+    assert "interrupted by SIGTERM" in ended.output
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_scancel(cluster: Cluster, launcher: str) -> None:
+    ended = in_trouble(cluster, launcher, lambda: cluster.on("scancel", "--user=root"))
+    assert ended.status != 0
+    # mpirun may notice first that its daemon on the other node is gone.
+    assert "SIGTERM" in ended.messages[0] or "because the job was cancelled" in ended.messages[0]

@@ -1,0 +1,58 @@
+"""Sites of tests, and schedulers that are fakes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from conftest import FAKES
+
+# By scheduler: the command that submits, and what it answers.
+SUBMITTED = {
+    "slurm": ("sbatch", "12;cluster"),
+    "lsf": ("bsub", "Job <12> is submitted to queue <batch>."),
+    "pbs": ("qsub", "12.server"),
+    "flux": ("flux", "f12"),
+}
+JOBS = {"slurm": "12", "lsf": "12", "pbs": "12.server", "flux": "f12"}
+
+
+def site_file(scheduler: str, **more: object) -> Path:
+    """One that launches with the fake of mpirun."""
+    values = {
+        "site": "mine",
+        "title": "a machine of tests",
+        "source": "these tests",
+        "checked": "2026-11-23",
+        "status": "tested",
+        "scheduler": scheduler,
+        "node": "{ranks: 2}",
+        "launcher": "mpirun",
+        **more,
+    }
+    path = Path("mine.yaml")
+    path.write_text("".join(f"{name}: {value}\n" for name, value in values.items()))
+    return path
+
+
+@dataclass
+class FakeScheduler:
+    """Its commands are the first on the PATH."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"FAKE_CALLS": str(self.folder / "calls"), "FAKE_ANSWERS": str(self.folder)}
+
+    def install(self, *names: str) -> None:
+        for name in names:
+            (self.folder / "bin").mkdir(exist_ok=True, parents=True)
+            (self.folder / "bin" / name).symlink_to(FAKES / "scheduler")
+
+    def answer(self, name: str, *lines: str) -> None:
+        (self.folder / name).write_text("".join(f"{line}\n" for line in lines))
+
+    def calls(self) -> list[str]:
+        path = self.folder / "calls"
+        return path.read_text().splitlines() if path.exists() else []

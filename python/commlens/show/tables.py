@@ -29,6 +29,7 @@ from commlens.show.columns import (
 )
 from commlens.show.grid import Column, Grid, Lines
 from commlens.show.levels import level_grids
+from commlens.show.pairs import pair_blocks
 from commlens.show.parts import overlap_grid, shares_grid
 from commlens.show.published import published_grids
 from commlens.show.scaling import gain_lines
@@ -62,8 +63,10 @@ def group_tables(
         yield grid
         yield from _left_out(whole, grid)
         yield from _other_grids(group, measured, list(common), width)
+        yield from pair_blocks(group, measured)
         yield from published_grids(group, measured)
     ends = (
+        details.no_ceiling_lines(measured),
         _common_calls(measured),
         gain_lines(group),
         _used_lines(group),

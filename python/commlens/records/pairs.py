@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from commlens.records.record import Record
 from commlens.records.start import Metric, Place
@@ -23,7 +23,7 @@ class RankPair(NamedTuple):
 @dataclass(frozen=True)
 class PairMatrix:
     metric: Metric
-    rows: Sequence[Sequence[Optional[float]]]  # by the rank that sends, by the one that receives
+    rows: Sequence[Sequence[float | None]]  # by the rank that sends, by the one that receives
     placement: Sequence[Place]
 
     @cached_property
@@ -62,9 +62,7 @@ class PairMatrix:
             f"{rank} ({self.placement[rank].host})" for rank in (pair.first, pair.second)
         )
         return (
-            f"ranks {first} and {second}"
-            if self.is_symmetric
-            else f"rank {first} to rank {second}"
+            f"ranks {first} and {second}" if self.is_symmetric else f"rank {first} to rank {second}"
         )
 
 

@@ -48,7 +48,9 @@ def _whole(matrix: PairMatrix) -> Grid:
             Column(
                 str(second),
                 [NOTHING if one is None else format_value(one, unit) for one in values],
-                styles=["bold red" if (row, second) in marked else "" for row in range(len(values))],
+                styles=[
+                    "bold red" if (row, second) in marked else "" for row in range(len(values))
+                ],
             )
         )
     return Grid(columns)

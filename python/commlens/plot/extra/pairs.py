@@ -22,6 +22,7 @@ ORDER = 6
 _COLORS = "viridis"  # dark is slow, also in gray and to the color-blind
 _MOST_NUMBERS = 8  # ranks whose values are written into the cells
 _BOUNDARY_COLOR = "white"
+_LEAST_RANGE = 2.0  # of the colors
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,18 @@ class PairsPanel(ExtraPanel):
         values = numpy.array(
             [[math.nan if one is None else one for one in row] for row in matrix.rows]
         )
-        positive = [one.value for one in matrix.pairs if one.value > 0]
-        low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+        norm = _norm(matrix)
         image = axes.imshow(
             numpy.where(values > 0, values, math.nan),
             cmap=_COLORS if metric.better == "higher" else f"{_COLORS}_r",
-            norm=LogNorm(low, max(high, 1.2 * low)),
+            norm=norm,
             aspect="equal",
         )
         for rank in matrix.first_ranks:
             axes.axhline(rank - 0.5, color=_BOUNDARY_COLOR, linewidth=2)
             axes.axvline(rank - 0.5, color=_BOUNDARY_COLOR, linewidth=2)
         if len(matrix.rows) <= _MOST_NUMBERS:
-            self._write_numbers(axes)
+            self._write_numbers(axes, norm)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
         axes.set_xlabel("rank" if matrix.is_symmetric else "rank that receives")
@@ -82,18 +82,17 @@ class PairsPanel(ExtraPanel):
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.set_label(labelled(metric.label, metric.unit))
 
-    def _write_numbers(self, axes: Axes) -> None:
-        matrix = self.matrix
-        for first, row in enumerate(matrix.rows):
+    def _write_numbers(self, axes: Axes, norm: LogNorm) -> None:
+        metric = self.matrix.metric
+        for first, row in enumerate(self.matrix.rows):
             for second, value in enumerate(row):
-                if value is None:
+                if value is None or value <= 0:
                     continue
-                # The faster half of a logarithmic scale is light.
-                is_dark = matrix.metric.is_better(_middle(matrix), value)
+                is_dark = (float(norm(value)) < 0.5) == (metric.better == "higher")
                 axes.text(
                     second,
                     first,
-                    format_value(value, matrix.metric.unit),
+                    format_value(value, metric.unit),
                     ha="center",
                     va="center",
                     fontsize=8,
@@ -101,9 +100,13 @@ class PairsPanel(ExtraPanel):
                 )
 
 
-def _middle(matrix: PairMatrix) -> float:
-    ends = [max(matrix.pairs[place].value, 1e-30) for place in (0, -1)]
-    return math.sqrt(ends[0] * ends[1])
+def _norm(matrix: PairMatrix) -> LogNorm:
+    """From the fastest to the slowest, which is not drawn as slow where it is almost as fast."""
+    values = [one.value for one in matrix.pairs if one.value > 0] or [1.0]
+    low, high = min(values), max(values)
+    if matrix.metric.better == "lower":
+        return LogNorm(low, max(high, _LEAST_RANGE * low))
+    return LogNorm(min(low, high / _LEAST_RANGE), high)
 
 
 def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> list[PairsPanel]:

@@ -80,7 +80,7 @@ void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSu
   for (int first = 0; first < run.ranks(); ++first) {
     for (int second = survey.directed ? 0 : first + 1; second < run.ranks(); ++second) {
       if (first == second) continue;
-      run.barrier();
+      transport::mpi_calls::patient_barrier(run.communicator());
       meet(first, second);
       if (pair.waits()) continue;
       const std::size_t place = static_cast<std::size_t>(first) * ranks + static_cast<std::size_t>(second);
@@ -91,6 +91,7 @@ void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSu
       }
     }
   }
+  transport::mpi_calls::patient_barrier(run.communicator());
   run.communicator().maximum(seconds);  // of both ranks the slower one
   const measure::CaseMetric& metric = measurement.metrics.front();
   std::vector<double> values(ranks * ranks, std::numeric_limits<double>::quiet_NaN());

@@ -13,9 +13,10 @@ namespace commlens {
 
 namespace {
 
-/// A round is about so long: a connection has then found its rate, and what a rate limiter lets through at once does
-/// not count.
+/// A round is about so long, after a lead of a third of its messages: a connection has then found its rate, and a rate
+/// limiter has let through what it lets through at once.
 constexpr double stream_round_s = 0.2;
+constexpr std::size_t lead_share = 3;
 constexpr std::size_t stream_rounds = 3;
 constexpr double first_bytes = 256 << 10;                    ///< of the first round, by which the others are chosen
 constexpr std::size_t small_bytes = std::size_t{64} << 10;   ///< larger messages share one measurement and are scaled
@@ -96,11 +97,11 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
   if (!made) return std::nullopt;
   std::string problem;
   // The slowest rank's seconds of a message, and of its copies.
-  const auto round = [&](std::size_t messages, std::size_t copied) {
+  const auto round = [&](std::size_t lead, std::size_t messages, std::size_t copied) {
     communicator_.barrier();
     double seconds = 0;
     try {
-      const auto transfer = [&] { return stream.transfer(messages, bytes) / static_cast<double>(messages); };
+      const auto transfer = [&] { return stream.transfer(lead, messages, bytes) / static_cast<double>(messages); };
       if (copied == 0) {
         seconds = transfer();
       } else {
@@ -117,17 +118,19 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
   };
 
   auto messages = std::max<std::size_t>(1, static_cast<std::size_t>(first_bytes) / bytes);
-  double seconds = round(messages, 0);
+  double seconds = round(0, messages, 0);
   while (problem.empty() && seconds * static_cast<double>(messages) < stream_round_s / 2) {
     const double factor = std::clamp(stream_round_s / (seconds * static_cast<double>(messages)), 2.0, 8.0);
     messages = static_cast<std::size_t>(static_cast<double>(messages) * factor);
-    seconds = round(messages, 0);
+    seconds = round(0, messages, 0);
   }
   messages = std::max<std::size_t>(1, static_cast<std::size_t>(stream_round_s / std::max(seconds, 1e-9)));
   const double of_a_copy = copies ? std::max(made->time(1, bytes), 1e-9) : 0;
   const std::size_t copied = copies ? static_cast<std::size_t>(stream_round_s / of_a_copy) + 1 : 0;
   double least = std::numeric_limits<double>::max();
-  for (std::size_t i = 0; i < stream_rounds && problem.empty(); ++i) least = std::min(least, round(messages, copied));
+  for (std::size_t i = 0; i < stream_rounds && problem.empty(); ++i) {
+    least = std::min(least, round(messages / lead_share + 1, messages, copied));
+  }
   if (!problem.empty()) return std::nullopt;
   return least;
 }

@@ -291,84 +291,95 @@ std::string TcpStream::accept(std::size_t expected, double limit_s) {
 
 // ---- transferring ----
 
-/// This rank's messages, and then the peer's confirmation.
+/// This rank's messages; the peer confirms the lead, and then all.
 struct TcpStream::Sending {
   int socket;
   const std::vector<std::byte>& message;
   std::size_t messages;  ///< to be sent
   std::size_t offset = 0;
+  Stopwatch stopwatch = {};  ///< since the lead was confirmed
+  bool in_lead;
+  double seconds = 0;
   bool done = false;
 
-  [[nodiscard]] short events() const { return messages > 0 ? POLLOUT : POLLIN; }
+  [[nodiscard]] short events() const { return static_cast<short>(POLLIN | (messages > 0 ? POLLOUT : 0)); }
   void proceed() {
     for (int i = 0; i < messages_in_a_row && messages > 0; ++i) {
       const auto sent = send(socket, message.data() + offset, message.size() - offset, MSG_NOSIGNAL);
-      if (is_for_later(sent)) return;
+      if (is_for_later(sent)) break;
       if (sent < 0) fail("send", sent);
       offset += static_cast<std::size_t>(sent);
       if (offset < message.size()) continue;
       offset = 0;
       --messages;
     }
-    if (messages > 0) return;
     char confirmation = 0;
     const auto got = recv(socket, &confirmation, 1, 0);
     if (is_for_later(got)) return;
     if (got <= 0) fail("recv", got);
-    done = true;
+    if (in_lead) {
+      in_lead = false;
+      stopwatch = {};
+    } else {
+      seconds = stopwatch.seconds();
+      done = true;
+    }
   }
 };
 
-/// A peer's messages, and then the confirmation that all are here.
+/// A peer's messages, with a confirmation when the lead is here, and when all are.
 struct TcpStream::Receiving {
   int socket;
   std::vector<std::byte>& buffer;
-  std::size_t bytes;  ///< to come
-  bool done = false;
+  std::vector<std::size_t> to_come;  ///< bytes until each confirmation, the last one first
 
+  [[nodiscard]] bool done() const { return to_come.empty(); }
+  [[nodiscard]] short events() const { return to_come.back() > 0 ? POLLIN : POLLOUT; }
   void proceed() {
-    for (int i = 0; i < messages_in_a_row && bytes > 0; ++i) {
-      const auto got = recv(socket, buffer.data(), std::min(buffer.size(), bytes), 0);
-      if (is_for_later(got)) return;
-      if (got <= 0) fail("recv", got);
-      bytes -= static_cast<std::size_t>(got);
+    for (int i = 0; i < messages_in_a_row && !done(); ++i) {
+      std::size_t& bytes = to_come.back();
+      const char confirmation = 1;
+      const auto result = bytes > 0 ? recv(socket, buffer.data(), std::min(buffer.size(), bytes), 0)
+                                    : send(socket, &confirmation, 1, MSG_NOSIGNAL);
+      if (is_for_later(result)) return;
+      if (result <= 0) fail(bytes > 0 ? "recv" : "send", result);
+      if (bytes > 0) {
+        bytes -= static_cast<std::size_t>(result);
+      } else {
+        to_come.pop_back();
+      }
     }
-    if (bytes > 0) return;
-    const char confirmation = 1;
-    const auto sent = send(socket, &confirmation, 1, MSG_NOSIGNAL);
-    if (is_for_later(sent)) return;
-    if (sent < 0) fail("send", sent);
-    done = true;
   }
 };
 
-double TcpStream::transfer(std::size_t messages, std::size_t bytes) {
+double TcpStream::transfer(std::size_t lead, std::size_t messages, std::size_t bytes) {
   const std::vector<std::byte> message(bytes);
   std::vector<std::byte> buffer(receive_bytes);
+  std::vector<std::size_t> stretches{messages * bytes};
+  if (lead > 0) stretches.push_back(lead * bytes);
   std::vector<Receiving> receiving;
-  for (const Socket& socket : incoming_) receiving.push_back({socket.get(), buffer, messages * bytes});
+  for (const Socket& socket : incoming_) receiving.push_back({socket.get(), buffer, stretches});
   std::optional<Sending> sending;
-  if (outgoing_) sending.emplace(Sending{outgoing_.get(), message, bytes > 0 ? messages : 0});
-
-  const Stopwatch stopwatch;
-  double seconds = 0;
+  if (outgoing_) {
+    sending.emplace(Sending{.socket = outgoing_.get(),
+                            .message = message,
+                            .messages = bytes > 0 ? lead + messages : 0,
+                            .in_lead = lead > 0});
+  }
   while (true) {
     std::vector<pollfd> waiting;
     for (const Receiving& one : receiving) {
-      if (!one.done) waiting.push_back({one.socket, static_cast<short>(one.bytes > 0 ? POLLIN : POLLOUT), 0});
+      if (!one.done()) waiting.push_back({one.socket, one.events(), 0});
     }
     if (sending && !sending->done) waiting.push_back({sending->socket, sending->events(), 0});
-    if (waiting.empty()) return seconds;
+    if (waiting.empty()) return sending ? sending->seconds : 0;
     if (!wait_for(waiting, stall_s)) {
       throw Error(fmt::format("rank {}: no byte came through a TCP connection for {:g} s", rank_, stall_s));
     }
     for (Receiving& one : receiving) {
-      if (!one.done) one.proceed();
+      if (!one.done()) one.proceed();
     }
-    if (sending && !sending->done) {
-      sending->proceed();
-      if (sending->done) seconds = stopwatch.seconds();
-    }
+    if (sending && !sending->done) sending->proceed();
   }
 }
 

@@ -30,11 +30,11 @@ class TcpStream {
   /// Through which this rank sends; empty: it does not.
   [[nodiscard]] const std::string& interface() const { return interface_; }
 
-  /// By all ranks of the streams at the same time, with equal arguments: sends so many messages, receives those of the
-  /// ranks that send to this one, and confirms them. Calls no MPI, so that another thread may do it. Returns the
-  /// seconds until this rank's own messages were confirmed, 0 if it sends none. Throws Error where a connection breaks
-  /// or stands still.
-  double transfer(std::size_t messages, std::size_t bytes);
+  /// By all ranks of the streams at the same time, with equal arguments: sends `lead` messages and then `messages`,
+  /// receives those of the ranks that send to this one, and confirms them. Calls no MPI, so that another thread may do
+  /// it. Returns the seconds from the confirmation of the lead (without one, from the start) to that of all of this
+  /// rank's own messages; 0 if it sends none. Throws Error where a connection breaks or stands still.
+  double transfer(std::size_t lead, std::size_t messages, std::size_t bytes);
 
  private:
   /// A socket with an owner.

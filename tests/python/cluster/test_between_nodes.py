@@ -48,7 +48,7 @@ def measured(cluster: Cluster, ranks: int, words: str) -> list[Record]:
 
 
 def payload_GBps(cluster: Cluster, megabits: float) -> float:  # noqa: N802
-    """What is left for data of frames of Ethernet: 20 bytes are of IP, 32 of TCP, 14 of Ethernet."""
+    """What frames leave for data: 20 bytes are of IP, 32 of TCP, 14 of Ethernet."""
     mtu = int(cluster.on("cat", "/sys/class/net/eth0/mtu").output)
     return megabits / 8e3 * (mtu - 52) / (mtu + 14)
 

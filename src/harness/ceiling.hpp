@@ -27,9 +27,12 @@ class Ceilings {
     std::string reason;  ///< why there is none
   };
 
-  /// `placement` is of all ranks, and outlives this.
+  /// `placement` is of all ranks, and outlives this. `streams`: how nodes connect to each other.
   Ceilings(const transport::Communicator& communicator, device::Device& device,
-           const std::vector<measure::Placement>& placement);
+           const std::vector<measure::Placement>& placement, TcpStream::Settings streams);
+  Ceilings(const transport::Communicator& communicator, device::Device& device,
+           const std::vector<measure::Placement>& placement)
+      : Ceilings(communicator, device, placement, TcpStream::Settings{}) {}
 
   /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
   /// there is no such copy: a GPU that this process does not see, nodes between which there is no connection. Measured
@@ -82,6 +85,7 @@ class Ceilings {
   const transport::Communicator& communicator_;
   device::Device& device_;
   const std::vector<measure::Placement>& placement_;  ///< by rank
+  TcpStream::Settings stream_settings_;
   std::vector<std::string> hosts_;
   std::vector<std::string> gpus_;  ///< uuids by rank
   std::map<std::string, std::unique_ptr<device::Device>> peers_;

@@ -26,8 +26,8 @@ Memory stream_memory(Memory from, Memory to) { return on_gpu(from) ? from : (on_
 }  // namespace
 
 Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& device,
-                   const std::vector<measure::Placement>& placement)
-    : communicator_(communicator), device_(device), placement_(placement) {
+                   const std::vector<measure::Placement>& placement, TcpStream::Settings streams)
+    : communicator_(communicator), device_(device), placement_(placement), stream_settings_(streams) {
   for (const measure::Placement& place : placement) {
     hosts_.push_back(place.host);
     gpus_.push_back(place.gpu ? place.gpu->uuid : "");

@@ -63,7 +63,7 @@ Ceilings::Outcome Ceilings::link_rate(const CopyCeiling& ceiling, const Copy& co
 Ceilings::Outcome Ceilings::tcp_stream(const CopyCeiling& ceiling, const Copy& copy, const std::vector<int>& peers) {
   const int peer = peers.at(static_cast<std::size_t>(communicator_.rank()));
   Stream& stream = streams_[peers];
-  if (!stream.connections) stream.connections = std::make_unique<TcpStream>(communicator_, peer);
+  if (!stream.connections) stream.connections = std::make_unique<TcpStream>(communicator_, peer, stream_settings_);
   if (!stream.connections->problem().empty()) return {.ceiling = {}, .reason = stream.connections->problem()};
   const bool copies = ceiling.takes_part && !copy.to_another_node;
   const bool large = ceiling.bytes > small_bytes;

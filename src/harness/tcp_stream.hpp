@@ -23,7 +23,6 @@ class TcpStream {
   /// Collective: connects this rank to `peer`, over the fastest interface on which the peer answers; -1: it sends
   /// nothing.
   TcpStream(const transport::Communicator& communicator, int peer, Settings settings);
-  TcpStream(const transport::Communicator& communicator, int peer) : TcpStream(communicator, peer, Settings{}) {}
 
   /// Why there is no connection; empty if all are there. The same on all ranks.
   [[nodiscard]] const std::string& problem() const { return problem_; }

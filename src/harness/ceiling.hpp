@@ -89,8 +89,8 @@ class Ceilings {
   std::vector<std::string> hosts_;
   std::vector<std::string> gpus_;  ///< uuids by rank
   std::map<std::string, std::unique_ptr<device::Device>> peers_;
-  std::map<std::tuple<std::size_t, int, bool, bool, device::Memory, device::Memory>, Outcome> known_;
-  std::map<std::vector<int>, Stream> streams_;  ///< by the peers of all ranks, -1: none
+  std::map<std::vector<std::string>, Outcome> known_;  ///< by the bytes, and what each rank does with them
+  std::map<std::vector<int>, Stream> streams_;         ///< by the peers of all ranks, -1: none
   /// By type, m, n and k, all 0 for a square product, and whether it is tuned.
   std::map<std::tuple<DataType, std::size_t, std::size_t, std::size_t, bool>, std::optional<measure::Ceiling>>
       known_products_;

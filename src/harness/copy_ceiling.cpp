@@ -35,8 +35,12 @@ Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& 
 }
 
 Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
-  const auto key = std::tuple(ceiling.bytes, ceiling.peer, ceiling.takes_part, ceiling.to_staging, mine, theirs);
-  // Whether it is known is the same on all ranks: all measure it together.
+  // Who copies what to whom may have changed for some ranks only, and all measure it together.
+  std::vector<std::string> key{std::to_string(ceiling.bytes)};
+  for (const std::string& one : communicator_.gather(fmt::format("{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part,
+                                                                 ceiling.to_staging, name(mine), name(theirs)))) {
+    key.push_back(one);
+  }
   const auto known = known_.find(key);
   Outcome result;
   if (known != known_.end()) {

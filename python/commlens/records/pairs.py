@@ -81,7 +81,7 @@ def matrices(records: Sequence[Record]) -> list[tuple[Record, PairMatrix]]:
     """Of each transport, memory and start those of the smallest and of the largest size, which tell
     latencies from bandwidths."""
     found: dict[tuple[str, ...], list[tuple[Record, PairMatrix]]] = {}
-    for record in records:
+    for record in [one for one in records if one.series]:
         if matrix := pair_matrix(record):
             key = record.benchmark, record.transport, record.memory, record.start.start
             found.setdefault(key, []).append((record, matrix))

@@ -45,8 +45,8 @@ def has_several_ceilings(record: Record) -> bool:
 
 
 def no_ceiling_lines(records: Iterable[Record]) -> Lines:
-    """Why records have no ceiling, where one was to be measured: each reason once."""
-    reasons = dict.fromkeys(record.no_ceiling for record in records if record.no_ceiling)
+    """Why these records have no ceiling: each reason once."""
+    reasons = dict.fromkeys(record.no_ceiling for record in records)
     return Lines([[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons])
 
 

@@ -63,16 +63,18 @@ def group_tables(
         yield grid
         yield from _left_out(whole, grid)
         yield from _other_grids(group, measured, list(common), width)
-        yield from pair_blocks(group, measured)
+        if with_series := [record for record in measured if record.series]:
+            yield from pair_blocks(group, with_series)
         yield from published_grids(group, measured)
     ends = (
-        details.no_ceiling_lines(measured),
         _common_calls(measured),
         gain_lines(group),
         _used_lines(group),
         details.missed_interval_lines(group, measured),
     )
     lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
+    if without := [record for record in measured if record.no_ceiling]:
+        lines = [*details.no_ceiling_lines(without).lines, *lines]
     gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
     yield Lines([*gap, *lines, []])
 

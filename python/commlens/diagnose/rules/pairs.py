@@ -31,23 +31,20 @@ _FEWEST = 3  # pairs of one kind
     " prints). Exclude the node and measure again.",
 )
 def slow_pair(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
-        found: dict[tuple[str, str], list[tuple[Record, str]]] = {}
-        sizes: dict[tuple[str, str], int] = {}
-        for record in records:
-            matrix = pair_matrix(record) if record.measured and not is_disturbed(record) else None
-            if matrix is None:
-                continue
-            key = record.transport, record.memory
-            sizes[key] = sizes.get(key, 0) + 1
-            if sentence := _slow(record, matrix):
-                found.setdefault(key, []).append((record, sentence))
-        for key, own in found.items():
-            if len(own) < min(2, sizes[key]):
-                continue
-            worst = max(own, key=lambda one: _ratio_of(one[0]))
-            evidence = tuple(record for record, _ in own)
-            yield Observation(worst[1], Evidence(f"{text_of(start)}, {', '.join(key)}", evidence))
+    found: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
+    for record in [one for one in view.records if one.series]:
+        matrix = pair_matrix(record)
+        if matrix is None or not record.measured or is_disturbed(record):
+            continue
+        key = record.start.start, record.transport, record.memory
+        found.setdefault(key, []).append((record, _slow(record, matrix)))
+    for (_, *place), own in found.items():
+        slow = [(record, sentence) for record, sentence in own if sentence]
+        if len(slow) < min(2, len(own)):
+            continue
+        worst, sentence = max(slow, key=lambda one: _ratio_of(one[0]))
+        where = f"{text_of(worst.start)}, {', '.join(place)}"
+        yield Observation(sentence, Evidence(where, tuple(record for record, _ in slow)))
 
 
 class _Kind(NamedTuple):

@@ -96,7 +96,7 @@ std::vector<Adapter> of_layers(const std::vector<Adapter>& adapters, const std::
 /// Those that MPI would use.
 std::vector<Adapter> used_adapters(const fs::path& system) {
   std::vector<Adapter> all = rdma_adapters(system);
-  const auto others = interfaces(system);
+  auto others = interfaces(system);
   all.insert(all.end(), others.begin(), others.end());
   for (const std::vector<std::string>& layers :
        {std::vector<std::string>{"InfiniBand", "Slingshot"}, std::vector<std::string>{"RoCE"}}) {

@@ -192,24 +192,28 @@ int chosen(const std::vector<Attempt>& attempts) {
   return -1;
 }
 
+bool is_open(const Attempt& attempt) { return !attempt.connected && !attempt.failed; }
+
+/// What has become of it, after poll() said that something has.
+void look_at(Attempt& attempt) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(attempt.socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  (error == 0 ? attempt.connected : attempt.failed) = true;
+}
+
 /// Until one is chosen, all have failed, or the time is up.
 void await(std::vector<Attempt>& attempts, double limit_s) {
   const Stopwatch stopwatch;
   while (chosen(attempts) < 0 && stopwatch.seconds() < limit_s) {
     std::vector<pollfd> waiting;
     for (const Attempt& one : attempts) {
-      if (!one.connected && !one.failed) waiting.push_back({one.socket, POLLOUT, 0});
+      waiting.push_back({is_open(one) ? one.socket : -1, POLLOUT, 0});  // poll() leaves out a negative one
     }
-    if (waiting.empty()) return;
+    if (std::none_of(attempts.begin(), attempts.end(), is_open)) return;
     wait_for(waiting, limit_s - stopwatch.seconds());
-    for (const pollfd& ready : waiting) {
-      if (ready.revents == 0) continue;
-      int error = 0;
-      socklen_t size = sizeof error;
-      getsockopt(ready.fd, SOL_SOCKET, SO_ERROR, &error, &size);
-      for (Attempt& one : attempts) {
-        if (one.socket == ready.fd) (error == 0 ? one.connected : one.failed) = true;
-      }
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      if (waiting[i].revents != 0) look_at(attempts[i]);
     }
   }
 }
@@ -330,7 +334,7 @@ struct TcpStream::Sending {
 /// A peer's messages, with a confirmation when the lead is here, and when all are.
 struct TcpStream::Receiving {
   int socket;
-  std::vector<std::byte>& buffer;
+  std::vector<std::byte>* buffer;
   std::vector<std::size_t> to_come;  ///< bytes until each confirmation, the last one first
 
   [[nodiscard]] bool done() const { return to_come.empty(); }
@@ -339,7 +343,7 @@ struct TcpStream::Receiving {
     for (int i = 0; i < messages_in_a_row && !done(); ++i) {
       std::size_t& bytes = to_come.back();
       const char confirmation = 1;
-      const auto result = bytes > 0 ? recv(socket, buffer.data(), std::min(buffer.size(), bytes), 0)
+      const auto result = bytes > 0 ? recv(socket, buffer->data(), std::min(buffer->size(), bytes), 0)
                                     : send(socket, &confirmation, 1, MSG_NOSIGNAL);
       if (is_for_later(result)) return;
       if (result <= 0) fail(bytes > 0 ? "recv" : "send", result);
@@ -358,7 +362,7 @@ double TcpStream::transfer(std::size_t lead, std::size_t messages, std::size_t b
   std::vector<std::size_t> stretches{messages * bytes};
   if (lead > 0) stretches.push_back(lead * bytes);
   std::vector<Receiving> receiving;
-  for (const Socket& socket : incoming_) receiving.push_back({socket.get(), buffer, stretches});
+  for (const Socket& socket : incoming_) receiving.push_back({socket.get(), &buffer, stretches});
   std::optional<Sending> sending;
   if (outgoing_) {
     sending.emplace(Sending{.socket = outgoing_.get(),
@@ -366,21 +370,18 @@ double TcpStream::transfer(std::size_t lead, std::size_t messages, std::size_t b
                             .messages = bytes > 0 ? lead + messages : 0,
                             .in_lead = lead > 0});
   }
-  while (true) {
+  while (!receiving.empty() || (sending && !sending->done)) {
     std::vector<pollfd> waiting;
-    for (const Receiving& one : receiving) {
-      if (!one.done()) waiting.push_back({one.socket, one.events(), 0});
-    }
+    for (const Receiving& one : receiving) waiting.push_back({one.socket, one.events(), 0});
     if (sending && !sending->done) waiting.push_back({sending->socket, sending->events(), 0});
-    if (waiting.empty()) return sending ? sending->seconds : 0;
     if (!wait_for(waiting, stall_s)) {
       throw Error(fmt::format("rank {}: no byte came through a TCP connection for {:g} s", rank_, stall_s));
     }
-    for (Receiving& one : receiving) {
-      if (!one.done()) one.proceed();
-    }
+    for (Receiving& one : receiving) one.proceed();
+    std::erase_if(receiving, [](const Receiving& one) { return one.done(); });
     if (sending && !sending->done) sending->proceed();
   }
+  return sending ? sending->seconds : 0;
 }
 
 }  // namespace commlens

@@ -66,7 +66,8 @@ struct Placement {
   std::string cores;       ///< as in /proc: "0-3,8"
   std::string numa_nodes;  ///< the nodes of those cores, likewise
   std::optional<Gpu> gpu;
-  std::vector<Nic> nics = {};  ///< of its node, those that are nearest to it
+  /// Of its node, those that are nearest to it.
+  std::vector<Nic> nics = {};  // NOLINT(readability-redundant-member-init): it may be left out of a list
 };
 
 /// One launch of the job: what is the same for all of its records.

@@ -65,8 +65,8 @@ class Ceilings {
   Outcome measure_copy(const CopyCeiling& ceiling, const Copy& copy);
   /// Collective. The buffers of the ranks that copy; nothing where one of them has no room for them.
   std::optional<Copier> copier(bool copies, const Copy& copy, std::size_t bytes);
-  /// Collective. Nothing where a rank has no room for the copies.
-  std::optional<double> seconds_of(bool copies, std::size_t bytes, const Copy& copy);
+  /// Collective, of copies of `wanted` bytes. Nothing where a rank has no room for them.
+  std::optional<double> seconds_of(bool copies, std::size_t wanted, const Copy& copy);
 
   /// Collective: where some of the peers are on other nodes. The others copy at the same time.
   Outcome between_nodes(const CopyCeiling& ceiling, const Copy& copy);

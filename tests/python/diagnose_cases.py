@@ -121,7 +121,12 @@ CASES: dict[str, Cases] = {
         },
     ),
     "below-ceiling": Cases(
-        {"a fifth": lambda: below(0.2), "host memory": lambda: below(0.2, memory="host")},
+        {
+            "a fifth": lambda: below(0.2),
+            "host memory": lambda: below(0.2, memory="host"),
+            "a network": lambda: below(0.2, ceiling="link rate"),
+            "a stream": lambda: below(0.2, ceiling="TCP stream over eth0"),
+        },
         {
             "most of it": lambda: below(0.9),
             "small messages": lambda: below(0.2, largest=1 << 20),

@@ -6,9 +6,11 @@ namespace {
 
 void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
   Pair pair(run, options);
-  const std::vector<transport::Message> sends(options.window, {pair.peer(), pair.outgoing().data(), pair.bytes()});
-  const std::vector<transport::Message> receives(options.window, {pair.peer(), pair.incoming().data(), pair.bytes()});
-  const auto exchange = run.transport().exchange(sends, receives);
+  const auto messages_of = [&](const device::Buffer& buffer) {
+    return std::vector<transport::Message>(pair.waits() ? 0 : options.window,
+                                           {pair.peer(), buffer.data(), pair.bytes()});
+  };
+  const auto exchange = run.transport().exchange(messages_of(pair.outgoing()), messages_of(pair.incoming()));
   const auto messages = static_cast<double>(options.window);
   run.measure({.operation = options.operation() + " each way",
                .reset = [&](std::size_t round) { pair.reset(round); },
@@ -16,7 +18,7 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
                .verify = [&](std::size_t round) { return pair.verify(round); },
                .repetition = window_repetition(pair.bytes()),
                .metrics = {bandwidth_GBps(2 * messages * static_cast<double>(pair.bytes() * options.pairs))},
-               .ceilings = {CopyCeiling{.bytes = pair.bytes(), .copies = messages, .peer = pair.peer()}}});
+               .ceilings = {pair.ceiling(messages, true)}});
 }
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",

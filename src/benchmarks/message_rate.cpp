@@ -14,9 +14,9 @@ constexpr measure::Metric message_rate_per_s{"message_rate_per_s", measure::unit
 struct MessageRateOptions : WindowOptions {
   MessageRateOptions() { pairs = 0; }  // not to be typed: how the default is told from a choice
 
-  void resolve(int ranks) {
-    if (pairs == 0) pairs = std::max<std::size_t>(1, static_cast<std::size_t>(ranks) / 2);
-    WindowOptions::resolve(ranks);
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
+    if (pairs == 0 && !across) pairs = std::max<std::size_t>(1, static_cast<std::size_t>(ranks) / 2);
+    WindowOptions::resolve(ranks, hosts);
   }
 };
 
@@ -30,10 +30,7 @@ void message_rate(Run& run, const MessageRateOptions& options) {
                .verify = [&](std::size_t round) { return window.verify(round); },
                .repetition = window_repetition(pair.bytes()),
                .metrics = {message_rate_per_s(messages), bandwidth_GBps(messages * static_cast<double>(pair.bytes()))},
-               .ceilings = {CopyCeiling{.bytes = pair.bytes(),
-                                        .copies = static_cast<double>(options.window),
-                                        .peer = pair.peer(),
-                                        .takes_part = pair.first()}}});
+               .ceilings = {pair.ceiling(static_cast<double>(options.window))}});
 }
 
 BENCHMARK("message-rate", "messages per second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,

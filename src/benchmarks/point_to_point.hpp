@@ -1,12 +1,15 @@
 // What the four point-to-point benchmarks share: pairs of ranks, their options, and messages that can be told apart.
 //
-// Rank i < pairs sends to, or starts with, rank i + pairs, as in the OSU micro-benchmarks. A rank has one buffer for
-// what it sends and one for what it receives, and all messages of a window use the same two, as there.
+// Rank i < pairs sends to, or starts with, rank i + pairs, as in the OSU micro-benchmarks, unless pairs within nodes or
+// across nodes are asked for. A rank has one buffer for what it sends and one for what it receives, and all messages of
+// a window use the same two, as there.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "benchmarks/pairing.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
 #include "harness/usage_error.hpp"
@@ -15,31 +18,98 @@ namespace commlens {
 
 inline constexpr std::size_t small_message = 8192;  ///< bytes; OSU repeats messages up to this size more often
 
+/// This rank in a pair.
+struct Partner {
+  int rank = -1;  ///< -1: it is in none, and waits
+  bool first = false;
+};
+
 struct PairOptions {
   Sizes bytes{1, 4_MiB};
   std::optional<device::Memory> from;
   std::optional<device::Memory> to;
   std::size_t pairs = 1;
+  std::optional<PairsAcross> across;
+  bool matrix = false;
 
   void describe(OptionSet& options) {
     options.add("bytes", bytes, "size or sizes of a message: 4096, 8:1G (times 2), 8:1G:x8");
     // The record's memory says the same.
-    options.add("from", from, "memory kind of the first half of the ranks").role(measure::Role::derived);
-    options.add("to", to, "memory kind of the second half").role(measure::Role::derived);
+    options.add("from", from, "memory kind of the first rank of each pair").role(measure::Role::derived);
+    options.add("to", to, "memory kind of the second one").role(measure::Role::derived);
     options.add("pairs", pairs, "pairs of ranks at the same time: rank i with rank i + pairs");
+    options.add("pairs-across", across,
+                "which ranks make a pair: two of a node, or rank i of a node with rank i of the next one; others wait");
   }
 
-  void resolve(int ranks) const {
-    if (static_cast<std::size_t>(ranks) == 2 * pairs) return;
-    throw UsageError("ranks", std::to_string(ranks),
-                     std::to_string(pairs) + (pairs == 1 ? " pair needs " : " pairs need ") +
-                         std::to_string(2 * pairs) + " ranks; start with --ranks " + std::to_string(2 * pairs) +
-                         (ranks > 1 && ranks % 2 == 0 ? " or with --pairs " + std::to_string(ranks / 2) : ""));
+  void describe_matrix(OptionSet& options) {
+    options.add_flag("matrix", "no-matrix", matrix, "all pairs of ranks, one after the other; metrics of the slowest")
+        .recorded_as([this]() -> std::optional<measure::Value> {
+          if (!matrix) return std::nullopt;
+          return true;
+        });
   }
 
-  [[nodiscard]] device::Memory memory(int rank, int ranks, device::Memory chosen) const {
-    return rank < ranks / 2 ? from.value_or(chosen) : to.value_or(chosen);
+  /// `hosts` are by rank; empty: not known yet.
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
+    const auto count = static_cast<int>(pairs);
+    host_of = hosts;
+    if (matrix) {
+      require_matrix(ranks);
+    } else if (across) {
+      choose_pairs();
+    } else if (ranks == 2 * count) {
+      for (int rank = 0; rank < count; ++rank) chosen.push_back({rank, rank + count});
+    } else {
+      throw UsageError("ranks", std::to_string(ranks),
+                       std::to_string(pairs) + (pairs == 1 ? " pair needs " : " pairs need ") +
+                           std::to_string(2 * pairs) + " ranks; start with --ranks " + std::to_string(2 * pairs) +
+                           (ranks > 1 && ranks % 2 == 0 ? " or with --pairs " + std::to_string(ranks / 2) : ""));
+    }
   }
+
+  [[nodiscard]] device::Memory memory(int rank, int /*ranks*/, device::Memory kind) const {
+    return partner_of(rank).first ? from.value_or(kind) : to.value_or(kind);
+  }
+
+  [[nodiscard]] Partner partner_of(int rank) const {
+    for (const RankPair& pair : chosen) {
+      if (pair.first == rank) return {.rank = pair.second, .first = true};
+      if (pair.second == rank) return {.rank = pair.first, .first = false};
+    }
+    return {};
+  }
+
+  /// Of the pairs that are possible the first `pairs`; all with `pairs` 0.
+  void choose_pairs() {
+    if (host_of.empty()) return;
+    chosen = pairs_across(host_of, *across);
+    const std::string word(name(*across));
+    if (chosen.empty()) {
+      throw UsageError("pairs-across", word,
+                       *across == PairsAcross::nodes ? "all ranks are on one node; start ranks on two"
+                                                     : "no node has two ranks; start two ranks on a node");
+    }
+    if (pairs > chosen.size()) {
+      throw UsageError("pairs", std::to_string(pairs),
+                       "--pairs-across " + word + " finds " + std::to_string(chosen.size()) + " here");
+    }
+    if (pairs == 0) pairs = chosen.size();
+    chosen.resize(pairs);
+  }
+
+  void require_matrix(int ranks) const {
+    const std::string cure = "--matrix measures each pair of ranks by itself, in one kind of memory; leave it out";
+    if (ranks < 2) throw UsageError("ranks", std::to_string(ranks), "--matrix needs 2 ranks or more");
+    if (pairs != 1) throw UsageError("pairs", std::to_string(pairs), cure);
+    if (across) throw UsageError("pairs-across", std::string(name(*across)), cure);
+    if (from) throw UsageError("from", std::string(name(*from)), cure);
+    if (to) throw UsageError("to", std::string(name(*to)), cure);
+  }
+
+  // By resolve():
+  std::vector<RankPair> chosen;
+  std::vector<std::string> host_of;  ///< by rank; empty: not known yet
 
   static constexpr std::size_t acknowledgement = 4;  ///< bytes of the message that answers a window
 };
@@ -53,43 +123,55 @@ struct WindowOptions : PairOptions {
     options.add("window", window, "messages under way at the same time");
   }
 
-  void resolve(int ranks) const {
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
     constexpr std::size_t most = 1'000'000;  // each message is a request of the MPI library
     if (window > most) throw UsageError("window", std::to_string(window), "write at most " + std::to_string(most));
-    PairOptions::resolve(ranks);
+    PairOptions::resolve(ranks, hosts);
   }
 
   [[nodiscard]] std::string operation() const { return "window of " + std::to_string(window) + " messages"; }
 };
 
-/// This rank's half of a pair.
+/// This rank's half of a pair. A rank that is in none has nothing to do.
 class Pair {
  public:
   Pair(Run& run, const PairOptions& options)
       : run_(run),
         bytes_(options.bytes),
-        first_(run.rank() < run.ranks() / 2),
-        peer_(first_ ? run.rank() + run.ranks() / 2 : run.rank() - run.ranks() / 2),
+        partner_(options.partner_of(run.rank())),
         outgoing_(run.buffer(options.bytes)),
         incoming_(run.buffer(options.bytes)) {}
 
-  [[nodiscard]] bool first() const { return first_; }
-  [[nodiscard]] int peer() const { return peer_; }
+  void meet(const Partner& partner) { partner_ = partner; }
+
+  [[nodiscard]] bool waits() const { return partner_.rank < 0; }
+  [[nodiscard]] bool first() const { return partner_.first; }
+  [[nodiscard]] bool second() const { return !waits() && !first(); }
+  [[nodiscard]] int peer() const { return partner_.rank; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] const device::Buffer& outgoing() const { return outgoing_; }
   [[nodiscard]] const device::Buffer& incoming() const { return incoming_; }
 
-  void send() { run_.transport().send(outgoing_.data(), bytes_, peer_, run_.stream()); }
-  void receive() { run_.transport().receive(incoming_.data(), bytes_, peer_, run_.stream()); }
+  void send() { run_.transport().send(outgoing_.data(), bytes_, peer(), run_.stream()); }
+  void receive() { run_.transport().receive(incoming_.data(), bytes_, peer(), run_.stream()); }
+
+  /// The least that the hardware needs for so many messages from the first rank to the second; both ways if so.
+  [[nodiscard]] CopyCeiling ceiling(double messages, bool both_ways = false) const {
+    return {.bytes = bytes_,
+            .copies = messages,
+            .peer = waits() ? run_.rank() : peer(),
+            .takes_part = first() || (both_ways && second())};
+  }
 
   /// A message that depends on its size, the round and the sender; where one will come, every byte is wrong beforehand.
   void reset(std::size_t round) {
+    if (waits()) return;
     pattern::write_bytes(run_.stream(), outgoing_, message(round, run_.rank()));
-    pattern::poison_bytes(run_.stream(), incoming_, message(round, peer_));
+    pattern::poison_bytes(run_.stream(), incoming_, message(round, peer()));
   }
 
   [[nodiscard]] Verdict verify(std::size_t round) {
-    return pattern::expect_bytes(run_.stream(), incoming_, message(round, peer_));
+    return waits() ? Verdict{} : pattern::expect_bytes(run_.stream(), incoming_, message(round, peer()));
   }
 
  private:
@@ -99,8 +181,7 @@ class Pair {
 
   Run& run_;
   std::size_t bytes_;
-  bool first_;
-  int peer_;
+  Partner partner_;
   device::Buffer outgoing_;
   device::Buffer incoming_;
 };
@@ -109,13 +190,20 @@ class Pair {
 class Window {
  public:
   Window(Run& run, Pair& pair, std::size_t messages)
-      : run_(run),
-        pair_(pair),
-        answer_(run.buffer(PairOptions::acknowledgement)),
-        exchange_(run.transport().exchange(messages_if(pair.first(), messages, pair.outgoing()),
-                                           messages_if(!pair.first(), messages, pair.incoming()))) {}
+      : run_(run), pair_(pair), messages_(messages), answer_(run.buffer(PairOptions::acknowledgement)) {
+    prepare();
+  }
+
+  /// Again where the rank has met another one.
+  void prepare() {
+    exchange_.reset();
+    if (pair_.waits()) return;
+    exchange_ = run_.transport().exchange(messages_if(pair_.first(), pair_.outgoing()),
+                                          messages_if(pair_.second(), pair_.incoming()));
+  }
 
   void operate() {
+    if (pair_.waits()) return;
     auto& stream = run_.stream();
     exchange_->run(stream);
     if (pair_.first()) {
@@ -125,18 +213,18 @@ class Window {
     }
   }
 
-  /// Only the second half of a pair receives something to compare.
-  [[nodiscard]] Verdict verify(std::size_t round) { return pair_.first() ? Verdict{} : pair_.verify(round); }
+  /// Only the second rank of a pair receives something to compare.
+  [[nodiscard]] Verdict verify(std::size_t round) { return pair_.second() ? pair_.verify(round) : Verdict{}; }
 
  private:
-  [[nodiscard]] std::vector<transport::Message> messages_if(bool wanted, std::size_t count,
-                                                            const device::Buffer& buffer) const {
+  [[nodiscard]] std::vector<transport::Message> messages_if(bool wanted, const device::Buffer& buffer) const {
     if (!wanted) return {};
-    return std::vector<transport::Message>(count, {pair_.peer(), buffer.data(), pair_.bytes()});
+    return std::vector<transport::Message>(messages_, {pair_.peer(), buffer.data(), pair_.bytes()});
   }
 
   Run& run_;
   Pair& pair_;
+  std::size_t messages_;
   device::Buffer answer_;
   std::unique_ptr<transport::Exchange> exchange_;
 };

@@ -47,9 +47,10 @@ int world_rank() {
   return rank;
 }
 
-/// Every rank finds the same mistake; one says it.
+/// Every rank finds the same mistake; one says it, and no rank ends before, as launchers end the others then.
 int refuse(const UsageError& error) {
   if (world_rank() == 0) std::fprintf(stderr, "commlens: %s\n", error.what());
+  MPI_Barrier(MPI_COMM_WORLD);
   return static_cast<int>(Exit::usage);
 }
 

@@ -50,7 +50,9 @@ class Benchmark {
  public:
   virtual ~Benchmark() = default;
   [[nodiscard]] virtual const OptionSet& options() const = 0;
-  virtual void resolve(int ranks) = 0;
+  /// `hosts` are by rank; none: not known yet.
+  virtual void resolve(int ranks, const std::vector<std::string>& hosts) = 0;
+  void resolve(int ranks) { resolve(ranks, {}); }
   virtual std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks) = 0;
   [[nodiscard]] virtual device::Memory memory(int rank, int ranks, device::Memory chosen) const = 0;
   /// One group for each size of the sweep, or one in all. After resolve() and scale_to_memory().
@@ -130,8 +132,10 @@ class BenchmarkOf final : public Benchmark {
   }
 
   [[nodiscard]] const OptionSet& options() const override { return set_; }
-  void resolve(int ranks) override {
+  using Benchmark::resolve;
+  void resolve(int ranks, const std::vector<std::string>& hosts) override {
     if constexpr (requires { values_.resolve(ranks); }) values_.resolve(ranks);
+    if constexpr (requires { values_.resolve(ranks, hosts); }) values_.resolve(ranks, hosts);
     describe_again();
   }
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks) override {

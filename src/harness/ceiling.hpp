@@ -1,5 +1,6 @@
-// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run; and
-// for its arithmetic: a matrix product.
+// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run, or
+// between nodes sent through a TCP connection, or at the nominal rate of the network; and for its arithmetic: a matrix
+// product.
 #pragma once
 
 #include <map>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "harness/copier.hpp"
 #include "harness/measurement.hpp"
+#include "harness/tcp_stream.hpp"
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 
@@ -18,14 +21,23 @@ namespace commlens {
 
 class Ceilings {
  public:
-  /// `placement` is of all ranks.
+  /// Of copies.
+  struct Outcome {
+    std::optional<measure::Ceiling> ceiling;
+    std::string reason;  ///< why there is none
+  };
+
+  /// `placement` is of all ranks, and outlives this. `streams`: how nodes connect to each other.
   Ceilings(const transport::Communicator& communicator, device::Device& device,
-           const std::vector<measure::Placement>& placement);
+           const std::vector<measure::Placement>& placement, TcpStream::Settings streams);
+  Ceilings(const transport::Communicator& communicator, device::Device& device,
+           const std::vector<measure::Placement>& placement)
+      : Ceilings(communicator, device, placement, TcpStream::Settings{}) {}
 
   /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
-  /// there is no such copy: ranks on different nodes, a GPU that this process does not see. Measured once for each set
-  /// of arguments.
-  std::optional<measure::Ceiling> measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
+  /// there is no such copy: a GPU that this process does not see, nodes between which there is no connection. Measured
+  /// once for each set of arguments. The same on all ranks.
+  Outcome measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
   /// Collective, with the same shape on all ranks. `blas` multiplies in `memory`, where the product's matrices are.
   /// Nothing where a rank has no room for a square product. Measured once for each shape.
   std::optional<measure::Ceiling> measure(const GemmCeiling& ceiling, device::Blas& blas, device::Memory memory);
@@ -36,15 +48,32 @@ class Ceilings {
   struct Copy {
     std::string name;
     std::string reason;  ///< why there is no such copy; empty if there is
+    bool to_another_node = false;
     device::Device* destination = nullptr;
     device::Memory from = device::Memory::host;
     device::Memory to = device::Memory::host;
   };
 
+  /// The connections of a set of peers, and what large messages on them have needed.
+  struct Stream {
+    std::unique_ptr<TcpStream> connections;
+    std::optional<double> seconds_per_byte;
+  };
+
   Copy plan(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
   device::Device* peer_device(const std::string& uuid);
-  /// Collective. Nothing where a rank has no room for the copies.
-  std::optional<double> seconds_of(const CopyCeiling& ceiling, const Copy& copy);
+  Outcome measure_copy(const CopyCeiling& ceiling, const Copy& copy);
+  /// Collective. The buffers of the ranks that copy; nothing where one of them has no room for them.
+  std::optional<Copier> copier(bool copies, const Copy& copy, std::size_t bytes);
+  /// Collective, of copies of `wanted` bytes. Nothing where a rank has no room for them.
+  std::optional<double> seconds_of(bool copies, std::size_t wanted, const Copy& copy);
+
+  /// Collective: where some of the peers are on other nodes. The others copy at the same time.
+  Outcome between_nodes(const CopyCeiling& ceiling, const Copy& copy);
+  Outcome link_rate(const CopyCeiling& ceiling, const Copy& copy, const std::vector<int>& peers);
+  Outcome tcp_stream(const CopyCeiling& ceiling, const Copy& copy, const std::vector<int>& peers);
+  /// Collective. Of a message, with copies of as many bytes at the same time.
+  std::optional<double> seconds_of_stream(TcpStream& stream, bool copies, std::size_t bytes, const Copy& copy);
 
   /// Collective. The seconds of a product, back to back.
   double seconds_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream);
@@ -55,11 +84,13 @@ class Ceilings {
 
   const transport::Communicator& communicator_;
   device::Device& device_;
+  const std::vector<measure::Placement>& placement_;  ///< by rank
+  TcpStream::Settings stream_settings_;
   std::vector<std::string> hosts_;
   std::vector<std::string> gpus_;  ///< uuids by rank
   std::map<std::string, std::unique_ptr<device::Device>> peers_;
-  std::map<std::tuple<std::size_t, int, bool, bool, device::Memory, device::Memory>, std::optional<measure::Ceiling>>
-      known_;
+  std::map<std::vector<std::string>, Outcome> known_;  ///< by the bytes, and what each rank does with them
+  std::map<std::vector<int>, Stream> streams_;         ///< by the peers of all ranks, -1: none
   /// By type, m, n and k, all 0 for a square product, and whether it is tuned.
   std::map<std::tuple<DataType, std::size_t, std::size_t, std::size_t, bool>, std::optional<measure::Ceiling>>
       known_products_;

@@ -5,7 +5,6 @@
 
 #include "device/error.hpp"
 #include "harness/ceiling.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 
@@ -27,54 +26,64 @@ Memory stream_memory(Memory from, Memory to) { return on_gpu(from) ? from : (on_
 }  // namespace
 
 Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& device,
-                   const std::vector<measure::Placement>& placement)
-    : communicator_(communicator), device_(device) {
+                   const std::vector<measure::Placement>& placement, TcpStream::Settings streams)
+    : communicator_(communicator), device_(device), placement_(placement), stream_settings_(streams) {
   for (const measure::Placement& place : placement) {
     hosts_.push_back(place.host);
     gpus_.push_back(place.gpu ? place.gpu->uuid : "");
   }
 }
 
-std::optional<measure::Ceiling> Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
-  const auto key = std::tuple(ceiling.bytes, ceiling.peer, ceiling.takes_part, ceiling.to_staging, mine, theirs);
-  // Whether it is known is the same on all ranks: all measure it together.
+Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
+  // Who copies what to whom may have changed for some ranks only, and all measure it together.
+  std::vector<std::string> key{std::to_string(ceiling.bytes)};
+  for (const std::string& one : communicator_.gather(fmt::format("{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part,
+                                                                 ceiling.to_staging, name(mine), name(theirs)))) {
+    key.push_back(one);
+  }
   const auto known = known_.find(key);
-  std::optional<measure::Ceiling> result;
+  Outcome result;
   if (known != known_.end()) {
     result = known->second;
   } else {
     const Copy copy = plan(ceiling, mine, theirs);
-    const bool impossible = !communicator_.first(ceiling.takes_part ? copy.reason : "").empty();
-    const auto seconds = impossible ? std::nullopt : seconds_of(ceiling, copy);
-    if (seconds) {
-      const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
-      const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
-      result = measure::Ceiling{
-          .name = name,
-          .method = fmt::format("{} of {} bytes, back to back, by {} rank{} at the same time; the best of {} rounds",
-                                name, ceiling.bytes, copying, copying == 1 ? "" : "s", rounds),
-          .seconds = *seconds,
-          .rate = static_cast<double>(ceiling.bytes) / *seconds * 1e-9};
-    }
+    result.reason = communicator_.first(ceiling.takes_part ? copy.reason : "");
+    const bool away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
+    if (result.reason.empty()) result = away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy);
     known_.emplace(key, result);
   }
   const double copies = communicator_.maximum(ceiling.copies);
-  if (!result) return result;
-  result->seconds *= copies;
-  result->part = ceiling.part;
+  if (!result.ceiling) return result;
+  result.ceiling->seconds *= copies;
+  result.ceiling->part = ceiling.part;
   return result;
+}
+
+Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy& copy) {
+  const auto seconds = seconds_of(ceiling.takes_part, ceiling.bytes, copy);
+  if (!seconds) return {.ceiling = std::nullopt, .reason = "a rank has no room for the copies"};
+  const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
+  const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
+  return {.ceiling =
+              measure::Ceiling{.name = name,
+                               .method = fmt::format(
+                                   "{} of {} bytes, back to back, by {} rank{} at the same time; the best of {} rounds",
+                                   name, ceiling.bytes, copying, copying == 1 ? "" : "s", rounds),
+                               .seconds = *seconds,
+                               .rate = static_cast<double>(ceiling.bytes) / *seconds * 1e-9},
+          .reason = ""};
 }
 
 Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
   if (ceiling.to_staging) {
     const Memory from = on_gpu(mine) ? Memory::device : mine;
-    return {"copy to host", "", &device_, from, device_.staging_memory()};
+    return {.name = "copy to host", .destination = &device_, .from = from, .to = device_.staging_memory()};
   }
   const auto peer = static_cast<std::size_t>(ceiling.peer);
   const auto self = static_cast<std::size_t>(communicator_.rank());
-  Copy copy{.name = "memory copy", .reason = "", .destination = &device_, .from = mine, .to = theirs};
+  Copy copy{.name = "memory copy", .destination = &device_, .from = mine, .to = theirs};
   if (hosts_[peer] != hosts_[self]) {
-    copy.reason = "the ranks are on different nodes";
+    copy.to_another_node = true;
   } else if (on_gpu(mine) && on_gpu(theirs)) {
     copy.destination = gpus_[peer] == gpus_[self] ? &device_ : peer_device(gpus_[peer]);
     copy.name = gpus_[peer] == gpus_[self] ? "device copy" : "peer copy";
@@ -107,36 +116,10 @@ device::Device* Ceilings::peer_device(const std::string& uuid) {
   return peers_.at(uuid).get();
 }
 
-namespace {
-
-/// Two buffers and a stream that copies from one to the other.
-struct Copier {
-  device::Buffer source;
-  device::Buffer destination;
-  std::unique_ptr<device::Stream> stream;
-
-  /// Seconds of each of `count` copies, each in pieces of at most `piece` bytes.
-  [[nodiscard]] double time(std::size_t count, std::size_t piece) const {
-    const std::size_t bytes = source.bytes();
-    const Stopwatch stopwatch;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t offset = 0; offset < bytes; offset += piece) {
-        stream->copy(destination.as<std::byte>() + offset, source.as<std::byte>() + offset,
-                     std::min(piece, bytes - offset));
-      }
-    }
-    stream->wait();
-    return stopwatch.seconds() / static_cast<double>(count);
-  }
-};
-
-}  // namespace
-
-std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Copy& copy) {
-  const std::size_t bytes = std::min(ceiling.bytes, largest_copy);
+std::optional<Copier> Ceilings::copier(bool copies, const Copy& copy, std::size_t bytes) {
   Copier copier;
   std::string problem;
-  if (ceiling.takes_part) {
+  if (copies) {
     try {
       copier = {device_.allocate(copy.from, bytes), copy.destination->allocate(copy.to, bytes),
                 device_.stream(stream_memory(copy.from, copy.to))};
@@ -145,13 +128,17 @@ std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Cop
     }
   }
   if (!communicator_.first(problem).empty()) return std::nullopt;
+  if (copies) copier.touch();
+  return copier;
+}
+
+std::optional<double> Ceilings::seconds_of(bool copies, std::size_t wanted, const Copy& copy) {
+  const std::size_t bytes = std::min(wanted, largest_copy);
+  const auto made = copier(copies, copy, bytes);
+  if (!made) return std::nullopt;
+  const Copier& copier = *made;
   double estimate = 0;
-  if (ceiling.takes_part) {
-    copier.stream->fill(copier.source.data(), 1, bytes);  // pages that were never written are not copied like others
-    copier.stream->fill(copier.destination.data(), 2, bytes);
-    (void)copier.time(1, bytes);
-    estimate = copier.time(1, bytes);
-  }
+  if (copies) estimate = copier.time(1, bytes);
   estimate = std::max(communicator_.maximum(estimate), 1e-9);
   const auto count = static_cast<std::size_t>(std::clamp(round_s / estimate, 1.0, static_cast<double>(most_copies)));
   const bool in_pieces = !on_gpu(copy.from) && !on_gpu(copy.to);
@@ -159,10 +146,10 @@ std::optional<double> Ceilings::seconds_of(const CopyCeiling& ceiling, const Cop
   for (std::size_t round = 0; round < rounds; ++round) {
     for (const std::size_t piece : {bytes, in_pieces ? piece_bytes : bytes}) {
       communicator_.barrier();  // all that copy do so at the same time; a round is as long as its slowest
-      least = std::min(least, communicator_.maximum(ceiling.takes_part ? copier.time(count, piece) : 0.0));
+      least = std::min(least, communicator_.maximum(copies ? copier.time(count, piece) : 0.0));
     }
   }
-  return least * static_cast<double>(ceiling.bytes) / static_cast<double>(bytes);
+  return least * static_cast<double>(wanted) / static_cast<double>(bytes);
 }
 
 }  // namespace commlens

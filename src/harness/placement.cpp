@@ -14,6 +14,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/network.hpp"
+
 namespace commlens {
 
 namespace {
@@ -62,12 +64,16 @@ int numa_node_of(const std::string& pci, const std::filesystem::path& system) {
 
 // A placement travels between ranks as lines of text.
 std::string to_text(const measure::Placement& placement) {
-  std::string text =
-      fmt::format("{}\n{}\n{}\n{}\n", placement.rank, placement.host, placement.cores, placement.numa_nodes);
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", placement.rank, placement.host, placement.cores,
+                                 placement.numa_nodes, placement.gpu ? "GPU" : "");
   if (placement.gpu) {
     const measure::Gpu& gpu = *placement.gpu;
     text += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", gpu.ordinal, gpu.name, gpu.uuid, gpu.pci, gpu.numa_node,
                         gpu.memory_bytes, gpu.power_limit_W, gpu.default_power_limit_W);
+  }
+  for (const measure::Nic& nic : placement.nics) {
+    text +=
+        fmt::format("{}\n{}\n{}\n{}\n{}\n", nic.name, nic.link_layer, nic.rate_Gbps, nic.numa_node, name(nic.distance));
   }
   return text;
 }
@@ -77,15 +83,24 @@ measure::Placement from_text(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   measure::Placement placement{std::stoi(lines.at(0)), lines.at(1), lines.at(2), lines.at(3), std::nullopt};
-  if (lines.size() > 4) {
-    placement.gpu = measure::Gpu{.ordinal = std::stoi(lines.at(4)),
-                                 .name = lines.at(5),
-                                 .uuid = lines.at(6),
-                                 .pci = lines.at(7),
-                                 .numa_node = std::stoi(lines.at(8)),
-                                 .memory_bytes = std::stoull(lines.at(9)),
-                                 .power_limit_W = std::stod(lines.at(10)),
-                                 .default_power_limit_W = std::stod(lines.at(11))};
+  std::size_t next = 5;
+  if (!lines.at(4).empty()) {
+    placement.gpu = measure::Gpu{.ordinal = std::stoi(lines.at(5)),
+                                 .name = lines.at(6),
+                                 .uuid = lines.at(7),
+                                 .pci = lines.at(8),
+                                 .numa_node = std::stoi(lines.at(9)),
+                                 .memory_bytes = std::stoull(lines.at(10)),
+                                 .power_limit_W = std::stod(lines.at(11)),
+                                 .default_power_limit_W = std::stod(lines.at(12))};
+    next = 13;
+  }
+  for (; next < lines.size(); next += 5) {
+    placement.nics.push_back({.name = lines.at(next),
+                              .link_layer = lines.at(next + 1),
+                              .rate_Gbps = std::stod(lines.at(next + 2)),
+                              .numa_node = std::stoi(lines.at(next + 3)),
+                              .distance = from_name<measure::NicDistance>(lines.at(next + 4)).value()});
   }
   return placement;
 }
@@ -176,6 +191,7 @@ measure::Placement placement_of(int rank, const device::GpuProperties* gpu, cons
                                  .power_limit_W = power.watts,
                                  .default_power_limit_W = power.default_watts};
   }
+  placement.nics = nearest_nics(placement.gpu, placement.numa_nodes, system);
   return placement;
 }
 

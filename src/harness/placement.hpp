@@ -1,4 +1,5 @@
-// Which rank runs where: its cores, their NUMA node, its GPU and the GPU's NUMA node; and what is wrong with that.
+// Which rank runs where: its cores, their NUMA node, its GPU, the GPU's NUMA node and the
+// nearest network adapters; and what is wrong with that.
 #pragma once
 
 #include <filesystem>

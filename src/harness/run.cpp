@@ -227,7 +227,9 @@ void Run::measure_ceilings(const Measurement& measurement) {
     std::optional<measure::Ceiling> ceiling;
     if (const auto* copy = std::get_if<CopyCeiling>(&request)) {
       const auto peer = static_cast<std::size_t>(copy->peer);
-      ceiling = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer));
+      const auto outcome = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer));
+      ceiling = outcome.ceiling;
+      if (!outcome.reason.empty()) record_.no_ceiling = outcome.reason;
     } else if (const auto* gemm = std::get_if<GemmCeiling>(&request)) {
       ceiling = resources_.ceilings.measure(*gemm, blas(), memory());
     } else {

@@ -132,7 +132,9 @@ std::unique_ptr<TraceFile> Session::open_trace(const std::string& path) const {
 
 Exit Session::execute(Benchmark& benchmark) {
   const auto transports = choose_transports();
-  benchmark.resolve(communicator_.size());
+  std::vector<std::string> hosts;
+  for (const measure::Placement& place : start_.placement) hosts.push_back(place.host);
+  benchmark.resolve(communicator_.size(), hosts);
   const auto memories = choose_memories(benchmark);
   const MemoryPlan plan(communicator_, node_, *device_, memories[static_cast<std::size_t>(communicator_.rank())]);
   start_.notes = benchmark.scale_to_memory(plan.budget(), communicator_.size());

@@ -41,6 +41,24 @@ struct Gpu {
   double default_power_limit_W = 0;  ///< likewise
 };
 
+/// How far a network adapter is from a rank's GPU; without a GPU, from its cores.
+enum class NicDistance { pcie_switch, same_numa_node, other_numa_node, unknown };
+constexpr auto names_of(NicDistance /*type*/) {
+  return enum_names<NicDistance>({{NicDistance::pcie_switch, "same PCIe switch"},
+                                  {NicDistance::same_numa_node, "same NUMA node"},
+                                  {NicDistance::other_numa_node, "other NUMA node"},
+                                  {NicDistance::unknown, "unknown"}});
+}
+
+/// A network adapter with an active link.
+struct Nic {
+  std::string name;        ///< "mlx5_0", "hsn0", "eth0"
+  std::string link_layer;  ///< "InfiniBand", "RoCE", "Slingshot", "Ethernet"
+  double rate_Gbps = 0;    ///< nominal, each way; 0: the driver does not say
+  int numa_node = -1;      ///< -1: the machine does not say
+  NicDistance distance = NicDistance::unknown;
+};
+
 /// Where one rank runs.
 struct Placement {
   int rank = 0;
@@ -48,6 +66,8 @@ struct Placement {
   std::string cores;       ///< as in /proc: "0-3,8"
   std::string numa_nodes;  ///< the nodes of those cores, likewise
   std::optional<Gpu> gpu;
+  /// Of its node, those that are nearest to it.
+  std::vector<Nic> nics = {};  // NOLINT(readability-redundant-member-init): it may be left out of a list
 };
 
 /// One launch of the job: what is the same for all of its records.
@@ -84,9 +104,10 @@ struct Repetition {
   double max_time_s = 60;       ///< where min_time_s and until_ci_percent stop adding batches
 };
 
-/// What the hardware needs for the bytes of one operation, or for its arithmetic, measured in the same run.
+/// What the hardware needs for the bytes of one operation, or for its arithmetic: measured in the same run, or nominal,
+/// as `method` says.
 struct Ceiling {
-  std::string name;    ///< "memory copy", "peer copy", "square GEMM" ...
+  std::string name;    ///< "memory copy", "peer copy", "link rate", "square GEMM" ...
   std::string method;  ///< a sentence: what was copied where, or multiplied, how often
   double seconds = 0;  ///< the least time for one operation
   double rate = 0;     ///< of the copy or of the matrix product, in `unit`
@@ -184,7 +205,8 @@ struct Record {
   std::vector<std::string> report;                    ///< in the application's own words; blocks part at empty lines
   std::optional<Candidate> candidate;
   std::vector<Ceiling> ceilings;
-  std::optional<GpuClock> gpu_clock;             ///< where the driver says it
+  std::string no_ceiling;             ///< why there is none for its bytes; empty: there is, or none was asked for
+  std::optional<GpuClock> gpu_clock;  ///< where the driver says it
   std::map<std::string, std::string> libraries;  ///< that this case has loaded: {"blas", "OpenBLAS 0.3.21"}
 
   /// The value of a parameter; nullptr: there is none of that name.

@@ -41,9 +41,18 @@ Json to_json(const Gpu& gpu) {
   return json;
 }
 
+Json to_json(const Nic& nic) {
+  Json json = {{"name", nic.name}, {"link_layer", nic.link_layer}};
+  if (nic.rate_Gbps > 0) json["rate_Gbps"] = nic.rate_Gbps;
+  json["numa_node"] = nic.numa_node;
+  if (nic.distance != NicDistance::unknown) json["distance"] = name(nic.distance);
+  return json;
+}
+
 Json to_json(const Placement& place) {
   Json json = {{"rank", place.rank}, {"host", place.host}, {"cores", place.cores}, {"numa_nodes", place.numa_nodes}};
   if (place.gpu) json["device"] = to_json(*place.gpu);
+  for (const Nic& nic : place.nics) json["nics"].push_back(to_json(nic));
   return json;
 }
 
@@ -197,6 +206,7 @@ void add_results(Json& json, const Result& result) {
   if (outcome.measured && !record.calls.empty()) json["calls"] = record.calls;
   add_observations(json, record);
   json["ceilings"] = ceilings_to_json(result);
+  if (!record.no_ceiling.empty()) json["no_ceiling"] = record.no_ceiling;
   if (const auto& clock = record.gpu_clock) {
     json["gpu_clock"] = {
         {"least_MHz", clock->least_MHz}, {"highest_MHz", clock->highest_MHz}, {"limits", clock->limits}};

@@ -1,10 +1,12 @@
 #include "transport/mpi_calls.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "transport/activity.hpp"
 
@@ -168,6 +170,18 @@ void broadcast(const Communicator& communicator, void* data, std::size_t bytes, 
 void barrier(const Communicator& communicator) {
   const InCall call(Call::barrier);
   check_mpi(MPI_Barrier(communicator.handle()), "MPI_Barrier");
+}
+
+void patient_barrier(const Communicator& communicator) {
+  const InCall call(Call::barrier);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(communicator.handle(), &request), "MPI_Ibarrier");
+  int done = 0;
+  while (true) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 Messages::Messages(const Communicator& communicator, const std::vector<Message>& sends,

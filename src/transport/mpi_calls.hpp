@@ -26,6 +26,8 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
                std::span<const Piece> receives);
 void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
 void barrier(const Communicator& communicator);
+/// The same for a long wait: ranks sleep in it, and leave their cores to those for whom they wait.
+void patient_barrier(const Communicator& communicator);
 
 /// A set of non-blocking messages: start() posts all receives and then all sends, finish() waits for all of them.
 class Messages {

@@ -70,6 +70,12 @@ Start start_with_gpus() {
   start.backend = "cuda";
   start.placement[0].gpu = gpu(0, "0000:19:00.0");
   start.placement[1].gpu = gpu(1, "0000:3b:00.0");
+  start.placement[0].nics = {{.name = "mlx5_0",
+                              .link_layer = "InfiniBand",
+                              .rate_Gbps = 400,
+                              .numa_node = 0,
+                              .distance = NicDistance::pcie_switch}};
+  start.placement[1].nics = {{.name = "eth0", .link_layer = "Ethernet"}};
   start.warnings = {"UCX_MEMTYPE_CACHE is not n"};
   start.versions["ccl"] = "NCCL 2.28.3";
   return start;

@@ -68,6 +68,7 @@ TEST(RecordToJson, SaysThatAnIntervalIsMissing) {
 TEST(RecordToJson, HasEachCeilingWithItsMetricsAndTheFraction) {
   Record record = examples::allreduce(80'000'000, "ccl", "device", 400e-6);
   record.ceilings = {examples::ceiling("peer copy", 200e-6), examples::ceiling("memory copy", 40e-6)};
+  EXPECT_FALSE(json_of(record).contains("no_ceiling"));
   const Json ceilings = json_of(record)["ceilings"];
   ASSERT_EQ(ceilings.size(), 2U);
   EXPECT_EQ(ceilings[0]["name"], "peer copy");
@@ -89,6 +90,15 @@ TEST(RecordToJson, LeavesOutCeilingsThatWereNotMeasured) {
 
 TEST(StartToJson, HasADeviceOnlyWhereARankHasOne) {
   EXPECT_EQ(json_of(examples::start_with_gpus())["placement"][1]["device"]["uuid"], "GPU-00000001");
+  const Json nic = json_of(examples::start_with_gpus())["placement"][0]["nics"][0];
+  EXPECT_EQ(nic, (Json{{"name", "mlx5_0"},
+                       {"link_layer", "InfiniBand"},
+                       {"rate_Gbps", 400.0},
+                       {"numa_node", 0},
+                       {"distance", "same PCIe switch"}}));
+  const Json unknown = json_of(examples::start_with_gpus())["placement"][1]["nics"][0];
+  EXPECT_EQ(unknown, (Json{{"name", "eth0"}, {"link_layer", "Ethernet"}, {"numa_node", -1}})) << "what it is not told";
+  EXPECT_FALSE(json_of(examples::start_without_gpus())["placement"][1].contains("nics"));
   EXPECT_FALSE(json_of(examples::start_without_gpus())["placement"][1].contains("device"));
 }
 

@@ -34,6 +34,14 @@ TEST(TableReporter, BeginsWithWhatRunsWhere) {
 )");
 }
 
+TEST(TableReporter, NamesNetworkAdaptersWhereThereAreSeveralNodes) {
+  Start start = examples::start_with_gpus();
+  start.nodes = 2;
+  const std::string text = report("table", start, {});
+  EXPECT_NE(text.find("NUMA 0); NIC mlx5_0 400 Gbit/s (InfiniBand, same PCIe switch)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("NUMA 0); NIC eth0 (Ethernet)\n"), std::string::npos) << text;
+}
+
 TEST(TableReporter, SumsUpManyRanks) {
   Start start = examples::start_without_gpus();
   start.ranks = 64;

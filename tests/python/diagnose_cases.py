@@ -31,6 +31,7 @@ from diagnose_records import (
     without_interval,
 )
 from sample_applications import make_overlap_record
+from sample_pairs import bandwidths, latencies, make_pairs_record
 from sample_records import make_record
 
 
@@ -120,7 +121,12 @@ CASES: dict[str, Cases] = {
         },
     ),
     "below-ceiling": Cases(
-        {"a fifth": lambda: below(0.2), "host memory": lambda: below(0.2, memory="host")},
+        {
+            "a fifth": lambda: below(0.2),
+            "host memory": lambda: below(0.2, memory="host"),
+            "a network": lambda: below(0.2, ceiling="link rate"),
+            "a stream": lambda: below(0.2, ceiling="TCP stream over eth0"),
+        },
         {
             "most of it": lambda: below(0.9),
             "small messages": lambda: below(0.2, largest=1 << 20),
@@ -286,6 +292,62 @@ CASES: dict[str, Cases] = {
         {
             "arrays": profile(function("MPI_Allreduce", 1.0, 3000, 4096)),
             "few": profile(function("MPI_Allreduce", 1.0, 30, 8)),
+        },
+    ),
+    "slow-pair": Cases(
+        {
+            "a link": lambda: [make_pairs_record(latencies(4, {(1, 2): 40}), "1234", 40)],
+            "a node": lambda: [
+                make_pairs_record(latencies(3, {(0, 2): 40, (1, 2): 41}), "123", 41)
+            ],
+            "a direction": lambda: [
+                make_pairs_record(
+                    bandwidths(4, {(a, b): 1 for a in (2, 3) for b in (0, 1)}),
+                    "1122",
+                    1,
+                    "bandwidth_GBps",
+                )
+            ],
+            "a GPU of a node": lambda: [
+                make_pairs_record(latencies(8, {(a, 7): 40 for a in range(7)}), "1" * 8, 40)
+            ],
+            "a sweep": lambda: [
+                make_pairs_record(latencies(3, {(0, 2): 40}), "123", 40, bytes=size)
+                for size in (8, 64, 512)
+            ],
+        },
+        {
+            "all alike": lambda: [make_pairs_record(latencies(4, {(1, 2): 12}), "1234", 12)],
+            "not the second time": lambda: [
+                make_pairs_record(latencies(4, {(1, 2): 40}), "1234", 10)
+            ],
+            "one size of a sweep": lambda: [
+                make_pairs_record(latencies(3, {(0, 2): slow}), "123", slow, bytes=size)
+                for size, slow in ((8, 40), (64, 10), (512, 10))
+            ],
+            "two sockets": lambda: [
+                make_pairs_record(
+                    latencies(4, {(a, b): 40 for a in (0, 1) for b in (2, 3)}), "1111", 40
+                )
+            ],
+            "two nodes": lambda: [
+                make_pairs_record(
+                    latencies(4, {(a, b): 40 for a in (0, 1) for b in (2, 3)}), "1122", 40
+                )
+            ],
+            "too few": lambda: [make_pairs_record(latencies(2, {(0, 1): 40}), "12", 40)],
+            "shared cores": lambda: [
+                make_pairs_record(
+                    latencies(4, {(1, 2): 40}),
+                    "1111",
+                    40,
+                    placement=[
+                        {"rank": rank, "host": "n1", "cores": "0", "numa_nodes": "0"}
+                        for rank in range(4)
+                    ],
+                    nodes=1,
+                )
+            ],
         },
     ),
 }

@@ -109,12 +109,14 @@ def jump(times_us: Sequence[float] = (1.0, 1.0, 5.0, 5.1, 5.2), **changes: Any) 
     return records
 
 
-def below(fraction: float, largest: int = 1 << 24, **changes: Any) -> Lines:
+def below(
+    fraction: float, largest: int = 1 << 24, ceiling: str = "memory copy", **changes: Any
+) -> Lines:
     """A sweep whose ceilings are this fraction of the times."""
     sizes = [largest >> 8, largest >> 4, largest]
     records = sweep([10.0, 100.0, 1000.0], sizes, **changes)
     for record, time in zip(records, (10.0, 100.0, 1000.0)):
-        record["ceilings"][0].update(fraction=fraction, time_us=fraction * time)
+        record["ceilings"][0].update(name=ceiling, fraction=fraction, time_us=fraction * time)
     return records
 
 

@@ -63,6 +63,9 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     setup_s: Seconds
     validation: Validation
     ceilings: tuple[Ceiling, ...]
+    no_ceiling: Annotated[
+        str, Meta(description="why there is none for its bytes, where one was asked for")
+    ] = ""
     parts: Annotated[
         tuple[Part, ...], Meta(description="what an operation consists of: all alone or all within")
     ] = ()

@@ -149,6 +149,27 @@ class Device(Strict, frozen=True):
     default_power_limit_W: Absent[AtLeastZero] = None  # noqa: N815
 
 
+class Nic(Strict, frozen=True):
+    """A network adapter with an active link."""
+
+    name: Name
+    link_layer: Annotated[Name, Meta(description="InfiniBand, RoCE, Slingshot, Ethernet")]
+    numa_node: Annotated[
+        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
+    ]
+    rate_Gbps: Annotated[  # noqa: N815
+        Absent[Positive],
+        Meta(description="nominal, in Gbit/s each way; absent: the driver does not say"),
+    ] = None
+    distance: Annotated[
+        Absent[Literal["same PCIe switch", "same NUMA node", "other NUMA node"]],
+        Meta(
+            description="from the rank's GPU, without one from its cores; absent: the machine does"
+            " not say"
+        ),
+    ] = None
+
+
 class Place(Strict, frozen=True):
     """Where one rank runs."""
 
@@ -159,6 +180,9 @@ class Place(Strict, frozen=True):
     ]
     numa_nodes: Annotated[Numbers, Meta(description="the NUMA nodes of those cores, likewise")]
     device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
+    nics: Annotated[
+        tuple[Nic, ...], Meta(description="of its node, those that are nearest to the rank")
+    ] = ()
 
     def __post_init__(self) -> None:
         if any(last < first for first, last in ranges_of(self.cores)):

@@ -44,6 +44,12 @@ def has_several_ceilings(record: Record) -> bool:
     return len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings)
 
 
+def no_ceiling_lines(records: Iterable[Record]) -> Lines:
+    """Why these records have no ceiling: each reason once."""
+    reasons = dict.fromkeys(record.no_ceiling for record in records)
+    return Lines([[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons])
+
+
 def calls_grid(group: Group, records: Sequence[Record]) -> Grid:
     """How often an operation calls each function of MPI."""
     names = dict.fromkeys(name for record in records for name in record.calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commlens.records import Place, Record, Start
+from commlens.records import Nic, Place, Record, Start
 from commlens.show.grid import Lines
 from commlens.text import plural
 
@@ -32,7 +32,10 @@ def _block(starts: Sequence[Start], libraries: dict[str, str]) -> Lines:
     start = starts[0]
     many = f"  ({plural(len(starts), 'start')})" if len(starts) > 1 else ""
     lines = [[(" · ".join(_title(start, libraries)), "bold"), (many, "dim")]]
-    lines += [[(_rank(place), "dim")] for place in start.placement[:_MOST_RANKS]]
+    lines += [
+        [(_rank(place, with_nics=start.nodes > 1), "dim")]
+        for place in start.placement[:_MOST_RANKS]
+    ]
     if len(start.placement) > _MOST_RANKS:
         lines.append([(_summary(start.placement), "dim")])
     lines += [[(f"warning: {warning}", "yellow")] for warning in start.warnings]
@@ -52,13 +55,20 @@ def _title(start: Start, libraries: dict[str, str]) -> list[str]:
     return list(filter(None, parts))
 
 
-def _rank(place: Place) -> str:
+def _rank(place: Place, with_nics: bool) -> str:
     line = f"rank {place.rank}  {place.host}  cores {place.cores}  NUMA {place.numa_nodes}"
-    if place.device is None:
-        return line
-    device = place.device
-    line += f"  GPU {device.ordinal} {device.name} at {device.pci}"
-    return line + (f", NUMA {device.numa_node}" if device.numa_node >= 0 else "")
+    if place.device is not None:
+        device = place.device
+        line += f"  GPU {device.ordinal} {device.name} at {device.pci}"
+        line += f", NUMA {device.numa_node}" if device.numa_node >= 0 else ""
+    return line + "".join(f"  {_nic(nic)}" for nic in place.nics if with_nics)
+
+
+def _nic(nic: Nic) -> str:
+    """`NIC mlx5_0 200 Gbit/s InfiniBand, same PCIe switch`"""
+    rate = f"{nic.rate_Gbps:g} Gbit/s" if nic.rate_Gbps else ""
+    words = " ".join(filter(None, ["NIC", nic.name, rate, nic.link_layer]))
+    return f"{words}, {nic.distance}" if nic.distance else words
 
 
 def _summary(placement: Sequence[Place]) -> str:

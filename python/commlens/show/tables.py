@@ -29,6 +29,7 @@ from commlens.show.columns import (
 )
 from commlens.show.grid import Column, Grid, Lines
 from commlens.show.levels import level_grids
+from commlens.show.pairs import pair_blocks
 from commlens.show.parts import overlap_grid, shares_grid
 from commlens.show.published import published_grids
 from commlens.show.scaling import gain_lines
@@ -62,6 +63,8 @@ def group_tables(
         yield grid
         yield from _left_out(whole, grid)
         yield from _other_grids(group, measured, list(common), width)
+        if with_series := [record for record in measured if record.series]:
+            yield from pair_blocks(group, with_series)
         yield from published_grids(group, measured)
     ends = (
         _common_calls(measured),
@@ -70,6 +73,8 @@ def group_tables(
         details.missed_interval_lines(group, measured),
     )
     lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
+    if without := [record for record in measured if record.no_ceiling]:
+        lines = [*details.no_ceiling_lines(without).lines, *lines]
     gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
     yield Lines([*gap, *lines, []])
 

@@ -26,11 +26,26 @@ std::string gpu_text(const Gpu& gpu) {
   return fmt::format("; GPU {} {} ({}{})", gpu.ordinal, gpu.name, gpu.pci, numa);
 }
 
+/// "; NIC mlx5_0 200 Gbit/s (InfiniBand, same PCIe switch)"
+std::string nic_text(const Nic& nic) {
+  const std::string rate = nic.rate_Gbps > 0 ? fmt::format(" {:g} Gbit/s", nic.rate_Gbps) : "";
+  const std::string distance = nic.distance == NicDistance::unknown ? "" : fmt::format(", {}", name(nic.distance));
+  return fmt::format("; NIC {}{} ({}{})", nic.name, rate, nic.link_layer, distance);
+}
+
+/// Of the rank, where messages leave the node.
+std::string nics_text(const Start& start, const Placement& place) {
+  std::string text;
+  if (start.nodes == 1) return text;
+  for (const Nic& nic : place.nics) text += nic_text(nic);
+  return text;
+}
+
 std::string one_line_per_rank(const Start& start) {
   std::string text;
   for (const Placement& place : start.placement) {
-    text += fmt::format("#   rank {}: {}, cores {}, NUMA {}{}\n", place.rank, place.host, place.cores, place.numa_nodes,
-                        place.gpu ? gpu_text(*place.gpu) : "");
+    text += fmt::format("#   rank {}: {}, cores {}, NUMA {}{}{}\n", place.rank, place.host, place.cores,
+                        place.numa_nodes, place.gpu ? gpu_text(*place.gpu) : "", nics_text(start, place));
   }
   return text;
 }
@@ -46,8 +61,9 @@ std::string one_line_for_all(const Start& start) {
     names.insert(place.gpu->name);
   }
   const std::string where = hosts.size() == 1 ? *hosts.begin() : *hosts.begin() + " ... " + *hosts.rbegin();
-  if (gpus.empty()) return fmt::format("#   on {}, without GPUs\n", where);
-  return fmt::format("#   on {}, with {}: {}\n", where, counted(gpus.size(), "GPU"), fmt::join(names, ", "));
+  const std::string nics = nics_text(start, start.placement.front());
+  if (gpus.empty()) return fmt::format("#   on {}, without GPUs{}\n", where, nics);
+  return fmt::format("#   on {}, with {}: {}{}\n", where, counted(gpus.size(), "GPU"), fmt::join(names, ", "), nics);
 }
 
 }  // namespace

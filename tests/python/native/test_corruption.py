@@ -87,3 +87,19 @@ def test_one_wrong_bit_is_found(
     assert job.table.count(bad.reason) == 1
     rows = [line.split() for line in job.output.splitlines() if line and not line.startswith("#")]
     assert [size for size, *_ in rows] == ["64"], "no wrong result passes for a right one"
+
+
+@pytest.mark.parametrize("benchmark", ["latency", "bandwidth"])
+def test_one_wrong_bit_of_a_pair_that_is_not_the_slowest_is_found(
+    benchmark: str, library: Path, records: Path
+) -> None:
+    command = under_mpirun(
+        3, benchmark, "--matrix --transport mpi --bytes 1000", *BRIEFLY, "--record", records
+    )
+    for rank in range(3):
+        environment = {**AT_ONCE, "LD_PRELOAD": str(library), "CORRUPTED_RANK": str(rank)}
+        records.unlink(missing_ok=True)
+        assert start(command, records.parent, environment).wait(20).status == FAILED
+        (record,) = records_in(records)
+        assert record.status == "failed" and f"wrong result: rank {rank}" in record.reason
+        assert "byte 40 of 1000 is " in record.reason

@@ -132,6 +132,23 @@ def test_starts_that_agree_share_a_block() -> None:
     assert "UCX_TLS=all" in lines
 
 
+def test_network_adapters_are_named_where_there_are_several_nodes() -> None:
+    near = {"name": "mlx5_0", "link_layer": "InfiniBand", "rate_Gbps": 400, "numa_node": 0}
+    near["distance"] = "same PCIe switch"
+    unknown = {"name": "eth0", "link_layer": "Ethernet", "numa_node": -1}
+    placement = placed(8, nics=[near, unknown])
+    lines = shown(make_record(ranks=8, nodes=2, placement=placement))
+    adapters = "NIC mlx5_0 400 Gbit/s InfiniBand, same PCIe switch NIC eth0 Ethernet"
+    assert f"rank 7 node1 cores 0-3 NUMA 0 {adapters}" in lines
+    assert "rank 7 node1 cores 0-3 NUMA 0" in shown(make_record(ranks=8, placement=placement))
+
+
+def test_why_there_is_no_ceiling_is_said_once() -> None:
+    reason = "no TCP connection from n1 to n2: n2 has no address to connect to"
+    records = [make_record(bytes=size, ceilings=[], no_ceiling=reason) for size in (8, 64)]
+    assert shown(*records).count(f"no ceiling: {reason}") == 1
+
+
 def test_the_placement_of_many_ranks_is_summed_up() -> None:
     lines = shown(make_record(ranks=64, placement=placed(64, device=DEVICE)))
     assert "rank 15 node3 cores 0-3 NUMA 0 GPU 0 A GPU at 0000:01:00.0, NUMA 1" in lines

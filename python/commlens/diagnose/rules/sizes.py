@@ -143,10 +143,17 @@ def _records(worst: _Jump, found: Sequence[_Jump]) -> Iterator[Record]:
     f"the fastest transport reaches less than {_OF_CEILING:.0%} of its ceiling, with its whole "
     f"interval, of which half is at most {STEADY:.0%} of the median. Ranks that share a GPU "
     "or cores are left out.",
-    cure="No transport here uses the whole link. Look whether the direct path is on (GPU to GPU: "
-    "CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; GPU to host: pinned memory, `--to pinned`; "
-    "within a host's memory: one copy by CMA or XPMEM), and whether one message at a time is the "
-    "limit: `commlens run bandwidth` keeps 64 under way.",
+    cure={
+        "": "No transport here uses the whole link. Look whether the direct path is on (GPU to GPU:"
+        " CUDA IPC or ROCm IPC, `NCCL_P2P_DISABLE` not set; GPU to host: pinned memory, `--to"
+        " pinned`; within a host's memory: one copy by CMA or XPMEM), and whether one message at a"
+        " time is the limit: `commlens run bandwidth` keeps 64 under way.",
+        "between nodes": "No transport here uses the whole network. Look whether the adapters that"
+        " `commlens show` names are used (`UCX_NET_DEVICES`, `UCX_TLS`, `NCCL_IB_HCA`,"
+        " `FI_PROVIDER`), whether GPU memory goes to them directly (GPUDirect RDMA: the module"
+        " nvidia-peermem or DMA-BUF), and whether one message at a time is the limit: `commlens run"
+        " bandwidth` keeps 64 under way.",
+    },
 )
 def below_ceiling(view: View) -> Iterator[Observation]:
     for own in view.alternatives:
@@ -163,11 +170,13 @@ def below_ceiling(view: View) -> Iterator[Observation]:
             continue
         place = own.where([best.size])
         fraction = ceiling.time_us / median_us(best)
+        what = f"the {ceiling.name}" if ceiling.is_of_network else f"a {ceiling.name}"
         yield Observation(
             f"The fastest transport, {best.transport}, reaches {format_fraction(fraction)} "
-            f"of the ceiling, a {ceiling.name} of the same bytes ({place})",
+            f"of the ceiling, {what} of the same bytes ({place})",
             Evidence(place, (best,)),
             Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
+            kind="between nodes" if ceiling.is_of_network else "",
         )
 
 

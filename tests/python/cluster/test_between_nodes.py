@@ -1,0 +1,101 @@
+"""What is said of the network between two nodes, against a network of known bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commlens import plot
+from commlens.diagnose import findings
+from commlens.records import Record, load
+from commlens.records.pairs import pair_matrix
+from native_helpers import BENCH
+
+# They come with tests/cluster.
+helpers = pytest.importorskip("cluster_helpers", reason="there is no cluster for tests")
+Cluster = Any
+
+_FROM_N2 = {(2, 0), (2, 1), (3, 0), (3, 1)}  # ranks, to n1
+_TRIES = 3  # the machine does other things, too
+
+
+@contextmanager
+def limited(cluster: Cluster, rate: str, *nodes: str) -> Iterator[None]:
+    for node in nodes:
+        cluster.call("rate", node, rate)
+    try:
+        yield
+    finally:
+        for node in nodes:
+            cluster.call("rate", node, "none")
+
+
+def measured(cluster: Cluster, ranks: int, words: str) -> list[Record]:
+    file = Path("records.jsonl")
+    file.unlink(missing_ok=True)
+    srun = f"srun --mpi=pmix --nodes=2 --ntasks-per-node={ranks // 2} --kill-on-bad-exit=1"
+    options = f"--memory host --transport mpi --record {file}"
+    ended = cluster.on(*srun.split(), BENCH, *words.split(), *options.split())
+    assert ended.status == 0, ended.output
+    loaded = load([file])
+    assert not loaded.problems
+    assert [record.validation.status for record in loaded.records] == ["passed"]
+    return loaded.records
+
+
+def payload_GBps(cluster: Cluster, megabits: float) -> float:  # noqa: N802
+    """What frames leave for data: 20 bytes are of IP, 32 of TCP, 14 of Ethernet."""
+    mtu = int(cluster.on("cat", "/sys/class/net/eth0/mtu").output)
+    return megabits / 8e3 * (mtu - 52) / (mtu + 14)
+
+
+def test_a_limited_link_is_measured_at_its_rate_and_so_is_its_ceiling(cluster: Cluster) -> None:
+    expected = payload_GBps(cluster, 800)
+    found = []
+    with limited(cluster, "800mbit", "n1", "n2"):
+        for _ in range(_TRIES):
+            (record,) = measured(
+                cluster, 2, "bandwidth --bytes 4M --window 8 --warmup 1 --repeat 1 --batches 6"
+            )
+            ceiling = record.ceiling
+            assert ceiling is not None and ceiling.name == "TCP stream over eth0"
+            found.append((record.statistics["bandwidth_GBps"].median, ceiling.rate))
+            if found[-1] == pytest.approx((expected, expected), rel=0.03):
+                break
+    assert found[-1] == pytest.approx((expected, expected), rel=0.03), found
+    (nic,) = record.start.placement[0].nics
+    assert (nic.name, nic.link_layer) == ("eth0", "Ethernet")
+
+
+def test_pairs_across_nodes_and_within_nodes_are_those(cluster: Cluster) -> None:
+    briefly = "--bytes 64K --window 4 --warmup 1 --repeat 2 --batches 2"
+    (across,) = measured(cluster, 4, f"bandwidth --pairs-across nodes --pairs 2 {briefly}")
+    (within,) = measured(cluster, 4, f"bandwidth --pairs-across node {briefly} --no-ceilings")
+    (ring,) = measured(cluster, 4, "allreduce --bytes 64K --warmup 1 --repeat 2 --batches 2")
+    assert across.ceiling and "by 2 ranks at the same time" in across.ceiling.method
+    assert within.ceiling is None and not within.no_ceiling
+    assert ring.ceiling and "ranks whose peer is on their node copy" in ring.ceiling.method
+
+
+def test_a_slow_link_stands_out_of_all_pairs(cluster: Cluster) -> None:
+    with limited(cluster, "100mbit", "n2"):
+        for _ in range(_TRIES):
+            records = measured(
+                cluster, 4, "bandwidth --matrix --bytes 64K --window 8 --warmup 1 --batches 6"
+            )
+            matrix = pair_matrix(records[0])
+            assert matrix is not None and matrix.first_ranks == [2]
+            slow = {(one.first, one.second) for one in matrix.pairs if one.value < 0.02}
+            if slow == _FROM_N2:
+                break
+    assert slow == _FROM_N2
+    (record,) = records
+    assert record.statistics["bandwidth_GBps"].median < 0.02
+    assert "(n2) to" in str(record.facts["slowest_pair"])
+    (found,) = [one for one in findings(records) if one.code == "slow-pair"]
+    assert "n2" in found.sentence
+    assert plot.plot(records, Path("pairs.png")).pictures == [Path("pairs.png")]

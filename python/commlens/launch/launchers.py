@@ -182,6 +182,7 @@ LAUNCHERS: Sequence[Launcher] = (
 )
 
 # An mpirun that does not say whose it is.
+UNKNOWN = Launcher(name="", programs=(), options=_count)
 
 _OF_MPI = [launcher for launcher in LAUNCHERS if launcher.mpi_families]
 _OF_MANAGERS = [launcher for launcher in LAUNCHERS if not launcher.mpi_families]

@@ -57,7 +57,15 @@ class Commlens(CMakePackage, CudaPackage, ROCmPackage):
             "numpy@1.23:",
         ):
             depends_on(f"py-{name}", type="run")
-        for name in ("psutil@5.9:", "pyelftools@0.29:", "pyyaml@6:", "rich@13:", "scipy@1.9:"):
+        for name in (
+            "optuna@4.0:",
+            "packaging@22.0:",
+            "psutil@5.9:",
+            "pyelftools@0.29:",
+            "pyyaml@6:",
+            "rich@13:",
+            "scipy@1.9:",
+        ):
             depends_on(f"py-{name}", type="run")
 
     def cmake_args(self):

@@ -133,6 +133,7 @@ KNOWN: dict[str, set[str]] = {
     "h200-x2/fft.jsonl": {_MADE},
     "h200-x2/fft-host-ranks.jsonl": {_MADE},
     "h200-x2/gather-scatter.jsonl": {_CCL},
+    "h200-x2/tune-latency-ucx.jsonl": {"starts-differ"},
     "h200-x2/doctor.jsonl": {"ranks-share-cores", "starts-differ", "transport-not-available"},
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <utility>
 
 #include "measure/statistics.hpp"
 #include "measure/stopwatch.hpp"
@@ -60,57 +60,90 @@ std::string text_of(const RankPair& pair, bool directed, const std::vector<std::
   return rank(pair.first) + (directed ? " to " : " and ") + rank(pair.second);
 }
 
-}  // namespace
+/// The pairs of a run, and how ranks take their places in them.
+class Survey {
+ public:
+  Survey(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& survey)
+      : run_(run), pair_(pair), options_(options), survey_(survey), ranks_(static_cast<std::size_t>(run.ranks())) {}
 
-void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& survey,
-                  Measurement& measurement) {
-  const auto ranks = static_cast<std::size_t>(run.ranks());
-  const auto meet = [&](int first, int second) {
-    if (run.rank() == first) {
-      pair.meet({.rank = second, .first = true});
-    } else if (run.rank() == second) {
-      pair.meet({.rank = first, .first = false});
+  void meet(const RankPair& pair) {
+    if (run_.rank() == pair.first) {
+      pair_.meet({.rank = pair.second, .first = true});
+    } else if (run_.rank() == pair.second) {
+      pair_.meet({.rank = pair.first, .first = false});
     } else {
-      pair.meet({});
+      pair_.meet({});
     }
-    if (survey.prepare) survey.prepare();
-  };
-  std::vector<double> seconds(ranks * ranks);
-  std::string error;
-  for (int first = 0; first < run.ranks(); ++first) {
-    for (int second = survey.directed ? 0 : first + 1; second < run.ranks(); ++second) {
-      if (first == second) continue;
-      transport::mpi_calls::patient_barrier(run.communicator());
-      meet(first, second);
-      if (pair.waits()) continue;
-      const std::size_t place = static_cast<std::size_t>(first) * ranks + static_cast<std::size_t>(second);
-      const Shown shown = time_pair(run, pair, measurement, place);
-      seconds[place] = shown.seconds;
-      if (error.empty() && !shown.error.empty()) {
-        error = "pair " + text_of({first, second}, survey.directed, options.host_of) + ": " + shown.error;
+    if (survey_.prepare) survey_.prepare();
+  }
+
+  /// By the places of all pairs.
+  std::vector<double> seconds(const Measurement& measurement) {
+    std::vector<double> seconds(ranks_ * ranks_);
+    for (const RankPair& pair : pairs()) {
+      transport::mpi_calls::patient_barrier(run_.communicator());
+      meet(pair);
+      if (pair_.waits()) continue;
+      const Shown shown = time_pair(run_, pair_, measurement, place(pair));
+      seconds[place(pair)] = shown.seconds;
+      if (error_.empty() && !shown.error.empty()) error_ = "pair " + text(pair) + ": " + shown.error;
+    }
+    transport::mpi_calls::patient_barrier(run_.communicator());
+    run_.communicator().maximum(seconds);  // of both ranks the slower one
+    return seconds;
+  }
+  /// The first wrong result that this rank has seen; empty: none.
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  [[nodiscard]] std::vector<RankPair> pairs() const {
+    std::vector<RankPair> pairs;
+    for (int first = 0; first < run_.ranks(); ++first) {
+      for (int second = survey_.directed ? 0 : first + 1; second < run_.ranks(); ++second) {
+        if (first != second) pairs.push_back({first, second});
       }
     }
+    return pairs;
   }
-  transport::mpi_calls::patient_barrier(run.communicator());
-  run.communicator().maximum(seconds);  // of both ranks the slower one
+  /// In a matrix, row by row.
+  [[nodiscard]] std::size_t place(const RankPair& pair) const {
+    return static_cast<std::size_t>(pair.first) * ranks_ + static_cast<std::size_t>(pair.second);
+  }
+  [[nodiscard]] std::string text(const RankPair& pair) const {
+    return text_of(pair, survey_.directed, options_.host_of);
+  }
+
+ private:
+  Run& run_;
+  Pair& pair_;
+  const PairOptions& options_;
+  const PairSurvey& survey_;
+  std::size_t ranks_;
+  std::string error_;
+};
+
+}  // namespace
+
+void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& wanted,
+                  Measurement& measurement) {
+  Survey survey(run, pair, options, wanted);
+  const auto seconds = survey.seconds(measurement);
   const measure::CaseMetric& metric = measurement.metrics.front();
-  std::vector<double> values(ranks * ranks, std::numeric_limits<double>::quiet_NaN());
-  std::vector<double> known;
-  std::size_t slowest = 0;
-  for (std::size_t place = 0; place < values.size(); ++place) {
-    if (seconds[place] <= 0) continue;
-    const std::size_t mirrored = place % ranks * ranks + place / ranks;
-    values[place] = metric.at(seconds[place]);
-    if (!survey.directed) values[mirrored] = values[place];
-    known.push_back(values[place]);
-    if (seconds[place] > seconds[slowest]) slowest = place;
+  std::vector<double> matrix(seconds.size(), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> values;
+  RankPair slowest = survey.pairs().front();
+  for (const RankPair& one : survey.pairs()) {
+    const double own = seconds[survey.place(one)];
+    values.push_back(metric.at(own));
+    matrix[survey.place(one)] = values.back();
+    if (!wanted.directed) matrix[survey.place({one.second, one.first})] = values.back();
+    if (own > seconds[survey.place(slowest)]) slowest = one;
   }
-  run.series("pairs_" + std::string(metric.metric.name), values);
-  if (!known.empty()) run.fact(survey.median, measure::summarize(known).median);
-  const RankPair slow{static_cast<int>(slowest / ranks), static_cast<int>(slowest % ranks)};
-  run.fact(slowest_pair, text_of(slow, survey.directed, options.host_of));
-  meet(slow.first, slow.second);
-  measurement.verify = [verify = measurement.verify, error](std::size_t round, std::size_t operations) {
+  run.series("pairs_" + std::string(metric.metric.name), std::move(matrix));
+  run.fact(wanted.median, measure::summarize(values).median);
+  run.fact(slowest_pair, survey.text(slowest));
+  survey.meet(slowest);
+  measurement.verify = [verify = measurement.verify, error = survey.error()](std::size_t round,
+                                                                             std::size_t operations) {
     return error.empty() ? verify(round, operations) : Verdict{.elements = 1, .error = error};
   };
 }

@@ -12,9 +12,9 @@ inline constexpr measure::Fact slowest_pair{
     "with --matrix: the ranks and hosts of the slowest pair, which is then measured like a single pair"};
 
 struct PairSurvey {
-  bool directed = false;               ///< from a to b is not the same as from b to a
-  measure::Fact median;                ///< of all pairs, of the main metric
-  std::function<void()> prepare = {};  ///< due after Pair::meet()
+  bool directed = false;                    ///< from a to b is not the same as from b to a
+  measure::Fact median;                     ///< of all pairs, of the main metric
+  std::function<void()> prepare = nullptr;  ///< due after Pair::meet()
 };
 
 /// Collective: measures each pair with the operation of `measurement`, validated. The record gets the series

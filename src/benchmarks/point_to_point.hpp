@@ -57,7 +57,7 @@ struct PairOptions {
     if (matrix) {
       require_matrix(ranks);
     } else if (across) {
-      choose_pairs();
+      choose_pairs(*across);
     } else if (ranks == 2 * count) {
       for (int rank = 0; rank < count; ++rank) chosen.push_back({rank, rank + count});
     } else {
@@ -81,14 +81,14 @@ struct PairOptions {
   }
 
   /// Of the pairs that are possible the first `pairs`; all with `pairs` 0.
-  void choose_pairs() {
+  void choose_pairs(PairsAcross kind) {
     if (host_of.empty()) return;
-    chosen = pairs_across(host_of, *across);
-    const std::string word(name(*across));
+    chosen = pairs_across(host_of, kind);
+    const std::string word(name(kind));
     if (chosen.empty()) {
       throw UsageError("pairs-across", word,
-                       *across == PairsAcross::nodes ? "all ranks are on one node; start ranks on two"
-                                                     : "no node has two ranks; start two ranks on a node");
+                       kind == PairsAcross::nodes ? "all ranks are on one node; start ranks on two"
+                                                  : "no node has two ranks; start two ranks on a node");
     }
     if (pairs > chosen.size()) {
       throw UsageError("pairs", std::to_string(pairs),

@@ -96,11 +96,12 @@ measure::Placement from_text(const std::string& text) {
     next = 13;
   }
   for (; next < lines.size(); next += 5) {
-    placement.nics.push_back({.name = lines.at(next),
-                              .link_layer = lines.at(next + 1),
-                              .rate_Gbps = std::stod(lines.at(next + 2)),
-                              .numa_node = std::stoi(lines.at(next + 3)),
-                              .distance = from_name<measure::NicDistance>(lines.at(next + 4)).value()});
+    placement.nics.push_back(
+        {.name = lines.at(next),
+         .link_layer = lines.at(next + 1),
+         .rate_Gbps = std::stod(lines.at(next + 2)),
+         .numa_node = std::stoi(lines.at(next + 3)),
+         .distance = from_name<measure::NicDistance>(lines.at(next + 4)).value_or(measure::NicDistance::unknown)});
   }
   return placement;
 }

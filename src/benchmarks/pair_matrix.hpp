@@ -20,6 +20,6 @@ struct PairSurvey {
 /// Collective: measures each pair with the operation of `measurement`, validated. The record gets the series
 /// `pairs_METRIC`, which has a value for each pair of ranks, row by row: the row is the rank that sends or starts. Then
 /// the slowest pair is met, so that Run::measure() measures it; a wrong result of any pair makes the record fail.
-void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& survey, Measurement& measurement);
+void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& wanted, Measurement& measurement);
 
 }  // namespace commlens

@@ -139,6 +139,15 @@ def test_a_heat_map_is_written(tmp_path: Path) -> None:
             "All that node n3 sends is slow: ",
         ),
         (
+            make_pairs_record(
+                bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 4}),
+                "1234",
+                1,
+                "bandwidth_GBps",
+            ),
+            "All that node n3 sends is slow, and 1 other pair: rank 2 (n3) to rank 0 (n1) has",
+        ),
+        (
             make_pairs_record(latencies(5, {(0, 1): 40, (2, 3): 40}), "12345", 40),
             "2 of 10 pairs are slow: ",
         ),

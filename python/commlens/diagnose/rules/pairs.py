@@ -12,7 +12,7 @@ from commlens.diagnose.rule import Observation, rule
 from commlens.diagnose.view import View, text_of
 from commlens.records import Record
 from commlens.records.pairs import PairMatrix, RankPair, pair_matrix
-from commlens.text import format_value
+from commlens.text import format_value, plural
 
 _FACTOR = 1.5
 _FEWEST = 3  # pairs of one kind
@@ -93,12 +93,18 @@ def _ratio_of(record: Record) -> float:
 
 
 def _what(matrix: PairMatrix, pairs: Sequence[RankPair], slow: Sequence[RankPair]) -> str:
-    """`Node n2 is slow`, where all of its pairs are slow, and no others."""
-    if len(slow) > 1:
-        wanted = {(one.first, one.second) for one in slow}
-        for name, own in _candidates(matrix, pairs):
-            if own == wanted:
-                return name
+    """`All pairs of node n2 are slow`, where that explains most of the slow pairs."""
+    places = {(one.first, one.second) for one in slow}
+    worst = slow[0].first, slow[0].second
+    fitting = [
+        (name, own)
+        for name, own in _candidates(matrix, pairs)
+        if len(own) > 1 and worst in own and own <= places
+    ]
+    if fitting:
+        name, own = max(fitting, key=lambda one: len(one[1]))  # of equal ones the first
+        others = len(places) - len(own)
+        return name + (f", and {plural(others, 'other pair')}" if others else "")
     count = f"{len(slow)} of {len(pairs)} pairs are" if len(slow) > 1 else "A pair of ranks is"
     return f"{count} slow"
 

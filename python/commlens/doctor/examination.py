@@ -61,7 +61,9 @@ def examine(
         if check.about in _OF_RUNS:
             _look(check, whole, tell)
     try:
-        outcome = Outcome(RECORDS, tuple(_of_runs(whole.view)), whole.view.behaviour.why_none)
+        told = {one.code for one in whole.findings}
+        found = tuple(one for one in _of_runs(whole.view) if one.code not in told)
+        outcome = Outcome(RECORDS, found, whole.view.behaviour.why_none)
     except ImportError as error:  # of a package that only some rules need
         outcome = Outcome(RECORDS, (), f"cannot be seen: {error}")
     whole.outcomes.append(outcome)

@@ -12,8 +12,11 @@ from commlens.doctor.check import ABOUTS, Check, NotApplicable, Observed, all_ch
 from commlens.doctor.examination import examine
 from commlens.doctor.view import DoctorView
 from commlens.machine.machine import Machine
+from diagnose_cases import CASES as OF_RULES
 from doctor_cases import CASES, SOUND, changed, machine, two, view
+from record_helpers import parsed
 
+SEEN = Observed("It is so", Quote("file", "line"))
 CHECKS = {one.code: one for one in all_checks()}
 # These files have cases of their own.
 _ELSEWHERE = ("hardware", "kernel", "links", "nics", "placement")
@@ -96,6 +99,18 @@ def test_runs_begin_when_what_needs_none_has_been_told() -> None:
 
     examine([SOUND], observe, lambda own: told.append(own.check.about))
     assert told[-1] == "behaviour"
+
+
+def test_what_a_check_has_found_is_not_found_again_in_short_runs() -> None:
+    """A lowered power limit is seen before the runs, and stands in their records."""
+    code = "gpu-power-limit-lowered"
+    lines = OF_RULES[code].speaks["500 of 700 W"]()
+    assert isinstance(lines, list)
+    runs = Behaviour(parsed(*lines))
+    own = Check(code, "warning", "t", "s", {"": "c"}, "m", "hardware", lambda _: iter([SEEN]))
+    for checks, times in ([], 1), ([own], 1):
+        whole = examine([SOUND], lambda: runs, lambda _: None, checks)
+        assert [one.code for one in whole.findings].count(code) == times
 
 
 def test_a_check_that_fails_says_so_and_ends_nothing() -> None:

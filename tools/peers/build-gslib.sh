@@ -17,8 +17,12 @@ sources=
 for name in gs sort sarray_transfer sarray_sort gs_local fail crystal comm tensor; do
   sources="$sources $1/src/$name.c"
 done
-# As its Makefile defines them.
+# As its Makefile defines them, before version 1.0.8 and since; that puts them into config.h, too.
+config=$(mktemp -d)
+trap 'rm -r "$config"' EXIT
+: >"$config/config.h"
 # shellcheck disable=SC2086
-${CC:-mpicc} -O3 -DMPI -DUNDERSCORE -DUSE_NAIVE_BLAS= -DGLOBAL_LONG_LONG -I"$1/src" \
+${CC:-mpicc} -O3 -DMPI -DUNDERSCORE -DUSE_NAIVE_BLAS= -DGLOBAL_LONG_LONG -DGSLIB_USE_MPI \
+  -DGSLIB_UNDERSCORE -DGSLIB_USE_NAIVE_BLAS -DGSLIB_USE_GLOBAL_LONG_LONG -I"$config" -I"$1/src" \
   -o "$2/gslib_pairwise" "$own/gslib_pairwise.c" $sources -lm
 echo "$2"

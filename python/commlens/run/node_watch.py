@@ -51,15 +51,15 @@ class NodeWatch:
         self._ended.set()
         self._thread.join(_ANSWER_TIME_S)
 
-    def hearing(self, take: Callable[[bytes], object]) -> Callable[[bytes], None]:
-        """Takes what the job writes, and listens."""
+    def observing(self, take: Callable[[bytes], object]) -> Callable[[bytes], None]:
+        """Hands on what the job writes, and takes it for news."""
 
-        def heard(data: bytes) -> None:
+        def take_news(data: bytes) -> None:
             if not data.lstrip().startswith(_PROGRESS):
                 self._news = time.monotonic()
             take(data)
 
-        return heard
+        return take_news
 
     def _watch(self) -> None:
         ranks = self._ranks_by_node()

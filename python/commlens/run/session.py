@@ -130,8 +130,8 @@ class Session:
                 outcome = process.run(
                     self._command(replace(job, record_file=own)),
                     {**os.environ, **job.environment},
-                    nodes.hearing(output.feed),
-                    nodes.hearing(error.feed),
+                    nodes.observing(output.feed),
+                    nodes.observing(error.feed),
                     requests,
                     why_end=lambda times: (
                         nodes.lost or watchdog(times) or self._too_long(times) or why_end(times)

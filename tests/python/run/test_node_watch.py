@@ -55,7 +55,7 @@ def test_no_node_is_asked_while_there_is_news(
     with NodeWatch(tmp_path / "records") as watch:
         time.sleep(0.1)
         answering.clear()
-        hear = watch.hearing(taken.append)
+        hear = watch.observing(taken.append)
         hear(b"a row\n")
         hear(b"commlens progress: timing\n")
         time.sleep(0.4)

@@ -24,7 +24,7 @@ _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "bold red", Verdict.UNDECIDE
 _BASIS = {
     "starts": "over starts",
     "samples": "over samples within the same starts",
-    "few starts": "over the samples of 3 or 4 starts, wider by a factor of 2; with fewer there is none",
+    "few starts": "over samples of 3 or 4 starts, wider by a factor of 2; with fewer there is none",
 }
 
 

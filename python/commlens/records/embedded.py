@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from commlens.profile.record import Profile
 from commlens.records.record import Record
@@ -29,7 +30,8 @@ _MOST_BYTES = 2**28  # of one file, unpacked: a small page could hold far more t
 
 def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
     """The URL of a file of these lines; None if they or it would be too large to be sent."""
-    packer = zlib.compressobj(9, wbits=31)  # a gzip file without a name and a time
+    # A gzip file without a name and a time; digits of measured times seldom repeat.
+    packer = zlib.compressobj(9, wbits=31, strategy=zlib.Z_FILTERED)
     packed, unpacked_bytes = bytearray(), 0
     for line in lines:
         unpacked_bytes += len(line)
@@ -43,14 +45,24 @@ def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
 def encoded(
     starts: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
 ) -> Iterator[bytes]:
-    """The lines of a file that has them: as they were read, with what is secret masked."""
+    """The lines of a file that has them: as they were read, with what is secret masked, and times
+    in timelines to the nanosecond: most of their digits are below what a clock tells."""
     for start in starts:
-        line = msgspec.structs.replace(
-            start.line, environment=start.environment, command=start.command
-        )
+        line = replace(start.line, environment=start.environment, command=start.command)
         yield _line(line)
-    yield from map(_line, records)
+    yield from (_line(_shortened(record)) for record in records)
     yield from map(_line, profiles)
+
+
+def _shortened(record: Record) -> Record:
+    timeline = record.timeline
+    if timeline is None:
+        return record
+    spans = [
+        replace(span, start_us=round(span.start_us, 3), end_us=round(span.end_us, 3))
+        for span in timeline.spans
+    ]
+    return replace(record, timeline=replace(timeline, spans=spans))
 
 
 def _line(value: Any) -> bytes:

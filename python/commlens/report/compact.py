@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element
@@ -20,7 +21,9 @@ _SHARED = (
     "text-anchor",
 )
 _KINDS = ("path", "text", "use")
-_LOOK = ("clip-path", "font-size", "stroke", "stroke-width")  # of neighbours that share a group
+# Of neighbours that share a group; and within it a closer one.
+_LOOKS = (("clip-path", "font-size", "stroke-width"), ("stroke", "fill", "text-anchor"))
+_SPACE = re.compile(r" (?=-)|(?<=\.\d) (?=\.)")  # between numbers that are two without it
 _DEFAULTS = {"text-anchor": "start", "stroke-dashoffset": "0"}
 
 
@@ -68,9 +71,14 @@ def _without_d(element: Element) -> dict[str, str]:
     return {name: value for name, value in element.attrib.items() if name != "d"}
 
 
-def _grouped(children: Sequence[Element]) -> Iterator[Element]:
+def _grouped(
+    children: Sequence[Element], looks: Sequence[Sequence[str]] = _LOOKS
+) -> Iterator[Element]:
     """What neighbours of a kind share stands in a group around them."""
-    for (tag, *_), run in groupby(children, lambda one: (one.tag, *map(one.get, _LOOK))):
+    if not looks:
+        yield from children
+        return
+    for (tag, *_), run in groupby(children, lambda one: (one.tag, *map(one.get, looks[0]))):
         own = list(run)
         shared = {
             name: value
@@ -78,30 +86,50 @@ def _grouped(children: Sequence[Element]) -> Iterator[Element]:
             if name in _SHARED and all(one.get(name) == value for one in own)
         }
         if tag not in _KINDS or len(own) < 2 or not shared:
-            yield from own
+            yield from own if tag not in _KINDS else _grouped(own, looks[1:])
             continue
         for one in own:
             one.attrib = {name: text for name, text in one.attrib.items() if name not in shared}
         group = Element("g", shared)
-        group[:] = own
+        group[:] = _grouped(own, looks[1:])
         yield group
 
 
 def shorter_path(path: str) -> str:
-    """`M1 2V5H3z` of `M 1 2 L 1 5 L 3 5 z`."""
-    found = ""
-    x = y = ""
+    """`M1 2v3h2z` of `M 1 2 L 1 5 L 3 5 z`, whose numbers have at most one decimal."""
+    found, command = "", ""
+    x = y = 0  # in tenths
     words = iter(path.split())
     for word in words:
         if word not in ("M", "L"):  # of a curve, and its points
             found += word if word.isalpha() or found[-1:].isalpha() else f" {word}"
-            x = y = ""
+            command = ""
             continue
-        before, (x, y) = (x, y), (next(words, ""), next(words, ""))
-        if word == "L" and x == before[0]:
-            found += f"V{y}"
-        elif word == "L" and y == before[1]:
-            found += f"H{x}"
-        else:
-            found += f"{word}{x} {y}"
-    return found
+        before = (x, y) if command else None
+        x, y = (round(10 * float(next(words, 0))) for _ in range(2))
+        letter, numbers = _shortest(word, x, y, before)
+        is_again = letter == command and letter in "Ll"
+        found += f" {numbers}" if is_again else letter + numbers
+        command = letter
+    return _SPACE.sub("", found)
+
+
+def _shortest(word: str, x: int, y: int, before: tuple[int, int] | None) -> tuple[str, str]:
+    """The command and its numbers: a line to a point, or by how far; along an axis, one number."""
+    if word == "M" or before is None:
+        return word, _numbers(x, y)
+    right, down = x - before[0], y - before[1]
+    if not right:
+        both = ("V", _numbers(y)), ("v", _numbers(down))
+    elif not down:
+        both = ("H", _numbers(x)), ("h", _numbers(right))
+    else:
+        both = ("L", _numbers(x, y)), ("l", _numbers(right, down))
+    return min(both, key=lambda one: len(one[1]))
+
+
+def _numbers(*tenths: int) -> str:
+    """`1-.5` of 10 and -5"""
+    texts = (f"{one / 10:.1f}".removesuffix(".0") for one in tenths)
+    short = (re.sub("^(-?)0[.]", r"\1.", text) for text in texts)
+    return " ".join(short)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import matplotlib
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -19,7 +20,9 @@ from commlens.records import Record
 from commlens.records.embedded import encoded, pack
 from commlens.report.cards import Card
 from commlens.report.content import Report, profile_id
+from commlens.report.looks import Looks
 from commlens.report.svg import inline_svg
+from commlens.report.table import MOST_COLUMNS, Table
 from commlens.report.topology import topology
 from commlens.show.grid import Grid
 from commlens.text import format_bytes, plural, printable
@@ -28,6 +31,8 @@ _LONGEST_TEXT = 2000  # letters
 _MOST_LINES = 200  # of a block
 _MOST_ROWS = 500  # of a table
 _MOST_PICTURES = 16  # of a card
+_COARSE: Any = {"path.simplify_threshold": 0.5}  # points, by which a long curve may be elsewhere
+_OWN = ("report.js", "report.css")
 _MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
 
 Progress = Callable[[str], None]
@@ -43,13 +48,14 @@ class Pictures:
 
     def __init__(self, tell: Progress) -> None:
         self.left_out: list[str] = []
+        self.looks = Looks()
         self._tell = tell
         self._number = 0
 
     def add(self, figure: Any, title: str) -> Picture:
         self._number += 1
         self._tell(title)
-        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title)))
+        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.looks)))
 
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
         """By the name of the section; of several sections by that of the card."""
@@ -90,7 +96,7 @@ class Data(NamedTuple):
 def to_html(report: Report, tell: Progress = lambda _: None) -> str:
     """The page. `tell` is given the title of each picture before it is drawn."""
     pictures = Pictures(tell)
-    with plot.styled():
+    with plot.styled(), matplotlib.rc_context(_COARSE):
         by_card = {
             card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
         }
@@ -109,7 +115,8 @@ def to_html(report: Report, tell: Progress = lambda _: None) -> str:
             for number, own in enumerate(report.profiles)
         ]
     data, missing = _data(report)
-    script, style = _text("report.js"), _text("report.css")
+    script, style = (_environment().get_template(name).render().strip() for name in _OWN)
+    style = f"{style}\n{pictures.looks.style}"
     return _environment().get_template("report.html.j2").render(
         report=report,
         pictures=by_card,
@@ -175,16 +182,11 @@ def _environment() -> Environment:
     )
     environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
     environment.filters["code"] = _code
+    environment.filters["table"] = lambda grid: Table.of(grid, _MOST_ROWS)
     environment.tests["grid"] = lambda thing: isinstance(thing, Grid)
-    environment.globals["most_rows"] = _MOST_ROWS
     environment.globals["most_lines"] = _MOST_LINES
+    environment.globals["most_columns"] = MOST_COLUMNS
     return environment
-
-
-def _text(name: str) -> str:
-    environment = _environment()
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, name)[0].strip()
 
 
 def _code(text: str) -> Markup:

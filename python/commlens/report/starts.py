@@ -18,14 +18,15 @@ def starts_grid(starts: Sequence[Start]) -> tuple[Grid, list[str]]:
         Column("time", [start.time for start in shown], left=True),
         Column("benchmark", [start.benchmark.name for start in shown], left=True),
         Column("ranks", [f"{start.ranks:,}" for start in shown]),
-        Column("command of each rank", [command_line(start) for start in shown], left=True),
+        Column("settings", [settings_text(start) for start in shown], left=True),
+        Column("command of each rank", [shlex.join(start.command) for start in shown], left=True),
     ]
     if len(starts) == len(shown):
         return Grid(columns), []
     return Grid(columns), [f"shown are the first {len(shown)} of {len(starts):,} starts"]
 
 
-def command_line(start: Start) -> str:
-    """With the variables that change how bytes travel before it."""
-    variables = [f"{name}={shlex.quote(own)}" for name, own in start.settings_of_transport.items()]
-    return " ".join([*variables, shlex.join(start.command)])
+def settings_text(start: Start) -> str:
+    """The variables that change how bytes travel, as they stand before the command."""
+    own = start.settings_of_transport.items()
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in own)

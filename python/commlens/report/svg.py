@@ -17,7 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from commlens.report.axes import gather
 from commlens.report.compact import compact
+from commlens.report.elements import HREF, tag_of
+from commlens.report.looks import Looks
 from commlens.text import format_value, printable
 
 _SETTINGS: Any = {
@@ -29,14 +32,14 @@ _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 _FONT = re.compile(r"^(?P<words>.*?)(?P<size>[\d.]+)px .*$")
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{2,}")
 _REFERENCE = re.compile(r"#([\w.-]+)")
-_HREF = "{http://www.w3.org/1999/xlink}href"
 _LEFT_OUT = ("metadata", "style")  # what no page needs, and a style that would be all the page's
 _NUMBERS = ("d", "x", "y", "width", "height", "points", "transform")
 _POINT = "commlens-point-"  # before the name of a curve's group of markers
 
 
-def inline_svg(figure: Figure, name: str, title: str) -> str:
-    """The element `svg`; its ids begin with `name`, which no other figure of the page has."""
+def inline_svg(figure: Figure, name: str, title: str, looks: Looks) -> str:
+    """The element `svg`; its ids begin with `name`, which no other figure of the page has. It needs
+    the style of `looks`, which the pictures of a page share."""
     texts = _name_points(figure)
     buffer = BytesIO()
     with matplotlib.rc_context(_SETTINGS):
@@ -45,9 +48,11 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
     root = ElementTree.fromstring(source)
     for group in root.iter():
         _write_texts(group, texts.get(group.get("id", ""), []))
+    gather(root)
     ids = {own: f"{name}-{number}" for number, own in enumerate(sorted(_references(root)))}
     _clean(root, ids)
     compact(root)
+    looks.move(root)
     _, _, width, height = root.attrib["viewBox"].split()
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
@@ -56,7 +61,7 @@ def inline_svg(figure: Figure, name: str, title: str) -> str:
         "role": "img",
         "aria-label": printable(title),
     }
-    return ElementTree.tostring(root, encoding="unicode")
+    return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")  # in no text: &gt;
 
 
 def _name_points(figure: Figure) -> dict[str, list[str]]:
@@ -84,7 +89,7 @@ def _texts(axes: Axes, line: Line2D, label: str) -> list[str]:
 
 def _write_texts(group: ElementTree.Element, texts: list[str]) -> None:
     """Unless some of the points are outside of the picture, as then which is which is unknown."""
-    markers = [one for one in group.iter() if _tag(one) == "use"]
+    markers = [one for one in group.iter() if tag_of(one) == "use"]
     if len(markers) == len(texts):
         for marker, text in zip(markers, texts):
             ElementTree.SubElement(marker, "title").text = text
@@ -98,7 +103,7 @@ def _references(root: ElementTree.Element) -> set[str]:
 def _clean(element: ElementTree.Element, ids: Mapping[str, str]) -> None:
     """Without names of spaces, styles, long numbers, and ids that nothing refers to; `ids` has
     those of the page."""
-    element.tag = _tag(element)
+    element.tag = tag_of(element)
     element.tail = None
     if element.tag not in ("text", "tspan", "title"):
         element.text = None
@@ -112,8 +117,8 @@ def _clean(element: ElementTree.Element, ids: Mapping[str, str]) -> None:
         del attributes["transform"]
     if attributes.get("id") not in ids:
         attributes.pop("id", None)
-    if _HREF in attributes:
-        attributes["href"] = attributes.pop(_HREF)
+    if HREF in attributes:
+        attributes["href"] = attributes.pop(HREF)
     for key, value in attributes.items():
         if key in _NUMBERS:
             value = _LONG_NUMBER.sub(_shorter, value)
@@ -129,13 +134,22 @@ def _whole(element: ElementTree.Element) -> list[ElementTree.Element]:
     """Nothing of what nobody sees, and what is in a group that says nothing."""
     if element.tag == "path" and element.get("fill") == "none" and "stroke" not in element.attrib:
         return [] if "id" not in element.attrib else [element]
+    if element.tag == "defs":  # what something refers to
+        element[:] = [one for one in element if "id" in one.attrib]
     if element.tag in ("g", "defs") and (not element.attrib or not len(element)):
         return list(element) if element.tag == "g" or not len(element) else [element]
+    if element.tag == "g" and len(element) == 1 and _may_be_one(element, element[0]):
+        element[0].attrib = {**element.attrib, **element[0].attrib}
+        return [element[0]]
     return [element]
 
 
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2]
+def _may_be_one(group: ElementTree.Element, only: ElementTree.Element) -> bool:
+    """Unless what one of them says is not what both say together."""
+    if {*group.attrib, *only.attrib} & {"id", "transform", "opacity"}:
+        return False
+    # A clip path is in the coordinates of its element, and those of a use are moved.
+    return "clip-path" not in group.attrib or ("clip-path" not in only.attrib and only.tag != "use")
 
 
 def _presentation(style: str) -> dict[str, str]:

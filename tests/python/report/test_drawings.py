@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from commlens import plot
 from commlens.report.compact import compact, shorter_path
+from commlens.report.looks import Looks
 from commlens.report.machine import machines
 from commlens.report.svg import inline_svg
 from commlens.report.topology import Drawing, topology
@@ -18,7 +19,9 @@ from sample_records import make_record
 def pictures() -> list[str]:
     with plot.styled():
         singles = list(plot.draw_singly(parsed(*sweep())))
-        return [inline_svg(one.figure, f"p{n}", one.title) for n, one in enumerate(2 * singles)]
+        return [
+            inline_svg(one.figure, f"p{n}", one.title, Looks()) for n, one in enumerate(2 * singles)
+        ]
 
 
 def test_a_picture_has_no_styles_and_ids_of_its_own() -> None:
@@ -123,4 +126,4 @@ def test_neighbours_say_once_how_they_look() -> None:
 
 
 def test_curves_keep_their_points() -> None:
-    assert shorter_path("M 0 -1 C 1 2 -3 4 5 6 L 5 7 L 8 7 z") == "M0 -1C1 2 -3 4 5 6L5 7H8z"
+    assert shorter_path("M 0 -1 C 1 2 -3 4 5 6 L 5 7 L 8 7 z") == "M0-1C1 2-3 4 5 6L5 7H8z"

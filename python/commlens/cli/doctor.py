@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commlens.cli import values
+from commlens.doctor import FILE
 from commlens.errors import CommlensError, Status, reason, say
 from commlens.launch import launchers
 from commlens.terminal import console, echo
@@ -35,7 +36,6 @@ Examples:
 Exit status: 0 where there is no problem, or 1.
 """
 _MOST_NODES = 100_000
-_FILE = "doctor.json"
 
 
 @click.command(help=_HELP)
@@ -63,7 +63,7 @@ _FILE = "doctor.json"
     "--out",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help=f"Keep the records of short runs there, and {_FILE}.  [default: nothing is kept]",
+    help=f"Keep the records of short runs there, and {FILE}.  [default: nothing is kept]",
 )
 def doctor(
     program: Path | None,
@@ -139,7 +139,7 @@ def _native() -> tuple[Native | None, str]:
 def _keep(out: Path, text: str) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / _FILE).write_text(f"{text}\n", encoding="utf-8")
+        (out / FILE).write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
-        raise CommlensError(f"--out {out}: {_FILE} cannot be written ({reason(error)})") from None
-    say(f"{out / _FILE} was written")
+        raise CommlensError(f"--out {out}: {FILE} cannot be written ({reason(error)})") from None
+    say(f"{out / FILE} was written")

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from commlens.cli.progress import telling
 from commlens.errors import CommlensError, Status, say
-from commlens.records import Loaded, load, load_each
+from commlens.records import Loaded, load
 
 
 @contextmanager
@@ -25,24 +26,14 @@ def without_collections() -> Iterator[None]:
 
 def load_any(paths: Sequence[Path]) -> Loaded:
     """The records and profiles in files and folders; raises CommlensError where there are none."""
-    with without_collections():
-        loaded = load(paths)
-    _check_any(loaded, paths)
+    with without_collections(), telling() as tell:
+        loaded = load(paths, tell)
+    check_any(loaded, paths)
     return loaded
 
 
-def load_each_any(paths: Sequence[Path]) -> list[tuple[str, Loaded]]:
-    """The same, each file by itself."""
-    with without_collections():
-        found = load_each(paths)
-    whole = Loaded()
-    for _, one in found:
-        whole.extend(one)
-    _check_any(whole, paths)
-    return found
-
-
-def _check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
+def check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
+    """Raises CommlensError where there is no record and no profile."""
     if not loaded.records and not loaded.profiles:
         tell_problems(loaded)
         status = Status.FAILED if loaded.problems else Status.USAGE

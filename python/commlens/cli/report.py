@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from commlens.cli.records import load_each_any, tell_problems, without_collections
+from commlens.cli.progress import telling
+from commlens.cli.records import check_any, tell_problems, without_collections
 from commlens.errors import CommlensError, reason
+from commlens.records import Room, load_each
 from commlens.terminal import echo
 
 _DEFAULT = Path("report.html")
@@ -33,6 +35,8 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     """Write a report of RECORDS, files or folders of them, for somebody who was not there: what was
     found, the machine, every benchmark as pictures and tables, and the command lines.
 
+    What `commlens doctor --out` or `--format json` wrote, doctor.json, may be among RECORDS.
+
     The page is one file, which loads nothing from a network. It holds the records: `commlens show`,
     `plot` and `report` read them from it.
 
@@ -41,19 +45,22 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
       commlens report results
       commlens report monday.jsonl tuesday.jsonl --out both.html
       commlens report results --format markdown
+      commlens report results doctor.json
     """
     from commlens import report as reports
-    from commlens.report.progress import telling
 
-    sources = load_each_any(records)
     with without_collections(), telling() as tell:
-        whole = reports.build(sources)
+        with_records, of_doctor = reports.examined(records)
+        sources = load_each(with_records, Room(reports.MOST_RECORDS), tell)
+        whole = reports.build(sources, of_doctor, tell)
+        if not of_doctor.documents:
+            check_any(whole.loaded, records)
         text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
     if layout == "markdown" and out is None:
         echo(text.rstrip("\n"))
     else:
         _write(text, out or _DEFAULT)
-    sys.exit(max(tell_problems(one) for _, one in sources))
+    sys.exit(tell_problems(whole.loaded))
 
 
 def _write(text: str, out: Path) -> None:

@@ -86,6 +86,7 @@ class Proof:
     def plain(self) -> dict[str, Any]:
         interval = self.row.interval if self.row else None
         return {
+            "text": str(self),
             "case": self.case,
             "unit": self.unit,
             "before": self.before,

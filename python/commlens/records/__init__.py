@@ -9,7 +9,7 @@ from commlens.records.cases import (
 from commlens.records.comparison import TIE, UNDECIDED, difference, no_difference, why_tie
 from commlens.records.key import CaseKey, case_key
 from commlens.records.over_starts import OverStarts, over_starts, starts_of
-from commlens.records.reading import Loaded, load, load_each, read
+from commlens.records.reading import Loaded, Room, Tell, load, load_each, read
 from commlens.records.record import (
     HIDDEN_METRIC,
     OVERLAP_METRIC,
@@ -60,12 +60,14 @@ __all__ = [
     "Part",
     "Place",
     "Record",
+    "Room",
     "Span",
     "Standing",
     "Start",
     "StartLine",
     "StartsStatistic",
     "Statistic",
+    "Tell",
     "Timeline",
     "Value",
     "case_key",

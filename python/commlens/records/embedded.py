@@ -11,7 +11,7 @@ from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,11 @@ from commlens.records.start import Start
 
 DATA_URL = "data:application/gzip;base64,"
 _PAGE = b"<!doctype html>"
-_LINK = re.compile(rf'<a class="records" download="([^"]*)\.gz" href="{DATA_URL}([\w+/=]*)"')
+_LINK = re.compile(rf'<a class="(\w+)" download="([^"]*)\.gz" href="{DATA_URL}([\w+/=]*)"')
+RECORDS, DOCTOR = (
+    "records",
+    "doctor",
+)  # classes of links
 _MOST_BYTES = 2**28  # of one file, unpacked: a small page could hold far more than a memory does
 
 
@@ -80,20 +84,26 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError(f"a {type(value)} in a record")
 
 
-def is_report(beginning: bytes) -> bool:
-    return beginning.lstrip().lower().startswith(_PAGE)
+def is_page(file: Path) -> bool:
+    """Whether it may be a report."""
+    try:
+        with file.open("rb") if file.is_file() else BytesIO() as stream:
+            return stream.read(64).lstrip().lower().startswith(_PAGE)
+    except (OSError, ValueError):
+        return False  # who reads it says what is wrong with it
 
 
-def unpacked(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The names and the lines of the files in a report.
+def unpacked(file: Path, kind: str = RECORDS) -> Iterator[tuple[str, list[str]]]:
+    """The names and the lines of the files of this kind in a report.
 
-    Raises ValueError for a page without them, and for data that is damaged or too large.
+    Raises ValueError for a page without any, and for data that is damaged or too large.
     """
     links = _LINK.findall(file.read_text(encoding="utf-8", errors="replace"))
     if not links:
         raise ValueError("a page without records in it")
-    for name, data in links:
-        yield unescape(name), _lines(data)
+    for own, name, data in links:
+        if own == kind:
+            yield unescape(name), _lines(data)
 
 
 def _lines(data: str) -> list[str]:

@@ -21,12 +21,10 @@ class CaseKey(NamedTuple):
 
 
 def case_key(record: Record) -> CaseKey:
-    declared = record.start.parameters
-    parameters = sorted(
-        (name, option_text(value))
-        for name, value in record.parameters.items()
-        if declared[name].role != "derived"
-    )
+    own = record.parameters
+    parameters = [
+        (name, option_text(own[name])) for name in record.start.case_parameters if name in own
+    ]
     return CaseKey(
         record.benchmark,
         record.start.backend,

@@ -41,23 +41,19 @@ def over_starts(records: Iterable[Record]) -> list[Record]:
     """What several starts with the same settings have measured is one record, in the place of the
     first. What one start alone measured stays as it is, and so does what failed or was skipped; of
     several starts for the same reason, the first."""
-    found: dict[object, list[Record]] = {}
+    numbers: dict[object, int] = {}  # of what repeats: keys are long, and are hashed once
     times: Counter[object] = Counter()  # that a start has measured the same
+    found: dict[object, list[Record]] = {}
     for record in records:
-        key = _key(record)
+        setting = numbers.setdefault(record.start.setting, len(numbers))
+        key = numbers.setdefault(_key(record, setting), len(numbers))
         times[key, record.start.start] += 1
         found.setdefault((key, times[key, record.start.start]), []).append(record)
     return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
 
 
-def _key(record: Record) -> tuple[object, ...]:
-    return (
-        case_key(record),
-        record.start.setting,
-        tuple(record.statistics),
-        record.status,
-        record.reason,
-    )
+def _key(record: Record, setting: int) -> tuple[object, ...]:
+    return case_key(record), setting, tuple(record.statistics), record.status, record.reason
 
 
 def _merged(members: Sequence[Record]) -> OverStarts:

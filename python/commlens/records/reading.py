@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Union
@@ -24,11 +23,19 @@ from commlens.text import plural
 
 _MOST_PROBLEMS = 20  # of a file
 _LONGEST_NAME = 200
+_TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness")
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True)
+Tell = Callable[[str], None]  # what is done now
+
+
+def _silent(_: str) -> None:
+    """Where nobody waits."""
+
+
+@dataclass
 class Loaded:
     records: list[Record] = field(default_factory=list)
     problems: list[str] = field(
@@ -36,40 +43,62 @@ class Loaded:
     )  # "file:line: what is wrong", "file:2-40: ..."
     profiles: list[profile_record.Profile] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)  # with and without records
+    dropped: int = 0  # records for which there was no room
 
     def extend(self, other: Loaded) -> None:
         self.records.extend(other.records)
         self.problems.extend(other.problems)
         self.profiles.extend(other.profiles)
         self.starts.extend(other.starts)
+        self.dropped += other.dropped
 
 
-def load(paths: Iterable[Path]) -> Loaded:
+class Room:
+    """For how many records there is room, in all files together. What failed has room of its own,
+    as it is what a reader must see."""
+
+    def __init__(self, most: int) -> None:
+        self._measured, self._failed = most, most // 10
+
+    def takes(self, record: Record) -> bool:
+        if record.status == "failed" and self._failed:
+            self._failed -= 1
+            return True
+        self._measured -= 1
+        return self._measured >= 0
+
+
+def load(paths: Iterable[Path], tell: Tell = _silent) -> Loaded:
     """The records and profiles in the files, and in the *.jsonl files of the folders. A file may be
     a report, which has its records in it.
 
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
     loaded = Loaded()
-    for _, one in load_each(paths):
+    for _, one in load_each(paths, tell=tell):
         loaded.extend(one)
     return loaded
 
 
-def load_each(paths: Iterable[Path]) -> list[tuple[str, Loaded]]:
-    """The same of each file by itself, with its name. Those in a report are files of their own."""
-    return [one for path in paths for file in _files(path) for one in _load(file)]
+def load_each(
+    paths: Iterable[Path], room: Room | None = None, tell: Tell = _silent
+) -> list[tuple[str, Loaded]]:
+    """The same of each file by itself, with its name. Those in a report are files of their own.
+    Records for which there is no room are looked at and counted, and not kept."""
+    return [one for path in paths for file in _files(path) for one in _load(file, room, tell)]
 
 
-def _load(file: Path) -> Iterator[tuple[str, Loaded]]:
-    if not _is_report(file):
+def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Loaded]]:
+    if not embedded.is_page(file):
         loaded = Loaded()
-        _read(_lines(file), str(file), loaded)
+        _read(_told(_lines(file), file.name, tell), str(file), loaded, room)
         yield file.name, loaded
         return
     try:
         for name, lines in embedded.unpacked(file):
-            yield name, read(lines, f"{file}: {name}")
+            loaded = Loaded()
+            _read(lines, f"{file}: {name}", loaded, room)
+            yield name, loaded
     except ValueError as error:
         yield file.name, Loaded(problems=[f"{file}: {error}"])
 
@@ -81,13 +110,20 @@ def read(lines: Iterable[str], name: str = "records") -> Loaded:
     return loaded
 
 
-def _read(lines: Iterable[str], name: str, loaded: Loaded) -> None:
+def _told(lines: Iterable[str], name: str, tell: Tell) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if number % _TELL_EACH == 0:
+            tell(f"reading {name}: {number:,} lines")
+        yield line
+
+
+def _read(lines: Iterable[str], name: str, loaded: Loaded, room: Room | None = None) -> None:
     reader = _Reader()
     problems: list[tuple[int, str]] = []
     try:
         for number, line in enumerate(lines, start=1):
             try:
-                _keep(line, reader, loaded)
+                _keep(line, reader, loaded, room)
             except ValueError as error:
                 problems.append((number, str(error)))
     except ValueError as error:  # of all lines
@@ -98,14 +134,17 @@ def _read(lines: Iterable[str], name: str, loaded: Loaded) -> None:
         loaded.problems.append(f"{name}: {plural(hidden, 'more line')} without a record")
 
 
-def _keep(line: str, reader: _Reader, loaded: Loaded) -> None:
+def _keep(line: str, reader: _Reader, loaded: Loaded, room: Room | None) -> None:
     """Raises ValueError with what is wrong with the line."""
     if profile_record.is_profile(line):
         loaded.profiles.append(profile_record.parse(line))
         return
     found = reader.parse(line)
     if isinstance(found, Record):
-        loaded.records.append(found)
+        if room is None or room.takes(found):
+            loaded.records.append(found)
+        else:
+            loaded.dropped += 1
     elif found is not None:
         loaded.starts.append(found)
 
@@ -156,6 +195,9 @@ class _Reader:
     def _keep(self, line: StartLine) -> Start | None:
         known = self._starts.get(line.start)
         if known is None:
+            declared = msgspec.json.encode(line.benchmark)  # the same in very many starts
+            shared = self._shared.setdefault(declared, line.benchmark)
+            force_setattr(line, "benchmark", shared)
             start = self._starts[line.start] = Start(line)
             return start
         if known.line != line:
@@ -205,14 +247,6 @@ def _files(path: Path) -> list[Path]:
     if not files:
         raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
     return files
-
-
-def _is_report(file: Path) -> bool:
-    try:
-        with file.open("rb") if file.is_file() else BytesIO() as stream:
-            return embedded.is_report(stream.read(64))
-    except (OSError, ValueError):
-        return False  # _lines says what is wrong with it
 
 
 def _lines(file: Path) -> Iterator[str]:

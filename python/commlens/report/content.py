@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from commlens.diagnose import SEVERITIES, Finding, findings
+from commlens.diagnose.rule import worst_first
 from commlens.profile.record import Profile
-from commlens.records import Loaded, Record, Start, starts_of
+from commlens.records import Loaded, Record, Start, Tell, starts_of
 from commlens.report.cards import Card, cards
+from commlens.report.examined import Examined
 from commlens.report.machine import Machine, machines
 from commlens.report.starts import starts_grid
 from commlens.show.grid import Grid
 from commlens.text import format_days, plural
 
+MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
 _MOST_FINDINGS = 200
+_MANY_RECORDS = 10_000
 _MOST_NAMES = 3
 _MOST_PROFILES = 20
 
@@ -49,20 +53,29 @@ class Report:
     """`sources` are the files by their names, each of them once."""
 
     sources: Sequence[tuple[str, Loaded]]
-    records: Sequence[Record]
+    loaded: Loaded  # all of them
+    examined: Examined
     profiles: Sequence[Profile]  # those that are shown
     conclusions: Sequence[Conclusion]
     machines: Sequence[Machine]
     cards: Sequence[Card]
     starts: Grid
-    problems: Sequence[str]
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
+
+    @property
+    def records(self) -> Sequence[Record]:
+        return self.loaded.records
+
+    @property
+    def problems(self) -> Sequence[str]:
+        return self.loaded.problems
 
     @property
     def title(self) -> str:
         """`2 NVIDIA H200 on vm, Open MPI 5.0.7`"""
         if not self.machines:
-            return "Profiles" if self.profiles else "No records"
+            hosts = [document.hosts for document in self.examined.documents]
+            return "Profiles" if self.profiles else hosts[0] if hosts else "No records"
         titles = [machine.title for machine in self.machines]
         others = len(titles) - 1
         if not others:
@@ -83,7 +96,7 @@ class Report:
         return [
             _count(len(self._findings), "finding", self._severities),
             _count(len(self.cards), "benchmark", self._benchmarks),
-            _count(len(self.records), "record", self._states),
+            _count(len(self.records) + self.loaded.dropped, "record", self._states),
             _count(len(self.machines), "machine", self._machines),
         ]
 
@@ -107,8 +120,10 @@ class Report:
     def _states(self) -> str:
         states = [record.status for record in self.records]
         words = (f"{states.count(state):,} {state}" for state in ("failed", "skipped"))
-        found = [word for word in words if not word.startswith("0 ")]
-        return ", ".join(found) or "all passed" if states else ""
+        found = [word for word in words if not word.startswith("0 ")] or ["all passed"]
+        if self.loaded.dropped:
+            found.append(f"{len(states):,} looked at")
+        return ", ".join(found) if states else ""
 
     @property
     def _machines(self) -> str:
@@ -121,12 +136,24 @@ def _count(number: int, noun: str, words: str) -> tuple[str, str, str]:
     return f"{int(count):,}", name, words
 
 
-def build(sources: Sequence[tuple[str, Loaded]]) -> Report:
-    loaded = Loaded()
+def build(
+    sources: Sequence[tuple[str, Loaded]],
+    examined: Examined | None = None,
+    tell: Tell = lambda _: None,
+) -> Report:
+    """`examined` is what doctor wrote; `tell` is told what is done now."""
+    examined = examined or Examined()
+    loaded = Loaded(problems=list(examined.problems))
     for _, one in sources:
         loaded.extend(one)
+    count = len(loaded.records)
+    if count > _MANY_RECORDS:
+        tell(f"looking at {count:,} records")
     own_cards, left_out = cards(loaded.records)
-    found = findings(loaded.records, loaded.profiles)
+    if loaded.dropped:
+        text = f"looked at are {count:,} of {count + loaded.dropped:,} records, the first in the"
+        left_out.append(f"{text} files and those that failed: name fewer files")
+    found = _with_those_of_doctor(findings(loaded.records, loaded.profiles), examined)
     profiles = loaded.profiles[:_MOST_PROFILES]
     for what, shown, there in (
         ("findings", _MOST_FINDINGS, len(found)),
@@ -139,15 +166,23 @@ def build(sources: Sequence[tuple[str, Loaded]]) -> Report:
     own_machines, unseen = machines(all_starts, loaded.records)
     return Report(
         sources=_named_once(sources),
-        records=loaded.records,
+        loaded=loaded,
+        examined=examined,
         profiles=profiles,
         conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
         machines=own_machines,
         cards=own_cards,
         starts=grid,
-        problems=loaded.problems,
         left_out=[*left_out, *more, *unseen],
     )
+
+
+def _with_those_of_doctor(own: Sequence[Finding], examined: Examined) -> list[Finding]:
+    """The worst first. What doctor found in records that are here too is said once."""
+    said = {(one.code, one.sentence) for one in own}
+    others = (one for document in examined.documents for one in document.found)
+    new = {(one.code, one.sentence): one for one in others}
+    return sorted([*own, *(new[one] for one in new if one not in said)], key=worst_first)
 
 
 def _with_records(loaded: Loaded) -> list[Start]:
@@ -158,12 +193,13 @@ def _with_records(loaded: Loaded) -> list[Start]:
 def _named_once(sources: Sequence[tuple[str, Loaded]]) -> list[tuple[str, Loaded]]:
     """Files of two folders may have one name: the second is `name-2.jsonl`."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     found = []
     for name, loaded in sources:
         stem, dot, ending = name.rpartition(".")
-        free, number = name, 1
+        free = name
         while free in taken:
-            number += 1
+            numbers[name] = number = numbers.get(name, 1) + 1
             free = f"{stem}-{number}{dot}{ending}" if dot else f"{name}-{number}"
         taken.add(free)
         found.append((free, loaded))

@@ -16,8 +16,8 @@ import commlens
 from commlens import plot
 from commlens.errors import CommlensError
 from commlens.profile.table import profile_lines
-from commlens.records import Record
-from commlens.records.embedded import encoded, pack
+from commlens.records import Record, Tell
+from commlens.records.embedded import DOCTOR, RECORDS, encoded, pack
 from commlens.report.cards import Card
 from commlens.report.content import Report, profile_id
 from commlens.report.looks import Looks
@@ -31,11 +31,10 @@ _LONGEST_TEXT = 2000  # letters
 _MOST_LINES = 200  # of a block
 _MOST_ROWS = 500  # of a table
 _MOST_PICTURES = 16  # of a card
+_MOST_RECORDS = 50_000  # of a file: that of more is larger, and to pack it takes its time
 _COARSE: Any = {"path.simplify_threshold": 0.5}  # points, by which a long curve may be elsewhere
 _OWN = ("report.js", "report.css")
 _MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
-
-Progress = Callable[[str], None]
 
 
 class Picture(NamedTuple):
@@ -46,7 +45,7 @@ class Picture(NamedTuple):
 class Pictures:
     """Draws each when the page comes to it; no two have an id in common."""
 
-    def __init__(self, tell: Progress) -> None:
+    def __init__(self, tell: Tell) -> None:
         self.left_out: list[str] = []
         self.looks = Looks()
         self._tell = tell
@@ -54,7 +53,7 @@ class Pictures:
 
     def add(self, figure: Any, title: str) -> Picture:
         self._number += 1
-        self._tell(title)
+        self._tell(f"drawing {title}")
         return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.looks)))
 
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
@@ -88,13 +87,14 @@ def _with_timelines(records: Sequence[Record]) -> list[Record]:
 class Data(NamedTuple):
     """A file of records, as a link."""
 
+    kind: str
     name: str
     what: str
     url: Markup
 
 
-def to_html(report: Report, tell: Progress = lambda _: None) -> str:
-    """The page. `tell` is given the title of each picture before it is drawn."""
+def to_html(report: Report, tell: Tell = lambda _: None) -> str:
+    """The page. `tell` is told of each picture before it is drawn."""
     pictures = Pictures(tell)
     with plot.styled(), matplotlib.rc_context(_COARSE):
         by_card = {
@@ -147,14 +147,22 @@ def _data(report: Report) -> tuple[list[Data], list[str]]:
     found, missing = [], []
     room = _MOST_BYTES
     for name, loaded in report.sources:
-        url = pack(encoded(loaded.starts, loaded.records, loaded.profiles), room)
+        url = None
+        if not loaded.dropped and len(loaded.records) <= _MOST_RECORDS:
+            url = pack(encoded(loaded.starts, loaded.records, loaded.profiles), room)
         if url is None:
             missing.append(f"{name} is too large to be in this page: send it beside it")
             continue
         room -= len(url)
         counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
         what = ", ".join(plural(count, noun) for count, noun in counts if count)
-        found.append(Data(name, f"{what}, {format_bytes(round(len(url), -2))}", Markup(url)))
+        found.append(
+            Data(RECORDS, name, f"{what}, {format_bytes(round(len(url), -2))}", Markup(url))
+        )
+    for name, text in report.examined.texts:
+        if url := pack([text.encode()], room):
+            room -= len(url)
+            found.append(Data(DOCTOR, name, "what doctor found", Markup(url)))
     return found, missing
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from commlens.diagnose import Finding
 from commlens.profile.table import time_table
 from commlens.report.cards import Card, Thing
 from commlens.report.content import Conclusion, Report
@@ -30,6 +31,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     yield "## What was found"
     yield ""
+    yield from _listed("", [document.summary for document in report.examined.documents])
     for conclusion in report.conclusions:
         yield from _conclusion(conclusion)
     if not report.conclusions:
@@ -55,9 +57,15 @@ def _conclusion(conclusion: Conclusion) -> Iterator[str]:
     finding = conclusion.finding
     yield f"**{finding.severity}: {_text(finding.title)}** (`{finding.code}`)"
     yield ""
-    yield from _listed("", [one.finding.sentence for one in conclusion.observations])
+    yield from _listed("", [_observed(one.finding) for one in conclusion.observations])
     yield f"What to do: {prose(finding.cure, _LONGEST_SENTENCE)}"
     yield ""
+
+
+def _observed(finding: Finding) -> str:
+    """What was found, and the lines that show it."""
+    quotes = "; ".join(map(str, finding.evidence.quotes))
+    return f"{finding.sentence} ({quotes})" if quotes else finding.sentence
 
 
 def _machine(machine: Machine) -> Iterator[str]:

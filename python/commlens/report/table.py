@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,7 +12,7 @@ from commlens.show.grid import Column, Grid
 MOST_COLUMNS = 32  # which the page's style can name
 COMMON_STYLES = ("dim", "green")
 _LONG = 44  # letters
-_MOST_TIMES = 2  # that a long text stands in a column
+_OFTEN = 4  # times that the long texts of a column stand there
 
 
 class Cell(NamedTuple):
@@ -63,12 +62,13 @@ def _cells(
     column: Column, common: Sequence[str], most_rows: int, notes: dict[str, str]
 ) -> Iterator[Cell]:
     filled = column.filled(most_rows)
-    times = Counter(text for text, _ in filled if len(text) > _LONG)
+    long = [text for text, _ in filled if len(text) > _LONG]
+    is_noted = len(long) >= _OFTEN * len(set(long))
     for row, (text, is_again) in enumerate(filled):
         style = [*column.style_of(row).split(), *["left"] * column.left]
         style = [word for word in style if word not in common]
         style += ["again"] * is_again
-        if times[text] > _MOST_TIMES:
+        if len(text) > _LONG and is_noted:
             text = notes.setdefault(text, f"[{len(notes) + 1}]")
         elif len(text) > _LONG:
             style.append("long")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from matplotlib.figure import Figure
+
 from commlens import plot
 from commlens.report.compact import compact, shorter_path
 from commlens.report.looks import Looks
@@ -33,6 +35,42 @@ def test_a_picture_has_no_styles_and_ids_of_its_own() -> None:
         references = set(re.findall(r"#([\w.-]+-[\w.-]+)", one))
         assert references <= set(re.findall(r' id="([^"]*)"', one))
         assert ElementTree.fromstring(one).get("role") == "img"
+
+
+def test_what_looks_alike_is_one_path() -> None:
+    """The lines of the grid, the marks of an axis: each of the two axes has few paths."""
+    root = ElementTree.fromstring(pictures()[0])
+    small = [one.get("d", "") for one in root.iter("path") if one.get("d", "").count("M") > 2]
+    assert any(len(set(re.findall(r"M[\d.]+ ([\d.]+)", path))) == 1 for path in small), "marks"
+    unsaid = [one for one in root.iter("use") if one.find("title") is None]
+    assert len(list(root.iter("path"))) < 40 and len(unsaid) < 40
+
+
+def test_a_moved_symbol_is_not_clipped() -> None:
+    """A clip path is in the coordinates of its element: a use with x and y would move it away."""
+    figure = Figure()
+    figure.subplots().plot([1.0], [1.0], "o")
+    for text in (*pictures(), inline_svg(figure, "p", "a point", Looks())):
+        used = list(ElementTree.fromstring(text).iter("use"))
+        assert used and not [one for one in used if "clip-path" in one.attrib]
+
+
+def test_looks_are_classes_that_the_style_has() -> None:
+    looks = Looks()
+    root = ElementTree.fromstring(
+        '<svg><path stroke="#888888" fill="none" d="M0 0"/><g fill="none" stroke="#888888">'
+        '<text fill="red;} * {color:red">a</text></g></svg>'
+    )
+    looks.move(root)
+    assert looks.style == ".p0 { fill:none;stroke:#888888 }"
+    path, group = root
+    assert path.attrib == {"class": "p0", "d": "M0 0"} and group.attrib == {"class": "p0"}
+    assert group[0].get("fill") == "red;} * {color:red", "an attribute can do nothing to others"
+
+
+def test_numbers_keep_their_meaning_without_blanks() -> None:
+    assert shorter_path("M 0.5 0.5 L 0.7 -0.1 L 1.2 0.4") == "M.5.5L.7-.1l.5.5"
+    assert shorter_path("M 100.5 7 L 100.5 9 L 101 10 L 101.5 9.5") == "M100.5 7V9l.5 1 .5-.5"
 
 
 def test_each_panel_is_a_picture_without_the_head_of_all() -> None:

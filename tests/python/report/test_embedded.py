@@ -13,6 +13,7 @@ from commlens.records import embedded, load, read
 from conftest import Commlens
 from record_helpers import write
 from report_helpers import everything, write_all
+from sample_applications import make_overlap_record
 from sample_profile import make_profile
 from sample_records import make_record
 
@@ -48,6 +49,15 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         assert all(map(alike, own, others))
     again = read(line.decode() for line in lines)
     assert list(embedded.encoded(again.starts, again.records, again.profiles)) == lines
+
+
+def test_timelines_are_kept_to_the_nanosecond(tmp_path: Path) -> None:
+    record = make_overlap_record(steps=2)
+    record["timeline"]["spans"][0].update(start_us=22.655999287962914, end_us=23.0004)
+    loaded = load([write(tmp_path / "records.jsonl", record)])
+    *_, line = embedded.encoded(loaded.starts, loaded.records, loaded.profiles)
+    span = json.loads(line)["timeline"]["spans"][0]
+    assert (span["start_us"], span["end_us"]) == (22.656, 23.0)
 
 
 def alike(one: object, other: object) -> bool:

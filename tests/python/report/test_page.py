@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from commlens import report
 from commlens.records import load_each
 from commlens.report import build, to_html
+from commlens.report.html import _environment
+from commlens.report.table import MOST_COLUMNS, Table
+from commlens.show.grid import Column, Grid
 from conftest import Commlens
 from record_helpers import write
 from report_helpers import Page, assert_harmless, page_of, report_of, sweep, write_all
@@ -42,9 +46,9 @@ def test_the_page_has_everything_in_its_order(tmp_path: Path) -> None:
 
 
 def test_a_finding_leads_to_its_picture_and_has_a_cure(tmp_path: Path) -> None:
-    report = report_of(tmp_path, *sweep())
-    (conclusion,) = [one for one in report.conclusions if one.finding.code == "mpi-slower-than-ccl"]
-    page = to_html(report)
+    own = report_of(tmp_path, *sweep())
+    (conclusion,) = [one for one in own.conclusions if one.finding.code == "mpi-slower-than-ccl"]
+    page = to_html(own)
     (target,) = {link.target for one in conclusion.observations for link in one.links}
     assert f'href="#{target}"' in page
     section = page[page.index(f'<article class="panel" id="{target}">') :]
@@ -83,6 +87,52 @@ def test_a_size_stands_at_each_row_for_sorting(tmp_path: Path) -> None:
     assert re.search(r'<td class="s-again">8 B<', page)
 
 
+def test_long_texts_that_repeat_are_notes(tmp_path: Path) -> None:
+    long = "sm,self,cuda_copy,cuda_ipc,gdr_copy,rc,ud,tcp"
+    records = [
+        make_record(bytes=size, start=tls, environment={"UCX_TLS": tls}, settings=["UCX_TLS"])
+        for size in (8, 16, 32, 64)
+        for tls in (long, "sm")
+    ]
+    page = page_of(tmp_path, *records)
+    table = page[page.index('<dl class="notes">') : page.index("</table>")]
+    assert table.count(long) == 1 and table.count("<td>[1]") == 4
+    assert f"<dt>[1]</dt><dd>UCX_TLS={long}</dd>" in table
+    commands = page[page.index('id="commands"') :]
+    assert "commlens-bench latency" in commands
+
+
+def test_the_style_of_a_column_is_said_once() -> None:
+    columns = [
+        Column("name", ["a", "b"], left=True),
+        Column("n", ["1", "2"], style="dim"),
+        Column("check", ["passed", "passed"], left=True, styles=["green", "green"]),
+        Column("to best", ["best", "2x"], styles=["green", ""]),
+    ]
+    table = Table.of(Grid(columns), 500)
+    assert table.style == "left1 dim2 left3 green3"
+    assert [cell.style for cell in table.rows[0]] == ["", "", "", "green"]
+    wide = Table.of(Grid([Column("", [""], left=True)] * (MOST_COLUMNS + 1)), 500)
+    assert wide.rows[0][-1].style == "left", "of columns that the style cannot name"
+    page_style = _environment().get_template("report.css").render()
+    assert f".left{MOST_COLUMNS} " in page_style and ".green3 " in page_style
+
+
+def test_of_more_records_than_a_report_can_hold_the_first_are_shown(
+    commlens: Commlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_RECORDS", 20)
+    records = [make_record(bytes=size) for size in range(1, 50)]
+    records.append(make_record(bytes=50, status="failed", reason="a wrong sum"))
+    file = write(tmp_path / "records.jsonl", *records)
+    assert commlens("report", file).returncode == 0
+    text = Page(Path("report.html").read_text()).text
+    assert "50 records 1 failed, 21 looked at" in text
+    assert "looked at are 21 of 50 records, the first in the files and those that failed" in text
+    assert "a wrong sum" in text, "what failed is shown, however late it came"
+    assert "records.jsonl is too large to be in this page" in text
+
+
 def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
     records = [make_record(bytes=size) for size in range(1, 602)]
     page = Page(page_of(tmp_path, *records))
@@ -118,6 +168,12 @@ def test_without_records_there_is_no_report(commlens: Commlens, tmp_path: Path) 
     done = commlens("report", tmp_path / "empty.jsonl")
     assert done.returncode == 2 and "there is no record in" in done.stderr
     assert not Path("report.html").exists()
+
+
+def test_a_page_of_all_that_was_measured_can_be_mailed() -> None:
+    files = sorted((Path(__file__).parents[3] / "docs" / "measured").rglob("*.jsonl"))
+    assert len(files) > 50
+    assert len(to_html(build(load_each(files))).encode()) < 3_000_000
 
 
 @pytest.mark.parametrize("name", ["latency-ucx", "latency-smcuda"])

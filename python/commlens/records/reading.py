@@ -24,7 +24,8 @@ from commlens.text import plural
 _MOST_PROBLEMS = 20  # of a file
 _LONGEST_NAME = 200
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
-_ALIKE = ("time", "benchmark", "transport", "memory", "harness")
+_ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
+_ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -191,6 +192,10 @@ class _Reader:
             for name in names:
                 value = getattr(owner, name)
                 force_setattr(owner, name, self._shared.setdefault(value, value))
+        for name in _ALIKE_MAPPINGS:
+            if mapping := getattr(record, name):
+                key = msgspec.json.encode(mapping)  # which tells 1 from true
+                force_setattr(record, name, self._shared.setdefault(key, mapping))
 
     def _keep(self, line: StartLine) -> Start | None:
         known = self._starts.get(line.start)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from commlens.cli import values
+from commlens.cli.progress import telling
 from commlens.cli.records import load_any, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.gate import gate
@@ -23,6 +24,7 @@ from commlens.run.session import Settings
 from commlens.terminal import echo
 from commlens.text import plural
 
+_MANY_CASES = 50  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
 or folders of them.
 
@@ -126,7 +128,9 @@ def compare(
                 )
             sys.exit(_published(what[0], what[1], form))
         status, matched = _by(what, by) if by is not None else _two(what)
-    with without_collections():
+    with without_collections(), telling() as tell:
+        if (count := sum(len(one.cases) for one in matched)) > _MANY_CASES:
+            tell(f"comparing {count:,} cases")
         result = Result(matched, judge(matched, threshold), threshold)
     FORMATS[form](result)
     if picture:

@@ -9,10 +9,11 @@ says with 5 values as well as with 100; a percentile bootstrap over 3 or 4 cover
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from statistics import NormalDist, median, variance
+from statistics import NormalDist, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
 # How often one comparison may see a difference where there is none: who is asked for more starts
@@ -21,12 +22,17 @@ DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
+_MOST_PAIRS = 2_500  # whose differences are sorted
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 
 
 def shift(baseline: Sequence[float], other: Sequence[float]) -> float:
     """By how much `other` lies above `baseline`: the median of all differences."""
-    return median(b - a for a, b in product(baseline, other))
+    differences = _Differences(baseline, other)
+    middle = differences.count // 2
+    if differences.count % 2:
+        return differences.of_rank(middle + 1)
+    return (differences.of_rank(middle) + differences.of_rank(middle + 1)) / 2
 
 
 def shift_interval(
@@ -37,8 +43,41 @@ def shift_interval(
     rank = _lower_rank_of_differences(len(baseline), len(other), level)
     if rank == 0:
         return None
-    differences = sorted(b - a for a, b in product(baseline, other))
-    return differences[rank - 1], differences[-rank]
+    differences = _Differences(baseline, other)
+    return differences.of_rank(rank), differences.of_rank(differences.count + 1 - rank)
+
+
+class _Differences:
+    """All differences between a value of one side and one of the other, by their size. Of many
+    values none of them is kept: 10,000 on each side have 100 million."""
+
+    def __init__(self, baseline: Sequence[float], other: Sequence[float]) -> None:
+        self._baseline, self._other = sorted(baseline), sorted(other)
+        self.count = len(baseline) * len(other)
+        self._all: list[float] | None = None
+        if self.count <= _MOST_PAIRS:
+            self._all = sorted(b - a for a, b in product(baseline, other))
+
+    def of_rank(self, rank: int) -> float:
+        """The smallest has rank 1. Of many values to the last digit or two, found by halving."""
+        if self._all is not None:
+            return self._all[rank - 1]
+        low = self._other[0] - self._baseline[-1]
+        high = self._other[-1] - self._baseline[0]
+        if self.up_to(low) >= rank:
+            return low
+        while low < (middle := (low + high) / 2) < high:
+            if self.up_to(middle) >= rank:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def up_to(self, size: float) -> int:
+        """How many of them are not larger."""
+        if self._all is not None:
+            return bisect_right(self._all, size)
+        return sum(bisect_right(self._other, a + size) for a in self._baseline)
 
 
 @cache
@@ -119,7 +158,7 @@ def starts_to_decide(
     seen = shift(baseline, other)
     size = max(abs(seen) * 2 / 3, least)
     by_spread = 2 * _upper_variance(baseline, other) * (quantiles / size) ** 2 * math.pi / 3
-    above = _share_above([b - a - seen for a, b in product(baseline, other)], size)
+    above = _share_above(_Differences(baseline, other), seen - size)
     by_order = _MARGIN * (quantiles / (above - 0.5)) ** 2 / 6 if above > 0.5 else math.inf
     needed = min(by_spread, by_order)
     return max(fewest_for(level), math.ceil(needed) if needed < _ENDLESS else _ENDLESS)
@@ -136,11 +175,12 @@ def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     return squares / float(chi2.ppf(0.1, freedom))
 
 
-def _share_above(differences: Sequence[float], size: float) -> float:
-    """How likely a value is above one of the other side, if their shift were `size`; one half more
-    of a pair is counted on the other side, as few pairs never show the rare ones."""
-    above = sum(one + size > 0 for one in differences)
-    return (above - 0.5) / len(differences)
+def _share_above(differences: _Differences, size: float) -> float:
+    """How large a share of them is above `size`: how likely a value is above one of the other side,
+    if their shift were as much less. One half more of a pair is counted on the other side, as few
+    pairs never show the rare ones."""
+    above = differences.count - differences.up_to(size)
+    return (above - 0.5) / differences.count
 
 
 def fewest_for(level: float) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from commlens.records import rank_test
 from commlens.records.rank_test import (
     DECISION,
     fewest_for,
@@ -48,6 +50,30 @@ def test_the_interval_leaves_out_0_where_the_exact_test_refuses(counts: tuple[in
         assert found[0] <= shift(one, other) <= found[1]
         is_refused = mannwhitneyu(one, other, method="exact").pvalue <= 0.05
         assert is_refused == (found[0] > 0 or found[1] < 0)
+
+
+def test_of_many_values_the_differences_are_found_without_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generator = np.random.default_rng(7)
+    one, other = generator.normal(0, 1, 41).tolist(), generator.normal(0.3, 1, 38).tolist()
+    other[3] = other[4]
+    asked = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
+    needed = starts_to_decide(one, other, 0.01, 1)
+    monkeypatch.setattr(rank_test, "_MOST_PAIRS", 0)
+    again = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
+    assert again == pytest.approx(asked, rel=1e-12)
+    assert starts_to_decide(one, other, 0.01, 1) == needed
+    assert shift_interval([1.0] * 50, [2.0] * 50) == (1, 1)
+
+
+def test_ten_thousand_starts_a_side_are_compared_in_little_memory() -> None:
+    many = np.random.default_rng(8).normal(0, 1, 10_000).tolist()
+    tracemalloc.start()
+    low, high = shift_interval(many, many)  # type: ignore[misc]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert low < 0 < high and peak < 2e6
 
 
 def test_three_values_a_side_have_no_interval() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from matplotlib.lines import Line2D
@@ -66,7 +67,15 @@ class Panel:
         )
 
     def records_of(self, series: Series) -> list[Record]:
-        return [record for record in self.records if self.series_of(record) == series]
+        return self._by_series.get(series, [])
+
+    @cached_property
+    def _by_series(self) -> dict[Series, list[Record]]:
+        """Each record is looked at once, however many there are of a series."""
+        found: dict[Series, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(self.series_of(record), []).append(record)
+        return found
 
     def is_used(self, series: Series) -> bool:
         return self.group.is_used(self.records_of(series)[0])

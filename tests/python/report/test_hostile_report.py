@@ -153,6 +153,22 @@ def _ranks(count: int) -> list[dict[str, Any]]:
     ]
 
 
+def test_the_picture_of_a_case_measured_very_often_takes_few_calls(tmp_path: Path) -> None:
+    """Records of one start, size and transport are one bar, here beside published figures."""
+    measured = Path(__file__).parents[3] / "docs" / "measured" / "h200-x2" / "allreduce-ucx.jsonl"
+    start, record = measured.read_text().splitlines(keepends=True)[:2]
+
+    def calls(count: int) -> int:
+        (tmp_path / "records.jsonl").write_text(start + record * count)
+        own = build(load_each([tmp_path / "records.jsonl"]))
+        profile = cProfile.Profile()
+        profile.runcall(to_html, own)
+        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+    calls(2)  # what is done once
+    assert (calls(600) - calls(300)) / 300 < 4000
+
+
 def test_a_record_takes_few_calls(tmp_path: Path) -> None:
     """However many there are: a report of a million is to end."""
 

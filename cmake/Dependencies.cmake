@@ -3,6 +3,12 @@
 include(FetchContent)
 
 find_package(MPI REQUIRED COMPONENTS C)
+if(NOT MPI_C_INCLUDE_DIRS AND NOT COMMLENS_GPU STREQUAL "none")
+  # A compiler that adds MPI by itself, as Cray's cc does: the GPU's compiler is another one and has to be told where mpi.h is.
+  find_path(COMMLENS_MPI_HEADER_DIR mpi.h HINTS ${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES} REQUIRED)
+  mark_as_advanced(COMMLENS_MPI_HEADER_DIR)
+  target_include_directories(MPI::MPI_C INTERFACE "$<$<COMPILE_LANGUAGE:CUDA,HIP>:${COMMLENS_MPI_HEADER_DIR}>")
+endif()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(CBLAS REQUIRED)

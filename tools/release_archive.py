@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes dist/commlens-VERSION-offline.tar.gz, from which commlens is built and installed without a network: the sources
-of the last commit, in vendor/ the headers of the C++ libraries that a build would fetch, in wheels/ the Python packages.
+"""Makes dist/commlens-VERSION-offline.tar.gz, from which commlens is built and installed without a
+network: the sources of the last commit, in vendor/ the headers of the C++ libraries that a build
+would fetch, in wheels/ the Python packages.
 
     tools/release_archive.py [OPTION OF pip download ...]
 
-The wheels are for the Python that runs this, and for its kind of machine: `--platform manylinux2014_aarch64` chooses
-another one. packaging/README.md says how to install from the archive.
+packaging/README.md says for which machines the archive is, and how to install from it.
 """
 
 from __future__ import annotations

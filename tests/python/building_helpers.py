@@ -35,6 +35,24 @@ def without_network(*command: object) -> list[str]:
     return [*_NAMESPACE, sys.executable, "-c", _ON_LOOPBACK, *map(str, command)]
 
 
+def path_without(program: str, prefixes: tuple[str, ...], folder: Path) -> str:
+    """The PATH, less the programs whose names begin so; folders without `program` stay as they
+    are."""
+    path = []
+    for number, place in enumerate(os.environ["PATH"].split(os.pathsep)):
+        if shutil.which(program, path=place) is None:
+            path.append(place)
+            continue
+        rest = folder / f"path-{number}"
+        rest.mkdir()
+        for found in Path(place).iterdir():
+            if not found.name.startswith(prefixes):
+                (rest / found.name).symlink_to(found)
+        path.append(str(rest))
+    assert shutil.which(program, path=os.pathsep.join(path)) is None
+    return os.pathsep.join(path)
+
+
 def output_of(
     command: list[str], folder: Path, environment: Mapping[str, str] | None = None
 ) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from building_helpers import CMAKE, ROOT, SLOW, output_of
+from building_helpers import CMAKE, ROOT, SLOW, output_of, path_without
 
 MPICC = shutil.which("mpicc")
 COMPILERS = {"cc": shutil.which("gcc"), "CC": shutil.which("g++")}
@@ -39,24 +39,13 @@ def compilers(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(compilers: Path, tmp_path: Path) -> dict[str, str]:
     """A PATH that leads to them first, and to no program of MPI."""
-    path = [str(compilers)]
-    for number, folder in enumerate(os.environ["PATH"].split(os.pathsep)):
-        if shutil.which("mpicc", path=folder) is None:
-            path.append(folder)
-            continue
-        rest = tmp_path / f"path-{number}"
-        rest.mkdir()
-        for program in Path(folder).iterdir():
-            if not program.name.startswith(("mpi", "ompi", "orte", "prte", "opal")):
-                (rest / program.name).symlink_to(program)
-        path.append(str(rest))
+    path = path_without("mpicc", ("mpi", "ompi", "orte", "prte", "opal"), tmp_path)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CMAKE_")}
-    return {**kept, "PATH": os.pathsep.join(path), "CC": "cc", "CXX": "CC"}
+    return {**kept, "PATH": f"{compilers}{os.pathsep}{path}", "CC": "cc", "CXX": "CC"}
 
 
 def configure(source: Path, build: Path, environment: dict[str, str], *options: str) -> str:
     assert MPICC
-    assert shutil.which("mpicc", path=environment["PATH"]) is None
     # CMake looks into /usr/bin also where the PATH does not name it.
     hidden = f"-DCMAKE_IGNORE_PATH={Path(MPICC).parent};/usr/bin;/bin"
     command = [CMAKE, "-G", "Ninja", "-S", str(source), "-B", str(build), hidden, *options]

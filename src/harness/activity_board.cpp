@@ -24,7 +24,8 @@ constexpr mode_t owner_only = 0600;
 void* map(const std::string& name, std::size_t bytes, bool create) {
   const int descriptor = shm_open(name.c_str(), create ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, owner_only);
   if (descriptor < 0) return nullptr;
-  const bool sized = !create || ftruncate(descriptor, static_cast<off_t>(bytes)) == 0;
+  // Not ftruncate(): where /dev/shm is full, it would succeed, and the first access would be the end (SIGBUS).
+  const bool sized = !create || posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)) == 0;
   void* memory = sized ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
   close(descriptor);
   return memory == MAP_FAILED ? nullptr : memory;

@@ -56,7 +56,7 @@ def test_a_killed_rank(cluster: Cluster, launcher: str, rank: int) -> None:
     [
         ("srun", 1, "", "rank 1 on n2 did not answer: stopped (SIGSTOP, or a debugger), or"),
         ("mpirun", 0, "", "rank 0 on n1 did not answer: stopped (SIGSTOP, or a debugger), or"),
-        ("srun", 3, "--ranks 4", "rank 3 on n2 was stopped (SIGSTOP, or a debugger) while "),
+        ("srun", 3, "--ranks 4 --pairs 2", "rank 3 on n2 was stopped (SIGSTOP, or a debugger) while "),
     ],
 )
 def test_a_frozen_rank_is_named(

@@ -21,6 +21,15 @@ namespace commlens {
 
 namespace {
 
+/// What MPI has been asked for and provides: it may cost time in each call.
+std::string thread_level() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
+  if (level == MPI_THREAD_FUNNELED) return "MPI_THREAD_FUNNELED";
+  return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
+}
+
 std::string compiler() {
 #if defined(__clang__)
   return fmt::format("Clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
@@ -59,6 +68,7 @@ std::map<std::string, std::string> versions() {
   std::map<std::string, std::string> all{{"commlens", COMMLENS_VERSION},
                                          {"mpi", transport::mpi_library()},
                                          {"mpi_standard", fmt::format("{}.{}", major, minor)},
+                                         {"mpi_thread_level", thread_level()},
                                          {"compiler", compiler()}};
   if (const auto ucx = transport::ucx_version()) all["ucx"] = *ucx;
   for (const auto& [name, version] : device::gpu_versions()) all[name] = version;

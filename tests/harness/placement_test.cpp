@@ -1,6 +1,7 @@
 #include "harness/placement.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -31,7 +32,7 @@ TEST(Placement, CoreListsGoBothWays) {
 }
 
 TEST(Placement, ReadsTheNumaNodesOfCoresAndGpu) {
-  const auto system = std::filesystem::temp_directory_path() / "commlens-placement-test";
+  const auto system = std::filesystem::temp_directory_path() / ("commlens-placement-test-" + std::to_string(getpid()));
   std::filesystem::remove_all(system);
   const auto write = [&](const std::string& file, const std::string& text) {
     std::filesystem::create_directories((system / file).parent_path());

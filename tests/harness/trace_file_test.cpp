@@ -1,6 +1,7 @@
 #include "harness/trace_file.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,10 +14,22 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string path = testing::TempDir() + "commlens-trace.json";
+/// Of this process alone, as tests run at the same time.
+class Path {
+ public:
+  Path() : name_(testing::TempDir() + "commlens-trace-" + std::to_string(getpid()) + ".json") {}
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  ~Path() { std::remove(name_.c_str()); }
+  operator const std::string&() const { return name_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::string name_;
+};
+const Path path;
 
 Json written() {
-  std::ifstream file(path);
+  std::ifstream file{std::string(path)};
   return Json::parse(file);
 }
 

@@ -171,10 +171,14 @@ class Running:
         self.process.send_signal(number)
 
     def until(self, condition: Callable[[], bool], limit_s: float = 20) -> None:
-        while not condition():
-            if self.process.poll() is not None or time.monotonic() > self.started + limit_s:
-                self._fail(f"what was waited for did not come within {limit_s} s")
-            time.sleep(0.02)
+        try:
+            while not condition():
+                if self.process.poll() is not None or time.monotonic() > self.started + limit_s:
+                    self._fail(f"what was waited for did not come within {limit_s} s")
+                time.sleep(0.02)
+        except BaseException:
+            self.kill()  # whatever the condition has raised, no job stays behind
+            raise
 
     def kill(self) -> None:
         for process in processes_with(self.mark):

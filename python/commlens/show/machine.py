@@ -9,7 +9,8 @@ from commlens.show.grid import Lines
 from commlens.text import plural
 
 _MOST_RANKS = 16  # of a start whose placement is printed rank by rank
-_VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "compiler")  # the first has a place of its own
+_VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "mpi_thread_level", "compiler")  # or have a place
+_USUAL_THREAD_LEVEL = "MPI_THREAD_SINGLE"
 
 
 def machines(records: Iterable[Record]) -> list[Lines]:
@@ -50,6 +51,8 @@ def _title(start: Start, libraries: dict[str, str]) -> list[str]:
     nodes = "" if start.nodes == 1 else f"{start.nodes} nodes from "
     versions = {**start.versions, **libraries}
     parts = [nodes + start.host, start.gpu or "", plural(start.ranks, "rank"), start.mpi]
+    thread_level = start.versions.get("mpi_thread_level", "")
+    parts.append("" if thread_level == _USUAL_THREAD_LEVEL else thread_level)
     parts.append(f"backend {start.backend}")
     parts += [f"{name} {text}" for name, text in versions.items() if name not in _VERSIONS_LEFT_OUT]
     return list(filter(None, parts))

@@ -253,3 +253,11 @@ def test_a_second_start_appends(tmp_path: Path) -> None:
         assert native(tmp_path, 1, words, BRIEFLY, "--record", records).status == 0
     first, second = records_in(records)
     assert first.start.start != second.start.start
+
+
+@pytest.mark.parametrize("level", ["", "single", "funneled", "serialized", "multiple"])
+def test_the_record_names_the_thread_level(level: str, tmp_path: Path) -> None:
+    asked = ("--thread-level", level) if level else ()
+    (record,) = measured(tmp_path, 2, "latency --bytes 8 --transport mpi", BRIEFLY, *asked)
+    expected = f"MPI_THREAD_{(level or 'single').upper()}"
+    assert record.start.versions["mpi_thread_level"] == expected

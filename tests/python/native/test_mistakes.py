@@ -40,6 +40,10 @@ MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["latency", "--transport", "mpi,mpi"], ("--transport mpi,mpi", "twice")),
     (["latency", "--memory", ""], ("--memory ''", "host", "pinned", "device", "managed")),
     (["latency", "--memory", "tape"], ("--memory tape", "host", "pinned", "device", "managed")),
+    (
+        ["latency", "--thread-level", "many"],
+        ("--thread-level many", "single", "funneled", "serialized", "multiple"),
+    ),
     (["latency", "--from", "tape"], ("--from tape", "host", "pinned", "device", "managed")),
     (["latency", "--bytes", "0"], ("--bytes 0", *NOT_A_SIZE)),
     (["latency", "--bytes", "-8"], ("--bytes -8", *NOT_A_SIZE)),

@@ -100,9 +100,10 @@ void NodePoll::send_questions(int number, const std::map<int, NodeReport>& answe
 std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& own, std::map<int, NodeReport> answered,
                                             int number) {
   const Stopwatch stopwatch;
-  for (double left = seconds; left > 0; left = seconds - stopwatch.seconds()) {
+  while (stopwatch.seconds() < seconds) {
     if (number > 0 && answered.size() == peers_.size()) break;
     pollfd waiting{bound_.socket.get(), POLLIN, 0};
+    const double left = seconds - stopwatch.seconds();
     if (poll(&waiting, 1, std::max(1, static_cast<int>(left * 1000))) <= 0) continue;
     sockaddr_storage from{};
     socklen_t size = 0;

@@ -1,13 +1,19 @@
 # Makes the target commlens_gpu, which carries what compiling and linking GPU code needs, and the function
 # commlens_gpu_sources(FILE...), which hands files with kernels to the GPU's compiler. Without a GPU backend both do nothing.
+include(GpuArchitectures)
 add_library(commlens_gpu INTERFACE)
 set(COMMLENS_CCL FALSE)
 
 if(COMMLENS_GPU STREQUAL "cuda")
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90) # A100; H100, H200, GH200. For others: -DCMAKE_CUDA_ARCHITECTURES=70
+  set(choose_architectures FALSE)
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(choose_architectures TRUE)
+    set(CMAKE_CUDA_ARCHITECTURES 90) # CMake tries the compiler with one that each version knows
   endif()
   enable_language(CUDA)
+  if(choose_architectures)
+    commlens_cuda_architectures(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_COMPILER_VERSION})
+  endif()
   set(CMAKE_CUDA_STANDARD 20)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake before 3.26 does not know that nvcc 12 and later can
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
@@ -27,10 +33,15 @@ if(COMMLENS_GPU STREQUAL "cuda")
   set(COMMLENS_GPU_LANGUAGE CUDA)
   find_package(CCL)
 elseif(COMMLENS_GPU STREQUAL "hip")
+  set(choose_architectures FALSE)
   if(NOT CMAKE_HIP_ARCHITECTURES)
-    set(CMAKE_HIP_ARCHITECTURES gfx90a) # MI210, MI250X
+    set(choose_architectures TRUE)
+    set(CMAKE_HIP_ARCHITECTURES gfx90a) # the same
   endif()
   include(HipLanguage)
+  if(choose_architectures)
+    commlens_hip_architectures(CMAKE_HIP_ARCHITECTURES ${CMAKE_HIP_COMPILER_VERSION})
+  endif()
   set(CMAKE_HIP_STANDARD 20)
   set(CMAKE_HIP_STANDARD_REQUIRED ON)
   set(CMAKE_POLICY_VERSION_MINIMUM 3.5) # what HIP 5's package file asks for, CMake 4 has no more
@@ -58,4 +69,6 @@ function(commlens_gpu_sources)
   endif()
 endfunction()
 
-message(STATUS "commlens: GPU backend ${COMMLENS_GPU}, ccl ${COMMLENS_CCL}, MPI ${MPI_C_LIBRARIES}")
+set(backend ${COMMLENS_GPU} ${CMAKE_${COMMLENS_GPU_LANGUAGE}_ARCHITECTURES})
+list(JOIN backend " " backend)
+message(STATUS "commlens: GPU backend ${backend}, ccl ${COMMLENS_CCL}, MPI of ${MPI_C_COMPILER}")

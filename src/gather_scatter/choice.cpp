@@ -70,7 +70,8 @@ Choice choose(const Sharing& of_nodes, const Context& host) {
 
 Choice choose_on_host(const Sharing& sharing, const Context& context) {
   if (!context.transport.takes_host_memory()) {
-    return {.timings = {{.method = Method::pairwise, .unsupported = "the transport does not take the host's memory"}}};
+    return {.timings = {
+                {.method = Method::pairwise, .unsupported = "the transport does not take other memory of the host"}}};
   }
   const auto stream = context.device.stream(device::Memory::host);
   const auto allocate = [&](std::size_t bytes) { return context.device.allocate(device::Memory::host, bytes); };

@@ -29,7 +29,7 @@ std::string all_reduce_unsupported(const Sharing& sharing, const ValueKind& kind
 
 std::string host_unsupported(const Context& context) {
   if (!device::on_gpu(context.memory)) return "the data lies on the host";
-  return context.transport.takes_host_memory() ? "" : "the transport does not take the host's memory";
+  return context.transport.takes_host_memory() ? "" : "the transport does not take other memory of the host";
 }
 
 }  // namespace

@@ -3,39 +3,42 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
+#include <memory>
 
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
+#include "transport/shared_memory.hpp"
 
 namespace commlens {
 
 class ActivityBoard {
  public:
-  /// Collective over the ranks of a node. Where they cannot share memory (POSIX shared memory is needed, of a page or
-  /// so), each has a board of its own, with its own place only.
+  /// Collective over the ranks of a node. Where they cannot share memory (a page each is needed), each has a board of
+  /// its own, with its own place only.
   explicit ActivityBoard(const transport::Communicator& node);
-  ActivityBoard(const ActivityBoard&) = delete;
-  ActivityBoard& operator=(const ActivityBoard&) = delete;
-  ~ActivityBoard();
 
-  [[nodiscard]] bool is_shared() const { return is_shared_; }
+  [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
   /// Of the ranks whose places are on this board: those of the node, or this one alone.
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] Activity& place(int index) const;
-  [[nodiscard]] Activity& own() const { return place(is_shared_ ? rank_ : 0); }
+  [[nodiscard]] Activity& own() const { return place(is_shared() ? rank_ : 0); }
   /// 0 until somebody has spoken for the ranks of the board.
   [[nodiscard]] std::atomic<int>& spoken() const;
   /// True for the first to ask.
   [[nodiscard]] bool may_speak() const;
 
  private:
-  [[nodiscard]] static std::size_t bytes(int ranks);
+  /// What a rank has on the board. Of the first rank's `spoken` is used.
+  struct Place {
+    alignas(64) std::atomic<int> spoken{0};
+    Activity activity;
+  };
+  [[nodiscard]] Place& at(int index) const;
 
   int rank_;
+  std::unique_ptr<transport::SharedMemory> shared_;
+  std::unique_ptr<Place> private_;  ///< where nothing is shared
   int size_;
-  bool is_shared_ = true;
-  void* memory_ = nullptr;
 };
 
 }  // namespace commlens

@@ -70,18 +70,20 @@ CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> mem
                  .metrics = parameters.start.benchmark.metrics,
                  .blas = [this](device::Memory memory) -> device::Blas& { return blas(memory); },
                  .retained = retained_} {
-  make_transports(transports);
+  make_transports(transports, estimate);
   allocate(estimate);
 }
 
 CaseLoop::~CaseLoop() = default;
 
-void CaseLoop::make_transports(const std::vector<const transport::Description*>& transports) {
+void CaseLoop::make_transports(const std::vector<const transport::Description*>& transports,
+                               const MemoryEstimate& estimate) {
   const auto& communicator = parameters_.communicator;
   const transport::Setup setup{.communicator = communicator,
                                .device = parameters_.device,
                                .memory = memories_[static_cast<std::size_t>(communicator.rank())],
-                               .gpu_aware_mpi_off = parameters_.settings.gpu_aware_mpi_off};
+                               .gpu_aware_mpi_off = parameters_.settings.gpu_aware_mpi_off,
+                               .buffers = estimate.buffers + Run::slack};
   for (const auto* description : transports) {
     Participant participant{.description = description,
                             .unsupported = communicator.first(description->unsupported(setup))};
@@ -104,7 +106,11 @@ void CaseLoop::allocate(const MemoryEstimate& estimate) {
   const Stopwatch stopwatch;
   auto& device = parameters_.device;
   const auto memory = memories_[static_cast<std::size_t>(parameters_.communicator.rank())];
-  arena_ = device.allocate(memory, static_cast<std::size_t>(estimate.buffers) + Run::slack);
+  const std::size_t bytes = static_cast<std::size_t>(estimate.buffers) + Run::slack;
+  arena_ = device.allocate(memory, bytes);
+  for (Participant& participant : participants_) {
+    if (participant.transport) participant.arena = participant.transport->allocate(bytes);
+  }
   if (estimate.staging > 0) {
     staging_ = device.allocate(device.staging_memory(), static_cast<std::size_t>(estimate.staging) + Run::slack);
   }
@@ -130,7 +136,8 @@ measure::Record CaseLoop::start_record(const Case& one, const Participant& parti
 void CaseLoop::run(const Case& one, Participant& participant, measure::Record& record) {
   Monitor::status(fmt::format("setting up {} over {}", record.benchmark, record.transport));
   try {
-    Run run(resources_, *participant.transport, {arena_}, {staging_}, record);
+    const device::Buffer& arena = participant.arena.data() != nullptr ? participant.arena : arena_;
+    Run run(resources_, *participant.transport, {arena}, {staging_}, record);
     one.run(run);
   } catch (const Unsupported& unsupported) {
     record.status = measure::Status::skipped;

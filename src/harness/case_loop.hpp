@@ -79,12 +79,13 @@ class CaseLoop {
   struct Participant {
     const transport::Description* description = nullptr;
     std::unique_ptr<transport::Transport> transport;
+    device::Buffer arena;  ///< where the transport makes the memory of the buffers
     std::string unsupported;
     bool told = false;  ///< the reason has been recorded: once is enough for a sweep
     double setup_s = 0;
   };
 
-  void make_transports(const std::vector<const transport::Description*>& transports);
+  void make_transports(const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
   void allocate(const MemoryEstimate& estimate);
   [[nodiscard]] measure::Record start_record(const Case& one, const Participant& participant) const;
   void run(const Case& one, Participant& participant, measure::Record& record);
@@ -95,7 +96,8 @@ class CaseLoop {
   Parameters parameters_;
   std::vector<device::Memory> memories_;
   /// All buffers of a benchmark are in this one, at every size: as in an application, memory is allocated once. An MPI
-  /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once.
+  /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once. A
+  /// transport that makes such memory itself has its own.
   device::Buffer arena_;
   device::Buffer staging_;  ///< likewise, for staging buffers
   double allocation_s_ = 0;

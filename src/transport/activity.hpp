@@ -32,6 +32,7 @@ enum class Call : std::uint8_t {
   comm_free,
   stream_wait,
   ccl_enqueue,
+  peer,
   filling,
   comparing,
   agreeing,
@@ -57,6 +58,7 @@ constexpr auto names_of(Call /*type*/) {
                            {Call::comm_free, "MPI_Comm_free"},
                            {Call::stream_wait, "waiting for a stream"},
                            {Call::ccl_enqueue, "a call of the ccl library"},
+                           {Call::peer, "an operation of the transport peer"},
                            {Call::filling, "filling the buffers"},
                            {Call::comparing, "comparing the results"},
                            {Call::agreeing, "waiting for the other ranks"}});

@@ -2,23 +2,16 @@
 //
 // MPI does not know streams. So every operation first waits for the stream, and has finished when it returns: work that
 // is added to the stream afterwards sees the result.
-#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/registration.hpp"
+#include "transport/stream_wait.hpp"
 
 namespace commlens::transport {
 
 namespace {
-
-/// All that this transport does for stream order.
-void wait_for_earlier_work(device::Stream& stream) {
-  if (stream.idle()) return;  // a small message takes as long as a few such calls
-  const InCall call(Call::stream_wait);
-  stream.wait();
-}
 
 /// `Messages` are those of mpi_calls: one call per message, or one for all.
 template <class Messages>
@@ -28,7 +21,7 @@ class MpiExchange final : public Exchange {
       : messages_(communicator, sends, receives) {}
 
   void start(device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     messages_.start();
   }
 
@@ -43,12 +36,12 @@ class MpiTransport final : public Transport {
   explicit MpiTransport(Communicator communicator) : communicator_(std::move(communicator)) {}
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::send(communicator_, data, bytes, to);
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::receive(communicator_, data, bytes, from);
   }
 
@@ -64,23 +57,23 @@ class MpiTransport final : public Transport {
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::allreduce(communicator_, input, output, count, type, reduction);
   }
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::alltoallv(communicator_, input, sends, output, receives);
   }
 
   void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::broadcast(communicator_, data, bytes, root);
   }
 
   void barrier(device::Stream& stream) override {
-    wait_for_earlier_work(stream);
+    wait_for_stream(stream);
     mpi_calls::barrier(communicator_);
   }
 

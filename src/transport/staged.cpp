@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <map>
 
-#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/registration.hpp"
+#include "transport/stream_wait.hpp"
 
 namespace commlens::transport {
 
 namespace {
-
-/// All waits of this transport: for earlier work, and for the copies that it has just added.
-void wait_for_copies(device::Stream& stream) {
-  if (stream.idle()) return;
-  const InCall call(Call::stream_wait);
-  stream.wait();
-}
 
 /// Host memory that grows to the largest size requested.
 class Stage {
@@ -116,14 +109,14 @@ class StagedExchange final : public Exchange {
 
   void start(device::Stream& stream) override {
     for (const Copy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     messages_.start();
   }
 
   void finish(device::Stream& stream) override {
     messages_.finish();
     for (const Copy& copy : in_) stream.copy(copy.data, copy.staged, copy.bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
   }
 
  private:
@@ -143,7 +136,7 @@ class StagedTransport final : public Transport {
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
     std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, data, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     mpi_calls::send(communicator_, stage, bytes, to);
   }
 
@@ -151,7 +144,7 @@ class StagedTransport final : public Transport {
     std::byte* stage = stages_->incoming.of(bytes);
     mpi_calls::receive(communicator_, stage, bytes, from);
     stream.copy(data, stage, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
@@ -169,10 +162,10 @@ class StagedTransport final : public Transport {
     const std::size_t bytes = count * size_of(type);
     std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, input, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     mpi_calls::allreduce(communicator_, stage, stage, count, type, reduction);
     stream.copy(output, stage, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
   }
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
@@ -183,25 +176,25 @@ class StagedTransport final : public Transport {
     for (const Piece& piece : sends) {
       stream.copy(out + piece.offset, static_cast<const std::byte*>(input) + piece.offset, piece.bytes);
     }
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     mpi_calls::alltoallv(communicator_, out, sends, in, receives);
     for (const Piece& piece : receives) {
       stream.copy(static_cast<std::byte*>(output) + piece.offset, in + piece.offset, piece.bytes);
     }
-    wait_for_copies(stream);
+    wait_for_stream(stream);
   }
 
   void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
     std::byte* stage = stages_->outgoing.of(bytes);
     if (communicator_.rank() == root) stream.copy(stage, data, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     mpi_calls::broadcast(communicator_, stage, bytes, root);
     if (communicator_.rank() != root) stream.copy(data, stage, bytes);
-    wait_for_copies(stream);
+    wait_for_stream(stream);
   }
 
   void barrier(device::Stream& stream) override {
-    wait_for_copies(stream);
+    wait_for_stream(stream);
     mpi_calls::barrier(communicator_);
   }
 

@@ -94,8 +94,11 @@ class Transport {
   /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
   /// all ranks.
   [[nodiscard]] virtual bool enqueues() const { return false; }
-  /// Whether a transport made for GPU memory supports buffers in host memory, too. The same on all ranks.
+  /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
+  /// Memory for all buffers that this rank will pass, where the transport must make it; empty where any memory of its
+  /// kind will do. Collective, once. It must not outlive the transport.
+  [[nodiscard]] virtual device::Buffer allocate(std::size_t /*bytes*/) { return {}; }
   /// The same transport for a sub-communicator. Collective over its ranks. It must not outlive this one. It costs what
   /// applications pay that make sub-communicators. nullptr if can_split() is false.
   virtual std::unique_ptr<Transport> split(Communicator /*sub_communicator*/) { return nullptr; }
@@ -109,6 +112,7 @@ struct Setup {
   device::Device& device;
   device::Memory memory = device::Memory::host;  ///< of this rank's buffers; other ranks may have others
   std::string gpu_aware_mpi_off;  ///< why GPU memory must not be passed to MPI (from the probe); empty: it may be
+  double buffers = 0;             ///< bytes of this rank's buffers, which Transport::allocate() may be asked for
 };
 
 /// Describes a transport to the program. A new transport is one new file, which registers one of these.
@@ -126,7 +130,7 @@ struct Description {
   };
 };
 
-/// All that this build has, in the order in which a table shows them: mpi, staged, ccl.
+/// All that this build has, in the order in which a table shows them: mpi, staged, ccl, peer.
 const std::vector<Description>& all();
 
 }  // namespace commlens::transport

@@ -115,8 +115,9 @@ TEST_P(DistributedFftMemory, IsNotMuchLessThanTheEstimate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, DistributedFftIn,
-                         testing::Values(Place{"mpi", Memory::host}, Place{"staged", Memory::host},
-                                         Place{"staged", Memory::device}, Place{"ccl", Memory::device}),
+                         testing::Values(Place{"mpi", Memory::host}, Place{"peer", Memory::host},
+                                         Place{"staged", Memory::host}, Place{"staged", Memory::device},
+                                         Place{"ccl", Memory::device}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Memories, DistributedFftMemory,
                          testing::Values(Place{"staged", Memory::host}, Place{"staged", Memory::device}), name_of);

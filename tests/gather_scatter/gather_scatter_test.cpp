@@ -190,9 +190,10 @@ TEST_P(EveryMethod, SaysWhyItIsUnsupported) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, EveryMethod,
-                         testing::Values(Place{"mpi", Memory::host}, Place{"mpi", Memory::device},
-                                         Place{"mpi", Memory::managed}, Place{"staged", Memory::host},
-                                         Place{"staged", Memory::device}, Place{"ccl", Memory::device}),
+                         testing::Values(Place{"mpi", Memory::host}, Place{"peer", Memory::host},
+                                         Place{"mpi", Memory::device}, Place{"mpi", Memory::managed},
+                                         Place{"staged", Memory::host}, Place{"staged", Memory::device},
+                                         Place{"ccl", Memory::device}),
                          name_of);
 
 }  // namespace

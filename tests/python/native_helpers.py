@@ -61,7 +61,7 @@ def _is_missing(program: Path) -> bool:
 
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
-TRANSPORTS = ("mpi", "staged", "ccl")
+TRANSPORTS = ("mpi", "staged", "ccl", "peer")
 OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
 SIZED_BY = {
     **dict.fromkeys(OF_SIZES, "bytes"),

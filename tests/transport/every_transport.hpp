@@ -21,11 +21,11 @@ class EveryTransport : public InPlace {
   [[nodiscard]] std::vector<int> read(const device::Buffer& buffer) const { return downloaded<int>(buffer); }
 };
 
-inline const auto places =
-    testing::Values(Place{"mpi", device::Memory::host}, Place{"mpi", device::Memory::pinned},
-                    Place{"mpi", device::Memory::device}, Place{"mpi", device::Memory::managed},
-                    Place{"staged", device::Memory::host}, Place{"staged", device::Memory::pinned},
-                    Place{"staged", device::Memory::device}, Place{"staged", device::Memory::managed},
-                    Place{"ccl", device::Memory::device}, Place{"ccl", device::Memory::managed});
+inline const auto places = testing::Values(
+    Place{"mpi", device::Memory::host}, Place{"mpi", device::Memory::pinned}, Place{"mpi", device::Memory::device},
+    Place{"mpi", device::Memory::managed}, Place{"staged", device::Memory::host},
+    Place{"staged", device::Memory::pinned}, Place{"staged", device::Memory::device},
+    Place{"staged", device::Memory::managed}, Place{"ccl", device::Memory::device},
+    Place{"ccl", device::Memory::managed}, Place{"peer", device::Memory::host});
 
 }  // namespace commlens::transport

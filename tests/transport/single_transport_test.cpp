@@ -33,7 +33,7 @@ class CountingStream final : public device::Stream {
 TEST(All, ComeInTheOrderOfTables) {
   std::vector<std::string> names;
   for (const auto& one : all()) names.push_back(one.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"mpi", "staged", "ccl"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"mpi", "staged", "ccl", "peer"}));
 }
 
 TEST(Mpi, RefusesNeighborsFurtherApartThanAnIntReaches) {

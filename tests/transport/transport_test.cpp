@@ -110,8 +110,8 @@ TEST_P(EveryTransport, AllreduceKnowsEveryReductionOfReals) {
           if (reduction == Reduction::maximum) expected[i] = std::max(expected[i], next);
         }
       }
-      const auto input = this_device().allocate(GetParam().memory, count * sizeof(Real));
-      const auto output = this_device().allocate(GetParam().memory, count * sizeof(Real));
+      const auto input = allocate(count * sizeof(Real));
+      const auto output = allocate(count * sizeof(Real));
       stream->copy(input.data(), values.data(), input.bytes());
       transport->allreduce(input.data(), output.data(), count, type, *stream, reduction);
       std::vector<Real> found(count);
@@ -126,7 +126,7 @@ TEST_P(EveryTransport, AllreduceKnowsEveryReductionOfReals) {
 }
 
 TEST_P(EveryTransport, AllreduceOnlySumsComplexNumbers) {
-  const auto buffer = this_device().allocate(GetParam().memory, 16);
+  const auto buffer = allocate(16);
   for (const auto reduction : {Reduction::product, Reduction::minimum, Reduction::maximum}) {
     EXPECT_THROW(transport->allreduce(buffer.data(), buffer.data(), 1, DataType::c128, *stream, reduction), Error);
     EXPECT_THROW(transport->allreduce(buffer.data(), buffer.data(), 1, DataType::c64, *stream, reduction), Error);
@@ -137,7 +137,7 @@ TEST_P(EveryTransport, AllreduceKnowsEveryType) {
   const auto sum_of = [&](DataType type, auto one, std::size_t reals) {
     using Real = decltype(one);
     const std::vector<Real> values(reals, static_cast<Real>(rank + 1));
-    const auto buffer = this_device().allocate(GetParam().memory, reals * sizeof(Real));
+    const auto buffer = allocate(reals * sizeof(Real));
     stream->copy(buffer.data(), values.data(), buffer.bytes());
     transport->allreduce(buffer.data(), buffer.data(), buffer.bytes() / size_of(type), type, *stream);
     std::vector<Real> found(reals);

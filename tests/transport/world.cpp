@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "transport/own_device.hpp"
 
@@ -49,7 +50,18 @@ void InPlace::SetUp() {
   const std::string reason = world().first(found->unsupported(setup));
   if (!reason.empty()) GTEST_SKIP() << reason;
   transport = found->make(setup);
+  constexpr std::size_t most_bytes = 16 << 20;
+  arena = transport->allocate(most_bytes);
   stream = this_device().stream(memory());
+}
+
+device::Buffer InPlace::allocate(std::size_t bytes) const {
+  if (arena.data() == nullptr) return this_device().allocate(memory(), bytes);
+  constexpr std::size_t line = 64;
+  auto* data = arena.as<std::byte>() + used;
+  used += (bytes + line - 1) / line * line;
+  if (used > arena.bytes()) throw std::logic_error("the test takes more than the arena has");
+  return {data, bytes, memory(), [](void*) noexcept {}};
 }
 
 Context InPlace::context() {

@@ -35,7 +35,8 @@ class InPlace : public testing::TestWithParam<Place> {
   void SetUp() override;
 
   [[nodiscard]] device::Memory memory() const { return GetParam().memory; }
-  [[nodiscard]] device::Buffer allocate(std::size_t bytes) const { return this_device().allocate(memory(), bytes); }
+  /// From the arena, if the transport makes one.
+  [[nodiscard]] device::Buffer allocate(std::size_t bytes) const;
   template <class T>
   [[nodiscard]] device::Buffer uploaded(const std::vector<T>& values) const {
     return device::upload(values, [this](std::size_t bytes) { return allocate(bytes); }, *stream);
@@ -52,8 +53,10 @@ class InPlace : public testing::TestWithParam<Place> {
   const int ranks = world().size();
   std::unique_ptr<device::Stream> stream;
   std::unique_ptr<transport::Transport> transport;
-  double allocated = 0;  ///< bytes, by way of context()
-  double staged = 0;     ///< likewise, of staging memory
+  device::Buffer arena;
+  mutable std::size_t used = 0;  ///< bytes of the arena
+  double allocated = 0;          ///< bytes, by way of context()
+  double staged = 0;             ///< likewise, of staging memory
 };
 
 }  // namespace commlens

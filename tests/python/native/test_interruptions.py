@@ -27,7 +27,7 @@ pytestmark = needs_native
 
 
 def text_if_there(file: Path) -> str:
-    """The command makes the user's file to see whether it can, and removes it again if it is empty."""
+    """The command makes the user's file to see whether it can, and removes it again."""
     try:
         return file.read_text()
     except FileNotFoundError:

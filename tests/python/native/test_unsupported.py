@@ -135,8 +135,10 @@ def test_a_missing_transport_among_all(records: Path) -> None:
         ("mpi", "ok"),
         ("staged", "ok"),
         ("ccl", "skipped"),
+        ("peer", "ok"),
         ("mpi", "ok"),
         ("staged", "ok"),
+        ("peer", "ok"),
     ]
 
 

@@ -1,0 +1,50 @@
+#include "transport/peer/node_memory.hpp"
+
+#include <new>
+#include <string>
+
+#include "device/error.hpp"
+
+namespace commlens::transport::peer {
+
+namespace {
+
+std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& what) {
+  std::string problem;
+  auto memory = SharedMemory::make(communicator, bytes, problem);
+  if (!memory) throw Error("peer: no memory that the ranks of the node share for " + what + " (" + problem + ")");
+  return memory;
+}
+
+}  // namespace
+
+Desks::Desks(const Communicator& communicator) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  memory_ = share(communicator, sizeof(Desk) + ranks * sizeof(Lane), "flags");
+  new (&of(communicator.rank())) Desk;
+  for (int from = 0; from < communicator.size(); ++from) new (&lane(from, communicator.rank())) Lane;
+  communicator.barrier();
+}
+
+Desk& Desks::of(int rank) const { return *reinterpret_cast<Desk*>(memory_->of(rank)); }
+
+Lane& Desks::lane(int from, int to) const { return reinterpret_cast<Lane*>(memory_->of(to) + sizeof(Desk))[from]; }
+
+Arenas::Arenas(const Communicator& communicator, std::size_t bytes)
+    : rank_(communicator.rank()), bytes_(bytes), memory_(share(communicator, bytes, "buffers")) {
+  for (const std::string& begin : communicator.gather(std::to_string(reinterpret_cast<std::uintptr_t>(own())))) {
+    begins_.push_back(std::stoull(begin));
+  }
+}
+
+bool Arenas::has(const void* data, std::size_t bytes) const {
+  const auto* first = static_cast<const std::byte*>(data);
+  return first >= own() && first + bytes <= own() + bytes_;
+}
+
+const std::byte* Arenas::find(int rank, const std::byte* data) const {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(data) - begins_[static_cast<std::size_t>(rank)];
+  return memory_->of(rank) + offset;
+}
+
+}  // namespace commlens::transport::peer

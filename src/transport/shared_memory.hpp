@@ -1,0 +1,38 @@
+// Memory that the ranks of a node share: each rank has a part of it, and reaches the parts of all.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/communicator.hpp"
+
+namespace commlens::transport {
+
+/// POSIX shared memory. MPI's (MPI_Win_allocate_shared) is avoided: to make its window, Open MPI sets up one-sided
+/// communication, which all later calls of MPI pay for.
+class SharedMemory {
+ public:
+  /// Collective over `node`, the ranks of one node. `bytes` of this rank, zeroed; a part begins on a page. nullptr on
+  /// all ranks if one of them cannot have it; `problem` then says why.
+  static std::unique_ptr<SharedMemory> make(const Communicator& node, std::size_t bytes, std::string& problem);
+
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory();
+
+  /// The part of a rank of `node`.
+  [[nodiscard]] std::byte* of(int rank) const { return data_ + offsets_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  SharedMemory() = default;
+  [[nodiscard]] std::string open(const std::string& name, bool create);
+  [[nodiscard]] std::string reserve(int rank) const;
+
+  std::byte* data_ = nullptr;
+  int descriptor_ = -1;               ///< while it is made
+  std::vector<std::size_t> offsets_;  ///< of the parts; the last is the end of all
+};
+
+}  // namespace commlens::transport

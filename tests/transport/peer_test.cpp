@@ -1,0 +1,130 @@
+// What only the transport `peer` promises, and the memory that it shares.
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "device/error.hpp"
+#include "transport/shared_memory.hpp"
+#include "world.hpp"
+
+namespace commlens::transport {
+namespace {
+
+class Peer : public InPlace {};
+
+std::string bytes_of(const std::vector<double>& values) {
+  std::string bytes(values.size() * sizeof(double), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+TEST_P(Peer, RefusesABufferThatOthersCannotReach) {
+  std::vector<int> mine(100);
+  EXPECT_THROW(transport->send(mine.data(), 400, 0, *stream), Error);
+  EXPECT_THROW((void)transport->exchange({{0, mine.data(), 400}}, {}), Error);
+  EXPECT_THROW(transport->allreduce(mine.data(), mine.data(), 100, DataType::i32, *stream), Error);
+}
+
+TEST_P(Peer, AllRanksHaveTheSameSumToTheLastBit) {
+  for (const std::size_t count : {7U, 1000U, 5003U}) {  // all at once, and in shares
+    std::vector<double> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<double>(i) + 100.0 * rank) * 1e3;
+    const auto input = uploaded(values);
+    const auto output = allocate(count * sizeof(double));
+    transport->allreduce(input.data(), output.data(), count, DataType::f64, *stream);
+    const std::string own = bytes_of(downloaded<double>(output));
+    for (const std::string& other : world().gather(own)) EXPECT_EQ(other, own) << count;
+    std::vector<double> expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      expected[i] = std::sin(static_cast<double>(i)) * 1e3;
+      for (int other = 1; other < ranks; ++other) {
+        expected[i] += std::sin(static_cast<double>(i) + 100.0 * other) * 1e3;
+      }
+    }
+    EXPECT_EQ(own, bytes_of(expected)) << "in the order of the ranks";
+  }
+}
+
+/// Both ways at once, so that both lanes are full while both ranks still send.
+TEST_P(Peer, SendsMoreMessagesThanALaneHolds) {
+  constexpr int messages = 500;
+  const int other = (rank + 1) % ranks;
+  const int before = (rank + ranks - 1) % ranks;
+  const auto longest = [](int i) { return static_cast<std::size_t>(i % 3 == 0 ? 1000 : i % 7); };  // ints
+  std::vector<device::Buffer> out;
+  std::vector<device::Buffer> in;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+  for (int i = 0; i < messages; ++i) {
+    out.push_back(uploaded(std::vector<int>(longest(i), 1000 * rank + i)));
+    in.push_back(uploaded(std::vector<int>(longest(i), -1)));
+    sends.push_back({other, out.back().data(), out.back().bytes()});
+    receives.push_back({before, in.back().data(), in.back().bytes()});
+  }
+  transport->exchange(sends, receives)->run(*stream);
+  for (int i = 0; i < messages; ++i) {
+    EXPECT_EQ(downloaded<int>(in[static_cast<std::size_t>(i)]), std::vector<int>(longest(i), 1000 * before + i));
+  }
+}
+
+TEST_P(Peer, ExchangesUnderWayAtOnceMatchInTheOrderOfTheirStarts) {
+  const auto first = uploaded(std::vector<int>{1});
+  const auto second = uploaded(std::vector<int>{2});
+  const auto into_first = uploaded(std::vector<int>{0});
+  const auto into_second = uploaded(std::vector<int>{0});
+  const auto one = transport->exchange({{rank, first.data(), 4}}, {{rank, into_first.data(), 4}});
+  const auto two = transport->exchange({{rank, second.data(), 4}}, {{rank, into_second.data(), 4}});
+  one->start(*stream);
+  two->start(*stream);
+  two->finish(*stream);
+  one->finish(*stream);
+  EXPECT_EQ(downloaded<int>(into_first), std::vector<int>{1});
+  EXPECT_EQ(downloaded<int>(into_second), std::vector<int>{2});
+}
+
+TEST_P(Peer, RefusesAMessageThatIsLongerThanTheBuffer) {
+  const auto out = uploaded(std::vector<int>{1, 2, 3});
+  const auto in = uploaded(std::vector<int>{0});
+  const auto exchange = transport->exchange({{rank, out.data(), 12}}, {{rank, in.data(), 4}});
+  EXPECT_THROW(exchange->run(*stream), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Peers, Peer, testing::Values(Place{"peer", device::Memory::host}), name_of);
+
+const Description& described() { return all().at(3); }
+
+TEST(PeerDescription, RefusesMemoryOfAGpuInWords) {
+  const std::string why = described().unsupported(transport::Setup{world(), this_device(), device::Memory::device, ""});
+  EXPECT_NE(why.find("not on device memory"), std::string::npos) << why;
+}
+
+TEST(PeerDescription, SaysHowMuchMemoryItLacks) {
+  transport::Setup setup{world(), this_device(), device::Memory::host, ""};
+  setup.buffers = 1e18;
+  const std::string why = described().unsupported(setup);
+  EXPECT_NE(why.find("MiB of /dev/shm"), std::string::npos) << why;
+}
+
+TEST(SharedMemory, EachRankReachesThePartsOfAll) {
+  const Communicator node = world().node();
+  std::string problem;
+  const auto memory = SharedMemory::make(node, sizeof(int) * static_cast<std::size_t>(node.rank() + 1), problem);
+  ASSERT_TRUE(memory) << problem;
+  *reinterpret_cast<int*>(memory->of(node.rank())) = 10 + node.rank();
+  node.barrier();
+  for (int other = 0; other < node.size(); ++other) {
+    EXPECT_EQ(*reinterpret_cast<int*>(memory->of(other)), 10 + other);
+  }
+}
+
+TEST(SharedMemory, SaysOnAllRanksWhatOneCannotHave) {
+  const Communicator node = world().node();
+  std::string problem;
+  const std::size_t bytes = node.rank() == node.size() - 1 ? std::size_t{1} << 60 : 8;
+  EXPECT_EQ(SharedMemory::make(node, bytes, problem), nullptr);
+  EXPECT_FALSE(problem.empty());
+}
+
+}  // namespace
+}  // namespace commlens::transport

@@ -60,7 +60,7 @@ OTHERS = """
   - {benchmark: bandwidth, options: {bytes: 64K, pairs: 2}}
   - {benchmark: bidirectional-bandwidth, options: {bytes: 64K, pairs: 2}}
   - {benchmark: latency, options: {bytes: 8, pairs: 2}}
-  - {benchmark: message-rate, ranks: 4, options: {bytes: 8}}
+  - {benchmark: message-rate, options: {bytes: 8, pairs: 2}}
 """
 ALL_ON_FOUR = pytest.param(
     COMPARED + OTHERS,

@@ -101,8 +101,9 @@ def test_four_nodes_compute_what_one_does(
         assert {place.host for place in one[case].start.placement} == {"n1"}
         assert record.validation.status == one[case].validation.status == "passed", case
         assert record.validation.elements == one[case].validation.elements, case
+        tolerance = 1e-4 if record.benchmark == "bps5" else 1e-6  # its smoothers are in single
         for name, values in record.series.items():  # residuals
-            assert values == pytest.approx(one[case].series[name], rel=1e-6), (case, name)
+            assert values == pytest.approx(one[case].series[name], rel=tolerance), (case, name)
 
 
 def without_pictures() -> str:

@@ -5,11 +5,11 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <array>
 #include <ctime>
 #include <string_view>
 
 #include "device/device.hpp"
+#include "harness/placement.hpp"
 #include "measure/environment_variables.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_library.hpp"
@@ -81,9 +81,7 @@ std::map<std::string, std::string> versions() {
 std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%S}Z", fmt::gmtime(std::time(nullptr))); }
 
 std::string start_identifier() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}-{}", fmt::gmtime(std::time(nullptr)), host.data(), getpid());
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{}-{}", fmt::gmtime(std::time(nullptr)), host_name(), getpid());
 }
 
 }  // namespace commlens

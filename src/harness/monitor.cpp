@@ -10,20 +10,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "harness/placement.hpp"
 
 namespace commlens {
 
-using Clock = std::chrono::steady_clock;
-
 namespace {
 
-constexpr auto look_every = std::chrono::milliseconds(200);
+constexpr double look_every_s = 0.2;
 constexpr auto quiet_for = std::chrono::seconds(2);
 
 /// How a rank's activity reads in a message.
@@ -32,6 +36,68 @@ std::string describe(const Activity& activity) {
   std::string text(activity.status.data());
   if (call != Call::none) text += fmt::format(", in {}", name(call));
   return text;
+}
+
+constexpr std::string_view stopped_text = "stopped (SIGSTOP, or a debugger)";
+
+/// As the kernel sees it; 0: unknown.
+bool is_stopped(int process) {
+  if (process == 0) return false;
+  std::ifstream stream(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(stream, line);
+  // The state comes after the name, which stands in parentheses and may have some of its own.
+  const std::size_t name_end = line.rfind(") ");
+  return name_end != std::string::npos && (line[name_end + 2] == 'T' || line[name_end + 2] == 't');
+}
+
+/// Of processes: those of another one have other numbers.
+std::string own_namespace() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", none);
+}
+
+std::string who(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", ranges(ranks));
+}
+
+/// "rank 1 on n2 did not answer ...", "ranks 0-3 on n1 were timing latency, in MPI_Recv": what needs a look first, then
+/// ranks that did the same together.
+std::vector<std::string> what_ranks_did(const Answers& answers) {
+  std::vector<std::string> texts;
+  for (const auto& [host, ranks] : answers.silent) {
+    texts.push_back(fmt::format("{} on {} did not answer: {}, or the node hung", who(ranks), host, stopped_text));
+  }
+  struct Group {
+    std::vector<int> ranks;
+    std::set<std::string> hosts;
+  };
+  std::map<std::string, Group> groups;
+  for (const NodeReport& report : answers.reports) {
+    for (const auto& [what, ranks] : report.doing) {
+      Group& group = groups[what];
+      group.ranks.insert(group.ranks.end(), ranks.begin(), ranks.end());
+      group.hosts.insert(report.host);
+    }
+  }
+  std::vector<std::pair<std::string, Group>> in_order(groups.begin(), groups.end());
+  for (auto& [what, group] : in_order) std::sort(group.ranks.begin(), group.ranks.end());
+  std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+    const auto place = [](const auto& one) {
+      return std::pair(!one.first.starts_with(stopped_text), one.second.ranks.front());
+    };
+    return place(a) < place(b);
+  });
+  for (const auto& [what, group] : in_order) {
+    const auto& hosts = group.hosts;
+    texts.push_back(fmt::format("{} on {} {} {}", who(group.ranks),
+                                hosts.size() == 1 ? *hosts.begin() : fmt::format("{} nodes", hosts.size()),
+                                group.ranks.size() == 1 ? "was" : "were", what));
+  }
+  for (const auto& [host, ranks] : answers.unreachable) {
+    texts.push_back(fmt::format("what {} on {} did is not known, as UDP does not get there", who(ranks), host));
+  }
+  return texts;
 }
 
 // A signal handler can reach nothing but globals, and may call next to nothing.
@@ -93,15 +159,41 @@ void catch_signals(int rank) {
 }  // namespace
 
 Monitor::Monitor(const transport::Communicator& communicator, const transport::Communicator& node, double timeout_s)
-    : communicator_(communicator), timeout_(timeout_s), board_(node), last_shown_(Clock::now()) {
+    : communicator_(communicator),
+      timeout_(timeout_s),
+      board_(node),
+      members_(find_members(node)),
+      poll_(communicator, watched(node)),
+      seen_(members_.size(), 0),
+      last_progress_(Clock::now()),
+      last_shown_(Clock::now()) {
   set_activity(board_.own());
   speaker_word = &board_.spoken();
   catch_signals(communicator_.rank());
   status("starting");
-  // Two ranks of a node see all of them, also when one of the two has been stopped. Hundreds of threads that wake up
-  // five times per second would be noise.
-  const bool watches = !board_.is_shared() || node.rank() < 2;
-  if (watches) thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  if (!watched(node).empty()) thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+std::vector<Monitor::Member> Monitor::find_members(const transport::Communicator& node) const {
+  const auto cards = node.gather(fmt::format("{} {} {}", communicator_.rank(), getpid(), own_namespace()));
+  std::vector<Member> members;
+  for (const std::string& card : cards) {
+    Member member;
+    std::string name_space;
+    std::istringstream(card) >> member.rank >> member.process >> name_space;
+    if (name_space != own_namespace()) member.process = 0;
+    if (board_.is_shared() || member.rank == communicator_.rank()) members.push_back(member);
+  }
+  return members;
+}
+
+/// Two ranks of a node see all of them, also when one of the two has been stopped. Hundreds of threads that wake up
+/// five times per second would be noise.
+std::vector<int> Monitor::watched(const transport::Communicator& node) const {
+  std::vector<int> ranks;
+  if (board_.is_shared() && node.rank() >= 2) return ranks;
+  for (const Member& member : members_) ranks.push_back(member.rank);
+  return ranks;
 }
 
 Monitor::~Monitor() {
@@ -133,19 +225,22 @@ void Monitor::abort(const std::string& message, int status) {
 }
 
 void Monitor::watch(const std::stop_token& stop) {
-  const auto ranks = static_cast<std::size_t>(board_.size());
-  std::vector<std::uint64_t> seen(ranks, 0);
-  auto last_progress = Clock::now();
+  const auto own = [this] { return report(); };
+  const bool ends = timeout_.count() > 0 && poll_.leads();
+  if (ends) poll_.ask(own, stop);  // who can be asked at all
   while (!stop.stop_requested()) {
-    std::this_thread::sleep_for(look_every);
-    const auto now = Clock::now();
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const auto operations = board_.place(static_cast<int>(rank)).operations.load(std::memory_order_relaxed);
-      if (operations != seen[rank]) last_progress = now;
-      seen[rank] = operations;
-    }
-    if (timeout_.count() > 0 && now - last_progress > timeout_) end_stalled();
-    if (communicator_.rank() == 0) show_progress(now);
+    poll_.answer(look_every_s, own);
+    look_for_progress();
+    if (ends && is_stalled()) end_stalled(stop);
+    if (communicator_.rank() == 0) show_progress(Clock::now());
+  }
+}
+
+void Monitor::look_for_progress() {
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    const auto operations = board_.place(static_cast<int>(member)).operations.load(std::memory_order_relaxed);
+    if (operations != seen_[member]) last_progress_ = Clock::now();
+    seen_[member] = operations;
   }
 }
 
@@ -159,32 +254,27 @@ void Monitor::show_progress(Clock::time_point now) {
   progress_line_ = true;
 }
 
-/// "rank 0 was timing latency, in MPI_Recv; ranks 1-7 were ...": ranks that did the same stand together.
-std::string Monitor::what_ranks_did() const {
-  std::map<std::string, std::vector<int>> doing;
-  std::vector<std::string> in_order;
-  for (int rank = 0; rank < board_.size(); ++rank) {
-    const std::string what = describe(board_.place(rank));
-    if (doing[what].empty()) in_order.push_back(what);
-    doing[what].push_back(rank);
+NodeReport Monitor::report() const {
+  NodeReport report{.host = host_name(),
+                    .idle_s = std::chrono::duration<double>(Clock::now() - last_progress_).count()};
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    const bool stopped = is_stopped(members_[member].process);
+    const std::string doing = describe(board_.place(static_cast<int>(member)));
+    report.doing[stopped ? fmt::format("{} while {}", stopped_text, doing) : doing].push_back(members_[member].rank);
   }
-  std::vector<std::string> texts;
-  for (const std::string& what : in_order) {
-    const auto& ranks = doing[what];
-    texts.push_back(fmt::format("{} {} {}", ranks.size() == 1 ? "rank" : "ranks", ranges(ranks),
-                                ranks.size() == 1 ? "was " + what : "were " + what));
-  }
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return report;
 }
 
-void Monitor::end_stalled() {
-  if (!board_.is_shared()) {
-    abort(fmt::format("no progress for {:g} s (--timeout); rank {} was {}", timeout_.count(), communicator_.rank(),
-                      describe(board_.own())),
-          3);
+void Monitor::end_stalled(const std::stop_token& stop) {
+  Answers answers = poll_.ask([this] { return report(); }, stop);
+  for (const NodeReport& other : answers.reports) {
+    const auto idle = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(other.idle_s));
+    last_progress_ = std::max(last_progress_, Clock::now() - idle);
   }
-  abort(fmt::format("no rank of this node has made progress for {:g} s (--timeout); {}", timeout_.count(),
-                    what_ranks_did()),
+  if (!is_stalled() || answers.has_lower || stop.stop_requested()) return;
+  answers.reports.push_back(report());
+  abort(fmt::format("no rank has made progress for {:g} s (--timeout); {}", timeout_.count(),
+                    fmt::join(what_ranks_did(answers), "; ")),
         3);
 }
 

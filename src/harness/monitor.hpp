@@ -1,13 +1,16 @@
-// Watches over a start: ends it when it stalls, says what is going on when it takes long, and says where a rank was
-// when it crashes. Only one rank of a node speaks.
+// Watches over a start: ends it when it stalls on all nodes, says what is going on when it takes long, and says where a
+// rank was when it crashes. Only one rank of a node speaks.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "harness/activity_board.hpp"
+#include "harness/node_poll.hpp"
 #include "transport/communicator.hpp"
 
 namespace commlens {
@@ -28,15 +31,32 @@ class Monitor {
   [[noreturn]] void abort(const std::string& message, int status);
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// A rank whose place is on the board.
+  struct Member {
+    int rank = 0;
+    int process = 0;  ///< 0: it cannot be looked at from here
+  };
+
+  /// Collective over the ranks of the node.
+  [[nodiscard]] std::vector<Member> find_members(const transport::Communicator& node) const;
+  [[nodiscard]] std::vector<int> watched(const transport::Communicator& node) const;
   void watch(const std::stop_token& stop);
-  void show_progress(std::chrono::steady_clock::time_point now);
-  [[nodiscard]] std::string what_ranks_did() const;
-  [[noreturn]] void end_stalled();
+  void look_for_progress();
+  [[nodiscard]] bool is_stalled() const { return Clock::now() - last_progress_ > timeout_; }
+  void show_progress(Clock::time_point now);
+  [[nodiscard]] NodeReport report() const;
+  /// Unless ranks of other nodes have made progress, or see to it.
+  void end_stalled(const std::stop_token& stop);
 
   const transport::Communicator& communicator_;
   std::chrono::duration<double> timeout_;
   ActivityBoard board_;
-  std::atomic<std::chrono::steady_clock::time_point> last_shown_;
+  std::vector<Member> members_;  ///< by their places on the board
+  NodePoll poll_;
+  std::vector<std::uint64_t> seen_;  ///< the heartbeats of the members
+  Clock::time_point last_progress_;  ///< of any of them
+  std::atomic<Clock::time_point> last_shown_;
   bool progress_line_ = false;
   std::jthread thread_;  ///< last: it uses all of the above
 };

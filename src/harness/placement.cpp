@@ -176,11 +176,15 @@ std::vector<int> numbers(const std::string& ranges) {
   return result;
 }
 
-measure::Placement placement_of(int rank, const device::GpuProperties* gpu, const std::filesystem::path& system) {
+std::string host_name() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
+measure::Placement placement_of(int rank, const device::GpuProperties* gpu, const std::filesystem::path& system) {
   const auto cores = allowed_cores();
-  measure::Placement placement{rank, host.data(), ranges(cores), ranges(numa_nodes_of(cores, system)), std::nullopt};
+  measure::Placement placement{rank, host_name(), ranges(cores), ranges(numa_nodes_of(cores, system)), std::nullopt};
   if (gpu != nullptr) {
     const device::PowerLimit power = gpu->power_limit.value_or(device::PowerLimit{});
     placement.gpu = measure::Gpu{.ordinal = gpu->ordinal,

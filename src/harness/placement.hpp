@@ -17,6 +17,9 @@ std::string ranges(const std::vector<int>& numbers);
 /// The reverse. Throws std::invalid_argument.
 std::vector<int> numbers(const std::string& ranges);
 
+/// Of this node.
+std::string host_name();
+
 /// Of this rank. `system` is the root of /sys, so that tests can bring one of their own.
 measure::Placement placement_of(int rank, const device::GpuProperties* gpu,
                                 const std::filesystem::path& system = "/sys");

@@ -1,29 +1,23 @@
 #include "harness/tcp_stream.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <memory>
 #include <optional>
 #include <random>
 #include <sstream>
 #include <utility>
 
 #include "device/error.hpp"
+#include "harness/placement.hpp"
 #include "measure/stopwatch.hpp"
 
 namespace commlens {
@@ -33,45 +27,6 @@ namespace {
 constexpr double stall_s = 10;         ///< without a byte sent or received the connection counts as broken
 constexpr int messages_in_a_row = 64;  ///< before other connections have their turn
 constexpr std::size_t receive_bytes = std::size_t{128} << 10;
-
-struct AddressInfo {
-  struct Free {
-    void operator()(addrinfo* list) const { freeaddrinfo(list); }
-  };
-  std::unique_ptr<addrinfo, Free> list;
-
-  AddressInfo(const std::string& text, int port) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &found) == 0) list.reset(found);
-  }
-};
-
-std::string text_of(const sockaddr* address) {
-  std::array<char, NI_MAXHOST> text{};
-  const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) return "";
-  return text.data();
-}
-
-bool is_usable(const ifaddrs& entry, bool loopback) {
-  if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0) return false;
-  if (((entry.ifa_flags & IFF_LOOPBACK) != 0) != loopback) return false;
-  if (entry.ifa_addr->sa_family == AF_INET) return true;
-  if (entry.ifa_addr->sa_family != AF_INET6) return false;
-  sockaddr_in6 address{};
-  std::memcpy(&address, entry.ifa_addr, sizeof address);
-  return !IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr);  // it would need the other node's name of the interface
-}
-
-double rate_of(const std::string& interface) {
-  std::ifstream stream("/sys/class/net/" + interface + "/speed");
-  double Mbps = 0;
-  stream >> Mbps;
-  return stream && Mbps > 0 ? Mbps / 1000 : 0;
-}
 
 /// Waits for one of them; false: the time is up.
 bool wait_for(std::vector<pollfd>& waiting, double seconds) {
@@ -92,57 +47,14 @@ bool is_for_later(ssize_t result) { return result < 0 && (errno == EAGAIN || err
 
 }  // namespace
 
-// ---- sockets ----
-
-TcpStream::Socket& TcpStream::Socket::operator=(Socket&& other) noexcept {
-  if (this != &other) {
-    if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = other.release();
-  }
-  return *this;
-}
-
-TcpStream::Socket::~Socket() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-int TcpStream::Socket::release() { return std::exchange(descriptor_, -1); }
-
 // ---- connecting ----
-
-std::vector<TcpStream::Address> TcpStream::addresses(bool loopback) {
-  std::vector<Address> found;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (!is_usable(*entry, loopback)) continue;
-    const std::string text = text_of(entry->ifa_addr);
-    if (!text.empty()) found.push_back({entry->ifa_name, rate_of(entry->ifa_name), text});
-  }
-  freeifaddrs(list);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Address& a, const Address& b) { return a.rate_Gbps > b.rate_Gbps; });
-  return found;
-}
 
 int TcpStream::listen(const Settings& settings) {
   if (!settings.listens) return 0;
-  for (const int family : {AF_INET6, AF_INET}) {
-    Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) continue;
-    const int off = 0;
-    if (family == AF_INET6) setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);  // and IPv4
-    sockaddr_storage any{};
-    any.ss_family = static_cast<sa_family_t>(family);
-    socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    auto* address = reinterpret_cast<sockaddr*>(&any);
-    if (bind(socket.get(), address, size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) continue;
-    if (getsockname(socket.get(), address, &size) != 0) continue;
-    listener_ = std::move(socket);
-    return ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&any)->sin6_port
-                                    : reinterpret_cast<sockaddr_in*>(&any)->sin_port);
-  }
-  return 0;
+  auto [socket, port, family] = bind_to_free_port(SOCK_STREAM);
+  if (port == 0 || ::listen(socket.get(), SOMAXCONN) != 0) return 0;
+  listener_ = std::move(socket);
+  return port;
 }
 
 /// Equal lengths for all ranks.
@@ -152,22 +64,20 @@ TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Sett
     : rank_(communicator.rank()), peer_(peer) {
   std::random_device random;
   session_ = communicator.broadcast(fmt::format("{:08x}{:08x}", random(), random()));
-  const auto mine = addresses(settings.loopback);
+  const auto mine = interface_addresses(settings.loopback);
   std::string card = fmt::format("{}\n{}\n", peer, listen(settings));
-  for (const Address& address : mine) {
+  for (const InterfaceAddress& address : mine) {
     card += fmt::format("{} {} {}\n", address.interface, address.rate_Gbps, address.text);
   }
   const auto cards = communicator.gather(card);
   const auto senders = std::count_if(cards.begin(), cards.end(),
                                      [&](const std::string& one) { return std::stoi(one) == communicator.rank(); });
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  const auto hosts = communicator.gather(host.data());
+  const auto hosts = communicator.gather(host_name());
   std::string problem;
   if (peer >= 0) {
     const auto& name = hosts[static_cast<std::size_t>(peer)];
     problem = connect(cards[static_cast<std::size_t>(peer)], name, settings);
-    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host.data(), name, problem);
+    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host_name(), name, problem);
   }
   problem_ = communicator.first(problem);
   if (problem_.empty()) problem_ = communicator.first(accept(static_cast<std::size_t>(senders), settings.connect_s));
@@ -233,13 +143,13 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   int unused = 0;
   int port = 0;
   stream >> unused >> port;
-  const auto mine = addresses(settings.loopback);
+  const auto mine = interface_addresses(settings.loopback);
   std::vector<Socket> sockets;
   std::vector<Attempt> attempts;
-  for (Address address; stream >> address.interface >> address.rate_Gbps >> address.text;) {
+  for (InterfaceAddress address; stream >> address.interface >> address.rate_Gbps >> address.text;) {
     // An address that this node has, too, is that of a private network within each node.
     const bool own = std::any_of(mine.begin(), mine.end(), [&](const auto& one) { return one.text == address.text; });
-    const AddressInfo info(address.text, port);
+    const AddressInfo info(address.text, port, SOCK_STREAM);
     if ((own && !settings.loopback) || port == 0 || !info.list) continue;
     Socket socket(::socket(info.list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) continue;
@@ -255,7 +165,7 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   outgoing_ = std::move(sockets[static_cast<std::size_t>(best - attempts.begin())]);
   set_no_delay(outgoing_.get());
   const std::string own = own_address(outgoing_.get());
-  for (const Address& address : mine) {
+  for (const InterfaceAddress& address : mine) {
     if (own == address.text) interface_ = address.interface;
   }
   const std::string hello = greeting(rank_, peer_);

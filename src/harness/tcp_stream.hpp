@@ -2,12 +2,11 @@
 // of two nodes achieve without an MPI library.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "harness/socket.hpp"
 #include "transport/communicator.hpp"
 
 namespace commlens {
@@ -36,35 +35,10 @@ class TcpStream {
   double transfer(std::size_t lead, std::size_t messages, std::size_t bytes);
 
  private:
-  /// A socket with an owner.
-  class Socket {
-   public:
-    explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-    Socket(Socket&& other) noexcept : descriptor_(other.release()) {}
-    Socket& operator=(Socket&& other) noexcept;
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    ~Socket();
-
-    [[nodiscard]] int get() const { return descriptor_; }
-    explicit operator bool() const { return descriptor_ >= 0; }
-
-   private:
-    int release();
-    int descriptor_;
-  };
-
-  struct Address {
-    std::string interface;
-    double rate_Gbps = 0;  ///< nominal; 0: unknown
-    std::string text;      ///< numeric
-  };
-
   /// One direction of a connection, during a transfer.
   struct Sending;
   struct Receiving;
 
-  static std::vector<Address> addresses(bool loopback);
   /// Its port; 0: this machine has no sockets, or the rank is not to listen.
   int listen(const Settings& settings);
   /// What goes wrong; empty: connected.

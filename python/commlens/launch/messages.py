@@ -22,6 +22,9 @@ _DASHED_BLOCKS = re.compile(
     r"|Open MPI failed to TCP connect to a peer MPI process"
     r"|ORTE has lost communication with a remote daemon"
     r"|PRTE has lost communication with a remote daemon"
+    r"|was unable to create the desired directory"
+    r"|(ORTE|PRTE) daemon has unexpectedly failed"
+    r"|(orte|prte)_init failed for some reason"
 )
 
 # MPICH's launcher writes to the standard output, among the program's own lines.
@@ -71,6 +74,12 @@ _LOST_NODE = re.compile(
     r"|has lost communication with a remote daemon\.\s+(.*\n)*?.*"
     r"Remote daemon\s*: \S+ on node (?P<mpirun>\S+)"
 )
+# Open MPI's mpirun keeps sockets and files in a folder of each node, and has a daemon on each.
+_NO_FOLDER = re.compile(
+    r"unable to create the desired directory:\s+Directory:\s+(?P<folder>\S+)"
+    r"\s+Error:\s+(?P<error>.*)"
+)
+_NO_DAEMON = re.compile(r"(ORTE|PRTE) daemon has unexpectedly failed")
 _ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
 _SIGNALS_BY_DESCRIPTION = {
@@ -142,6 +151,21 @@ def lost_node(launcher_said: str) -> str:
     """`n2`, where the launcher says that this node has failed or does not answer; else empty."""
     match = _LOST_NODE.search(launcher_said)
     return match["srun"] or match["mpirun"] if match else ""
+
+
+def no_start(launcher_said: str) -> str:
+    """Why mpirun has started no rank, with the cure, where it says that; else empty."""
+    if match := _NO_FOLDER.search(launcher_said):
+        return (
+            f"mpirun cannot make its folder {match['folder']} ({match['error'].strip()}): make "
+            "room there, or set TMPDIR to another folder"
+        )
+    if _NO_DAEMON.search(launcher_said):
+        return (
+            "mpirun's daemon failed on another node before any rank started: look there for a full "
+            "or missing TMPDIR (else /tmp), and for a firewall between the nodes"
+        )
+    return ""
 
 
 def ending(held: str) -> Ending | None:

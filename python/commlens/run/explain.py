@@ -17,6 +17,7 @@ from commlens.launch.messages import (
     ending,
     first_sentence,
     lost_node,
+    no_start,
 )
 from commlens.launch.process import Outcome
 from commlens.run.record_file import Kept
@@ -107,8 +108,8 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
         nothing_else = all(map(ending, job.error.held))
         if ended.signal == died.signal if died else nothing_else:
             return Explanation(status, quoted=[ended.line])
-    if known_cause:
-        return Explanation(status, reason=known_cause)
+    if known := known_cause or no_start(job.launcher_said):
+        return Explanation(status, reason=known)
     if died or left:
         what = died.told(with_node=job.kept.nodes > 1) if died else left
         return Explanation(status, reason=f"{what}; {job.kept}", counted=True)

@@ -79,14 +79,30 @@ class NodeWatch:
     def _ranks_by_node(self) -> Mapping[str, Sequence[int]]:
         """Empty where the job ends before it says so."""
         while not self._ended.wait(_POLL_S):
-            ranks: dict[str, list[int]] = {}
             with suppress(CommlensError, OSError):
-                for start in load([self._record_file]).starts[-1:]:
-                    for place in start.placement:
-                        ranks.setdefault(place.host, []).append(place.rank)
-            if ranks:
-                return ranks
+                if ranks := _ranks_by_node(self._record_file):
+                    return ranks
         return {}
+
+
+def silent_nodes(record_file: Path) -> str:
+    """After a job has ended by itself: `n2 (rank 1) does not answer`, of its nodes while others do;
+    empty: all do, or none. Raises CommlensError where the file cannot be read."""
+    ranks = _ranks_by_node(record_file)
+    addresses = _addresses(ranks)
+    alive: dict[str, tuple[str, int]] = {}
+    for _ in range(_QUESTIONS):
+        alive.update(answering({node: addresses[node] for node in addresses if node not in alive}))
+    gone = [node for node in addresses if node not in alive]
+    return f"{_who(gone, ranks)} not answer" if gone and alive else ""
+
+
+def _ranks_by_node(record_file: Path) -> Mapping[str, Sequence[int]]:
+    ranks: dict[str, list[int]] = {}
+    for start in load([record_file]).starts[-1:]:
+        for place in start.placement:
+            ranks.setdefault(place.host, []).append(place.rank)
+    return ranks
 
 
 def answering(addresses: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
@@ -125,10 +141,14 @@ def _addresses(nodes: Iterable[str]) -> dict[str, tuple[str, int]]:
 
 
 def _sentence(gone: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:
-    nodes = ", ".join(
-        f"{node} ({'rank' if len(ranks[node]) == 1 else 'ranks'} {ranges(ranks[node])})"
-        for node in gone
-    )
     lost = "the node is lost" if len(gone) == 1 else "these nodes are lost"
-    verb = "does" if len(gone) == 1 else "do"
-    return f"{nodes} {verb} not answer any more: {lost}, and the job was ended"
+    return f"{_who(gone, ranks)} not answer any more: {lost}, and the job was ended"
+
+
+def _who(nodes: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:
+    """`n2 (rank 1) does`, `n2 (ranks 2-3), n3 (ranks 4-5) do`."""
+    listed = ", ".join(
+        f"{node} ({'rank' if len(ranks[node]) == 1 else 'ranks'} {ranges(ranks[node])})"
+        for node in nodes
+    )
+    return f"{listed} {'does' if len(nodes) == 1 else 'do'}"

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Optional
 
 from commlens.errors import CommlensError, Status
 from commlens.text import printable
@@ -28,7 +29,14 @@ class Phase(Enum):
 class State:
     phase: Phase
     name: str = ""  # the scheduler's own: TIMEOUT, NODE_FAIL
-    reason: str = ""  # why it is pending
+    reason: str = ""  # why it is pending, or has ended
+    host: str | None = (
+        ""  # of its script; empty: it has none yet; None: this scheduler does not say
+    )
+
+
+# The state, the reason, and the host of the script.
+Answer = tuple[str, str, Optional[str]]
 
 
 @dataclass(frozen=True)
@@ -40,35 +48,46 @@ class Scheduler:
     cancel: Sequence[str]
     reads_input: bool = False  # the script is its standard input
     unknown: str = "$^"  # a pattern in the answer for a job that is not known any more
-    split: Callable[[str], tuple[str, str]] = field(default=lambda text: _split(text))
-    hopeless: Mapping[str, str] = field(default_factory=dict)  # reasons, and what they mean
+    split: Callable[[str], Answer] = field(default=lambda text: _split(text))
+    # Reasons for which a job waits, or parts of them, and what they mean. The first counts.
+    hopeless: Mapping[str, str] = field(default_factory=dict)  # it would wait for ever
+    waits: Mapping[str, str] = field(default_factory=dict)  # somebody can do something about it
     ends: Mapping[str, str] = field(default_factory=dict)  # states in which a job ends, in words
+    scriptless: Mapping[str, str] = field(default_factory=dict)  # ends that its script did not see
 
     def submit_command(self, script: str) -> list[str]:
         return [*self.submit, *([] if self.reads_input else [script])]
 
 
-def _split(text: str) -> tuple[str, str]:
-    """`PENDING|Nodes required for job are DOWN`: reasons may be of several words."""
+def _split(text: str) -> Answer:
+    """`SCHED|insufficient resources`."""
     name, _, reason = text.strip().partition("|")
-    return name.strip(), reason.strip()
+    return name.strip(), reason.strip(), None
 
 
-def _split_pbs(text: str) -> tuple[str, str]:
+def _split_slurm(text: str) -> Answer:
+    """`PENDING|n/a|Nodes required for job are DOWN`: reasons may be of several words."""
+    name, host, reason = (*text.strip().split("|", 2), "", "")[:3]
+    return name, "" if reason == "None" else reason, "" if host == "n/a" else host
+
+
+def _split_pbs(text: str) -> Answer:
     state = re.search(r"^\s*job_state = (\S+)", text, re.MULTILINE)
     comment = re.search(r"^\s*comment = (.*(?:\n\t.*)*)", text, re.MULTILINE)
-    return state[1] if state else "", " ".join(comment[1].split()) if comment else ""
+    return state[1] if state else "", " ".join(comment[1].split()) if comment else "", None
 
 
 _TOO_LONG = "it asks for more time than is allowed: choose a smaller --time"
 _TOO_LARGE = "it asks for more nodes than is allowed: choose a smaller --nodes"
 _NO_ACCESS = "it may not use this account or queue: choose another --account or --queue"
+_CLOSED = "this partition starts no jobs at present: choose another --queue, or wait"
+_NO_NODES = "it waits for nodes that are down or reserved: `sinfo -R` says why"
 
 SCHEDULERS: Mapping[str, Scheduler] = {
     "slurm": Scheduler(
         submit=("sbatch", "--parsable"),
         job_id=r"^(\d+)",
-        state=("squeue", "--noheader", "--states=all", "--format=%T|%r", "--jobs"),
+        state=("squeue", "--noheader", "--states=all", "--format=%T|%B|%r", "--jobs"),
         phases={
             **dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUED", "RESV_DEL_HOLD"), Phase.PENDING),
             **dict.fromkeys(
@@ -77,6 +96,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         },
         cancel=("scancel",),
         unknown="Invalid job id",
+        split=_split_slurm,
         hopeless={
             "PartitionTimeLimit": _TOO_LONG,
             "PartitionNodeLimit": _TOO_LARGE,
@@ -91,15 +111,28 @@ SCHEDULERS: Mapping[str, Scheduler] = {
             "InvalidQOS": _NO_ACCESS,
             "BadConstraints": "no node has what it asks for: look at the site's directives",
             "DependencyNeverSatisfied": "a job that it waits for has failed",
+            "PartitionConfig": "no node there has what it asks for: choose another --queue",
+            "PerJob": "it asks for more than a job may have: choose smaller --nodes or --time",
+        },
+        waits={
             "JobHeldAdmin": "an administrator holds it: ask the support",
             "JobHeldUser": "it is held: `scontrol release` lets it go",
+            "requeued held": "it could not be started and is held: ask the support",
+            "PartitionDown": _CLOSED,
+            "PartitionInactive": _CLOSED,
+            "Minutes": "the hours of its account are used up: another --account may have some",
+            "ReqNodeNotAvail": _NO_NODES,
+            "DOWN": _NO_NODES,
         },
         ends={
             "TIMEOUT": "ran into its time limit",
             "CANCELLED": "was cancelled",
-            "NODE_FAIL": "lost a node",
             "OUT_OF_MEMORY": "had not enough memory",
             "PREEMPTED": "was preempted",
+        },
+        scriptless={
+            "JobLaunchFailure": "could not be started",
+            "NODE_FAIL": "lost a node",
             "BOOT_FAIL": "did not start: a node did not boot",
             "DEADLINE": "did not start before its deadline",
         },
@@ -176,8 +209,13 @@ def look(scheduler: Scheduler, job: str) -> State:
         return State(Phase.GONE)
     if answer.returncode != 0:
         return State(Phase.UNKNOWN)
-    name, reason = scheduler.split(answer.stdout)
-    return State(scheduler.phases.get(name, Phase.GONE), name, "" if reason == "None" else reason)
+    name, reason, host = scheduler.split(answer.stdout)
+    return State(scheduler.phases.get(name, Phase.GONE), name, reason, host)
+
+
+def meaning(meanings: Mapping[str, str], reason: str) -> str:
+    """Of the first that is part of the reason; empty: none is."""
+    return next((text for name, text in meanings.items() if name in reason), "")
 
 
 def cancel(scheduler: Scheduler, job: str) -> None:

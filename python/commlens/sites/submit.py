@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -21,6 +21,7 @@ from commlens.errors import CommlensError, Status, reason, say, worst
 from commlens.launch.options import whole_number
 from commlens.records import load
 from commlens.results import reserve_folder
+from commlens.run import node_watch
 from commlens.sites import schedulers, script
 from commlens.sites.request import Request
 from commlens.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
@@ -133,9 +134,10 @@ def _await_end(submitted: Submitted) -> State | None:
         state = schedulers.look(submitted.scheduler, submitted.about.job)
         if state.phase is Phase.GONE:
             return state
-        if (state.phase, state.reason) != (told.phase, told.reason):
+        why_pending = state.reason if state.phase is Phase.PENDING else ""
+        if (state.phase, why_pending) != (told.phase, told.reason):
             _tell(submitted, state)
-            told = state
+            told = replace(state, reason=why_pending)
         if state.phase is Phase.PENDING and _is_hopeless(submitted, state):
             schedulers.cancel(submitted.scheduler, submitted.about.job)
             return None
@@ -144,46 +146,74 @@ def _await_end(submitted: Submitted) -> State | None:
 
 
 def _tell(submitted: Submitted, state: State) -> None:
-    why = f" ({state.reason})" if state.reason and state.phase is Phase.PENDING else ""
+    why = ""
+    if state.phase is Phase.PENDING and state.reason:
+        meaning = schedulers.meaning(submitted.scheduler.waits, state.reason)
+        why = f" ({state.reason}){f': {meaning}' if meaning else ''}"
     say(f"{submitted.name} {state.phase.value}{why}")
 
 
 def _is_hopeless(submitted: Submitted, state: State) -> bool:
     """Says so."""
-    for name, meaning in submitted.scheduler.hopeless.items():
-        if name in state.reason:
-            say(f"{submitted.name} will never start ({name}): {meaning}. It is cancelled")
-            return True
-    return False
+    meaning = schedulers.meaning(submitted.scheduler.hopeless, state.reason)
+    if meaning:
+        say(f"{submitted.name} will never start ({state.reason}): {meaning}. It is cancelled")
+    return bool(meaning)
 
 
 def _tell_end(submitted: Submitted, state: State) -> int:
-    status = _patiently(submitted)
+    log = submitted.folder / script.LOG_FILE
+    status = _patiently(submitted, state)
     if status is None:
-        # A state that says how it ended is the scheduler's last word.
-        seen = schedulers.look(submitted.scheduler, submitted.about.job)
-        name = seen.name or state.name
-        how = submitted.scheduler.ends.get(
-            name, "has left no exit status: is the disk full, or was it killed?"
-        )
-        log = submitted.folder / script.LOG_FILE
-        say(f"{submitted.name} {how}{f' ({name})' if name else ''}; see {log}")
+        say(f"{submitted.name} {_how_it_ended(submitted, state)}")
         _show_end_of(log)
         status = int(Status.FAILED)
     elif status > 128 or status == Status.FAILED:
         seen = schedulers.look(submitted.scheduler, submitted.about.job)
         how = submitted.scheduler.ends.get(seen.name, f"ended with status {status}")
-        say(f"{submitted.name} {how}; see {submitted.folder / script.LOG_FILE}")
-        _show_end_of(submitted.folder / script.LOG_FILE)
+        say(f"{submitted.name} {how}; see {log}")
+        _show_end_of(log)
     elif status:
         say(f"{submitted.name} ended with status {status}")
-        _show_end_of(submitted.folder / script.LOG_FILE)
+        _show_end_of(log)
     return worst([status, _show_records(submitted.folder)])
 
 
-def _patiently(submitted: Submitted) -> int | None:
+def _how_it_ended(submitted: Submitted, state: State) -> str:
+    """Without a status: the scheduler has the last word, if it still knows the job."""
+    seen = schedulers.look(submitted.scheduler, submitted.about.job)
+    last = seen if seen.name else state
+    ends = {**submitted.scheduler.scriptless, **submitted.scheduler.ends}
+    named = next((name for name in (last.reason, last.name) if name in ends), last.name)
+    log = submitted.folder / script.LOG_FILE
+    parts = [ends.get(named, "has left no exit status") + (f" ({named})" if named else "")]
+    if log.exists():
+        other = "" if named in ends else "is the disk full, or was it killed?"
+        parts += [_silent_nodes(submitted) or other, f"see {log}"]
+    elif named not in submitted.scheduler.ends:
+        parts.append(
+            f"there is no log: {last.host or 'its node'} may not have the folder "
+            f"{submitted.folder}, or cannot write there; choose an --out that is shared with the "
+            "compute nodes"
+        )
+    return "; ".join(filter(None, parts))
+
+
+def _silent_nodes(submitted: Submitted) -> str:
+    """Of the nodes on which it ran those that do not answer, in a sentence; else empty."""
+    with suppress(CommlensError, OSError):
+        for file in sorted((submitted.folder / script.RECORDS).rglob("*.jsonl")):
+            if sentence := node_watch.silent_nodes(file):
+                return sentence
+    return ""
+
+
+def _patiently(submitted: Submitted, state: State) -> int | None:
     """The status, for which a slow file system takes its time; but where it could not be written,
-    there is an empty file of the temporary name."""
+    there is an empty file of the temporary name; and some ends the script does not see."""
+    never_began = bool(state.name) and state.host == ""
+    if never_began or {state.name, state.reason} & set(submitted.scheduler.scriptless):
+        return submitted.status()
     unfinished = submitted.folder / f"{script.STATUS_FILE}.new"
     deadline = time.monotonic() + _STATUS_ARRIVES_S
     while (found := submitted.status()) is None and time.monotonic() < deadline:
@@ -206,7 +236,7 @@ def _show_end_of(log: Path) -> None:
 
 def _show_records(folder: Path) -> int:
     """All that there are in the folder of a job."""
-    files = sorted((folder / script.RECORDS).rglob("*.jsonl"))
+    files = sorted(folder.rglob("*.jsonl"))
     loaded = load(files) if files else None
     if loaded is None or not loaded.records:
         say(f"no record in {folder}")
@@ -216,7 +246,8 @@ def _show_records(folder: Path) -> int:
     console = show.console()
     console.print()
     show.show(loaded.records, console)
-    say(f"{plural(len(loaded.records), 'record')} in {folder / script.RECORDS}")
+    places = sorted({str(file.parent) for file in files})
+    say(f"{plural(len(loaded.records), 'record')} in {', '.join(places)}")
     return Status.FAILED if loaded.problems else Status.OK
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from cluster_helpers import Cluster, until, why_not
 
+NODES = 4  # most tests take the first two of them
+
 _WHY_NOT = why_not()
 
 
@@ -29,7 +31,7 @@ def nodes() -> Iterator[Cluster]:
     folder.chmod(0o755)  # munged's socket must be within everybody's reach
     cluster = Cluster(folder / "c")
     try:
-        cluster.call("up", 2)
+        cluster.call("up", NODES)
         yield cluster
     finally:
         cluster.call("down")

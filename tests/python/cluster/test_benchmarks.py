@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from cluster_helpers import Cluster, commlens
+from commlens.records import Record
 from native_helpers import BENCHMARKS
 from run_helpers import kept
 
+SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
 SUITE = """
 name: all
 runs:
@@ -31,7 +34,9 @@ BRIEFLY = "--memory host --transport mpi,staged --repeat 2 --batches 2 --warmup 
 def test_every_benchmark_is_validated_on_two_nodes(cluster: Cluster, launcher: str) -> None:
     Path("all.yaml").write_text(SUITE)
     command = commlens("run", "all.yaml", "--launcher", launcher, "--no-probe", BRIEFLY)
-    job = cluster.batch(" ".join(command), options="--nodes=2 --ntasks-per-node=1")
+    job = cluster.batch(
+        without_pictures(), " ".join(command), options="--nodes=2 --ntasks-per-node=1"
+    )
     assert job.status == 0, job.output
     records = kept(*Path("results").glob("all-*"))
     ran = [record for record in records if record.status != "skipped"]
@@ -39,6 +44,82 @@ def test_every_benchmark_is_validated_on_two_nodes(cluster: Cluster, launcher: s
     for record in ran:
         assert record.status == "ok" and record.validation.status == "passed", record.benchmark
         assert [place.host for place in record.start.placement] == ["n1", "n2"]
+
+
+COMPARED = """
+name: compared
+runs:
+  - {benchmark: bp5, options: {elements: 3, iterations: 5}}
+  - {benchmark: gather-scatter, options: {elements: 4}}
+  - {benchmark: fft, options: {grid: 16}}
+"""
+OTHERS = """
+  - {benchmark: bps5, options: {elements: 2}}
+  - {benchmark: xtx, options: {dofs: 500, vectors: 20}}
+  - {benchmark: allreduce, options: {bytes: 64K}}
+  - {benchmark: bandwidth, options: {bytes: 64K, pairs: 2}}
+  - {benchmark: bidirectional-bandwidth, options: {bytes: 64K, pairs: 2}}
+  - {benchmark: latency, options: {bytes: 8, pairs: 2}}
+  - {benchmark: message-rate, options: {bytes: 8, pairs: 2}}
+"""
+ALL_ON_FOUR = pytest.param(
+    COMPARED + OTHERS,
+    BENCHMARKS,
+    id="all",
+    marks=[
+        pytest.mark.slow,
+        pytest.mark.skipif(not SLOW, reason="takes a minute: set COMMLENS_SLOW_TESTS=1"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("suite", "benchmarks"),
+    [pytest.param(COMPARED, ["bp5", "fft", "gather-scatter"], id="compared"), ALL_ON_FOUR],
+)
+def test_four_nodes_compute_what_one_does(
+    cluster: Cluster, suite: str, benchmarks: list[str]
+) -> None:
+    """A rank on each, by srun, in a batch job; then as many ranks on one node."""
+    Path("four.yaml").write_text(suite)
+    options = "--no-probe --no-ceilings --memory host --transport mpi --repeat 1 --batches 2"
+    words = ["run", "four.yaml", "--launcher", "srun", *options.split(), "--warmup", "0"]
+    on_four = commlens(*words, "--out", "four")
+    on_one = commlens(*words, "--out", "one", "--nodes", 1, "--ranks-per-node", 4)
+    job = cluster.batch(
+        without_pictures(),
+        f"{' '.join(on_four)} && {' '.join(on_one)}",
+        options="--nodes=4 --ntasks-per-node=1 --exclusive",
+    )
+    assert job.status == 0, job.output
+    four, one = (by_case(folder) for folder in ("four", "one"))
+    assert sorted({name for name, _ in four}) == benchmarks
+    assert four.keys() == one.keys()
+    for case, record in four.items():
+        hosts = [place.host for place in record.start.placement]
+        assert hosts == ["n1", "n2", "n3", "n4"]
+        assert {place.host for place in one[case].start.placement} == {"n1"}
+        assert record.validation.status == one[case].validation.status == "passed", case
+        assert record.validation.elements == one[case].validation.elements, case
+        tolerance = 1e-4 if record.benchmark == "bps5" else 1e-6  # its smoothers are in single
+        for name, values in record.series.items():  # residuals
+            assert values == pytest.approx(one[case].series[name], rel=tolerance), (case, name)
+
+
+def without_pictures() -> str:
+    """A line of a script: drawing takes longer than measuring here, and has tests of its own."""
+    Path("none").mkdir()
+    Path("none/matplotlib.py").write_text("raise ModuleNotFoundError(name='matplotlib')\n")
+    return f"export PYTHONPATH={Path('none').resolve()}:$PYTHONPATH"
+
+
+def by_case(folder: str) -> dict[tuple[str, str], Record]:
+    found = kept(*Path(folder).glob("*"))
+    return {
+        (record.benchmark, str(sorted(record.parameters.items()))): record
+        for record in found
+        if record.status != "skipped"
+    }
 
 
 def test_the_network_is_what_is_measured(cluster: Cluster) -> None:

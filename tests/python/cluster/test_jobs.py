@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from cluster_helpers import Cluster, Running, commlens, until
+from native_helpers import ROOT
 from run_helpers import kept
 
 SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
@@ -16,8 +17,10 @@ BRIEFLY = "allreduce --bytes 8 --memory host --transport mpi --repeat 1 --batche
 LONG = "latency --bytes 8:4M:x2 --memory host --transport mpi --repeat 500 --no-probe"
 
 
-def submitting(cluster: Cluster, words: str, *options: str) -> Running:
-    command = commlens("submit", "generic-slurm", "--nodes", 2, *options, "--", "run")
+def submitting(
+    cluster: Cluster, words: str, *options: str, site: str = "generic-slurm", nodes: int = 2
+) -> Running:
+    command = commlens("submit", site, "--nodes", nodes, *options, "--", "run")
     return cluster.start(*command, *words.split())
 
 
@@ -82,6 +85,48 @@ def test_a_node_is_lost(cluster: Cluster) -> None:
     assert is_whole(cluster)
 
 
+def own_site(name: str, text: str) -> None:
+    """generic-slurm with another text for its directives."""
+    shipped = (ROOT / "python/commlens/sites/generic-slurm.yaml").read_text()
+    Path(name).write_text(shipped.replace("directives: []", text))
+
+
+def test_the_node_of_the_script_is_lost(cluster: Cluster) -> None:
+    """Nobody is left there who could write a status; n4 goes on."""
+    own_site("mine.yaml", "directives: ['--nodelist=n3,n4']")
+    running = submitting(cluster, f"{LONG} --ranks-per-node 1", "--detach", site="./mine.yaml")
+    assert running.wait().status == 0
+    until(lambda: any('"kind":"record"' in file.read_text() for file in records()))
+    try:
+        cluster.call("off", "n3")
+        # As Slurm itself does after SlurmdTimeout.
+        cluster.on("scontrol", "update", "nodename=n3", "state=down", "reason=off")
+        until(lambda: "NODE_FAIL" in cluster.on("squeue", "--states=all", "--format=%T").output)
+        ended = cluster.on(*commlens("submit", "--attach", *Path("results").iterdir()))
+        assert is_whole(cluster)
+    finally:
+        cluster.call("boot", "n3")
+    assert ended.status == 1
+    assert "lost a node (NODE_FAIL); n3 (rank 0) does not answer; see " in ended.output
+    assert "record in" in ended.output or "records in" in ended.output
+
+
+def test_the_folder_is_not_there_on_the_node_of_the_script(cluster: Cluster) -> None:
+    """sbatch and Slurm say nothing."""
+    own_site("mine.yaml", "directives: ['--nodelist=n3']")
+    Path("results").mkdir()
+    here = Path("results").resolve()
+    cluster.on("mount", "-t", "tmpfs", "-o", "size=1m", "none", here)
+    try:
+        ended = submitting(cluster, BRIEFLY, site="./mine.yaml", nodes=1).wait()
+    finally:
+        until(lambda: cluster.on("umount", here).status == 0)
+    assert ended.status == 1
+    message = ended.messages[0]
+    assert "could not be started (JobLaunchFailure); there is no log: n3 may not have" in message
+    assert f"the folder {here}/" in message and "choose an --out that is shared" in message
+
+
 def test_a_job_that_is_longer_than_the_partition_allows(cluster: Cluster) -> None:
     """Slurm accepts it, and lets it wait for ever."""
     ended = submitting(cluster, BRIEFLY, "--time", "60").wait()
@@ -102,7 +147,7 @@ def test_the_output_folder_is_full(cluster: Cluster) -> None:
     Path("results").mkdir()
     cluster.on("mount", "-t", "tmpfs", "-o", "size=20k", "none", Path("results").resolve())
     try:
-        ended = submitting(cluster, LONG.replace("4M", "64K")).wait()
+        ended = submitting(cluster, LONG.replace("repeat 500", "repeat 5 --batches 2")).wait()
     finally:
         until(lambda: cluster.on("umount", Path("results").resolve()).status == 0)
     assert ended.status != 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ def in_trouble(
 ) -> Ended:
     """The trouble comes in the middle of a run on two nodes."""
     command = commlens(*WORDS.split(), "--launcher", launcher, *options)
-    running = cluster.start("salloc", "-Q", "--nodes=2", *command)
-    until(lambda: len(cluster.ranks("latency")) == 2 and bool(kept_so_far()))
+    running = cluster.start("salloc", "-Q", "--nodes=2", "--exclusive", *command)
+    until(lambda: len(cluster.ranks("latency")) >= 2 and bool(kept_so_far()))
     trouble()
     ended = running.wait(LIMIT_S)
     left = [process.cmdline() for process in cluster.processes("commlens-bench")]
@@ -51,15 +52,33 @@ def test_a_killed_rank(cluster: Cluster, launcher: str, rank: int) -> None:
     assert [line.split(";")[0] for line in ended.messages] == [died], ended.output
 
 
-@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
-def test_a_frozen_rank(cluster: Cluster, launcher: str) -> None:
-    def freeze() -> None:
-        cluster.ranks("latency")[1].suspend()
-
-    ended = in_trouble(cluster, launcher, freeze, "--timeout", "2")
+@pytest.mark.parametrize(
+    ("launcher", "rank", "layout", "what"),
+    [
+        ("srun", 1, "", "rank 1 on n2 did not answer: stopped (SIGSTOP, or a debugger), or"),
+        ("mpirun", 0, "", "rank 0 on n1 did not answer: stopped (SIGSTOP, or a debugger), or"),
+        (
+            "srun",
+            3,
+            "--ranks 4 --pairs 2",
+            "rank 3 on n2 was stopped (SIGSTOP, or a debugger) while ",
+        ),
+    ],
+)
+def test_a_frozen_rank_is_named(
+    cluster: Cluster, launcher: str, rank: int, layout: str, what: str
+) -> None:
+    """It cannot speak itself."""
+    ended = in_trouble(
+        cluster,
+        launcher,
+        lambda: cluster.ranks("latency")[rank].suspend(),
+        *("--timeout", "1", *layout.split()),
+    )
     assert ended.status == 3
-    assert "no rank of this node has made progress for 2 s" in ended.output
-    assert "rank 0 was timing" in ended.output and "in MPI_Recv" in ended.output
+    (message,) = ended.messages[:1]
+    assert message.startswith(f"commlens: no rank has made progress for 1 s (--timeout); {what}")
+    assert "timing (batch" in message
 
 
 @pytest.mark.parametrize("launcher", ["srun", "mpirun"])
@@ -96,3 +115,61 @@ def test_scancel(cluster: Cluster, launcher: str) -> None:
     assert ended.status != 0
     # mpirun may notice first that its daemon on the other node is gone.
     assert "SIGTERM" in ended.messages[0] or "because the job was cancelled" in ended.messages[0]
+
+
+@pytest.mark.parametrize("launcher", ["srun", "mpirun"])
+def test_no_room_for_records(cluster: Cluster, launcher: str) -> None:
+    """On the node of rank 0, which writes them."""
+    Path("results").mkdir()
+    with small(cluster, "n1", Path("results").resolve(), "size=20k"):
+        ended = briefly(cluster, launcher, sizes="8:4M:x2")
+        loaded = cluster.on("grep", "-c", '"kind":"record"', "-r", "results").output
+    assert ended.status == 1
+    first, second = ended.messages
+    assert "rank 0 (n1): cannot write a record to 'results/latency-" in first
+    assert first.endswith("No space left on device")
+    assert second.split()[1] == loaded.strip().rsplit(":")[-1] != "0", "those that fit are whole"
+
+
+@pytest.mark.parametrize("node", ["n1", "n2"])
+def test_no_room_for_temporary_files(cluster: Cluster, node: str) -> None:
+    """mpirun's daemons need some, srun's do not."""
+    Path("scratch").mkdir()
+    scratch = Path("scratch").resolve()
+    with small(cluster, node, scratch, "nr_inodes=1"):
+        by_srun = briefly(cluster, "srun", TMPDIR=str(scratch))
+        ended = briefly(cluster, "mpirun", TMPDIR=str(scratch))
+    assert by_srun.status == 0, by_srun.output
+    assert ended.status == 1
+    (message,) = ended.messages
+    if node == "n1":
+        assert f"cannot make its folder {scratch}/ompi.n1.0 (No space left on device)" in message
+    assert "TMPDIR" in message
+
+
+def test_no_room_in_shared_memory(cluster: Cluster) -> None:
+    """Another way is found, and nobody gets a SIGBUS."""
+    with small(cluster, "n2", Path("/dev/shm"), "size=4k"):
+        cluster.on("sh", "-c", "cat /dev/zero >/dev/shm/full", node="n2")
+        ended = briefly(cluster, "srun", "--ranks", "4", "--pairs", "2")
+    assert ended.status == 0, ended.output
+
+
+def briefly(
+    cluster: Cluster, launcher: str, *options: str, sizes: str = "8", **environment: str
+) -> Ended:
+    words = "run latency --memory host --transport mpi --repeat 5 --batches 2 --warmup 0"
+    given = ("--bytes", sizes, "--no-ceilings", "--launcher", launcher, *options)
+    command = commlens(*words.split(), *given)
+    salloc = ["salloc", "-Q", "--nodes=2", "--exclusive"]
+    return cluster.start(*salloc, *command, **environment).wait(LIMIT_S)
+
+
+@contextmanager
+def small(cluster: Cluster, node: str, folder: Path, size: str) -> Iterator[None]:
+    """A file system of its own on one node."""
+    cluster.on("mount", "-t", "tmpfs", "-o", size, "none", folder, node=node)
+    try:
+        yield
+    finally:
+        until(lambda: cluster.on("umount", folder, node=node).status == 0)

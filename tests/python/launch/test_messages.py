@@ -13,6 +13,7 @@ from commlens.launch.messages import (
     ending,
     first_sentence,
     lost_node,
+    no_start,
 )
 from conftest import captured
 
@@ -202,3 +203,45 @@ def test_a_lost_node_is_found() -> None:
 )
 def test_what_slurm_and_the_other_ranks_say_is_held_back(line: str) -> None:
     assert filtered(ErrorFilter, line).held == [line]
+
+
+# Of Open MPI 4.1.4 on two nodes, where the folder of TMPDIR has no inodes left.
+_FULL_HERE = f"""\
+{"-" * 74}
+A call to mkdir was unable to create the desired directory:
+
+  Directory: /scratch/ompi.n1.0
+  Error:     No space left on device
+
+Please check to ensure you have adequate permissions to perform
+the desired operation.
+{"-" * 74}
+{"-" * 74}
+It looks like orte_init failed for some reason; your parallel process is
+likely to abort.
+{"-" * 74}
+[n1:01136] [[7535,0],0] ORTE_ERROR_LOG: Error in file ../../../orte/util/session_dir.c at line 107
+"""
+_FULL_THERE = f"""\
+{"-" * 74}
+An ORTE daemon has unexpectedly failed after launch and before
+communicating back to mpirun. This could be caused by a number
+of factors.
+{"-" * 74}
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "begins"),
+    [
+        (
+            _FULL_HERE,
+            "mpirun cannot make its folder /scratch/ompi.n1.0 (No space left on device): make room",
+        ),
+        (_FULL_THERE, "mpirun's daemon failed on another node before any rank started: look there"),
+    ],
+)
+def test_why_mpirun_has_not_started(page: str, begins: str) -> None:
+    found = filtered(ErrorFilter, page)
+    assert found.lines == []
+    assert no_start("\n".join(found.held)).startswith(begins)

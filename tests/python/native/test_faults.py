@@ -3,6 +3,7 @@ message says why, and the records of what had ended are whole."""
 
 from __future__ import annotations
 
+import platform
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -159,9 +160,11 @@ def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) ->
     job = future.result()
     assert job.status == STALLED
     assert "for 1 s" in job.message and "--timeout" in job.message
-    where = f"timing (batch 1) {name} over mpi, bytes 16"
-    assert f"rank {1 - rank} was {where}, host memory, in MPI_Barrier" in job.message
-    assert f"rank {rank} was {where}, host memory" in job.message
+    where = f"timing (batch 1) {name} over mpi, bytes 16, host memory"
+    here = platform.node()
+    assert f"rank {1 - rank} on {here} was {where}, in MPI_Barrier" in job.message
+    how = "stopped (SIGSTOP, or a debugger) while " if name == "stop" else ""
+    assert f"rank {rank} on {here} was {how}{where}" in job.message
     assert job.message.count("MPI_Barrier") == 1, "the rank that stalls is not in MPI"
     assert job.seconds < 10
     assert_kept(records)
@@ -200,8 +203,8 @@ COMMAND_FAULTS = {
     "crash": (FAILED, "rank 1 crashed (SIGSEGV)"),
     "leave": (FAILED, "rank 1"),
     "fail": (FAILED, "MPI_Imaginary: no such thing"),
-    "stall": (STALLED, "in MPI_Barrier; rank 1 was timing"),
-    "stop": (STALLED, "in MPI_Barrier; rank 1 was timing"),
+    "stall": (STALLED, f"in MPI_Barrier; rank 1 on {platform.node()} was timing"),
+    "stop": (STALLED, f"rank 1 on {platform.node()} was stopped (SIGSTOP"),
 }
 
 

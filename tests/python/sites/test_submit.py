@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -62,7 +64,7 @@ def test_a_job_from_its_submission_to_its_records(
 ) -> None:
     monkeypatch.setenv("FAKE_RUNS", "1")
     running = {
-        "slurm": "RUNNING|None",
+        "slurm": "RUNNING|n1|None",
         "lsf": "RUN|-",
         "pbs": "    job_state = R",
         "flux": "RUN|",
@@ -91,7 +93,7 @@ def test_a_job_from_its_submission_to_its_records(
 @pytest.mark.parametrize(
     ("scheduler", "call"),
     [
-        ("slurm", "squeue --noheader --states=all --format=%T|%r --jobs 12"),
+        ("slurm", "squeue --noheader --states=all --format=%T|%B|%r --jobs 12"),
         ("lsf", "bjobs -noheader -o stat pend_reason delimiter='|' 12"),
         ("pbs", "qstat -f 12"),
         ("flux", "flux jobs --no-header --format={state}|{annotations.sched.reason_pending} 12"),
@@ -105,10 +107,10 @@ def test_a_job_is_looked_at(scheduler: str, call: str, fake: FakeScheduler) -> N
 @pytest.mark.parametrize(
     ("scheduler", "command", "answer", "phase", "reason"),
     [
-        ("slurm", "squeue", "PENDING|Resources", Phase.PENDING, "Resources"),
-        ("slurm", "squeue", "PENDING|Nodes are DOWN", Phase.PENDING, "Nodes are DOWN"),
-        ("slurm", "squeue", "COMPLETING|None", Phase.RUNNING, ""),
-        ("slurm", "squeue", "TIMEOUT|TimeLimit", Phase.GONE, "TimeLimit"),
+        ("slurm", "squeue", "PENDING|n/a|Resources", Phase.PENDING, "Resources"),
+        ("slurm", "squeue", "PENDING|n/a|Nodes are DOWN", Phase.PENDING, "Nodes are DOWN"),
+        ("slurm", "squeue", "COMPLETING|n1|None", Phase.RUNNING, ""),
+        ("slurm", "squeue", "TIMEOUT|n1|TimeLimit", Phase.GONE, "TimeLimit"),
         ("slurm", "squeue", "!slurm_load_jobs error: Invalid job id specified", Phase.GONE, ""),
         ("slurm", "squeue", "!Unable to contact slurm controller", Phase.UNKNOWN, ""),
         ("lsf", "bjobs", "PEND|New job is waiting;", Phase.PENDING, "New job is waiting;"),
@@ -151,7 +153,7 @@ def test_without_a_scheduler(commlens: Commlens, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_job_that_never_starts_is_cancelled(commlens: Commlens, fake: FakeScheduler) -> None:
-    fake.answer("squeue", "PENDING|Priority", "PENDING|PartitionTimeLimit")
+    fake.answer("squeue", "PENDING|n/a|Priority", "PENDING|n/a|PartitionTimeLimit")
     run = commlens("submit", site_file("slurm"), *WORDS)
     assert run.returncode == 1
     assert run.stderr.splitlines() == [
@@ -164,11 +166,49 @@ def test_a_job_that_never_starts_is_cancelled(commlens: Commlens, fake: FakeSche
 
 
 def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> None:
-    fake.answer("squeue", "RUNNING|None", "NODE_FAIL|None")
+    fake.answer("squeue", "RUNNING|n1|None", "NODE_FAIL|n1|None")
     run = commlens("submit", site_file("slurm"), *WORDS)
     assert run.returncode == 1
-    assert "job 12 lost a node (NODE_FAIL); see " in run.stderr
+    assert "job 12 lost a node (NODE_FAIL); there is no log: n1 may not have" in run.stderr
     assert "no record in " in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ("JobHeldUser", "it is held: `scontrol release` lets it go"),
+        ("PartitionDown", "this partition starts no jobs at present: choose another --queue"),
+        ("AssocGrpBillingMinutes", "the hours of its account are used up: another --account"),
+        ("Nodes required for job are DOWN, DRAINED or reserved", "`sinfo -R` says why"),
+    ],
+)
+def test_a_job_for_which_somebody_can_do_something_goes_on(
+    reason: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    fake.answer("squeue", f"PENDING|n/a|{reason}", "CANCELLED|n/a|None")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    first = run.stderr.splitlines()[0]
+    assert first.startswith(f"commlens: job 12 is pending ({reason}): ") and what in first
+    assert not any("scancel" in call for call in fake.calls())
+    assert "commlens: job 12 was cancelled (CANCELLED)" in run.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ("QOSMaxNodePerJobLimit", "it asks for more nodes than is allowed"),
+        ("QOSMaxCpuPerJobLimit", "it asks for more than a job may have"),
+        ("AssocMaxCpuMinutesPerJobLimit", "it asks for more than a job may have"),
+        ("PartitionConfig", "no node there has what it asks for: choose another --queue"),
+    ],
+)
+def test_a_job_for_which_nobody_can_is_cancelled(
+    reason: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    fake.answer("squeue", f"PENDING|n/a|{reason}")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert f"will never start ({reason}): {what}" in run.stderr
+    assert fake.calls()[-1] == "scancel 12"
 
 
 def test_the_status_file_is_believed(commlens: Commlens, fake: FakeScheduler) -> None:
@@ -200,10 +240,12 @@ def test_ctrl_c_asks(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("time.sleep", interrupt)
+    # Not time.sleep itself, with which subprocess waits, too.
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=interrupt)
+    monkeypatch.setattr(submit, "time", clock)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda _: answer)
-    fake.answer("squeue", "RUNNING|None")
+    fake.answer("squeue", "RUNNING|n1|None")
     run = commlens("submit", site_file("slurm"), *WORDS)
     assert run.returncode == 130
     assert ("scancel 12" in fake.calls()) == is_cancelled

@@ -34,9 +34,7 @@ def peer_host() -> list[Row]:
     return rows
 
 
-def _of_starts(
-    pool: list[Record], benchmark: str, transport: str, size: int, metric: str
-) -> float:
+def _of_starts(pool: list[Record], benchmark: str, transport: str, size: int, metric: str) -> float:
     """The median of the starts' medians."""
     return median(
         value(record, metric)

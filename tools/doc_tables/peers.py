@@ -20,12 +20,12 @@ def _ratio(case: dict[str, Any]) -> str:
     return f"{f'**{text}**' if decided else text} ({low:.2f} to {high:.2f})"
 
 
-@table
-def peers_osu() -> list[Row]:
-    documents = json_file("peers-osu.json")
-    columns: dict[str, list[dict[str, Any]]] = {}
-    for one in documents:
-        columns.setdefault(one["command"][3], []).extend(one["cases"])
+def _osu(*benchmarks: str) -> list[Row]:
+    """A row a size, which all of the benchmarks have."""
+    columns: dict[str, list[dict[str, Any]]] = {name: [] for name in benchmarks}
+    for one in json_file("peers-osu.json"):
+        if (name := one["command"][3]) in columns:
+            columns[name].extend(one["cases"])
     head: Row = ["size"]
     for name, cases in columns.items():
         head += [f"{name}, OSU, {_UNITS[cases[0]['unit']]}", "commlens", "ratio (interval)"]
@@ -37,6 +37,16 @@ def peers_osu() -> list[Row]:
             row += [f"{case['baseline_median']:.4g}", f"{case['other_median']:.4g}", _ratio(case)]
         rows.append(row)
     return rows
+
+
+@table
+def peers_osu() -> list[Row]:
+    return _osu("latency", "bandwidth", "bidirectional-bandwidth")
+
+
+@table
+def peers_osu_allreduce() -> list[Row]:
+    return _osu("allreduce")
 
 
 @table

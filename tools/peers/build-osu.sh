@@ -15,9 +15,10 @@ if [ $# -ne 2 ] || [ ! -f "$1/c/util/osu_util.h" ]; then
 fi
 util=$1/c/util
 mkdir -p "$2"
-for name in osu_latency osu_bw osu_bibw; do
-  ${CC:-mpicc} -O3 -DPACKAGE_VERSION='"7.4"' -DFLOAT_PRECISION=6 -I"$util" -o "$2/$name" \
-    "$1/c/mpi/pt2pt/standard/$name.c" "$util"/osu_util.c "$util"/osu_util_mpi.c \
+for program in pt2pt/standard/osu_latency pt2pt/standard/osu_bw pt2pt/standard/osu_bibw \
+  collective/blocking/osu_allreduce; do
+  ${CC:-mpicc} -O3 -DPACKAGE_VERSION='"7.4"' -DFLOAT_PRECISION=6 -I"$util" -o "$2/${program##*/}" \
+    "$1/c/mpi/$program.c" "$util"/osu_util.c "$util"/osu_util_mpi.c \
     "$util"/osu_util_graph.c "$util"/osu_util_papi.c -lm
 done
 echo "$2"

@@ -22,19 +22,21 @@ COMMON = ["--memory", "host", "--transport", "mpi", "--no-ceilings"]
 
 # Sizes with as many repetitions and warm-ups as OSU's programs have by default.
 OSU = (
-    ("latency", "1:8K", 10000, 100),
-    ("latency", "16K:4M", 1000, 10),
-    ("bandwidth", "1:8K", 100, 10),
-    ("bandwidth", "16K:4M", 20, 2),
-    ("bidirectional-bandwidth", "1:8K", 100, 10),
-    ("bidirectional-bandwidth", "16K:4M", 20, 2),
+    ("latency", "1:8K", 10000, 100, ""),
+    ("latency", "16K:4M", 1000, 10, ""),
+    ("bandwidth", "1:8K", 100, 10, ""),
+    ("bandwidth", "16K:4M", 20, 2, ""),
+    ("bidirectional-bandwidth", "1:8K", 100, 10, ""),
+    ("bidirectional-bandwidth", "16K:4M", 20, 2, ""),
+    ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
+    ("allreduce", "16K:1M", 100, 10, "--dtype f32 --out-of-place"),
 )
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
 
 def osu() -> Iterator[list[str]]:
-    for benchmark, sizes, repeat, warmup in OSU:
-        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup}"
+    for benchmark, sizes, repeat, warmup, own in OSU:
+        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {own}"
         yield [benchmark, "--ranks", "2", "--", *options.split(), *COMMON]
 
 

@@ -5,12 +5,14 @@
         --a COMMLENS_BENCH=tools/peers/osu.py --b '' --starts 7 \\
         -- --bytes 1:8K:x8 --memory host --transport mpi --batches 1 --repeat 10000 --warmup 100
 
-OSU_HOME is the folder with osu_latency, osu_bw and osu_bibw; build-osu.sh makes one. OSU prints the
-mean over all repetitions of a size. So does commlens with --batches 1: one sample a start. Write
-as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000 above.
+OSU_HOME is the folder with osu_latency, osu_bw, osu_bibw and osu_allreduce; build-osu.sh makes one.
+OSU prints the mean over all repetitions of a size. So does commlens with --batches 1: one sample a
+start. Write as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000
+above.
 
-osu_allreduce is left out. It times each operation after a barrier and prints the mean over the
-ranks, where commlens times operations back to back and takes the slowest rank.
+osu_allreduce times each operation after a barrier and prints the mean over the ranks, where
+commlens times operations back to back and takes the slowest rank. It sums from one buffer to
+another: write --out-of-place, and --dtype f32 or i32.
 """
 
 from __future__ import annotations
@@ -28,19 +30,23 @@ _PROGRAMS = {
     "latency": "osu_latency",
     "bandwidth": "osu_bw",
     "bidirectional-bandwidth": "osu_bibw",
+    "allreduce": "osu_allreduce",
 }
+_TYPES = {"f32": "mpi_float", "i32": "mpi_int"}  # of 4 bytes
 _WINDOW = 64  # messages: OSU's own, and commlens's
 _OPERATIONS = {
     "latency": "round trip",
     "bandwidth": f"window of {_WINDOW} messages",
     "bidirectional-bandwidth": f"window of {_WINDOW} messages each way",
+    "allreduce": "allreduce",
 }
 _LINE = re.compile(r"(\d{1,15})\s+(\d{1,15}(?:\.\d{1,9})?)", re.ASCII)
 _ONE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
 
 
 def plan(request: Request) -> Plan:
-    request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing")
+    own = ("dtype", "out-of-place") if request.benchmark == "allreduce" else ()
+    request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing", *own)
     request.needed("batches", _ONE_MEAN)
     request.fixed(timing="batch", batches="1")
     repeat = size_in(request.needed("repeat", _ONE_MEAN))
@@ -52,18 +58,31 @@ def plan(request: Request) -> Plan:
         raise CommlensError(f"--bytes {text}: OSU doubles the size; write such as 1,8,64 or 8:4M")
     name = _PROGRAMS[request.benchmark]
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
+    command = [str(program), "-m", f"{least}:{most}", "-i", str(repeat), "-x", str(warmup)]
     return Plan(
-        command=[str(program), "-m", f"{least}:{most}", "-i", str(repeat), "-x", str(warmup)],
+        command=[*command, *_type_of(request)],
         harness=Harness(timing="batch", repeat=repeat, warmup=warmup, batches=1),
         operation=_OPERATIONS[request.benchmark],
         cases=len(sizes),
-        read=partial(_figures, request.benchmark, sizes),
+        read=partial(_figures, request, sizes),
     )
 
 
-def _figures(benchmark: str, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
+def _type_of(request: Request) -> list[str]:
+    """The option for what is summed. Raises CommlensError for what OSU does not do."""
+    if request.benchmark != "allreduce":
+        return []
+    if "out-of-place" not in request.options:
+        raise CommlensError("--out-of-place is missing, for OSU: it has one buffer for the sums")
+    name = request.needed("dtype", f"write one of: {', '.join(_TYPES)}")
+    if name not in _TYPES:
+        raise CommlensError(f"--dtype {name}: for OSU write one of: {', '.join(_TYPES)}")
+    return ["-T", _TYPES[name]]
+
+
+def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
     """Of these sizes, each once. Raises CommlensError for any other output."""
-    program, wanted = _PROGRAMS[benchmark], set(sizes)
+    program, wanted = _PROGRAMS[request.benchmark], set(sizes)
     for line in lines:
         if not line or line.startswith("#"):
             continue
@@ -77,11 +96,16 @@ def _figures(benchmark: str, sizes: set[int], lines: Iterable[str]) -> Iterator[
             raise CommlensError(f"{program} has printed 0 for {size} bytes: {cure}", Status.FAILED)
         if size in wanted:
             wanted.remove(size)
-            yield _of_size(benchmark, size, printed)
+            yield _of_size(request, size, printed)
 
 
-def _of_size(benchmark: str, size: int, printed: float) -> Figures:
-    """From half a round trip in us, or from MB/s (1e6) in one direction or both."""
+def _of_size(request: Request, size: int, printed: float) -> Figures:
+    """From half a round trip or an allreduce in us, or from MB/s (1e6) in one direction or both."""
+    benchmark = request.benchmark
+    if benchmark == "allreduce":
+        dtype = request.options.text("dtype")
+        parameters = {"count": size // 4, "bytes": size, "dtype": dtype, "in_place": False}
+        return Figures(parameters, [1e-6 * printed], {})
     if benchmark == "latency":
         return Figures({"bytes": size, "pairs": 1}, [2e-6 * printed], {"latency_us": [printed]})
     directions = 2 if benchmark == "bidirectional-bandwidth" else 1

@@ -24,6 +24,10 @@ def roles(record: Record) -> dict[str, str]:
         ("osu.py", "osu_bw", "8 4.0\n", "bandwidth --bytes 8 --batches 1"),
         ("osu.py", "osu_bibw", "8 4.0\n", "bidirectional-bandwidth --bytes 8 --batches 1"),
         (
+            *("osu.py", "osu_allreduce", "8 0.4\n"),
+            "allreduce --bytes 8 --batches 1 --dtype f32 --out-of-place",
+        ),
+        (
             *("gslib.py", "gslib_pairwise", "0.001\n0.002\n"),
             "gather-scatter --elements 4,2,2 --order 3 --mode pairwise --no-ceilings --no-parts",
         ),
@@ -49,3 +53,18 @@ def test_keys_and_metrics_are_the_same(
         assert one.main == other.main
         assert {**roles(other), **roles(one)} == roles(other)
         assert one.samples.operation == other.samples.operation
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "--out-of-place is missing, for OSU"),
+        ("--out-of-place", "--dtype is missing, for OSU"),
+        ("--out-of-place --dtype f64", "--dtype f64: for OSU write one of"),
+    ],
+)
+def test_an_allreduce_that_osu_does_not_have_is_refused(words: str, said: str) -> None:
+    options = f"--bytes 8 --batches 1 --repeat 9 --warmup 1 {words}"
+    ended = run("osu.py", "allreduce", *options.split(), COMMLENS_BENCH=str(BENCH))
+    assert ended.returncode == 2
+    assert said in ended.stderr

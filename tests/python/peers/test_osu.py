@@ -132,7 +132,10 @@ def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("allreduce", "allreduce: not compared with OSU micro-benchmarks; write one of: latency, "),
+        (
+            "message-rate",
+            "message-rate: not compared with OSU micro-benchmarks; write one of: latency",
+        ),
         ("latency --bytes 1:4 --repeat 9 --warmup 1", "--batches is missing"),
         ("latency --bytes 1:4 --batches 1 --warmup 1", "--repeat is missing"),
         ("latency --bytes 1:4 --batches 10 --repeat 9 --warmup 1", "--batches 10: "),

@@ -94,7 +94,8 @@ class Transport {
   /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
   /// all ranks.
   [[nodiscard]] virtual bool enqueues() const { return false; }
-  /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all ranks.
+  /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all
+  /// ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
   /// Memory for all buffers that this rank will pass, where the transport must make it; empty where any memory of its
   /// kind will do. Collective, once. It must not outlive the transport.

@@ -17,6 +17,7 @@ from commlens.launch import launchers
 from commlens.terminal import console, echo
 
 if TYPE_CHECKING:
+    from commlens.doctor.behaviour import Plan
     from commlens.doctor.prove import Proof
     from commlens.launch.native import Native
     from commlens.machine.machine import Machine
@@ -50,7 +51,12 @@ _MOST_NODES = 100_000
     "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
     show_default=True, help="As in run.",
 )  # fmt: skip
-@click.option("--launcher-args", default="", metavar="TEXT", help="As in run, for short runs.")
+@click.option(
+    "--launcher-args",
+    default="",
+    metavar="TEXT",
+    help="As in run. Settings in them (-x, --mca) count as set.",
+)
 @click.option("--no-runs", is_flag=True, help="Start no benchmark.")
 @click.option(
     "--prove", is_flag=True, help="Try each cure that is a setting: measure without it and with it."
@@ -85,7 +91,7 @@ def doctor(
         raise CommlensError(f"{program}: there is no such program; name its file")
     plan = Plan(launcher, values.words("--launcher-args", launcher_args), nodes, out)
     native, why_not = _native()
-    machines = _machines(program, native, nodes, launcher)
+    machines = _machines(program, native, plan)
 
     def observe() -> Behaviour:
         if no_runs:
@@ -112,18 +118,21 @@ def doctor(
     sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))
 
 
-def _machines(
-    program: Path | None, native: Native | None, nodes: int | None, launcher: str
-) -> list[Machine]:
+def _machines(program: Path | None, native: Native | None, plan: Plan) -> list[Machine]:
     """One a node: this one, or those that the launcher reaches."""
     from commlens.doctor import nodes as other_nodes
     from commlens.machine.machine import look
     from commlens.machine.system import ThisSystem
 
     looked_at = str(program.resolve()) if program else str(native.path) if native else ""
-    if nodes is None:
-        return [look(ThisSystem(), looked_at)]
-    return other_nodes.look(nodes, launcher, native, looked_at)
+    arguments = plan.launcher_arguments
+    if plan.nodes is not None:
+        return other_nodes.look(plan.nodes, plan.launcher, arguments, native, looked_at)
+    environment = dict(os.environ)
+    if arguments and native:
+        chosen = launchers.choose(plan.launcher, native)
+        environment.update(chosen.launcher.settings(arguments))
+    return [look(ThisSystem(environment), looked_at)]
 
 
 def _native() -> tuple[Native | None, str]:

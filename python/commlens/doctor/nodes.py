@@ -49,9 +49,11 @@ def _machine(text: str) -> Machine:
     return msgspec.json.decode(data, type=Machine)
 
 
-def look(count: int, launcher: str, native: Native | None, program: str) -> list[Machine]:
-    """The machines of so many nodes. Raises CommlensError where none answers, or the launcher
-    cannot be started."""
+def look(
+    count: int, launcher: str, arguments: Sequence[str], native: Native | None, program: str
+) -> list[Machine]:
+    """The machines of so many nodes, as ranks see them that are launched so. Raises CommlensError
+    where none answers, or the launcher cannot be started."""
     if native is None:
         raise CommlensError(
             f"--nodes {count}: the native program is missing, whose launcher is used"
@@ -60,7 +62,8 @@ def look(count: int, launcher: str, native: Native | None, program: str) -> list
     words = [sys.executable, "-m", "commlens.machine", "--in-pieces", program]
     # The package need not be installed there; the folder is that of a shared file system.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), *_own_path()]))}
-    output, error = _run(chosen.on_each_node(count, words, environment), environment)
+    command = chosen.on_each_node(count, words, environment, arguments)
+    output, error = _run(command, environment)
     machines = assemble(output)
     if not machines:
         said = first_sentence(error.splitlines()) or "it wrote nothing"

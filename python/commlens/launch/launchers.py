@@ -221,10 +221,15 @@ class Chosen:
         return self._command(conditions, job.environment, job.program(native))
 
     def on_each_node(
-        self, nodes: int, words: Sequence[str], environment: Mapping[str, str]
+        self,
+        nodes: int,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        arguments: Sequence[str] = (),
     ) -> list[str]:
         """The command line that starts a program once on each of so many nodes."""
-        conditions = Conditions(nodes, nodes, (), self.allocation is not None, with_gpus=False)
+        in_allocation = self.allocation is not None
+        conditions = Conditions(nodes, nodes, arguments, in_allocation, with_gpus=False)
         return self._command(conditions, environment, words)
 
     def _command(

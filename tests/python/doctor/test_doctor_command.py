@@ -180,6 +180,17 @@ def test_nodes_are_asked_through_the_launcher(commlens: Commlens) -> None:
     assert run.returncode == 1
 
 
+@pytest.mark.parametrize("nodes", [(), ("--nodes", 1)])
+def test_settings_for_the_launcher_count_as_set(commlens: Commlens, nodes: tuple[Any, ...]) -> None:
+    own = "-x UCX_TLS=tcp --mca btl self,tcp"
+    run = commlens(
+        "doctor", *nodes, "--no-runs", "--format", "json", "--launcher-args", own, UCX_TLS="all"
+    )
+    (machine,) = document(run)["machines"]
+    assert machine["environment"]["UCX_TLS"] == "tcp"
+    assert machine["environment"]["OMPI_MCA_btl"] == "self,tcp"
+
+
 def test_no_node_answers(commlens: Commlens) -> None:
     run = commlens("doctor", "--nodes", 2, "--launcher", "srun", PATH="/usr/bin:/bin")
     assert run.returncode in (1, 2) and len(run.stderr.splitlines()) == 1

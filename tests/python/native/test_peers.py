@@ -63,8 +63,13 @@ def test_keys_and_metrics_are_the_same(
         ("--out-of-place --dtype f64", "--dtype f64: for OSU write one of"),
     ],
 )
-def test_an_allreduce_that_osu_does_not_have_is_refused(words: str, said: str) -> None:
-    options = f"--bytes 8 --batches 1 --repeat 9 --warmup 1 {words}"
-    ended = run("osu.py", "allreduce", *options.split(), COMMLENS_BENCH=str(BENCH))
+def test_an_allreduce_that_osu_does_not_have_is_refused(
+    tmp_path: Path, words: str, said: str
+) -> None:
+    printing(tmp_path / "osu_allreduce", "")
+    options = f"--bytes 8 --batches 1 --repeat 9 --warmup 1 {words}".split()
+    ended = run(
+        *("osu.py", "allreduce", *options), COMMLENS_BENCH=str(BENCH), OSU_HOME=str(tmp_path)
+    )
     assert ended.returncode == 2
     assert said in ended.stderr

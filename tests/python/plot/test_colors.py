@@ -18,7 +18,7 @@ from commlens import plot
 from commlens.plot.colors import looks
 from commlens.plot.selection import MAX_HEIGHT_INCHES
 from commlens.plot.style import Theme
-from commlens.records import Record, load
+from commlens.records import Record, load, over_starts
 from commlens.records.levels import kind_of
 from plot_helpers import legends
 
@@ -40,7 +40,7 @@ def pictures() -> list[tuple[str, Figure]]:
     for name, records in [*by_file.items(), ("overview", overview)]:
         if not records:
             continue
-        found.append((name, plot.draw(records)))
+        found.append((name, plot.draw(over_starts(records))))
         steps, _ = plot.draw_timelines(records)
         found += [(f"{name}, timelines", steps)] if steps else []
     return found

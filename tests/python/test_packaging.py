@@ -42,7 +42,30 @@ def test_the_easyconfig_is_of_this_version() -> None:
     values: dict[str, object] = {"SOURCE_TAR_GZ": "%(name)s-%(version)s.tar.gz"}
     exec(path.read_text(encoding="utf-8"), values)
     assert values["version"] == version[1]
-    assert path.name == f"commlens-{version[1]}-foss-2023b.eb"
+    assert path.name == f"commlens-{version[1]}-foss-2024a.eb"
+
+
+# A module tool that has no modules.
+_LMOD = """#!/bin/sh
+case "$*" in *--version*) echo "Modules based on Lua: Version 8.7.50" >&2 ;; esac
+echo "mlstatus = True"
+"""
+
+
+@pytest.mark.skipif(not shutil.which("eb"), reason="no eb (EasyBuild)")
+def test_easybuild_finds_what_the_easyconfig_depends_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lmod").write_text(_LMOD)
+    (tmp_path / "lmod").chmod(0o755)
+    monkeypatch.setenv("LMOD_CMD", str(tmp_path / "lmod"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (path,) = FOLDER.glob("easybuild/*.eb")
+    options = ("--allow-use-as-root-and-accept-consequences", "--allow-modules-tool-mismatch")
+    run = subprocess.run(
+        ["eb", *options, "--robot", "--dry-run", path], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.skipif(not shutil.which("luac"), reason="no luac")

@@ -47,7 +47,7 @@ _SINGLE_LINES = re.compile(
     r"|ERROR:\s+One or more process \(first noticed rank"
     r"|\[[^]]*\] \d+ more process(es)? ha(s|ve) sent help message"
     r"|\[[^]]*\] Set MCA parameter \"\w*help_aggregate\""
-    r"|\[[^]]*\] PMIX ERROR: PMIX_ERR_UNREACH"
+    r"|\[[^]]*\] PMIX ERROR: (PMIX_ERR_UNREACH|.* in file \S*/(dstore|gds_ds)\w+\.c)"
     r"|\[[^]]*\] \[\[[^]]*\],\w+\] ORTE_ERROR_LOG: "
     # Of mpirun's libevent, which closes the pipes of a rank that was killed.
     r"|\[warn\] Epoll \w+\(\d+\) on fd \d+ failed"
@@ -80,6 +80,11 @@ _NO_FOLDER = re.compile(
     r"\s+Error:\s+(?P<error>.*)"
 )
 _NO_DAEMON = re.compile(r"(ORTE|PRTE) daemon has unexpectedly failed")
+# Its PMIx has files there. It complains without harm, too: a rank must have failed in MPI_Init.
+_NO_PMIX_FILES = re.compile(
+    r"\[(?P<node>[^]:]+):\d+\] PMIX ERROR: .* in file \S*/(dstore|gds_ds)\w+\.c"
+    r"(?=(.*\n)*?.*(orte|prte)_init failed for some reason)"
+)
 _ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
 _SIGNALS_BY_DESCRIPTION = {
@@ -164,6 +169,11 @@ def no_start(launcher_said: str) -> str:
         return (
             "mpirun's daemon failed on another node before any rank started: look there for a full "
             "or missing TMPDIR (else /tmp), and for a firewall between the nodes"
+        )
+    if match := _NO_PMIX_FILES.search(launcher_said):
+        return (
+            f"ranks cannot read the files that mpirun's PMIx writes on {match['node']}: look there "
+            "for a full TMPDIR (else /tmp)"
         )
     return ""
 

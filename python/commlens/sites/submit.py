@@ -35,6 +35,8 @@ _LOOKS_S = (10.0, 15.0, 20.0, 30.0)  # between looks at the job; the last goes o
 _STATUS_POLL_S = 0.5  # the file of the exit status costs the scheduler nothing
 _STATUS_ARRIVES_S = 20.0  # after the job has gone, on a slow file system
 _WRITING_S = 3.0  # far longer than it takes to write it
+_CLEAN_UP_S = 10.0  # after the script; until then the scheduler does not say how the job ended
+_CLEAN_UP_POLL_S = 1.0
 _LINES_OF_LOG = 5
 
 
@@ -169,7 +171,7 @@ def _tell_end(submitted: Submitted, state: State) -> int:
         _show_end_of(log)
         status = int(Status.FAILED)
     elif status > 128 or status == Status.FAILED:
-        seen = schedulers.look(submitted.scheduler, submitted.about.job)
+        seen = _cleaned_up(submitted)
         how = submitted.scheduler.ends.get(seen.name, f"ended with status {status}")
         say(f"{submitted.name} {how}; see {log}")
         _show_end_of(log)
@@ -177,6 +179,16 @@ def _tell_end(submitted: Submitted, state: State) -> int:
         say(f"{submitted.name} ended with status {status}")
         _show_end_of(log)
     return worst([status, _show_records(submitted.folder)])
+
+
+def _cleaned_up(submitted: Submitted) -> State:
+    """The state of a job whose script has ended. Slurm calls it COMPLETING at first."""
+    deadline = time.monotonic() + _CLEAN_UP_S
+    while True:
+        seen = schedulers.look(submitted.scheduler, submitted.about.job)
+        if seen.phase is not Phase.RUNNING or time.monotonic() > deadline:
+            return seen
+        time.sleep(_CLEAN_UP_POLL_S)
 
 
 def _how_it_ended(submitted: Submitted, state: State) -> str:

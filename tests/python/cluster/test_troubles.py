@@ -147,6 +147,19 @@ def test_no_room_for_temporary_files(cluster: Cluster, node: str) -> None:
     assert "TMPDIR" in message
 
 
+@pytest.mark.parametrize("node", ["n1", "n2"])
+def test_temporary_files_can_be_made_but_not_be_filled(cluster: Cluster, node: str) -> None:
+    """As on a full tmpfs."""
+    Path("scratch").mkdir()
+    scratch = Path("scratch").resolve()
+    with small(cluster, node, scratch, "size=4k"):
+        cluster.on("sh", "-c", f"cat /dev/zero >{scratch}/full", node=node)
+        ended = briefly(cluster, "mpirun", TMPDIR=str(scratch))
+    assert ended.status == 1
+    (message,) = ended.messages
+    assert f"mpirun's PMIx writes on {node}: look there for a full TMPDIR" in message
+
+
 def test_no_room_in_shared_memory(cluster: Cluster) -> None:
     """Another way is found, and nobody gets a SIGBUS."""
     with small(cluster, "n2", Path("/dev/shm"), "size=4k"):

@@ -50,6 +50,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
     monkeypatch.setattr(submit, "_LOOKS_S", (0.05,))
     monkeypatch.setattr(submit, "_STATUS_POLL_S", 0.02)
     monkeypatch.setattr(submit, "_STATUS_ARRIVES_S", 0.2)
+    monkeypatch.setattr(submit, "_CLEAN_UP_POLL_S", 0.02)
     return found
 
 
@@ -221,6 +222,19 @@ def test_the_status_file_is_believed(commlens: Commlens, fake: FakeScheduler) ->
     assert attached.returncode == 1, "there are no records"
     assert "job 12 ended with status 3" in attached.stderr
     assert commlens("submit", "--attach", folder_of_job()).stderr == attached.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "what"), [("CANCELLED", "was cancelled"), ("TIMEOUT", "ran into its time limit")]
+)
+def test_how_a_job_ended_is_known_when_the_scheduler_has_cleaned_up(
+    end: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    commlens("submit", site_file("slurm"), "--detach", *WORDS)
+    (folder_of_job() / "status").write_text("143\n")
+    fake.answer("squeue", "COMPLETING|n1|None", "COMPLETING|n1|None", f"{end}|n1|None")
+    attached = commlens("submit", "--attach", "12")
+    assert attached.stderr.startswith(f"commlens: job 12 {what}; see ")
 
 
 def test_an_unknown_job(commlens: Commlens) -> None:

@@ -26,6 +26,7 @@ class Commlens(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
+    depends_on("python@3.9:", type="build")
     depends_on("mpi")
     depends_on("blas")
     depends_on("lapack")
@@ -46,7 +47,7 @@ class Commlens(CMakePackage, CudaPackage, ROCmPackage):
         depends_on("rccl", when="+ccl")
     with when("+python"):
         extends("python")
-        depends_on("python@3.9:", type=("build", "run"))
+        depends_on("python@3.9:", type="run")
         depends_on("py-pip", type="build")
         depends_on("py-scikit-build-core", type="build")
         for name in (

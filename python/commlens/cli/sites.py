@@ -13,7 +13,7 @@ from rich.text import Text
 
 from commlens import show
 from commlens.cli import values
-from commlens.errors import CommlensError
+from commlens.errors import CommlensError, say
 from commlens.sites import script, site, submit
 from commlens.sites.request import Request, minutes_in
 from commlens.terminal import echo
@@ -99,16 +99,20 @@ def job(
 ) -> None:
     """Print the batch script of a job on SITE.
 
-    It is complete: change it as you like, and submit it yourself.
+    It is complete: change it as you like, and submit it yourself. Where the site takes no job
+    without an account and none is named, ACCOUNT stands in its place.
 
     \b
     Examples:
       commlens job frontier --nodes 2 --time 30 --account CSC262 -- run allreduce bp5
       commlens job generic-slurm -- run quick >job.sh && sbatch job.sh
     """
-    wanted = Request(nodes, minutes, words, account, queue)
     chosen = site.load(name)
+    is_missing = chosen.account == "required" and not account
+    wanted = Request(nodes, minutes, words, "ACCOUNT" if is_missing else account, queue)
     wanted.check(chosen)
+    if is_missing:
+        say(f"--account is missing: write your project's name in place of {wanted.account}")
     echo(script.render(chosen, wanted).rstrip("\n"))
 
 

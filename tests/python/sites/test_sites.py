@@ -75,7 +75,6 @@ def test_an_unknown_site(commlens: Commlens) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--nodes", "2"], "--account is missing: frontier takes no job without"),
         (["--account", "a b"], "--account 'a b': write a name without spaces"),
         (["--account", "A", "--nodes", "10000"], "--nodes 10000: a job on frontier has at most"),
         (["--account", "A", "--time", "180"], "--time 180 (minutes): a job of 1 node on frontier"),
@@ -91,6 +90,18 @@ def test_what_a_site_would_refuse_is_refused_before(
         assert run.returncode == 2
         assert run.stderr.startswith(f"commlens: {message}")
     assert not Path("results").exists()
+
+
+def test_a_job_without_an_account_is_printed_but_not_submitted(commlens: Commlens) -> None:
+    words = ("frontier", "--nodes", "1", "--time", "30", "--", "run", "bp5")
+    printed = commlens("job", *words)
+    assert printed.returncode == 0 and "#SBATCH --account=ACCOUNT" in printed.stdout.splitlines()
+    assert printed.stderr.startswith("commlens: --account is missing: write your project's name")
+    refused = commlens("submit", *words)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        "commlens: --account is missing: frontier takes no job without"
+    )
 
 
 def test_larger_jobs_may_take_longer() -> None:

@@ -19,7 +19,7 @@ using RanksByHost = std::map<std::string, std::vector<int>>;
 
 /// What a watch thread sees on its node.
 struct NodeReport {
-  std::string host = {};
+  std::string host;
   double idle_s = 0;  ///< since a rank there has made progress
   RanksByActivity doing;
 };

@@ -12,7 +12,8 @@ namespace commlens {
 
 class Socket {
  public:
-  explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
   Socket(Socket&& other) noexcept : descriptor_(other.release()) {}
   Socket& operator=(Socket&& other) noexcept;
   Socket(const Socket&) = delete;
@@ -24,12 +25,12 @@ class Socket {
 
  private:
   int release();
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 /// A socket on a free port of all addresses, which does not block, and the port; 0: this machine has no sockets.
 struct BoundSocket {
-  Socket socket{};
+  Socket socket;
   int port = 0;
   int family = AF_UNSPEC;
 };

@@ -9,7 +9,7 @@
 
 namespace commlens::transport::peer {
 
-Lanes::Lanes(std::vector<Lane*> out, std::vector<Lane*> in, Find find) : find_(std::move(find)) {
+Lanes::Lanes(const std::vector<Lane*>& out, const std::vector<Lane*>& in, Find find) : find_(std::move(find)) {
   for (Lane* lane : out) outgoing_.push_back({.lane = lane, .waiting = {}});
   for (Lane* lane : in) incoming_.push_back({.lane = lane, .waiting = {}});
 }
@@ -39,8 +39,8 @@ void Lanes::write_waiting(Outgoing& lane) {
 }
 
 /// Takes the next message of a lane for the first receive that waits for it; false if there is none of the two.
-bool Lanes::receive_next(int rank) {
-  Incoming& lane = from(rank);
+bool Lanes::receive_next(int from) {
+  Incoming& lane = incoming(from);
   if (lane.waiting.empty()) return false;
   const Number number = lane.received + 1;
   const Slot& slot = lane.lane->slot(number);
@@ -49,11 +49,11 @@ bool Lanes::receive_next(int rank) {
   lane.waiting.pop_front();
   --waiting_;
   if (slot.bytes > wanted.bytes) {
-    throw Error("peer: rank " + std::to_string(rank) + " has sent " + std::to_string(slot.bytes) +
+    throw Error("peer: rank " + std::to_string(from) + " has sent " + std::to_string(slot.bytes) +
                 " bytes to a buffer of " + std::to_string(wanted.bytes));
   }
   if (slot.bytes > 0) {
-    std::memcpy(wanted.data, slot.bytes <= short_message ? slot.content : find_(rank, slot.data), slot.bytes);
+    std::memcpy(wanted.data, slot.bytes <= short_message ? slot.content : find_(from, slot.data), slot.bytes);
   }
   lane.lane->taken.store(number, std::memory_order_release);
   lane.received = number;
@@ -69,8 +69,8 @@ void Lanes::proceed() {
   }
 }
 
-Lanes::Number Lanes::post_send(int rank, const void* data, std::size_t bytes) {
-  Outgoing& lane = to(rank);
+Lanes::Number Lanes::post_send(int to, const void* data, std::size_t bytes) {
+  Outgoing& lane = outgoing(to);
   const Send message{static_cast<const std::byte*>(data), bytes};
   if (!lane.waiting.empty() || !write(lane, message)) {
     lane.waiting.push_back(message);
@@ -79,15 +79,15 @@ Lanes::Number Lanes::post_send(int rank, const void* data, std::size_t bytes) {
   return ++lane.posted;
 }
 
-Lanes::Number Lanes::post_receive(int rank, void* data, std::size_t bytes) {
-  Incoming& lane = from(rank);
+Lanes::Number Lanes::post_receive(int from, void* data, std::size_t bytes) {
+  Incoming& lane = incoming(from);
   lane.waiting.push_back({static_cast<std::byte*>(data), bytes});
   ++waiting_;
   return ++lane.posted;
 }
 
-void Lanes::wait_sent(int rank, Number number) {
-  Outgoing& lane = to(rank);
+void Lanes::wait_sent(int to, Number number) {
+  Outgoing& lane = outgoing(to);
   const auto is_sent = [&] {
     if (lane.written < number) return false;
     // Short messages were copied into their slots, so that only the longer ones up to this one are waited for.
@@ -97,10 +97,10 @@ void Lanes::wait_sent(int rank, Number number) {
   for (Patience patience; !is_sent(); patience.look_again()) proceed();
 }
 
-void Lanes::wait_received(int rank, Number number) {
-  const Incoming& lane = from(rank);
+void Lanes::wait_received(int from, Number number) {
+  const Incoming& lane = incoming(from);
   for (Patience patience; lane.received < number; patience.look_again()) {
-    while (lane.received < number && receive_next(rank)) {
+    while (lane.received < number && receive_next(from)) {
     }
     if (lane.received < number) proceed();
   }

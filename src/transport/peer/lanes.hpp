@@ -43,7 +43,7 @@ class Lanes {
   using Find = std::function<const std::byte*(int sender, const std::byte* data)>;
 
   /// `out[r]` leads to rank r and `in[r]` comes from it; all outlive this.
-  Lanes(std::vector<Lane*> out, std::vector<Lane*> in, Find find);
+  Lanes(const std::vector<Lane*>& out, const std::vector<Lane*>& in, Find find);
 
   /// Both return at once. Messages of a pair match in this order.
   Number post_send(int to, const void* data, std::size_t bytes);
@@ -78,11 +78,11 @@ class Lanes {
     std::deque<Receive> waiting;
   };
 
-  bool write(Outgoing& lane, const Send& message);
+  static bool write(Outgoing& lane, const Send& message);
   void write_waiting(Outgoing& lane);
   bool receive_next(int from);
-  [[nodiscard]] Outgoing& to(int rank) { return outgoing_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] Incoming& from(int rank) { return incoming_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Outgoing& outgoing(int rank) { return outgoing_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Incoming& incoming(int rank) { return incoming_[static_cast<std::size_t>(rank)]; }
 
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;

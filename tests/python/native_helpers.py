@@ -116,7 +116,7 @@ class Job:
     output: str
     error: str
     seconds: float
-    peak_bytes: int  # resident memory of the largest process
+    peak_bytes: int  # resident memory of the largest process, above that of the tests' own
 
     @property
     def messages(self) -> list[str]:
@@ -187,12 +187,14 @@ class Running:
 
     def _status(self, limit_s: float) -> tuple[int, int]:
         while True:
-            # Not Popen.wait(): wait4 also tells how much memory the launcher's children had.
+            # Not Popen.wait(): wait4 also tells how much memory the launcher's children had. Until
+            # its exec a child has that of the process which starts it.
             number, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if number:
                 code = os.waitstatus_to_exitcode(status)
                 self.process.returncode = code
-                return (code if code >= 0 else 128 - code), usage.ru_maxrss * 1024
+                own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                return (code if code >= 0 else 128 - code), (usage.ru_maxrss - own) * 1024
             if time.monotonic() > self.started + limit_s:
                 self._fail(f"still running after {limit_s} s")
             time.sleep(0.01)

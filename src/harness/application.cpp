@@ -18,31 +18,18 @@
 #include "harness/usage_error.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"
+#include "transport/thread_level.hpp"
 
 namespace commlens {
 
 namespace {
 
-int native(ThreadLevel level) {
-  switch (level) {
-    case ThreadLevel::single:
-      return MPI_THREAD_SINGLE;
-    case ThreadLevel::funneled:
-      return MPI_THREAD_FUNNELED;
-    case ThreadLevel::serialized:
-      return MPI_THREAD_SERIALIZED;
-    default:
-      return MPI_THREAD_MULTIPLE;
-  }
-}
-
 /// MPI from its initialisation to its end.
 class MpiLibrary {
  public:
-  /// Only the main thread makes MPI calls, whatever the level; but the watchdog's last one is MPI_Abort. So the default
-  /// is that of OSU's programs, MPI_THREAD_SINGLE: with MPI_THREAD_FUNNELED, Open MPI 4.1 takes 0.06 us more for a
-  /// message. The watchdog, concurrent streams of the host and the BLAS have threads that leave MPI alone.
-  MpiLibrary(int& argc, char**& argv, ThreadLevel level) {
+  /// Whatever the level, only the main thread makes MPI calls, except for the watchdog's last one, MPI_Abort. The other
+  /// threads are those of concurrent streams of the host and of the BLAS.
+  MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level) {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     MPI_Init_thread(&argc, &argv, native(level), &provided);
   }
@@ -79,10 +66,8 @@ void require_ranks(const Settings& settings) {
   throw UsageError(fmt::format("{} ranks were asked for, but MPI has {}: {}", expected, ranks, cure));
 }
 
-void require_thread_level(ThreadLevel level) {
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&provided);
-  if (provided >= native(level)) return;
+void require_thread_level(transport::ThreadLevel level) {
+  if (transport::provided_thread_level() >= level) return;
   throw UsageError("thread-level", std::string(name(level)),
                    transport::mpi_library() + " provides less; ask for a lower one");
 }
@@ -119,7 +104,7 @@ int run_application(int argc, char** argv) {
   }
   const auto local_rank = local_rank_from_environment();
   auto device = line && local_rank ? open_own_device(*local_rank) : nullptr;
-  const MpiLibrary library(argc, argv, line ? line->settings.thread_level : ThreadLevel::single);
+  const MpiLibrary library(argc, argv, line ? line->settings.thread_level : Settings().thread_level);
   try {
     if (mistake) return refuse(*mistake);
     require_ranks(line->settings);

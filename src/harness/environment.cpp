@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <string_view>
 
@@ -13,6 +15,7 @@
 #include "measure/environment_variables.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/thread_level.hpp"
 #include "transport/transport.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
@@ -21,13 +24,11 @@ namespace commlens {
 
 namespace {
 
-/// What MPI has been asked for and provides: it may cost time in each call.
+/// "MPI_THREAD_SINGLE"
 std::string thread_level() {
-  int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
-  if (level == MPI_THREAD_FUNNELED) return "MPI_THREAD_FUNNELED";
-  return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
+  std::string level(name(transport::provided_thread_level()));
+  std::transform(level.begin(), level.end(), level.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  return "MPI_THREAD_" + level;
 }
 
 std::string compiler() {

@@ -6,24 +6,15 @@
 #include <string>
 
 #include "device/device.hpp"
-#include "measure/enum_names.hpp"
 #include "measure/record.hpp"
+#include "transport/thread_level.hpp"
 
 namespace commlens {
-
-/// What MPI is asked to allow (MPI_THREAD_SINGLE ...), as more of it may cost time in each call.
-enum class ThreadLevel { single, funneled, serialized, multiple };
-constexpr auto names_of(ThreadLevel /*type*/) {
-  return enum_names<ThreadLevel>({{ThreadLevel::single, "single"},
-                                  {ThreadLevel::funneled, "funneled"},
-                                  {ThreadLevel::serialized, "serialized"},
-                                  {ThreadLevel::multiple, "multiple"}});
-}
 
 struct Settings {
   std::string transports = "all";           ///< "all", or names separated by commas
   std::optional<std::size_t> expect_ranks;  ///< not given: any number of them
-  ThreadLevel thread_level = ThreadLevel::single;
+  transport::ThreadLevel thread_level = transport::ThreadLevel::single;
   std::optional<device::Memory> memory;
   /// What was asked for, else the GPU's own where this process sees a GPU.
   [[nodiscard]] device::Memory chosen_memory() const {

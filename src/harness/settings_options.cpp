@@ -71,13 +71,11 @@ void add_settings(CLI::App& app, Settings& settings) {
       settings.transports, [&](const std::string& text) { settings.transports = parse_transports(text); });
   add("expect-ranks", "refuse to run on another number of ranks", "any",
       [&](const std::string& text) { settings.expect_ranks = parse_size("expect-ranks", text); });
-  add("thread-level", fmt::format("of MPI_Init_thread: {}", fmt::join(all_names<ThreadLevel>(), ", ")),
-      std::string(name(settings.thread_level)), [&](const std::string& text) {
-        const auto level = from_name<ThreadLevel>(text);
-        if (!level) {
-          throw UsageError("thread-level", text,
-                           fmt::format("no such level; there are {}", fmt::join(all_names<ThreadLevel>(), ", ")));
-        }
+  const std::string levels = fmt::format("{}", fmt::join(all_names<transport::ThreadLevel>(), ", "));
+  add("thread-level", "of MPI_Init_thread: " + levels, std::string(name(settings.thread_level)),
+      [&, levels](const std::string& text) {
+        const auto level = from_name<transport::ThreadLevel>(text);
+        if (!level) throw UsageError("thread-level", text, "no such level; there are " + levels);
         settings.thread_level = *level;
       });
   const std::string memories = fmt::format("{}", fmt::join(all_names<device::Memory>(), ", "));

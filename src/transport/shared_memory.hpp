@@ -10,8 +10,8 @@
 
 namespace commlens::transport {
 
-/// POSIX shared memory. MPI's (MPI_Win_allocate_shared) is avoided: to make its window, Open MPI sets up one-sided
-/// communication, which all later calls of MPI pay for.
+/// POSIX shared memory rather than MPI's (MPI_Win_allocate_shared): only loads and stores are needed, and a full
+/// /dev/shm is an error when the memory is made, not a signal when it is used.
 class SharedMemory {
  public:
   /// Collective over `node`, the ranks of one node. `bytes` of this rank, zeroed; a part begins on a page. nullptr on

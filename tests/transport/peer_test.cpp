@@ -46,8 +46,8 @@ TEST_P(Peer, AllRanksHaveTheSameSumToTheLastBit) {
   }
 }
 
-/// Both ways at once, so that both lanes are full while both ranks still send.
-TEST_P(Peer, SendsMoreMessagesThanALaneHolds) {
+/// Both ways at once, so that both rings are full while both ranks still send.
+TEST_P(Peer, SendsMoreMessagesThanARingHolds) {
   constexpr int messages = 500;
   const int other = (rank + 1) % ranks;
   const int before = (rank + ranks - 1) % ranks;

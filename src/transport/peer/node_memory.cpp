@@ -18,17 +18,19 @@ std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_
 
 }  // namespace
 
-Desks::Desks(const Communicator& communicator) {
+ControlBlocks::ControlBlocks(const Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
-  memory_ = share(communicator, sizeof(Desk) + ranks * sizeof(Lane), "flags");
-  new (&of(communicator.rank())) Desk;
-  for (int from = 0; from < communicator.size(); ++from) new (&lane(from, communicator.rank())) Lane;
+  memory_ = share(communicator, sizeof(ControlBlock) + ranks * sizeof(Ring), "flags");
+  new (&of(communicator.rank())) ControlBlock;
+  for (int from = 0; from < communicator.size(); ++from) new (&ring(from, communicator.rank())) Ring;
   communicator.barrier();
 }
 
-Desk& Desks::of(int rank) const { return *reinterpret_cast<Desk*>(memory_->of(rank)); }
+ControlBlock& ControlBlocks::of(int rank) const { return *reinterpret_cast<ControlBlock*>(memory_->of(rank)); }
 
-Lane& Desks::lane(int from, int to) const { return reinterpret_cast<Lane*>(memory_->of(to) + sizeof(Desk))[from]; }
+Ring& ControlBlocks::ring(int from, int to) const {
+  return reinterpret_cast<Ring*>(memory_->of(to) + sizeof(ControlBlock))[from];
+}
 
 Arenas::Arenas(const Communicator& communicator, std::size_t bytes)
     : rank_(communicator.rank()), bytes_(bytes), memory_(share(communicator, bytes, "buffers")) {

@@ -1,4 +1,4 @@
-// What the ranks of a communicator share for the transport `peer`: flags, lanes and mailboxes; and their buffers.
+// What the ranks of a communicator share for the transport `peer`: flags, rings and mailboxes; and their buffers.
 #pragma once
 
 #include <atomic>
@@ -8,29 +8,29 @@
 #include <vector>
 
 #include "transport/communicator.hpp"
-#include "transport/peer/lanes.hpp"
+#include "transport/peer/rings.hpp"
 #include "transport/shared_memory.hpp"
 
 namespace commlens::transport::peer {
 
 inline constexpr std::size_t mailbox_bytes = 8192;
 
-/// Of one rank, in its part of the shared memory. Its lanes follow: one from each rank.
-struct Desk {
+/// Of one rank, in its part of the shared memory. Its rings follow: one from each rank.
+struct ControlBlock {
   alignas(128) std::atomic<std::uint64_t> phase{0};  ///< how many phases of collectives the rank has finished
   const std::byte* input = nullptr;                  ///< of the present collective, as the rank sees them
   const std::byte* output = nullptr;
   alignas(128) std::byte mailboxes[2][mailbox_bytes];  ///< used in turns
 };
 
-/// Desks and lanes of the ranks of a communicator, all on one node.
-class Desks {
+/// The control blocks and rings of the ranks of a communicator, all on one node.
+class ControlBlocks {
  public:
   /// Collective. Throws Error on all ranks if one of them cannot share memory.
-  explicit Desks(const Communicator& communicator);
+  explicit ControlBlocks(const Communicator& communicator);
 
-  [[nodiscard]] Desk& of(int rank) const;
-  [[nodiscard]] Lane& lane(int from, int to) const;
+  [[nodiscard]] ControlBlock& of(int rank) const;
+  [[nodiscard]] Ring& ring(int from, int to) const;
 
  private:
   std::unique_ptr<SharedMemory> memory_;

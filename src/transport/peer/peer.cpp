@@ -4,18 +4,20 @@
 //
 // Its buffers must be in memory that it has made, so that every rank finds those of the others. Sums are in the order
 // of the ranks, so that all ranks have the same result to the last bit.
+#include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "device/error.hpp"
 #include "transport/activity.hpp"
-#include "transport/peer/lanes.hpp"
 #include "transport/peer/node_memory.hpp"
+#include "transport/peer/rings.hpp"
+#include "transport/peer/spin_wait.hpp"
 #include "transport/peer/sums.hpp"
-#include "transport/peer/wait.hpp"
 #include "transport/registration.hpp"
 #include "transport/stream_wait.hpp"
 
@@ -25,8 +27,8 @@ namespace {
 
 class PeerExchange final : public Exchange {
  public:
-  PeerExchange(Lanes& lanes, std::vector<Message> sends, std::vector<Message> receives)
-      : lanes_(lanes),
+  PeerExchange(Rings& rings, std::vector<Message> sends, std::vector<Message> receives)
+      : rings_(rings),
         sends_(std::move(sends)),
         receives_(std::move(receives)),
         sent_(sends_.size()),
@@ -36,38 +38,26 @@ class PeerExchange final : public Exchange {
     wait_for_stream(stream);
     const InCall call(Call::peer);
     for (std::size_t i = 0; i < receives_.size(); ++i) {
-      received_[i] = lanes_.post_receive(receives_[i].peer, receives_[i].data, receives_[i].bytes);
+      received_[i] = rings_.post_receive(receives_[i].peer, receives_[i].data, receives_[i].bytes);
     }
     for (std::size_t i = 0; i < sends_.size(); ++i) {
-      sent_[i] = lanes_.post_send(sends_[i].peer, sends_[i].data, sends_[i].bytes);
+      sent_[i] = rings_.post_send(sends_[i].peer, sends_[i].data, sends_[i].bytes);
     }
   }
 
   void finish(device::Stream& /*stream*/) override {
     const InCall call(Call::peer);
-    for (std::size_t i = 0; i < receives_.size(); ++i) lanes_.wait_received(receives_[i].peer, received_[i]);
-    for (std::size_t i = 0; i < sends_.size(); ++i) lanes_.wait_sent(sends_[i].peer, sent_[i]);
+    for (std::size_t i = 0; i < receives_.size(); ++i) rings_.wait_received(receives_[i].peer, received_[i]);
+    for (std::size_t i = 0; i < sends_.size(); ++i) rings_.wait_sent(sends_[i].peer, sent_[i]);
   }
 
  private:
-  Lanes& lanes_;
+  Rings& rings_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
-  std::vector<Lanes::Number> sent_;
-  std::vector<Lanes::Number> received_;
+  std::vector<Rings::Number> sent_;
+  std::vector<Rings::Number> received_;
 };
-
-std::vector<Lane*> lanes_from(const Desks& desks, int own, int ranks) {
-  std::vector<Lane*> lanes;
-  for (int rank = 0; rank < ranks; ++rank) lanes.push_back(&desks.lane(own, rank));
-  return lanes;
-}
-
-std::vector<Lane*> lanes_to(const Desks& desks, int own, int ranks) {
-  std::vector<Lane*> lanes;
-  for (int rank = 0; rank < ranks; ++rank) lanes.push_back(&desks.lane(rank, own));
-  return lanes;
-}
 
 class PeerTransport final : public Transport {
  public:
@@ -76,9 +66,10 @@ class PeerTransport final : public Transport {
       : communicator_(std::move(communicator)),
         arenas_(std::move(arenas)),
         members_(std::move(members)),
-        desks_(communicator_),
-        lanes_(lanes_from(desks_, rank(), ranks()), lanes_to(desks_, rank(), ranks()),
-               [this](int sender, const std::byte* data) { return find(sender, data); }) {}
+        blocks_(communicator_),
+        rings_(
+            rank(), ranks(), [this](int from, int to) -> Ring& { return blocks_.ring(from, to); },
+            [this](int sender, const std::byte* data) { return find(sender, data); }) {}
 
   device::Buffer allocate(std::size_t bytes) override {
     arenas_ = std::make_shared<Arenas>(communicator_, bytes);
@@ -89,18 +80,18 @@ class PeerTransport final : public Transport {
     require_reachable(data, bytes);
     wait_for_stream(stream);
     const InCall call(Call::peer);
-    lanes_.wait_sent(to, lanes_.post_send(to, data, bytes));
+    rings_.wait_sent(to, rings_.post_send(to, data, bytes));
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
     wait_for_stream(stream);
     const InCall call(Call::peer);
-    lanes_.wait_received(from, lanes_.post_receive(from, data, bytes));
+    rings_.wait_received(from, rings_.post_receive(from, data, bytes));
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     for (const Message& message : sends) require_reachable(message.data, message.bytes);
-    return std::make_unique<PeerExchange>(lanes_, std::move(sends), std::move(receives));
+    return std::make_unique<PeerExchange>(rings_, std::move(sends), std::move(receives));
   }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
@@ -166,7 +157,7 @@ class PeerTransport final : public Transport {
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] int rank() const { return communicator_.rank(); }
   [[nodiscard]] int ranks() const { return communicator_.size(); }
-  [[nodiscard]] Desk& own_desk() const { return desks_.of(rank()); }
+  [[nodiscard]] ControlBlock& own_block() const { return blocks_.of(rank()); }
 
   [[nodiscard]] const std::byte* find(int other, const std::byte* data) const {
     return other == rank() ? data : arenas_->find(members_[index(other)], data);
@@ -179,11 +170,11 @@ class PeerTransport final : public Transport {
 
   /// Returns once all ranks have come here. What they wrote before can be read then.
   void meet() {
-    const std::uint64_t phase = own_desk().phase.load(std::memory_order_relaxed) + 1;
-    own_desk().phase.store(phase, std::memory_order_release);
+    const std::uint64_t phase = own_block().phase.load(std::memory_order_relaxed) + 1;
+    own_block().phase.store(phase, std::memory_order_release);
     for (int other = 0; other < ranks(); ++other) {
-      const auto& flag = desks_.of(other).phase;
-      for (Patience patience; flag.load(std::memory_order_acquire) < phase; patience.look_again()) lanes_.proceed();
+      const auto& flag = blocks_.of(other).phase;
+      for (SpinWait wait; flag.load(std::memory_order_acquire) < phase; wait.look_again()) rings_.proceed();
     }
   }
 
@@ -192,23 +183,23 @@ class PeerTransport final : public Transport {
   void sum_at_once(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
     const std::size_t turn = ++small_sums_ % 2;
     const std::size_t bytes = count * size_of(type);
-    if (bytes > 0) std::memcpy(own_desk().mailboxes[turn], input, bytes);
+    if (bytes > 0) std::memcpy(own_block().mailboxes[turn], input, bytes);
     meet();
     std::vector<const std::byte*> inputs;
-    for (int other = 0; other < ranks(); ++other) inputs.push_back(desks_.of(other).mailboxes[turn]);
+    for (int other = 0; other < ranks(); ++other) inputs.push_back(blocks_.of(other).mailboxes[turn]);
     combine(inputs, output, count, type, reduction);
   }
 
   /// Each rank sums its share, and fetches those of the others. No share is written while somebody may read it, also
   /// where output is input: a rank writes its own share only, which it alone reads, until all have summed theirs.
   void sum_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
-    own_desk().input = input;
-    own_desk().output = output;
+    own_block().input = input;
+    own_block().output = output;
     meet();
     const auto begin = [&](int of) { return count * index(of) / index(ranks()) * size_of(type); };
     std::vector<const std::byte*> inputs;
     for (int other = 0; other < ranks(); ++other) {
-      inputs.push_back(find(other, desks_.of(other).input) + begin(rank()));
+      inputs.push_back(find(other, blocks_.of(other).input) + begin(rank()));
     }
     const std::size_t own_bytes = begin(rank() + 1) - begin(rank());
     combine(inputs, output + begin(rank()), own_bytes / size_of(type), type, reduction);
@@ -216,7 +207,7 @@ class PeerTransport final : public Transport {
     for (int step = 1; step < ranks(); ++step) {
       const int other = (rank() + step) % ranks();
       const std::size_t offset = begin(other);
-      const std::byte* sums = find(other, desks_.of(other).output) + offset;
+      const std::byte* sums = find(other, blocks_.of(other).output) + offset;
       std::memcpy(output + offset, sums, begin(other + 1) - offset);
     }
     meet();
@@ -225,13 +216,13 @@ class PeerTransport final : public Transport {
   Communicator communicator_;
   std::shared_ptr<const Arenas> arenas_;
   std::vector<int> members_;
-  Desks desks_;
-  Lanes lanes_;
+  ControlBlocks blocks_;
+  Rings rings_;
   std::size_t small_sums_ = 0;
 };
 
 constexpr double MiB = 1024.0 * 1024.0;
-std::string in_MiB(double bytes) { return std::to_string(static_cast<std::uint64_t>(bytes / MiB) + 1) + " MiB"; }
+std::string in_MiB(double bytes) { return fmt::format("{:.0f} MiB", std::ceil(bytes / MiB)); }
 
 /// Buffers are made a second time here, in memory of which a system may have less.
 std::string no_room(const Setup& setup, double wanted) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from native_helpers import (
     AT_ONCE,
     OF_SIZES,
     ROOT,
+    USAGE,
     measured,
     native,
     needs_native,
@@ -261,3 +263,19 @@ def test_the_record_names_the_thread_level(level: str, tmp_path: Path) -> None:
     (record,) = measured(tmp_path, 2, "latency --bytes 8 --transport mpi", BRIEFLY, *asked)
     expected = f"MPI_THREAD_{(level or 'single').upper()}"
     assert record.start.versions["mpi_thread_level"] == expected
+
+
+def test_a_thread_level_that_mpi_lacks_is_refused(tmp_path: Path) -> None:
+    """By an MPI that provides MPI_THREAD_SINGLE only."""
+    (tmp_path / "single.c").write_text("int MPI_Query_thread(int* level) { *level = 0; return 0; }")
+    library = tmp_path / "single.so"
+    build = ["mpicc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "single.c")]
+    try:
+        subprocess.run(build, check=True, timeout=60)
+    except OSError:
+        pytest.skip("there is no mpicc")
+    command = under_mpirun(2, "latency --bytes 8 --transport mpi --thread-level multiple")
+    job = start(command, tmp_path, {**AT_ONCE, "LD_PRELOAD": str(library)}).wait(20)
+    assert job.status == USAGE
+    assert "--thread-level multiple: Open MPI" in job.message
+    assert "provides less; ask for a lower one" in job.message

@@ -11,7 +11,7 @@ namespace commlens::transport::peer {
 
 /// Between two looks at a value: at first without leaving the processor. After a while the processor is offered to
 /// other threads, as the rank that is waited for may be among them.
-class Patience {
+class SpinWait {
  public:
   void look_again() {
     if (++looks_ < before_yielding) {
@@ -27,11 +27,5 @@ class Patience {
   static constexpr int before_yielding = 2000;
   int looks_ = 0;
 };
-
-/// Returns once `is_there()`.
-template <class Condition>
-void wait_until(Condition is_there) {
-  for (Patience patience; !is_there();) patience.look_again();
-}
 
 }  // namespace commlens::transport::peer

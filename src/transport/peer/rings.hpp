@@ -1,6 +1,6 @@
 // Messages between the ranks of a node through memory that they share.
 //
-// From each rank to each other leads a lane, a ring of slots in the memory of the receiver. A short message lies in its
+// From each rank to each other leads a ring of slots, in the memory of the receiver. A short message lies in its
 // slot. Of a longer one the slot says where it lies in the sender's buffers, and the receiver copies it from there: one
 // copy, where MPI libraries without the kernel's help need two. A sender may change its buffer once the message was
 // taken, and only then counts it as sent.
@@ -25,7 +25,7 @@ struct alignas(128) Slot {
 };
 
 /// The messages of one rank to one other, in order.
-struct Lane {
+struct Ring {
   static constexpr std::size_t length = 64;
 
   [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % length]; }
@@ -35,15 +35,15 @@ struct Lane {
 };
 
 /// Of one rank. Not thread-safe.
-class Lanes {
+class Rings {
  public:
-  /// Number of a message on its lane, from 1.
+  /// Number of a message on its ring, from 1.
   using Number = std::uint64_t;
   /// Where this rank finds what rank `sender` sees at `data`.
   using Find = std::function<const std::byte*(int sender, const std::byte* data)>;
 
-  /// `out[r]` leads to rank r and `in[r]` comes from it; all outlive this.
-  Lanes(const std::vector<Lane*>& out, const std::vector<Lane*>& in, Find find);
+  /// Of rank `own` of so many. The rings outlive this.
+  Rings(int own, int ranks, const std::function<Ring&(int from, int to)>& ring, Find find);
 
   /// Both return at once. Messages of a pair match in this order.
   Number post_send(int to, const void* data, std::size_t bytes);
@@ -65,21 +65,21 @@ class Lanes {
     std::size_t bytes;
   };
   struct Outgoing {
-    Lane* lane;
+    Ring* ring;
     Number posted = 0;         ///< of the last message for which the caller asked
-    Number written = 0;        ///< of the last one in the lane
+    Number written = 0;        ///< of the last one in the ring
     Number last_long = 0;      ///< of the last one whose content is not in its slot
     std::deque<Send> waiting;  ///< for a free slot
   };
   struct Incoming {
-    Lane* lane;
+    Ring* ring;
     Number posted = 0;
     Number received = 0;
     std::deque<Receive> waiting;
   };
 
-  static bool write(Outgoing& lane, const Send& message);
-  void write_waiting(Outgoing& lane);
+  static bool write(Outgoing& out, const Send& message);
+  void write_waiting(Outgoing& out);
   bool receive_next(int from);
   [[nodiscard]] Outgoing& outgoing(int rank) { return outgoing_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Incoming& incoming(int rank) { return incoming_[static_cast<std::size_t>(rank)]; }

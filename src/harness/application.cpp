@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "harness/command_line.hpp"
+#include "harness/end_job.hpp"
 #include "harness/placement.hpp"
 #include "harness/probe.hpp"
 #include "harness/session.hpp"
@@ -114,9 +115,7 @@ int run_application(int argc, char** argv) {
     return refuse(error);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "commlens: rank %d: %s\n", world_rank(), error.what());
-    std::fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
-    return static_cast<int>(Exit::failed);
+    end_job(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
   }
 }
 

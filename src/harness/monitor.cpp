@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/end_job.hpp"
 #include "harness/placement.hpp"
 
 namespace commlens {
@@ -145,15 +146,6 @@ extern "C" void on_signal(int signal) {
 void catch_signals(int rank) {
   fmt::format_to_n(crash_prefix.data(), crash_prefix.size() - 1, "commlens: rank {} ", rank);
   for (const Caught& one : caught) std::signal(one.signal, on_signal);
-}
-
-/// Ends the process for certain, also where MPI_Abort, called while another thread is inside MPI, does not return.
-[[noreturn]] void end_job(MPI_Comm communicator, int status) {
-  std::fflush(nullptr);
-  std::signal(SIGALRM, [](int) { _exit(3); });
-  alarm(5);
-  MPI_Abort(communicator, status);
-  _exit(status);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "harness/end_job.hpp"
 #include "harness/placement.hpp"
 #include "harness/usage_error.hpp"
 #include "transport/communicator.hpp"
@@ -170,7 +171,7 @@ int run_probe(int argc, char** argv) {
     std::cerr << "commlens: probe: " << error.what() << '\n';
     int initialized = 0;
     MPI_Initialized(&initialized);
-    if (initialized != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (initialized != 0) end_job(MPI_COMM_WORLD, 1);
     return 1;
   }
 }

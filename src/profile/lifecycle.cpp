@@ -154,13 +154,7 @@ void refuse_other_mpi() {
   if (char* line_end = std::strchr(profile.mpi, '\n')) *line_end = '\0';
   const bool is_open_mpi = std::strncmp(version, "Open MPI", 8) == 0;
   if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return;
-  if (profile.rank == 0) {
-    std::fprintf(stderr,
-                 "commlens profile: the library was built for %s, but the program runs %s: build "
-                 "it for that MPI "
-                 "(docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY\n",
-                 built_for, profile.mpi);
-  }
+  write_refusal(profile.mpi);
   std::_Exit(2);
 }
 

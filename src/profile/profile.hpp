@@ -73,6 +73,9 @@ void announce_rank();
 std::uint64_t queued_nanoseconds();
 /// Leaves word of a process that used MPI, but by no function that the library defines.
 void write_unseen_file();
+/// Leaves word that the program runs an MPI for which the library was not built. Each rank does: a
+/// launcher may end the others, and what they print, as soon as the first has ended.
+void write_refusal(const char* running_mpi);
 
 /// The caller's site: the return address, or the first one outside MPI's Fortran library, and
 /// those of its callers. Null where there is no room for it.

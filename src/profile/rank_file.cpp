@@ -316,6 +316,18 @@ void leave_error(int error) {
   }
 }
 
+/// A file of this process with one text.
+void leave_word(const char* kind, const char* text) {
+  char file[sizeof profile.file];
+  std::snprintf(file, sizeof file, "%s/%s-%d.json", profile.folder, kind, static_cast<int>(getpid()));
+  const int descriptor = create(file);
+  if (descriptor < 0) return;
+  JsonWriter writer(descriptor);
+  writer.text(text);
+  writer.finish();
+  close(descriptor);
+}
+
 }  // namespace
 
 void announce_rank() {
@@ -344,15 +356,10 @@ void write_rank_file(Ending ending) {
 
 void write_unseen_file() {
   char program[sizeof profile.program] = {};
-  char file[sizeof profile.file];
   if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
-  std::snprintf(file, sizeof file, "%s/unseen-%d.json", profile.folder, static_cast<int>(getpid()));
-  const int descriptor = create(file);
-  if (descriptor < 0) return;
-  JsonWriter writer(descriptor);
-  writer.text(program);
-  writer.finish();
-  close(descriptor);
+  leave_word("unseen", program);
 }
+
+void write_refusal(const char* running_mpi) { leave_word("refused", running_mpi); }
 
 }  // namespace commlens::profile

@@ -56,6 +56,7 @@ class Left:
     jobs: list[list[RankFile]]  # each by rank
     lost: list[Started]  # ranks without a file
     unseen: list[str]  # programs that used MPI by none of its MPI_ functions
+    refused: list[str]  # the MPIs of ranks for which the library was not built
 
 
 def collect(folder: Path) -> Left:
@@ -68,9 +69,10 @@ def collect(folder: Path) -> Left:
         time.sleep(_POLL_S)
     files = _read(sorted(folder.glob("rank-*.json")), RankFile)
     unseen = _read(sorted(folder.glob("unseen-*.json")), str)
+    refused = _read(sorted(folder.glob("refused-*.json")), str)
     known = {(file.rank, file.host, file.pid) for file in files}
     lost = [own for own in started(folder) if (own.rank, own.host, own.pid) not in known]
-    return Left(jobs(files), lost, unseen)
+    return Left(jobs(files), lost, unseen, refused)
 
 
 def started(folder: Path) -> list[Started]:

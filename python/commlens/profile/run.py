@@ -56,8 +56,14 @@ def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcom
         status = _run(command.with_environment(settings), requests)
         left = collect(folder)
     found = profiles(words, left, status)
-    if not found:
+    if left.refused:
+        say(
+            f"the library was built for {library.mpi}, but the program runs {left.refused[0]}: "
+            "build it for that MPI (docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY"
+        )
+    elif not found:
         _explain_nothing(names[0], family, left)
+    if not found:
         return Outcome(status)
     return Outcome(status, found, _write(out, found))
 

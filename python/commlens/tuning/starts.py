@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from commlens.tuning.trial import Outcome, no_figures
 
 JOURNAL = "search.journal"
 _LOCK = "search.lock"
+_LOCK_LIMIT_S = 2.0
 OTHER_TRANSPORTS = "other transports"  # a stage
 _STUDY = "starts"
 
@@ -166,16 +168,27 @@ def _claim(folder: Path) -> IO[str]:
         raise CommlensError(
             f"{folder}: the search cannot be kept there ({reason(error)})"
         ) from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _is_locked(file):
         file.close()
-        raise CommlensError(
-            f"--resume {folder}: this search is running; wait for its end"
-        ) from None
-    except OSError:
-        pass  # a file system without locks
+        raise CommlensError(f"--resume {folder}: this search is running; wait for its end")
     return file
+
+
+def _is_locked(file: IO[str]) -> bool:
+    """Also if the search was killed just now: a process that it was about to start has its lock
+    for a moment."""
+    deadline = time.monotonic() + _LOCK_LIMIT_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        except OSError:
+            return True  # a file system without locks
+        else:
+            return True
 
 
 def _open(path: Path) -> Any:

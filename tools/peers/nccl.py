@@ -103,7 +103,7 @@ def _sizes(request: Request) -> list[int]:
     sizes = sorted(set(sizes_in(text)))
     factor = sizes[1] // sizes[0] if len(sizes) > 1 else 2
     if sizes != [sizes[0] * factor**power for power in range(len(sizes))]:
-        cure = f"{_NAME} multiplies the size by a whole number; write such as 8:4M:x4"
+        cure = f"{_NAME} multiplies the size by a whole number; write such as 8:2M:x4"
         raise CommlensError(f"--bytes {text}: {cure}")
     if len(sizes) > 1 and sizes[0] < _UNCACHED and sizes[-1] > _CACHED:
         cure = (

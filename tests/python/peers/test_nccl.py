@@ -121,6 +121,7 @@ def test_it_is_asked_for_what_commlens_measures(home: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "own"),
     [
+        ("--bytes 8:2M:x4", "-b 8 -e 2097152 -f 4"),
         ("--bytes 1G", "-b 1073741824 -e 1073741824 -f 2"),
         ("--bytes 256M,1G", "-b 268435456 -e 1073741824 -f 4"),
         ("--bytes 8 --dtype f32", "-d float"),

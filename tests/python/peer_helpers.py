@@ -50,9 +50,9 @@ def run(name: str, *words: object, **environment: str) -> subprocess.CompletedPr
     )
 
 
-def refusal(status: int, name: str, *words: object) -> str:
+def refusal(status: int, name: str, *words: object, **environment: str) -> str:
     """The one line with which the adaptor ends, with this status."""
-    ended = run(name, *words)
+    ended = run(name, *words, **environment)
     assert ended.returncode == status
     assert not ended.stdout or status == 1, "what is refused before it runs says nothing else"
     (line,) = ended.stderr.splitlines()

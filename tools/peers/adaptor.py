@@ -68,6 +68,8 @@ class Peer:
     name: str
     benchmarks: Sequence[str]  # in commlens's words
     plan: Callable[[Request], Plan]
+    transport: str = "mpi"  # the only one that it has, as commlens calls it, and the memory
+    memory: str = "host"
 
 
 def main(peer: Peer) -> NoReturn:
@@ -121,7 +123,8 @@ def _run(peer: Peer, words: Sequence[str]) -> None:
     plan = peer.plan(request)
     if _rank() != 0:
         os.execv(plan.command[0], plan.command)
-    job = Job(peer.name, native.about, native.benchmark(request.benchmark), request.ranks)
+    benchmark = native.benchmark(request.benchmark)
+    job = Job(native.about, benchmark, request.ranks, peer.transport, peer.memory)
     _measure(plan, Writer(request.options.text("record"), job, plan))
 
 
@@ -145,9 +148,9 @@ def _request(peer: Peer, native: Native, words: Sequence[str]) -> Request:
     for mistake in filter(None, native.mistakes([(ranks, [words[0], *own])])):
         raise CommlensError(mistake)
     request = Request(peer.name, words[0], options, ranks)
-    request.fixed(transport="mpi", memory="host")
+    request.fixed(transport=peer.transport, memory=peer.memory)
     if native.about.has_gpu:
-        request.needed("memory", "write --memory host")
+        request.needed("memory", f"write --memory {peer.memory}")
     of_node = _number_in_environment(_RANKS_OF_NODE, ranks)
     if of_node != ranks:
         raise CommlensError(f"{of_node} of {ranks} ranks are on this node: start all on one node")
@@ -181,7 +184,7 @@ def _measure(plan: Plan, writer: Writer) -> None:
 def _shown(lines: Iterable[str], writer: Writer) -> Iterator[str]:
     for line in lines:
         print(line, end="", flush=True)
-        writer.look_for_version(line)
+        writer.look_for_versions(line)
         yield line.strip()
 
 

@@ -38,6 +38,7 @@ def plan(request: Request) -> Plan:
     order = size_in(request.options.text("order") or "7")
     nodes = elements[0] * elements[1] * elements[2] * (order + 1) ** 3
     checks = repeat + warmup
+    validation = Validation(status="passed", checks=checks, elements=checks * nodes, message="")
     program = program_in("GSLIB_HOME", PROGRAM, "tools/peers/build-gslib.sh builds it")
     parameters: dict[str, Value] = {
         "elements": "x".join(map(str, elements)),
@@ -56,8 +57,7 @@ def plan(request: Request) -> Plan:
         harness=Harness(timing="each", repeat=repeat, warmup=warmup, batches=1),
         operation="gather-scatter",
         cases=1,
-        read=partial(_figures, parameters, repeat),
-        validation=Validation(status="passed", checks=checks, elements=checks * nodes, message=""),
+        read=partial(_figures, parameters, validation, repeat),
     )
 
 
@@ -75,7 +75,10 @@ def _elements(request: Request) -> list[int]:
 
 
 def _figures(
-    parameters: Mapping[str, Value], samples: int, lines: Iterable[str]
+    parameters: Mapping[str, Value],
+    validation: Validation,
+    samples: int,
+    lines: Iterable[str],
 ) -> Iterator[Figures]:
     """Of all samples together. Raises CommlensError for any other output."""
     times: list[float] = []
@@ -85,7 +88,7 @@ def _figures(
             raise CommlensError(said, Status.FAILED)
         times.append(float(line))
     if len(times) == samples:
-        yield Figures(parameters, times, {})
+        yield Figures(parameters, times, {}, validation)
 
 
 if __name__ == "__main__":

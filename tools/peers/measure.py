@@ -1,11 +1,19 @@
 #!/usr/bin/env python3
-"""OSU's programs, gslib and commlens in turns: tables of docs/measuring.md, docs/gather-scatter.md.
+"""Programs of other projects and commlens in turns: the tables of docs/measuring.md and of
+docs/gather-scatter.md.
 
-    tools/peers/measure.py OUT [--starts 15] [--only osu|gslib]
+    tools/peers/measure.py OUT [--starts 15] [--only osu|gslib|nccl]
 
-Needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh), COMMLENS_BENCH, and an otherwise idle
-machine: about 10 minutes with 7 starts. Writes OUT/peers-osu.json and OUT/peers-gslib.json: a list
-of what `commlens compare --format json` says, each with its command line.
+Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
+`commlens compare --format json` says, each with its command line. Without --only osu and gslib.
+
+osu, gslib: needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh). About 10 minutes with
+7 starts.
+
+nccl: needs NCCL_TESTS_HOME (build-nccl-tests.sh) and two GPUs. About 8 minutes with 15 starts,
+where one takes 4 s. What is measured takes half a minute of them: in a start with sizes up to 4M
+0.5 s of nccl-tests and 0.3 s of commlens (20 sizes of 7 to 35 us), with sizes from 256M 0.3 s and
+0.2 s (1 GiB takes 3.8 ms at 280 GB/s; nccl-tests always measures in and out of place).
 """
 
 from __future__ import annotations
@@ -18,7 +26,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
-COMMON = ["--memory", "host", "--transport", "mpi", "--no-ceilings"]
+ON_HOST = ["--memory", "host", "--transport", "mpi", "--no-ceilings"]
+ON_GPUS = ["--memory", "device", "--transport", "ccl", "--no-ceilings"]
 
 # Sizes with as many repetitions and warm-ups as OSU's programs have by default.
 OSU = (
@@ -33,11 +42,14 @@ OSU = (
 )
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
+# Sizes that can be in one start (nccl.py says why), with their repetitions and warm-ups.
+NCCL = (("8:4M", 1000, 100), ("16M", 100, 10), ("80M", 100, 10), ("256M:1G", 20, 5))
+
 
 def osu() -> Iterator[list[str]]:
     for benchmark, sizes, repeat, warmup, own in OSU:
         options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {own}"
-        yield [benchmark, "--ranks", "2", "--", *options.split(), *COMMON]
+        yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
 
 
 def gslib() -> Iterator[list[str]]:
@@ -45,10 +57,17 @@ def gslib() -> Iterator[list[str]]:
         for ranks in (1, 2):
             mesh = f"--elements {ranks * edge},{edge},{edge} --order {order}"
             options = f"{mesh} --mode pairwise --repeat 15 --warmup 3"
-            yield ["gather-scatter", "--ranks", str(ranks), "--", *options.split(), *COMMON]
+            yield ["gather-scatter", "--ranks", str(ranks), "--", *options.split(), *ON_HOST]
 
 
-PEERS = {"osu": osu, "gslib": gslib}
+def nccl() -> Iterator[list[str]]:
+    for sizes, repeat, warmup in NCCL:
+        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup}"
+        yield ["allreduce", "--ranks", "2", "--", *options.split(), *ON_GPUS]
+
+
+PEERS = {"osu": osu, "gslib": gslib, "nccl": nccl}
+WITHOUT_GPUS = ("osu", "gslib")
 
 
 def compared(peer: str, starts: int, run: list[str]) -> dict[str, object]:
@@ -75,10 +94,11 @@ def main() -> None:
     parser.add_argument("--only", choices=PEERS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for name in [options.only] if options.only else PEERS:
-        documents = [compared(name, options.starts, run) for run in PEERS[name]()]
-        path = options.out / f"peers-{name}.json"
-        path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
+    for name in [options.only] if options.only else WITHOUT_GPUS:
+        path, documents = options.out / f"peers-{name}.json", []
+        for run in PEERS[name]():
+            documents.append(compared(name, options.starts, run))
+            path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

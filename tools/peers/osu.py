@@ -18,7 +18,7 @@ another: write --out-of-place, and --dtype f32 or i32.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in, sizes_in
@@ -26,6 +26,7 @@ from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in, siz
 from commlens.errors import CommlensError, Status
 from commlens.records.results import Harness
 
+_NAME = "OSU micro-benchmarks"
 _PROGRAMS = {
     "latency": "osu_latency",
     "bandwidth": "osu_bw",
@@ -40,6 +41,7 @@ _OPERATIONS = {
     "bidirectional-bandwidth": f"window of {_WINDOW} messages each way",
     "allreduce": "allreduce",
 }
+_VERSION = re.compile(r"#.* v(\d[\w.]{0,20})\s*", re.ASCII)  # OSU MPI Latency Test v7.4
 _LINE = re.compile(r"(\d{1,15})\s+(\d{1,15}(?:\.\d{1,9})?)", re.ASCII)
 _ONE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
 
@@ -65,7 +67,13 @@ def plan(request: Request) -> Plan:
         operation=_OPERATIONS[request.benchmark],
         cases=len(sizes),
         read=partial(_figures, request, sizes),
+        versions=_versions,
     )
+
+
+def _versions(line: str) -> Mapping[str, str]:
+    version = _VERSION.fullmatch(line)
+    return {_NAME: version[1]} if version else {}
 
 
 def _type_of(request: Request) -> list[str]:
@@ -115,4 +123,4 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
 
 
 if __name__ == "__main__":
-    main(Peer("OSU micro-benchmarks", tuple(_PROGRAMS), plan))
+    main(Peer(_NAME, tuple(_PROGRAMS), plan))

@@ -4,7 +4,6 @@ cases: what a case is and which metrics it has, commlens-bench is asked."""
 from __future__ import annotations
 
 import os
-import re
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,8 +31,7 @@ from commlens.records.embedded import encoded
 from commlens.records.results import Harness, Samples, Validation
 from commlens.records.start import SCHEMA_VERSION
 
-_VERSION = re.compile(r"#.* v(\d[\w.]{0,20})\s*", re.ASCII)
-_NO_VALIDATION = Validation(status="off", checks=0, elements=0, message="")
+_NOT_VALIDATED = Validation(status="off", checks=0, elements=0, message="")
 
 
 class Figures(NamedTuple):
@@ -42,6 +40,11 @@ class Figures(NamedTuple):
     parameters: Mapping[str, Value]
     times_s: Sequence[float]  # of the operation, a sample each
     metrics: Mapping[str, Sequence[float]]  # others than the time, of the same samples
+    validation: Validation = _NOT_VALIDATED
+
+
+def _none(_: str) -> Mapping[str, str]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,15 @@ class Plan:
     operation: str  # what a sample times
     cases: int  # of which it prints figures
     read: Callable[[Iterable[str]], Iterator[Figures]]  # of the lines that it prints
-    validation: Validation = _NO_VALIDATION
+    versions: Callable[[str], Mapping[str, str]] = _none  # that a line names, by what has them
 
 
 class Job(NamedTuple):
-    peer: str
     about: About
     benchmark: Benchmark
     ranks: int
+    transport: str
+    memory: str
 
 
 class Writer:
@@ -74,16 +78,14 @@ class Writer:
         self._start: Start | None = None
         self.cases = 0  # that have been written
 
-    def look_for_version(self, line: str) -> None:
-        """`# OSU MPI Latency Test v7.4`"""
-        if version := _VERSION.fullmatch(line):
-            self._versions[self._job.peer] = version[1]
+    def look_for_versions(self, line: str) -> None:
+        self._versions.update(self._plan.versions(line))
 
     def write(self, figures: Figures) -> None:
         """Raises CommlensError where the file cannot be written."""
         start = self._start = self._start or _start(self._job, self._versions)
         try:
-            record = _record(start, self._plan, figures)
+            record = _record(start, self._job, self._plan, figures)
         except ValueError as error:
             name = start.benchmark.name
             raise CommlensError(
@@ -144,7 +146,7 @@ def _declaration(benchmark: Benchmark) -> BenchmarkDeclaration:
     )
 
 
-def _record(start: Start, plan: Plan, figures: Figures) -> Record:
+def _record(start: Start, job: Job, plan: Plan, figures: Figures) -> Record:
     metrics = {**figures.metrics, "time_us": [1e6 * time for time in figures.times_s]}
     return Record(
         schema=SCHEMA_VERSION,
@@ -153,15 +155,15 @@ def _record(start: Start, plan: Plan, figures: Figures) -> Record:
         benchmark=start.benchmark.name,
         parameters=figures.parameters,
         ranks=start.ranks,
-        transport="mpi",
-        memory="host",
+        transport=job.transport,
+        memory=job.memory,
         harness=plan.harness,
         status="ok",
         reason="",
         samples=Samples(operation=plan.operation, values_s=array("d", figures.times_s)),
         statistics={name: Statistic.of(values) for name, values in metrics.items()},
         setup_s=0.0,  # not known
-        validation=plan.validation,
+        validation=figures.validation,
         ceilings=(),
     )
 

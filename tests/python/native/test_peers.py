@@ -73,3 +73,59 @@ def test_an_allreduce_that_osu_does_not_have_is_refused(
     )
     assert ended.returncode == 2
     assert said in ended.stderr
+
+
+ROW = "8 {} {} sum -1 9.1 0.0 0.0 0 9.2 0.0 0.0 0\n"
+ON_GPUS = ("--transport", "ccl", "--memory", "device")
+ONCE = ("--bytes", 8, "--batches", 1, "--warmup", 1)
+
+
+def reduced(folder: Path, printed: str, *words: object) -> tuple[int, str]:
+    """Of the adaptor to nccl-tests: its status, and what it says."""
+    printing(folder / "all_reduce_perf", printed)
+    ended = run(
+        *("nccl.py", "allreduce", *ONCE, *ON_GPUS, *words),
+        COMMLENS_BENCH=str(BENCH),
+        NCCL_TESTS_HOME=str(folder),
+    )
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize(
+    "own", [(), ("--out-of-place",), ("--dtype", "f32"), ("--dtype", "i32", "--in-place")]
+)
+def test_an_allreduce_of_nccl_tests_has_the_same_key(tmp_path: Path, own: tuple[str, ...]) -> None:
+    """But for transport and memory: a build without GPUs has neither."""
+    path = tmp_path / "peer.jsonl"
+    ranks = "".join(f"#  Rank {rank} Group 0 Pid 1 on node\n" for rank in range(2))
+    printed = ranks + ROW.format(1, "double")
+    words = (*own, "--repeat", 2)
+    assert reduced(tmp_path, printed, *words, "--record", path) == (0, "")
+    (one,) = records_in(path)
+    (other,) = measured(
+        *(tmp_path, 2, "allreduce", *ONCE, *words, "--transport", "mpi", "--memory", "host")
+    )
+    assert case_key(one)._replace(transport="mpi", memory="host") == case_key(other)
+    assert one.main == other.main
+    assert {**roles(other), **roles(one)} == roles(other)
+    assert one.samples.operation == other.samples.operation
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ranks", "most"), [("f64", 2, 1018), ("f32", 2, 122), ("i32", 2, 25), ("f64", 3, 30)]
+)
+def test_no_more_sums_in_place_than_commlens_times_at_once(
+    tmp_path: Path, dtype: str, ranks: int, most: int
+) -> None:
+    def checks(repeat: int) -> int:
+        words = ("--dtype", dtype, "--repeat", repeat, "--transport", "mpi", "--memory", "host")
+        (record,) = measured(tmp_path, ranks, "allreduce", *ONCE, *words)
+        return record.validation.checks
+
+    assert checks(most + 1) == checks(most) + 1, "the array has been filled once more"
+    words = ("--dtype", dtype, "--expect-ranks", ranks, "--repeat")
+    assert "has printed figures of 0 cases" in reduced(tmp_path, "", *words, most)[1]
+    status, said = reduced(tmp_path, "", *words, most + 1)
+    assert (status, f"{most} sums of {dtype} in place are exact on {ranks} ranks" in said) == (
+        *(2, True),
+    )

@@ -1,0 +1,219 @@
+"""tools/peers/nccl.py: nccl-tests' all_reduce_perf in the place of commlens-bench."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+from pathlib import Path
+
+import pytest
+
+from commlens.records import load
+from conftest import FAKES, Commlens
+from peer_helpers import PEERS, adaptor, printing, program, refusal, run
+
+# In the formats of src/util.cu of nccl-tests 2.19.6.
+HEAD = """\
+# nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22803
+# Collective test starting: all_reduce_perf
+#
+# Using devices
+#  Rank  0 Group  0 Pid   4711 on      node1 device  0 [0000:06:00] NVIDIA H200
+"""
+SECOND = "#  Rank  1 Group  0 Pid   4712 on      node1 device  1 [0000:07:00] NVIDIA H200\n"
+COLUMNS = """\
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+"""  # noqa: E501
+ROWS = """\
+           8             1    double     sum      -1     9.21    0.00    0.00       0     9.14    0.00    0.00       0
+          16             2    double     sum      -1     9.25    0.00    0.00       0     9.18    0.00    0.00       0
+          32             4    double     sum      -1     9.33    0.00    0.00       0     9.26    0.00    0.00       0
+"""  # noqa: E501
+FOOT = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.00198 \n#\n"
+PRINTED = HEAD + SECOND + COLUMNS + ROWS + FOOT
+UNCHECKED = "8  1  double  sum  -1  9.21  0.00  0.00    N/A  9.14  0.00  0.00    N/A\n"
+GPUS = ("--transport", "ccl", "--memory", "device")
+OPTIONS = (*GPUS, "--batches", 1, "--repeat", 100, "--warmup", 10)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "nccl-tests"
+    folder.mkdir()
+    monkeypatch.setenv("NCCL_TESTS_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> str:
+    """The fake, which declares one metric for all benchmarks, without it: the time is left."""
+    leave_out = """sed 's/{"name": "latency_us"[^}]*}, //g'"""
+    fake = tmp_path / "commlens-bench"
+    return str(program(fake, f'{FAKES / "commlens-bench"} "$@" | {leave_out}'))
+
+
+def test_a_record_is_the_mean_of_all_calls(home: Path, bench: str, tmp_path: Path) -> None:
+    printing(home / "all_reduce_perf", PRINTED)
+    path = tmp_path / "records.jsonl"
+    words = ("allreduce", "--bytes", "8:32", *OPTIONS, "--record", path)
+    ended = run("nccl.py", *words, COMMLENS_BENCH=bench)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == PRINTED
+    loaded = load([path])
+    assert loaded.problems == []
+    first, _, last = loaded.records
+    assert (first.transport, first.memory, first.ranks) == ("ccl", "device", 2)
+    assert last.parameters == {"count": 4, "bytes": 32, "dtype": "f64", "in_place": True}
+    assert math.isclose(last.samples.values_s[0], 9.26e-6)
+    assert last.statistics["time_us"].count == 1
+    harness = last.harness
+    assert (harness.timing, harness.repeat, harness.warmup, harness.batches) == (
+        *("batch", 100, 10, 1),
+    )
+    assert (last.validation.status, last.validation.elements) == ("passed", 2 * 4)
+    assert last.start.versions == {"nccl-tests": "2.19.6", "ccl": "NCCL 2.28.3"}
+
+
+def test_out_of_place_is_the_other_column(home: Path, bench: str, tmp_path: Path) -> None:
+    printing(home / "all_reduce_perf", PRINTED)
+    path = tmp_path / "records.jsonl"
+    words = ("allreduce", "--bytes", "8:32", "--out-of-place", *OPTIONS, "--record", path)
+    run("nccl.py", *words, COMMLENS_BENCH=bench)
+    first, *_ = load([path]).records
+    assert first.parameters["in_place"] is False
+    assert math.isclose(first.samples.values_s[0], 9.21e-6)
+
+
+def test_without_checks(home: Path, bench: str, tmp_path: Path) -> None:
+    printing(home / "all_reduce_perf", HEAD + SECOND + UNCHECKED)
+    path = tmp_path / "records.jsonl"
+    words = ("allreduce", "--bytes", "8", "--no-validate", *OPTIONS, "--record", path)
+    run("nccl.py", *words, COMMLENS_BENCH=bench)
+    (record,) = load([path]).records
+    assert record.validation.status == "off"
+
+
+def test_what_nccl_says_is_no_figure(home: Path, bench: str) -> None:
+    said = "NCCL version 2.28.3+cuda13.0\nnode1:4711:4711 [0] NCCL INFO Connected all rings\n"
+    printing(home / "all_reduce_perf", HEAD + SECOND + said + ROWS)
+    words = ("allreduce", "--bytes", "8:32", *OPTIONS)
+    assert run("nccl.py", *words, COMMLENS_BENCH=bench).returncode == 0
+
+
+def asked(tmp_path: Path, home: Path, *words: object) -> str:
+    """The command line of all_reduce_perf."""
+    told = tmp_path / "words"
+    program(home / "all_reduce_perf", f'echo "$@" > {told}')
+    run("nccl.py", "allreduce", *OPTIONS, *words)
+    return told.read_text().strip()
+
+
+def test_it_is_asked_for_what_commlens_measures(home: Path, tmp_path: Path) -> None:
+    once = "-g 1 -t 1 -m 1 -z 0 -G 0 -R 0 -a 3 -o sum"
+    own = "-b 8 -e 512 -f 8 -n 100 -w 10"
+    assert asked(tmp_path, home, "--bytes", "8:512:x8") == f"{own} -d double -c 1 {once}"
+
+
+@pytest.mark.parametrize(
+    ("words", "own"),
+    [
+        ("--bytes 8:2M:x4", "-b 8 -e 2097152 -f 4"),
+        ("--bytes 1G", "-b 1073741824 -e 1073741824 -f 2"),
+        ("--bytes 256M,1G", "-b 268435456 -e 1073741824 -f 4"),
+        ("--bytes 8 --dtype f32", "-d float"),
+        ("--bytes 8 --dtype i32 --out-of-place", "-d int32"),
+        ("--bytes 8 --no-validate", "-c 0"),
+    ],
+)
+def test_options_are_those_of_nccl_tests(home: Path, tmp_path: Path, words: str, own: str) -> None:
+    assert own in asked(tmp_path, home, *words.split())
+
+
+def test_what_is_measured_is_compared(home: Path) -> None:
+    printing(home / "all_reduce_perf", "")
+    measure = runpy.run_path(str(PEERS / "measure.py"))
+    for benchmark, *words in measure["nccl"]():
+        options = words[words.index("--") + 1 :]
+        assert "has printed figures of 0 cases" in refusal(1, "nccl.py", benchmark, *options)
+
+
+def test_it_runs_in_jobs(commlens: Commlens, home: Path, bench: str, tmp_path: Path) -> None:
+    printing(home / "all_reduce_perf", PRINTED)
+    for side in "ab":
+        (tmp_path / side).mkdir()
+    a, b = (f"COMMLENS_BENCH={adaptor('nccl.py', tmp_path / side)}" for side in "ab")
+    compared = commlens(
+        *("compare", "--run", "allreduce", "--a", a, "--b", b, "--starts", 1, "--ranks", 2),
+        *("--format", "json", "--", "--bytes", "8:32", *OPTIONS),
+        COMMLENS_BENCH=bench,
+        FAKE_BACKEND="cuda",
+        FAKE_GPUS="2",
+        FAKE_TRANSPORTS="mpi,staged,ccl",
+    )
+    assert compared.returncode == 0, compared.stderr
+    cases = json.loads(compared.stdout)["cases"]
+    medians = [case["baseline_median"] for case in cases]
+    assert medians == pytest.approx([9.14, 9.18, 9.26])
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("", 0, "all_reduce_perf has printed figures of 0 cases instead of 3"),
+        (HEAD + SECOND + UNCHECKED, 0, "has printed figures of 1 cases instead of 3"),
+        (PRINTED, 3, "all_reduce_perf ended with status 3"),
+        (HEAD + ROWS, 0, "all_reduce_perf has run on 1 of 2 ranks: build it with MPI, as tools/"),
+        (
+            HEAD + SECOND.replace("Group  0", "Group  1") + ROWS,
+            *(0, "all_reduce_perf has run on 1 of 2 ranks"),
+        ),
+        (
+            HEAD + SECOND + ROWS.replace("9.14    0.00    0.00       0", "9.14 0 0 2.09715e+06"),
+            *(0, "all_reduce_perf has found 2.09715e+06 wrong elements in sums of 8 bytes"),
+        ),
+        (HEAD + SECOND + ROWS.replace("9.14", "0.00"), 0, "has printed 0 us for 8 bytes"),
+        (HEAD + SECOND + "8  1  double  sum\n", 0, "'8  1  double  sum', which is no size"),
+        (HEAD + SECOND + ROWS.replace("9.14", "nan"), 0, "which is no size with its times"),
+        (HEAD + SECOND + f"{'9' * 400}\n", 0, "which is no size with its times"),
+    ],
+)
+def test_odd_output_is_refused(home: Path, bench: str, text: str, status: int, said: str) -> None:
+    printing(home / "all_reduce_perf", text, status)
+    words = ("allreduce", "--bytes", "8:32", *OPTIONS)
+    assert said in refusal(1, "nccl.py", *words, COMMLENS_BENCH=bench)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("latency", "latency: not compared with nccl-tests; write one of: allreduce"),
+        ("allreduce --memory device --bytes 8", "--transport is missing, for nccl-tests: write"),
+        ("allreduce --transport mpi", "--transport mpi: for nccl-tests write --transport ccl"),
+        ("allreduce --transport ccl --memory host", "--memory host: for nccl-tests write"),
+        ("allreduce --transport ccl --count 8", "--count: not an option for nccl-tests"),
+        ("allreduce --transport ccl --bytes 8 --repeat 9 --warmup 1", "--batches is missing"),
+        ("allreduce --transport ccl --bytes 8 --batches 1 --warmup 1", "--repeat is missing"),
+        ("allreduce --transport ccl --batches 2", "--batches 2: for nccl-tests write --batches 1"),
+    ],
+)
+def test_what_nccl_tests_does_not_do_is_refused(home: Path, words: str, said: str) -> None:
+    assert said in refusal(2, "nccl.py", *words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "--bytes is missing"),
+        ("--bytes 8,16,24", "--bytes 8,16,24: nccl-tests multiplies the size"),
+        ("--bytes 8:1G", "write sizes up to 4M, sizes from 256M, or a single one"),
+        ("--bytes 8M:16M", "write sizes up to 4M, sizes from 256M, or a single one"),
+        ("--bytes 16 --dtype c64", "--dtype c64: for nccl-tests write one of: f32, f64, i32"),
+        ("--bytes 8 --dtype i32", "--repeat 100: 25 sums of i32 in place are exact on 2 ranks"),
+    ],
+)
+def test_what_would_not_be_the_same_is_refused(home: Path, words: str, said: str) -> None:
+    assert said in refusal(2, "nccl.py", "allreduce", *OPTIONS, *words.split())

@@ -91,7 +91,8 @@ TEST_P(Peer, RefusesAMessageThatIsLongerThanTheBuffer) {
   EXPECT_THROW(exchange->run(*stream), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Peers, Peer, testing::Values(Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device}),
+INSTANTIATE_TEST_SUITE_P(Peers, Peer,
+                         testing::Values(Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device}),
                          name_of);
 
 const Description& described() { return all().at(3); }

@@ -14,6 +14,7 @@
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/registration.hpp"
+#include "transport/shared_gpu.hpp"
 
 namespace commlens::transport {
 
@@ -209,24 +210,9 @@ class CclTransport final : public Transport {
   ncclComm_t communicator_ = nullptr;
 };
 
-/// NCCL does not support two ranks on one GPU, and would report it only during collective initialization.
-std::string shared_gpu(const Setup& setup) {
-  const auto* gpu = setup.device.gpu();
-  const auto uuids = setup.communicator.gather(gpu != nullptr ? gpu->uuid : std::string());
-  for (std::size_t rank = 0; rank < uuids.size(); ++rank) {
-    if (uuids[rank].empty()) return "rank " + std::to_string(rank) + " has no GPU";
-    for (std::size_t other = 0; other < rank; ++other) {
-      if (uuids[other] == uuids[rank]) {
-        return "ranks " + std::to_string(other) + " and " + std::to_string(rank) + " share a GPU (" + uuids[rank] +
-               "); " COMMLENS_CCL_NAME " needs one GPU per rank: start at most as many ranks as GPUs";
-      }
-    }
-  }
-  return {};
-}
-
 std::string unsupported(const Setup& setup) {
-  std::string reason = shared_gpu(setup);  // collective: every rank asks
+  // NCCL would report a shared GPU only during collective initialization.
+  std::string reason = shared_gpu(setup, COMMLENS_CCL_NAME);  // collective: every rank asks
   if (!device::on_gpu(setup.memory)) {
     reason = std::string(COMMLENS_CCL_NAME " works on device or managed memory, not on ") +
              std::string(name(setup.memory)) + " memory";

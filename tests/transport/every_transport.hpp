@@ -26,6 +26,6 @@ inline const auto places = testing::Values(
     Place{"mpi", device::Memory::managed}, Place{"staged", device::Memory::host},
     Place{"staged", device::Memory::pinned}, Place{"staged", device::Memory::device},
     Place{"staged", device::Memory::managed}, Place{"ccl", device::Memory::device},
-    Place{"ccl", device::Memory::managed}, Place{"peer", device::Memory::host});
+    Place{"ccl", device::Memory::managed}, Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device});
 
 }  // namespace commlens::transport

@@ -85,6 +85,11 @@
 #define gpuEventRecord COMMLENS_GPU_NAME(EventRecord)
 #define gpuEventSynchronize COMMLENS_GPU_NAME(EventSynchronize)
 #define gpuEventElapsedTime COMMLENS_GPU_NAME(EventElapsedTime)
+#define gpuIpcMemHandle_t COMMLENS_GPU_NAME(IpcMemHandle_t)
+#define gpuIpcGetMemHandle COMMLENS_GPU_NAME(IpcGetMemHandle)
+#define gpuIpcOpenMemHandle COMMLENS_GPU_NAME(IpcOpenMemHandle)
+#define gpuIpcCloseMemHandle COMMLENS_GPU_NAME(IpcCloseMemHandle)
+#define gpuIpcMemLazyEnablePeerAccess COMMLENS_GPU_NAME(IpcMemLazyEnablePeerAccess)
 
 // Matrix products
 #define gpublasStatus_t COMMLENS_GPUBLAS_NAME(Status_t)
@@ -124,6 +129,10 @@
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, blocks)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
+/// A parameter of a kernel whose address may be taken, and which is not copied then.
+#define gpuGridConstant __grid_constant__
+/// Memory that other GPUs store to while a kernel reads it.
+#define gpuMallocShared(data, bytes) cudaMalloc(data, bytes)
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
 #define gpuLaunchHostFunc cudaLaunchHostFunc
@@ -176,6 +185,8 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, ((threads) + 63) / 64 * (blocks) / 4)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
+#define gpuGridConstant
+#define gpuMallocShared(data, bytes) hipExtMallocWithFlags(data, bytes, hipDeviceMallocFinegrained)
 #define gpuHostAlloc hipHostMalloc
 #define gpuHostFree hipHostFree
 #define gpuGetDeviceProperties hipGetDeviceProperties

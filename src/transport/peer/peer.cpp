@@ -7,219 +7,16 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 
-#include "device/error.hpp"
-#include "transport/activity.hpp"
-#include "transport/peer/node_memory.hpp"
-#include "transport/peer/rings.hpp"
-#include "transport/peer/spin_wait.hpp"
-#include "transport/peer/sums.hpp"
+#include "transport/peer/gpu_peer.hpp"
+#include "transport/peer/host_peer.hpp"
 #include "transport/registration.hpp"
-#include "transport/stream_wait.hpp"
+#include "transport/shared_gpu.hpp"
 
 namespace commlens::transport::peer {
 
 namespace {
-
-class PeerExchange final : public Exchange {
- public:
-  PeerExchange(Rings& rings, std::vector<Message> sends, std::vector<Message> receives)
-      : rings_(rings),
-        sends_(std::move(sends)),
-        receives_(std::move(receives)),
-        sent_(sends_.size()),
-        received_(receives_.size()) {}
-
-  void start(device::Stream& stream) override {
-    wait_for_stream(stream);
-    const InCall call(Call::peer);
-    for (std::size_t i = 0; i < receives_.size(); ++i) {
-      received_[i] = rings_.post_receive(receives_[i].peer, receives_[i].data, receives_[i].bytes);
-    }
-    for (std::size_t i = 0; i < sends_.size(); ++i) {
-      sent_[i] = rings_.post_send(sends_[i].peer, sends_[i].data, sends_[i].bytes);
-    }
-  }
-
-  void finish(device::Stream& /*stream*/) override {
-    const InCall call(Call::peer);
-    for (std::size_t i = 0; i < receives_.size(); ++i) rings_.wait_received(receives_[i].peer, received_[i]);
-    for (std::size_t i = 0; i < sends_.size(); ++i) rings_.wait_sent(sends_[i].peer, sent_[i]);
-  }
-
- private:
-  Rings& rings_;
-  std::vector<Message> sends_;
-  std::vector<Message> receives_;
-  std::vector<Rings::Number> sent_;
-  std::vector<Rings::Number> received_;
-};
-
-class PeerTransport final : public Transport {
- public:
-  /// `members[r]` is the rank of rank r among those that share the arenas.
-  PeerTransport(Communicator communicator, std::shared_ptr<const Arenas> arenas, std::vector<int> members)
-      : communicator_(std::move(communicator)),
-        arenas_(std::move(arenas)),
-        members_(std::move(members)),
-        blocks_(communicator_),
-        rings_(
-            rank(), ranks(), [this](int from, int to) -> Ring& { return blocks_.ring(from, to); },
-            [this](int sender, const std::byte* data) { return find(sender, data); }) {}
-
-  device::Buffer allocate(std::size_t bytes) override {
-    arenas_ = std::make_shared<Arenas>(communicator_, bytes);
-    return {arenas_->own(), bytes, device::Memory::host, [](void*) noexcept {}};
-  }
-
-  void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
-    require_reachable(data, bytes);
-    wait_for_stream(stream);
-    const InCall call(Call::peer);
-    rings_.wait_sent(to, rings_.post_send(to, data, bytes));
-  }
-
-  void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
-    wait_for_stream(stream);
-    const InCall call(Call::peer);
-    rings_.wait_received(from, rings_.post_receive(from, data, bytes));
-  }
-
-  std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    for (const Message& message : sends) require_reachable(message.data, message.bytes);
-    return std::make_unique<PeerExchange>(rings_, std::move(sends), std::move(receives));
-  }
-
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
-                 Reduction reduction) override {
-    const std::size_t bytes = count * size_of(type);
-    require_reachable(input, bytes);
-    require_reachable(output, bytes);
-    wait_for_stream(stream);
-    const InCall call(Call::peer);
-    const auto* from = static_cast<const std::byte*>(input);
-    auto* to = static_cast<std::byte*>(output);
-    if (bytes <= mailbox_bytes) {
-      sum_at_once(from, to, count, type, reduction);
-    } else {
-      sum_in_shares(from, to, count, type, reduction);
-    }
-  }
-
-  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
-                 device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    // Ranks begin with different peers, so that not all of them read from one at the same time.
-    for (int step = 0; step < ranks(); ++step) {
-      const int to = (rank() + step) % ranks();
-      const int from = (rank() + ranks() - step) % ranks();
-      const Piece& own = sends[static_cast<std::size_t>(to)];
-      const Piece& other = receives[static_cast<std::size_t>(from)];
-      // A message that is sent is only read.
-      out.push_back({to, const_cast<std::byte*>(static_cast<const std::byte*>(input)) + own.offset, own.bytes});
-      in.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
-    }
-    exchange(std::move(out), std::move(in))->run(stream);
-  }
-
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    if (rank() != root) in.push_back({root, data, bytes});
-    for (int other = 0; rank() == root && other < ranks(); ++other) {
-      if (other != root) out.push_back({other, data, bytes});
-    }
-    exchange(std::move(out), std::move(in))->run(stream);
-  }
-
-  void barrier(device::Stream& stream) override {
-    wait_for_stream(stream);
-    const InCall call(Call::peer);
-    meet();
-  }
-
-  [[nodiscard]] bool takes_host_memory() const override { return false; }
-  [[nodiscard]] bool can_split() const override { return true; }
-  std::unique_ptr<Transport> split(Communicator sub_communicator) override {
-    std::vector<int> members;
-    for (const std::string& member : sub_communicator.gather(std::to_string(members_[index(rank())]))) {
-      members.push_back(std::stoi(member));
-    }
-    return std::make_unique<PeerTransport>(std::move(sub_communicator), arenas_, std::move(members));
-  }
-
- private:
-  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-  [[nodiscard]] int rank() const { return communicator_.rank(); }
-  [[nodiscard]] int ranks() const { return communicator_.size(); }
-  [[nodiscard]] ControlBlock& own_block() const { return blocks_.of(rank()); }
-
-  [[nodiscard]] const std::byte* find(int other, const std::byte* data) const {
-    return other == rank() ? data : arenas_->find(members_[index(other)], data);
-  }
-
-  void require_reachable(const void* data, std::size_t bytes) const {
-    if (bytes == 0 || (arenas_ && arenas_->has(data, bytes))) return;
-    throw Error("peer: a buffer is not in the memory that Transport::allocate() has made");
-  }
-
-  /// Returns once all ranks have come here. What they wrote before can be read then.
-  void meet() {
-    const std::uint64_t phase = own_block().phase.load(std::memory_order_relaxed) + 1;
-    own_block().phase.store(phase, std::memory_order_release);
-    for (int other = 0; other < ranks(); ++other) {
-      const auto& flag = blocks_.of(other).phase;
-      for (SpinWait wait; flag.load(std::memory_order_acquire) < phase; wait.look_again()) rings_.proceed();
-    }
-  }
-
-  /// Every rank sums everything. A mailbox is written again two operations later: by then all ranks have come to the
-  /// operation in between, and so have read it.
-  void sum_at_once(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
-    const std::size_t turn = ++small_sums_ % 2;
-    const std::size_t bytes = count * size_of(type);
-    if (bytes > 0) std::memcpy(own_block().mailboxes[turn], input, bytes);
-    meet();
-    std::vector<const std::byte*> inputs;
-    for (int other = 0; other < ranks(); ++other) inputs.push_back(blocks_.of(other).mailboxes[turn]);
-    combine(inputs, output, count, type, reduction);
-  }
-
-  /// Each rank sums its share, and fetches those of the others. No share is written while somebody may read it, also
-  /// where output is input: a rank writes its own share only, which it alone reads, until all have summed theirs.
-  void sum_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
-    own_block().input = input;
-    own_block().output = output;
-    meet();
-    const auto begin = [&](int of) { return count * index(of) / index(ranks()) * size_of(type); };
-    std::vector<const std::byte*> inputs;
-    for (int other = 0; other < ranks(); ++other) {
-      inputs.push_back(find(other, blocks_.of(other).input) + begin(rank()));
-    }
-    const std::size_t own_bytes = begin(rank() + 1) - begin(rank());
-    combine(inputs, output + begin(rank()), own_bytes / size_of(type), type, reduction);
-    meet();
-    for (int step = 1; step < ranks(); ++step) {
-      const int other = (rank() + step) % ranks();
-      const std::size_t offset = begin(other);
-      const std::byte* sums = find(other, blocks_.of(other).output) + offset;
-      std::memcpy(output + offset, sums, begin(other + 1) - offset);
-    }
-    meet();
-  }
-
-  Communicator communicator_;
-  std::shared_ptr<const Arenas> arenas_;
-  std::vector<int> members_;
-  ControlBlocks blocks_;
-  Rings rings_;
-  std::size_t small_sums_ = 0;
-};
 
 constexpr double MiB = 1024.0 * 1024.0;
 std::string in_MiB(double bytes) { return fmt::format("{:.0f} MiB", std::ceil(bytes / MiB)); }
@@ -238,21 +35,35 @@ std::string no_room(const Setup& setup, double wanted) {
   return "peer has buffers of its own, another " + in_MiB(wanted) + " of host memory: ask for less";
 }
 
+/// Buffers are made a second time.
+std::string no_room_on_gpu(const Setup& setup) {
+  const auto free = static_cast<double>(setup.device.available(device::Memory::device));
+  if (2 * setup.buffers <= free) return {};
+  return "peer has buffers of its own, another " + in_MiB(setup.buffers) + " of the GPU's memory, of which " +
+         in_MiB(free) + " are free: ask for less";
+}
+
 std::string unsupported(const Setup& setup) {
-  const Communicator node = setup.communicator.node();
-  const bool one_node = setup.communicator.first(node.size() < setup.communicator.size() ? "no" : "").empty();
-  const double wanted = setup.communicator.sum_of_reals(setup.buffers);
-  if (setup.memory != device::Memory::host) {
-    return "peer works on host memory, not on " + std::string(name(setup.memory)) + " memory";
+  const auto& communicator = setup.communicator;
+  const Communicator node = communicator.node();
+  const bool one_node = communicator.first(node.size() < communicator.size() ? "no" : "").empty();
+  const double wanted = communicator.sum_of_reals(setup.buffers);
+  const std::string memory(name(setup.memory));
+  const std::string first = communicator.broadcast(memory);
+  if (!communicator.first(memory == first ? "" : memory).empty()) {
+    return "peer works on buffers of one memory; the ranks have different ones";
   }
   if (!one_node) return "the ranks are on several nodes; peer needs memory that all of them share";
-  return no_room(setup, wanted);
+  if (setup.memory == device::Memory::host) return no_room(setup, wanted);
+  if (setup.memory != device::Memory::device)
+    return "peer works on host and device memory, not on " + memory + " memory";
+  std::string reason = communicator.first(shared_gpu(setup, "peer"));
+  if (reason.empty()) reason = communicator.first(no_room_on_gpu(setup));
+  return reason.empty() ? gpus_unsupported(setup) : reason;
 }
 
 std::unique_ptr<Transport> make(const Setup& setup) {
-  std::vector<int> members(static_cast<std::size_t>(setup.communicator.size()));
-  std::iota(members.begin(), members.end(), 0);
-  return std::make_unique<PeerTransport>(Communicator(setup.communicator.handle()), nullptr, std::move(members));
+  return setup.memory == device::Memory::host ? make_host_peer(setup.communicator) : make_gpu_peer(setup);
 }
 
 const Registration registration(4, {.name = "peer",

@@ -1,0 +1,70 @@
+#include "transport/peer/gpu_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "device/gpu/check.hpp"
+
+namespace commlens::transport::peer {
+
+GpuMemory::GpuMemory(const Communicator& node)
+    : node_(node.handle()), parts_(static_cast<std::size_t>(node.size()), nullptr) {}
+
+std::unique_ptr<GpuMemory> GpuMemory::make(const Communicator& node, std::size_t bytes, std::string& problem) {
+  std::unique_ptr<GpuMemory> memory(new GpuMemory(node));
+  std::string handle;
+  problem = node.first(memory->allocate(bytes, handle));
+  if (!problem.empty()) return nullptr;
+  problem = node.first(memory->open(node.gather(handle)));
+  if (!problem.empty()) return nullptr;
+  return memory;
+}
+
+/// What is wrong; else empty, and the handle by which others open it.
+std::string GpuMemory::allocate(std::size_t bytes, std::string& handle) {
+  const auto rank = static_cast<std::size_t>(node_.rank());
+  try {
+    void* data = nullptr;
+    GPU_CALL(gpuMallocShared, &data, std::max<std::size_t>(bytes, 1));
+    parts_[rank] = static_cast<std::byte*>(data);
+    GPU_CALL(gpuMemsetAsync, data, 0, bytes, nullptr);
+    GPU_CALL(gpuStreamSynchronize, nullptr);
+    gpuIpcMemHandle_t own{};
+    GPU_CALL(gpuIpcGetMemHandle, &own, data);
+    handle.assign(reinterpret_cast<const char*>(&own), sizeof own);
+  } catch (const Error& error) {
+    return "rank " + std::to_string(rank) + ": " + error.what();
+  }
+  return {};
+}
+
+std::string GpuMemory::open(const std::vector<std::string>& handles) {
+  const auto own = static_cast<std::size_t>(node_.rank());
+  for (std::size_t rank = 0; rank < handles.size(); ++rank) {
+    if (rank == own) continue;
+    try {
+      gpuIpcMemHandle_t handle{};
+      std::memcpy(&handle, handles[rank].data(), sizeof handle);
+      void* data = nullptr;
+      GPU_CALL(gpuIpcOpenMemHandle, &data, handle, gpuIpcMemLazyEnablePeerAccess);
+      parts_[rank] = static_cast<std::byte*>(data);
+    } catch (const Error& error) {
+      return "the GPU of rank " + std::to_string(own) + " cannot reach that of rank " + std::to_string(rank) + ": " +
+             error.what();
+    }
+  }
+  return {};
+}
+
+/// Nobody may have memory open that its owner frees.
+GpuMemory::~GpuMemory() {
+  const auto own = static_cast<std::size_t>(node_.rank());
+  for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
+    if (rank != own && parts_[rank] != nullptr) (void)gpuIpcCloseMemHandle(parts_[rank]);
+  }
+  if (std::uncaught_exceptions() == 0) node_.barrier();  // after an error, others may not come
+  if (parts_[own] != nullptr) (void)gpuFree(parts_[own]);
+}
+
+}  // namespace commlens::transport::peer

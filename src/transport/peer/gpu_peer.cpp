@@ -1,0 +1,341 @@
+// `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (kernels.hpp); the host never
+// waits. Between start() and finish() exchanges are on a stream of the transport, in the order of their starts.
+#include "transport/peer/gpu_peer.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "device/error.hpp"
+#include "device/upload.hpp"
+#include "transport/activity.hpp"
+#include "transport/peer/gpu_memory.hpp"
+#include "transport/peer/kernels.hpp"
+#include "transport/peer/launch_kernel.hpp"
+#include "transport/peer/plan.hpp"
+
+namespace commlens::transport::peer {
+
+namespace {
+
+using gpu::Links;
+using gpu::Lists;
+using gpu::Plan;
+using gpu::Roles;
+using gpu::Transfer;
+
+constexpr std::size_t most_given = 2 * gpu::most_ranks;
+/// The messages of an operation, as arguments of its kernel.
+struct Given {
+  Transfer transfers[most_given];
+};
+
+__global__ void transfer_listed(const gpuGridConstant Links links, Lists lists, Roles roles) {
+  gpu::transfer(links, lists, roles);
+}
+
+__global__ void transfer_given(const gpuGridConstant Links links, const gpuGridConstant Given given, Lists lists,
+                               Roles roles) {
+  lists.transfers = given.transfers;
+  gpu::transfer(links, lists, roles);
+}
+
+__global__ void meet(const gpuGridConstant Links links) { gpu::meet(links); }
+
+template <class Element, class Operation>
+__global__ void sum_at_once(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
+                            Operation operation) {
+  gpu::sum_at_once(links, input, output, count, operation);
+}
+
+template <class Element, class Operation>
+__global__ void sum_in_shares(const gpuGridConstant Links links, const Element* input, Element* output,
+                              std::size_t count, Operation operation) {
+  __shared__ gpu::Arrays arrays;
+  gpu::sum_in_shares(links, input, output, count, operation, arrays);
+}
+
+struct Sum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Product {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+struct Minimum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Maximum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+
+/// The stream on which exchanges are while other work overlaps with them.
+struct Lane {
+  std::unique_ptr<device::Stream> stream;
+  int under_way = 0;  ///< exchanges that were started and not finished
+};
+
+class GpuExchange final : public Exchange {
+ public:
+  GpuExchange(const Links& links, device::Device& device, Lane& lane, const Plan& plan)
+      : links_(links),
+        lane_(lane),
+        lists_(plan.lists()),
+        roles_(plan.roles()),
+        earlier_(device.event(device::Memory::device)),
+        done_(device.event(device::Memory::device)) {
+    if (plan.transfers().empty()) return;
+    table_ = device::upload(
+        plan.transfers(), [&](std::size_t bytes) { return device.allocate(device::Memory::device, bytes); },
+        *lane_.stream);
+    lane_.stream->wait();
+    lists_.transfers = table_.as<Transfer>();
+  }
+
+  void start(device::Stream& stream) override {
+    ++lane_.under_way;
+    stream.record(*earlier_);
+    lane_.stream->wait_for(*earlier_);
+    launch(*lane_.stream);
+    lane_.stream->record(*done_);
+  }
+
+  void finish(device::Stream& stream) override {
+    --lane_.under_way;
+    stream.wait_for(*done_);
+  }
+
+  void run(device::Stream& stream) override {
+    // Messages are counted in the order of the kernels, so that those under way come first.
+    if (lane_.under_way > 0) return Exchange::run(stream);
+    launch(stream);
+  }
+
+ private:
+  void launch(device::Stream& stream) {
+    const InCall call(Call::peer);
+    launch_kernel(stream, roles_.blocks(), gpu::threads_per_block, transfer_listed, links_, lists_, roles_);
+  }
+
+  const Links& links_;
+  Lane& lane_;
+  Lists lists_;
+  Roles roles_;
+  device::Buffer table_;
+  std::unique_ptr<device::Event> earlier_;
+  std::unique_ptr<device::Event> done_;
+};
+
+class GpuPeer final : public Transport {
+ public:
+  /// `members[r]` is the rank of rank r among those that share the arenas.
+  GpuPeer(Communicator communicator, device::Device& device, std::shared_ptr<const GpuMemory> arenas,
+          std::vector<int> members)
+      : communicator_(std::move(communicator)),
+        device_(device),
+        arenas_(std::move(arenas)),
+        members_(std::move(members)),
+        regions_(share(sizeof(gpu::Region))) {
+    lane_.stream = device_.concurrent_stream(device::Memory::device, device::Priority::high);
+    links_.rank = communicator_.rank();
+    links_.ranks = communicator_.size();
+    for (int rank = 0; rank < links_.ranks; ++rank) {
+      links_.regions[rank] = reinterpret_cast<gpu::Region*>(regions_->of(rank));
+    }
+    find_arenas();
+  }
+
+  device::Buffer allocate(std::size_t bytes) override {
+    arenas_ = share(bytes);
+    arena_bytes_ = bytes;
+    find_arenas();
+    return {arenas_->of(links_.rank), bytes, device::Memory::device, [](void*) noexcept {}};
+  }
+
+  void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    // A message that is sent is only read.
+    transfer({{to, const_cast<void*>(data), bytes}}, {}, stream);
+  }
+
+  void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
+    transfer({}, {{from, data, bytes}}, stream);
+  }
+
+  std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
+    require_reachable(sends);
+    require_reachable(receives);
+    return std::make_unique<GpuExchange>(links_, device_, lane_, Plan(sends, receives));
+  }
+
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
+    if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
+    const std::size_t elements = components(type) * count;
+    require_reachable(input, count * size_of(type));
+    require_reachable(output, count * size_of(type));
+    if (count == 0) return;
+    switch (type) {
+      case DataType::i32:
+        return reduce<int>(input, output, elements, stream, reduction);
+      case DataType::f32:
+      case DataType::c64:
+        return reduce<float>(input, output, elements, stream, reduction);
+      case DataType::f64:
+      case DataType::c128:
+        return reduce<double>(input, output, elements, stream, reduction);
+    }
+  }
+
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) override {
+    std::vector<Message> out;
+    std::vector<Message> in;
+    // Ranks begin with different peers, so that not all of them store to one at the same time.
+    for (int step = 0; step < links_.ranks; ++step) {
+      const int to = (links_.rank + step) % links_.ranks;
+      const int from = (links_.rank + links_.ranks - step) % links_.ranks;
+      const Piece& own = sends[static_cast<std::size_t>(to)];
+      const Piece& other = receives[static_cast<std::size_t>(from)];
+      out.push_back({to, const_cast<std::byte*>(static_cast<const std::byte*>(input)) + own.offset, own.bytes});
+      in.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
+    }
+    transfer(out, in, stream);
+  }
+
+  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
+    std::vector<Message> out;
+    std::vector<Message> in;
+    if (links_.rank != root) in.push_back({root, data, bytes});
+    for (int other = 0; links_.rank == root && other < links_.ranks; ++other) {
+      if (other != root) out.push_back({other, data, bytes});
+    }
+    transfer(out, in, stream);
+  }
+
+  void barrier(device::Stream& stream) override {
+    const InCall call(Call::peer);
+    launch_kernel(stream, 1, 32, meet, links_);
+  }
+
+  [[nodiscard]] bool enqueues() const override { return true; }
+  [[nodiscard]] bool takes_host_memory() const override { return false; }
+  [[nodiscard]] bool can_split() const override { return true; }
+  std::unique_ptr<Transport> split(Communicator sub_communicator) override {
+    std::vector<int> members;
+    for (const std::string& member :
+         sub_communicator.gather(std::to_string(members_[static_cast<std::size_t>(links_.rank)]))) {
+      members.push_back(std::stoi(member));
+    }
+    auto part = std::make_unique<GpuPeer>(std::move(sub_communicator), device_, arenas_, std::move(members));
+    part->arena_bytes_ = arena_bytes_;
+    return part;
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes) const {
+    std::string problem;
+    std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator_, bytes, problem);
+    if (!memory) throw Error("peer: no memory that the GPUs of the node share (" + problem + ")");
+    return memory;
+  }
+
+  void find_arenas() {
+    for (int rank = 0; arenas_ && rank < links_.ranks; ++rank) {
+      links_.arenas[rank] = arenas_->of(members_[static_cast<std::size_t>(rank)]);
+    }
+  }
+
+  void require_reachable(const void* data, std::size_t bytes) const {
+    const auto* first = static_cast<const std::byte*>(data);
+    const std::byte* arena = links_.arenas[links_.rank];
+    if (bytes == 0 || (arenas_ && first >= arena && first + bytes <= arena + arena_bytes_)) return;
+    throw Error("peer: a buffer is not in the memory that Transport::allocate() has made");
+  }
+  void require_reachable(const std::vector<Message>& messages) const {
+    for (const Message& message : messages) require_reachable(message.data, message.bytes);
+  }
+
+  void transfer(const std::vector<Message>& sends, const std::vector<Message>& receives, device::Stream& stream) {
+    require_reachable(sends);
+    require_reachable(receives);
+    const Plan plan(sends, receives);
+    if (plan.transfers().empty()) return;
+    Given given;
+    std::copy(plan.transfers().begin(), plan.transfers().end(), given.transfers);
+    const InCall call(Call::peer);
+    launch_kernel(stream, plan.roles().blocks(), gpu::threads_per_block, transfer_given, links_, given, plan.lists(),
+                  plan.roles());
+  }
+
+  template <class Element>
+  void reduce(const void* input, void* output, std::size_t count, device::Stream& stream, Reduction reduction) {
+    const auto* from = static_cast<const Element*>(input);
+    auto* to = static_cast<Element*>(output);
+    switch (reduction) {
+      case Reduction::sum:
+        return combine(from, to, count, stream, Sum());
+      case Reduction::product:
+        return combine(from, to, count, stream, Product());
+      case Reduction::minimum:
+        return combine(from, to, count, stream, Minimum());
+      case Reduction::maximum:
+        return combine(from, to, count, stream, Maximum());
+    }
+  }
+
+  template <class Element, class Operation>
+  void combine(const Element* input, Element* output, std::size_t count, device::Stream& stream, Operation operation) {
+    const InCall call(Call::peer);
+    const std::size_t bytes = count * sizeof(Element);
+    const std::size_t blocks = (count + gpu::threads_per_block - 1) / gpu::threads_per_block;
+    if (bytes <= gpu::mailbox_bytes) {
+      constexpr std::size_t most = 64;
+      launch_kernel(stream, static_cast<unsigned>(std::min(blocks, most)), gpu::threads_per_block,
+                    sum_at_once<Element, Operation>, links_, input, output, count, operation);
+    } else {
+      constexpr std::size_t most = 128;
+      launch_kernel(stream, static_cast<unsigned>(std::min(blocks, most)), gpu::threads_per_block,
+                    sum_in_shares<Element, Operation>, links_, input, output, count, operation);
+    }
+  }
+
+  Communicator communicator_;
+  device::Device& device_;
+  std::shared_ptr<const GpuMemory> arenas_;
+  std::size_t arena_bytes_ = 0;
+  std::vector<int> members_;
+  std::shared_ptr<const GpuMemory> regions_;
+  Links links_;
+  Lane lane_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_gpu_peer(const Setup& setup) {
+  std::vector<int> members(static_cast<std::size_t>(setup.communicator.size()));
+  std::iota(members.begin(), members.end(), 0);
+  return std::make_unique<GpuPeer>(Communicator(setup.communicator.handle()), setup.device, nullptr,
+                                   std::move(members));
+}
+
+std::string gpus_unsupported(const Setup& setup) {
+  if (setup.communicator.size() > gpu::most_ranks) {
+    return "peer connects at most " + std::to_string(gpu::most_ranks) + " GPUs";
+  }
+  std::string problem;
+  (void)GpuMemory::make(setup.communicator, 1, problem);
+  return problem.empty() ? problem : "peer needs GPUs that reach each other's memory: " + problem;
+}
+
+}  // namespace commlens::transport::peer

@@ -265,12 +265,11 @@ def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
 
 
 def test_the_records_of_the_documentation_are_read() -> None:
-    files = [
-        path for path in sorted(MEASURED.glob("**/*.jsonl")) if path.name != "bp5-memory.jsonl"
-    ]
-    loaded = load(files)
-    assert loaded.problems == []
-    assert loaded.records and loaded.starts
+    """Each file of lines there; what holds other data is named otherwise."""
+    for path in sorted(MEASURED.glob("**/*.jsonl")):
+        loaded = load([path])
+        assert loaded.problems == [], path
+        assert loaded.records or loaded.profiles, path
 
 
 def test_what_records_have_alike_is_in_memory_once() -> None:

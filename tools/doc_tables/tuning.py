@@ -13,7 +13,7 @@ _SEARCHES = {
     "latency-ucx": ("latency over UCX", {1: 18, 4 << 20: 28}),
     "allreduce": ("allreduce", {80 << 20: {"mpi": 58_000, "staged": 33_000, "ccl": 290}}),
 }
-_SIZES = {1: "1 B", 4 << 20: "4 MiB", 80 << 20: "80 MiB"}
+_SIZES = {1: "1 B", 8: "8 B", 64 << 10: "64 KiB", 4 << 20: "4 MiB", 80 << 20: "80 MiB"}
 
 
 def _text(us: float) -> str:
@@ -35,8 +35,7 @@ def tune_h200() -> list[Row]:
     for name, (title, by_hand) in _SEARCHES.items():
         search = json_file(f"h200-x2/tune-{name}.json")
         for result in search["results"]:
-            default = next(one for one in result["choices"] if not one["choice"])
-            best = next(one for one in result["choices"] if one["choice"] == result["choice"])
+            default, best = _measured(result, {}), _measured(result, result["choice"])
             for number, figure in enumerate(default["figures"]):
                 size = figure["size"]
                 hand = by_hand[size]
@@ -54,6 +53,33 @@ def tune_h200() -> list[Row]:
                     ]
                 )
     return rows
+
+
+@table
+def tune_host() -> list[Row]:
+    rows: list[Row] = [["search", "starts", "size", "default", "winner", "with", "to default"]]
+    for search in json_file("tune-host.json"):
+        (result,) = search["results"]
+        interval = f"{result['ratio_low']:.2f} to {result['ratio_high']:.2f}"
+        default, best = _measured(result, {}), _measured(result, result["choice"])
+        for number, figure in enumerate(default["figures"]):
+            rows.append(
+                [
+                    search["command"].split()[2],
+                    search["starts"],
+                    _SIZES[figure["size"]],
+                    _text(_figure(default, number)),
+                    _text(_figure(best, number)),
+                    _settings(result["choice"]),
+                    f"{result['ratio']:.2f} ({interval}, {result['starts'][1]} starts)",
+                ]
+            )
+    return rows
+
+
+def _measured(result: dict[str, Any], choice: dict[str, str]) -> dict[str, Any]:
+    """The figures of a choice of settings; that of none is the default."""
+    return next(one for one in result["choices"] if one["choice"] == choice)
 
 
 def _settings(choice: dict[str, str]) -> str:

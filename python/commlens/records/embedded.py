@@ -49,28 +49,28 @@ def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
 def encoded(
     starts: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
 ) -> Iterator[bytes]:
-    """The lines of a file that has them: as they were read, with what is secret masked, and times
-    in timelines to the nanosecond: most of their digits are below what a clock tells."""
+    """The lines of a file that has them: as they were read, with what is secret masked, and with
+    fewer digits: most of those that a program writes are below what a clock tells."""
     for start in starts:
         line = replace(start.line, environment=start.environment, command=start.command)
         yield _line(line)
-    yield from (_line(_shortened(record)) for record in records)
+    yield from map(_line, records)
     yield from map(_line, profiles)
 
 
-def _shortened(record: Record) -> Record:
-    timeline = record.timeline
-    if timeline is None:
-        return record
-    spans = [
-        replace(span, start_us=round(span.start_us, 3), end_us=round(span.end_us, 3))
-        for span in timeline.spans
-    ]
-    return replace(record, timeline=replace(timeline, spans=spans))
-
-
 def _line(value: Any) -> bytes:
-    return msgspec.json.encode(value, enc_hook=_plain) + b"\n"
+    return msgspec.json.encode(_shortened(msgspec.to_builtins(value, enc_hook=_plain))) + b"\n"
+
+
+def _shortened(value: Any) -> Any:
+    """Nine digits of each number that is not a whole one."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, list):
+        return [_shortened(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _shortened(one) for name, one in value.items()}
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -6,10 +6,10 @@ from typing import Any
 
 from commlens.records import Record
 from doc_tables import Row, table
-from doc_tables.source import ceiling_of, fact, json_lines, median, number, rate, records, value
+from doc_tables.source import ceiling_of, fact, json_file, median, number, rate, records, value
 
 _VARIANT = ("storage", "geometry", "solver")
-_KERNELS = "h200/bp5-memory.jsonl"
+_KERNELS = "h200/bp5-memory.json"
 _THROUGHPUT = "(DOF x iter)/s/rank"
 
 
@@ -31,7 +31,7 @@ def _iteration_us(record: Record) -> float:
 
 @table
 def bp5() -> list[Row]:
-    kernels = {_variant_of_kernels(line): line for line in json_lines(_KERNELS)}
+    kernels = {_variant_of_kernels(line): line for line in json_file(_KERNELS)}
     rows: list[Row] = [
         [
             *("one H200, 20³ elements", "geometry", "solver", _THROUGHPUT, "iteration, µs"),
@@ -90,7 +90,7 @@ def bp5_kernels() -> list[Row]:
     rows: list[Row] = [
         [*_VARIANT, "kernel", "launches per iteration", "µs each", "MB each", "GB/s"]
     ]
-    for line in json_lines(_KERNELS):
+    for line in json_file(_KERNELS):
         title: tuple[str, ...] = _variant_of_kernels(line)
         kernels = sorted(line["kernels"].items(), key=lambda item: -float(item[1]["us"]))
         for name, kernel in kernels:

@@ -25,11 +25,6 @@ def json_file(name: str) -> Any:
     return json.loads((MEASURED / name).read_text(encoding="utf-8"))
 
 
-def json_lines(name: str) -> list[Any]:
-    lines = (MEASURED / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
 def transports(pool: Iterable[Record]) -> list[str]:
     return list(next(iter(pool)).start.transports)
 

@@ -3,7 +3,7 @@
 # Compute counts them: the measurement behind "what memory really moves" in docs/gather-scatter.md.
 # Needs one GPU, ncu on the PATH, and a build by tools/gpu/check.sh.
 #
-#   tools/gpu/memory.sh OUT      writes OUT/bp5-memory.jsonl
+#   tools/gpu/memory.sh OUT      writes OUT/bp5-memory.json
 set -u
 out=$(mkdir -p "${1:?usage: tools/gpu/memory.sh OUT}" && cd "$1" && pwd)
 cd "$(dirname "$0")/../.." || exit
@@ -15,8 +15,7 @@ measure() { # measure OPTION...: one variant, with the caches and the clock as t
     -k 'regex:apply_kernel|sum_of_indexes|for_each_index' --launch-skip 120 --launch-count 40 \
     "$bench" bp5 --transport mpi --iterations 60 --repeat 1 --warmup 0 --no-ceilings "$@" \
     >"$out/ncu.csv" 2>"$out/ncu.err"
-  python3 tools/gpu/memory_of.py "$out/ncu.csv" "$@" >>"$out/bp5-memory.jsonl" &&
-    tail -n 1 "$out/bp5-memory.jsonl"
+  python3 tools/gpu/memory_of.py "$out/ncu.csv" "$out/bp5-memory.json" "$@"
 }
 
 for storage in unique element; do

@@ -1,6 +1,7 @@
 """Bytes and times of an iteration of bp5, from what Nsight Compute has written of its kernels.
 
-python3 tools/gpu/memory_of.py ncu.csv OPTION...    prints one line of JSON; the options are bp5's
+python3 tools/gpu/memory_of.py ncu.csv FILE.json OPTION...    adds them to the list in the file, and
+prints them; the options are bp5's
 """
 
 import csv
@@ -50,12 +51,15 @@ def main() -> int:
         for name, of in kernels.items()
     }
     result = {
-        "options": sys.argv[2:],
+        "options": sys.argv[3:],
         "iterations": iterations,
         "bytes_per_iteration": sum(of["launches"] * of["bytes"] for of in means.values()),
         "kernels_us_per_iteration": sum(of["launches"] * of["us"] for of in means.values()),
         "kernels": means,
     }
+    file = Path(sys.argv[2])
+    results = json.loads(file.read_text()) if file.exists() else []
+    file.write_text(json.dumps([*results, result], indent=1) + "\n")
     print(json.dumps(result))
     return 0
 

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.typing import ColorType
 
-from commlens.plot.colors import CEILING_COLOR, TEXT_COLOR
+from commlens.plot.colors import CEILING_COLOR
+from commlens.plot.intervals import draw_interval, end_of, label_axis, limit_of
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.published import PublishedStyles
 from commlens.plot.style import (
@@ -66,13 +67,14 @@ class Bars:
         texts = [_number(bar.median, unit) for bar, unit in zip(bars, units)]
         marks = [own._replace(value=factor * own.value) for own in self.marks]
         values = [line.value for line in lines] + [mark.value for mark in marks]
-        is_logarithmic = _set_axis(axes, bars, values, texts, self.label_width)
+        limit = limit_of([*(bar.median for bar in bars), *values])
+        is_logarithmic = _set_axis(axes, bars, limit, values, texts, self.label_width)
         for position, (own, bar) in enumerate(zip(self.series, bars)):
             if is_logarithmic:
-                draw_marker(axes, position, bar, units[position], own)
+                draw_marker(axes, position, bar, limit, units[position], own)
             else:
                 face = (*own.color, 0.15 if own.filling == "none" else 1)
-                draw_bar(axes, position, bar, units[position], face, own.color)
+                draw_bar(axes, position, bar, limit, units[position], face, own.color)
         for line in lines:
             _draw_ceiling(axes, line)
         for mark in marks:
@@ -80,7 +82,7 @@ class Bars:
             axes.plot([mark.value] * 3, ends, zorder=1.6, markevery=[1], **mark.style)
         name_bars(axes, [own.label for own in self.series], self.used)
         kind = ", logarithmic" if is_logarithmic else ""
-        axes.set_xlabel(labelled(self.metric.label, unit) + kind)
+        label_axis(axes, labelled(self.metric.label, unit) + kind, bars, limit)
 
 
 def draw_bars(axes: Axes, panel: Panel, styles: CeilingStyles, published: PublishedStyles) -> None:
@@ -113,13 +115,14 @@ def _draw_ceiling(axes: Axes, ceiling: BarCeiling) -> None:
 def _set_axis(
     axes: Axes,
     bars: Sequence[Interval],
+    limit: float,
     lines: Sequence[float],
     texts: Sequence[str],
     label_width: float,
 ) -> bool:
     """True if the axis is logarithmic, as where the shortest bar would be too short to see."""
     medians = [bar.median for bar in bars]
-    least, ends = min([*medians, *lines]), list(map(end_of, bars))
+    least, ends = min([*medians, *lines]), [end_of(bar, limit) for bar in bars]
     end, width = max(*ends, *medians, *lines), PANEL_INCHES[0] - label_width - 0.2
     is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and end < WIDEST * least
     if not is_logarithmic:
@@ -144,35 +147,33 @@ def end_of_axis(ends: Sequence[float], texts: Sequence[str], width: float) -> fl
     return max(end / (1 - share) for end, share in zip(ends, taken))
 
 
-def end_of(bar: Interval) -> float:
-    return bar.median if bar.ci_high is None else bar.ci_high
-
-
 def _number(value: float, unit: str) -> str:
     return f"{format_number(value)} {unit}".strip()
 
 
 def draw_bar(
-    axes: Axes, position: int, bar: Interval, unit: str, face: ColorType, edge: ColorType
+    axes: Axes,
+    position: int,
+    bar: Interval,
+    limit: float,
+    unit: str,
+    face: ColorType,
+    edge: ColorType,
 ) -> None:
-    """A bar with its interval and its number."""
+    """A bar with its interval up to `limit`, and its number."""
     axes.barh(position, bar.median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)
-    draw_interval(axes, position, bar)
-    write_number(axes, position, end_of(bar), _number(bar.median, unit))
+    draw_interval(axes, position, bar, limit)
+    write_number(axes, position, end_of(bar, limit), _number(bar.median, unit))
 
 
-def draw_marker(axes: Axes, position: int, value: Interval, unit: str, series: Series) -> None:
+def draw_marker(
+    axes: Axes, position: int, value: Interval, limit: float, unit: str, series: Series
+) -> None:
     """The same by the series' marker, for a logarithmic axis."""
     style = {**line_style(series), "markersize": 8, "zorder": 3}
     axes.plot([value.median], [position], **style)
-    draw_interval(axes, position, value)
-    write_number(axes, position, end_of(value), _number(value.median, unit), points=10)
-
-
-def draw_interval(axes: Axes, position: int, bar: Interval) -> None:
-    if bar.ci_low is not None and bar.ci_high is not None:
-        ends = [bar.ci_low, bar.ci_high]
-        axes.plot(ends, [position] * 2, color=TEXT_COLOR, linewidth=1.2, marker="|", markersize=6)
+    draw_interval(axes, position, value, limit)
+    write_number(axes, position, end_of(value, limit), _number(value.median, unit), points=10)
 
 
 def write_number(axes: Axes, position: int, end: float, text: str, points: float = 6) -> None:

@@ -9,24 +9,24 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import THICKNESS, draw_interval, end_of_axis, name_bars, write_number
+from commlens.plot.bars import THICKNESS, end_of_axis, name_bars, write_number
 from commlens.plot.colors import CEILING_COLOR, OTHER_COLOR
 from commlens.plot.heading import Heading
+from commlens.plot.intervals import draw_interval, end_of, label_axis, limit_of
 from commlens.plot.overlap import Operation
 from commlens.plot.panel import CeilingStyles, ceilings
 from commlens.plot.shares import (
     Scale,
     SharesPanel,
-    bar_end,
     ceiling_mark,
     ceiling_markers,
-    draw_halo,
     draw_segments,
     exceeds,
     share_shown,
+    time_of,
 )
 from commlens.plot.style import BAR_INCHES, label_inches
-from commlens.records import TIME_METRIC, Record
+from commlens.records import Interval, Record
 from commlens.records.levels import (
     communication_s,
     kind_of,
@@ -62,10 +62,11 @@ class _Row:
             return self.record.together_s or 0.0
         return sum(self.times.values()) * share_shown(self.record)
 
-    @property
-    def end_s(self) -> float:
-        """Of the bar, its interval included."""
-        return bar_end(self.record) if self.is_whole else self.seconds
+    def time(self, factor: float) -> Interval:
+        """Of the bar, in units of which a second has `factor`."""
+        if self.is_whole:
+            return time_of(self.record, factor)
+        return Interval(factor * self.seconds, None, None)
 
     @property
     def share(self) -> str:
@@ -129,25 +130,27 @@ class LevelsPanel(SharesPanel):
             (styles.line(memory, ceiling), ceiling.name)
             for memory, ceiling, _ in ceilings(self.panel)
         ]
-        unit, factor = readable_time("s", max(row.end_s for row in rows))
-        times = [f"{format_number(factor * row.seconds)} {unit}" for row in rows]
-        texts = [", ".join(filter(None, (time, row.share))) for time, row in zip(times, rows)]
-        end = end_of_axis([row.end_s for row in rows], texts, width)
-        scale = Scale(factor, 72 * width / end)
-        for position, (row, text) in enumerate(zip(rows, texts)):
+        longest = max(row.seconds for row in rows)
+        unit, factor = readable_time("s", longest)
+        times = [row.time(factor) for row in rows]
+        numbers = [f"{format_number(time.median)} {unit}" for time in times]
+        texts = [", ".join(filter(None, (own, row.share))) for own, row in zip(numbers, rows)]
+        limit = limit_of([factor * longest])
+        ends = [end_of(time, limit) for time in times]
+        end = end_of_axis(ends, texts, width)
+        axes.set_xlim(0, end)
+        scale = Scale(factor, 72 * width * factor / end)
+        for position, (row, time, text) in enumerate(zip(rows, times, texts)):
             self._draw_row(axes, position, row, scale)
-            write_number(axes, position, factor * row.end_s, text)
+            write_number(axes, position, ends[position], text)
             if row.is_whole:
-                median = row.record.statistics[TIME_METRIC].scaled(factor * 1e-6)
-                draw_halo(axes, position, median)
-                draw_interval(axes, position, median)
+                draw_interval(axes, position, time, limit, has_halo=True)
                 _draw_lines(axes, position, row.record, lines, factor)
             elif position and rows[position - 1].level != row.level:
                 axes.axhline(position - 0.5, color=_GRID_COLOR, linewidth=0.8, zorder=0.9)
         name_bars(axes, [row.label for row in rows])
-        axes.set_xlim(0, factor * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        axes.set_xlabel(labelled("time", unit))
+        label_axis(axes, labelled("time", unit), times, limit)
 
     def _draw_row(self, axes: Axes, position: int, row: _Row, scale: Scale) -> None:
         shown, kinds = share_shown(row.record), self._kinds
@@ -157,7 +160,7 @@ class LevelsPanel(SharesPanel):
         time = None
         if row.is_whole:
             segments.append((OTHER_COLOR, row.record.other_s or 0))
-            time = row.record.statistics[TIME_METRIC].scaled(scale.factor * 1e-6)
+            time = row.time(scale.factor)
         draw_segments(axes, position, segments, row.record.together_s, scale, time)
         if not row.is_whole:
             self._draw_ceilings(axes, position, row, scale.factor)

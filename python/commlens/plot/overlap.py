@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import draw_bar, end_of, name_bars
+from commlens.plot.bars import draw_bar, name_bars
 from commlens.plot.colors import IDEAL_EDGE, IDEAL_FACE
 from commlens.plot.differences import difference
 from commlens.plot.heading import Heading
+from commlens.plot.intervals import end_of, label_axis, limit_of
 from commlens.plot.panel import series_of
 from commlens.plot.style import BAR_INCHES, Series, Theme, label_inches
 from commlens.records import TIME_METRIC, Group, Interval, Record
@@ -103,20 +104,18 @@ class OverlapPanel:
     def draw(self, axes: Axes) -> None:
         record, own_color = self.operation.record, self.operation.series.color
         unit, factor = readable_time("s", self.end_s)
-        ideal = factor * (record.ideal_s or 0)
-        together = len(record.parts)
-        for position, part in enumerate(record.parts):
-            color = self.theme.part_colors[part.name]
-            draw_bar(axes, position, _scaled(part.time, factor), unit, color, color)
-        time = _scaled(self.operation.time, factor)
-        draw_bar(axes, together, time, unit, own_color, own_color)
-        bar = Interval(ideal, None, None)
-        draw_bar(axes, together + 1, bar, unit, IDEAL_FACE, IDEAL_EDGE)
+        ideal, limit = factor * (record.ideal_s or 0), factor * self.end_s
+        times = [*(part.time for part in record.parts), self.operation.time]
+        bars = [*(_scaled(time, factor) for time in times), Interval(ideal, None, None)]
+        colors = [self.theme.part_colors[part.name] for part in record.parts] + [own_color]
+        looks = [*((color, color) for color in colors), (IDEAL_FACE, IDEAL_EDGE)]
+        axes.set_xlim(0, _ROOM_FOR_LABELS * limit)
+        for position, (bar, look) in enumerate(zip(bars, looks)):
+            draw_bar(axes, position, bar, limit, unit, *look)
         axes.axvline(ideal, color=IDEAL_EDGE, linewidth=1.2, linestyle=(0, (2, 2)), zorder=1.5)
         name_bars(axes, self._names)
-        axes.set_xlim(0, _ROOM_FOR_LABELS * factor * self.end_s)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        axes.set_xlabel(labelled("time", unit))
+        label_axis(axes, labelled("time", unit), bars, limit)
 
 
 def _scaled(bar: Interval, factor: float) -> Interval:
@@ -140,7 +139,9 @@ def overlap_panels(
 
 
 def _end(operation: Operation) -> float:
-    """Of the longest bar, its interval included."""
+    """Of the longest bar, with what is drawn of its interval."""
     record = operation.record
     bars = [*(part.time for part in record.parts), operation.time]
-    return max(record.ideal_s or 0, *map(end_of, bars))
+    values = [record.ideal_s or 0, *(bar.median for bar in bars)]
+    limit = limit_of(values)
+    return max(*values, *(end_of(bar, limit) for bar in bars))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commlens.plot.levels import LevelsPanel
 from commlens.plot.overlap import Operation
-from commlens.plot.shares import SharesPanel, bar_end
+from commlens.plot.shares import SharesPanel
 from commlens.plot.style import Theme
 from commlens.records.levels import has_levels
 
@@ -25,10 +25,10 @@ def shares_panels(operations: Sequence[Operation], theme: Theme) -> dict[int, li
 
 def _panels(own: Sequence[Operation], theme: Theme) -> list[SharesPanel]:
     kind = LevelsPanel if all(has_levels(one.record) for one in own) else SharesPanel
-    ends = [bar_end(operation.record) for operation in own]
+    times = [operation.record.together_s or 0 for operation in own]
     by_transport: dict[str, list[Operation]] = {}
     for operation in own:
         by_transport.setdefault(operation.record.transport, []).append(operation)
-    if max(ends) <= _ONE_PANEL_UP_TO * min(ends) or len(by_transport) == 1:
+    if max(times) <= _ONE_PANEL_UP_TO * min(times) or len(by_transport) == 1:
         return [kind(own, theme)]
     return [kind(found, theme, transport) for transport, found in by_transport.items()]

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from commlens.plot.bars import THICKNESS, USED, draw_interval, end_of_axis, name_bars, write_number
+from commlens.plot.bars import THICKNESS, USED, end_of_axis, name_bars, write_number
 from commlens.plot.colors import (
     CEILING_COLOR,
     OTHER_COLOR,
@@ -21,6 +21,7 @@ from commlens.plot.colors import (
     looks,
 )
 from commlens.plot.heading import Heading
+from commlens.plot.intervals import draw_interval, end_of, label_axis, limit_of
 from commlens.plot.overlap import Operation
 from commlens.plot.panel import CeilingStyles, Panel, ceilings
 from commlens.plot.style import (
@@ -84,31 +85,31 @@ class SharesPanel:
             (styles.line(memory, ceiling), ceiling.time_s)
             for memory, ceiling, _ in ceilings(self.panel)
         ]
-        end = max([*map(bar_end, self._records), *(seconds for _, seconds in lines)])
-        unit, factor = readable_time("s", end)
+        longest = max([*map(_time, self._records), *(seconds for _, seconds in lines)])
+        unit, factor = readable_time("s", longest)
         time_texts = [f"{format_number(factor * _time(record))} {unit}" for record in self._records]
         for position in self._used:
             time_texts[position] += USED
-        bars = [bar_end(record) for record in self._records]
-        ceilings_end = 1.05 * max((seconds for _, seconds in lines), default=0.0)
-        end = max(ceilings_end, end_of_axis(bars, time_texts, width))
-        scale = Scale(factor, 72 * width / end)
+        times = [time_of(record, factor) for record in self._records]
+        limit = limit_of([factor * longest])
+        ends = [end_of(time, limit) for time in times]
+        ceilings_end = 1.05 * factor * max((seconds for _, seconds in lines), default=0.0)
+        end = max(ceilings_end, end_of_axis(ends, time_texts, width))
+        axes.set_xlim(0, end)
+        scale = Scale(factor, 72 * width * factor / end)
         markers = ceiling_markers(self._records)
-        for position, record in enumerate(self._records):
-            time = record.statistics[TIME_METRIC].scaled(factor * 1e-6)
+        for position, (record, time) in enumerate(zip(self._records, times)):
             self._draw_parts(axes, position, record, scale, time)
             _draw_ceilings(axes, position, record, factor, markers)
-            write_number(axes, position, factor * bar_end(record), time_texts[position])
-            draw_halo(axes, position, time)
-            draw_interval(axes, position, time)
+            write_number(axes, position, ends[position], time_texts[position])
+            draw_interval(axes, position, time, limit, has_halo=True)
         for dashes, seconds in lines:  # under the bars, where no number is
             axes.axvline(
                 factor * seconds, color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, zorder=0.8
             )
         name_bars(axes, [operation.series.label for operation in self.operations], self._used)
-        axes.set_xlim(0, factor * end)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        axes.set_xlabel(labelled("time", unit))
+        label_axis(axes, labelled("time", unit), times, limit)
 
     @property
     def _records(self) -> list[Record]:
@@ -172,13 +173,6 @@ def _covers(time: Interval, middle: float, room: float) -> bool:
     return low - room < middle < high + room
 
 
-def draw_halo(axes: Axes, position: int, time: Interval) -> None:
-    """A white edge of the interval, which makes it visible on a dark part."""
-    if time.ci_low is not None and time.ci_high is not None:
-        style: dict[str, Any] = {"linewidth": 2.8, "markersize": 8, "markeredgewidth": 2.8}
-        axes.plot([time.ci_low, time.ci_high], [position] * 2, "w|-", **style)
-
-
 def _draw_ceilings(
     axes: Axes, position: int, record: Record, factor: float, markers: Mapping[_CeilingOfPart, str]
 ) -> None:
@@ -226,9 +220,9 @@ def _time(record: Record) -> float:
     return record.together_s or 0.0
 
 
-def bar_end(record: Record) -> float:
-    """Of the bar, its interval included, in seconds."""
-    return max((record.statistics[TIME_METRIC].ci_high or 0) * 1e-6, _time(record))
+def time_of(record: Record, factor: float) -> Interval:
+    """Of the whole operation, in units of which a second has `factor`."""
+    return record.statistics[TIME_METRIC].scaled(factor * 1e-6)
 
 
 def share_handles(panels: Sequence[SharesPanel]) -> list[Artist]:

@@ -246,12 +246,20 @@ def _files(path: Path) -> list[Path]:
         if not path.is_dir():
             return [path]
         files = sorted(path.glob("*.jsonl"))
+        folders = (
+            [] if files else sorted({file.parent for file in path.glob("*/*.jsonl")}, key=_age)
+        )
     except (OSError, ValueError) as error:  # of a name that is too long
         why = reason(error) if isinstance(error, OSError) else error
         raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
     if not files:
-        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
+        where = f"; the newest in a folder of it are in {folders[0]}" if folders else ""
+        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl){where}")
     return files
+
+
+def _age(path: Path) -> float:
+    return -path.stat().st_mtime
 
 
 def _lines(file: Path) -> Iterator[str]:

@@ -140,7 +140,7 @@ def test_a_heat_map_is_written(tmp_path: Path) -> None:
         ),
         (
             make_pairs_record(
-                bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 4}),
+                bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 2}),
                 "1234",
                 1,
                 "bandwidth_GBps",
@@ -149,6 +149,22 @@ def test_a_heat_map_is_written(tmp_path: Path) -> None:
         ),
         (
             make_pairs_record(latencies(5, {(0, 1): 40, (2, 3): 40}), "12345", 40),
+            "2 of 10 pairs are slow: ",
+        ),
+        # Beside pairs that are 100 times slower, noise is not another slow pair.
+        (
+            make_pairs_record(
+                bandwidths(
+                    4, {(a, b): 0.012 for a in (2, 3) for b in (0, 1)} | {(0, 2): 0.88}, 1.4
+                ),
+                "1122",
+                0.012,
+                "bandwidth_GBps",
+            ),
+            "The link from node n2 to node n1 is slow: ",
+        ),
+        (
+            make_pairs_record(latencies(5, {(0, 1): 1000, (2, 3): 900, (0, 4): 16}), "12345", 1000),
             "2 of 10 pairs are slow: ",
         ),
     ],

@@ -217,7 +217,17 @@ def test_what_may_never_end_is_not_read(kind: str, tmp_path: Path) -> None:
 def test_a_file_or_folder_without_records_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CommlensError, match="cannot be read: No such file"):
         load([tmp_path / "none.jsonl"])
-    with pytest.raises(CommlensError, match="a folder without a file of records"):
+    with pytest.raises(CommlensError, match=r"a folder without a file of records \(\*\.jsonl\)$"):
+        load([tmp_path])
+
+
+def test_a_folder_of_suites_leads_to_the_newest(tmp_path: Path) -> None:
+    for number, name in enumerate(("newest", "older", "without")):
+        (tmp_path / name).mkdir()
+        if name != "without":
+            (tmp_path / name / "01-latency.jsonl").touch()
+        os.utime(tmp_path / name, (1e9 - number, 1e9 - number))
+    with pytest.raises(CommlensError, match=f"are in {tmp_path / 'newest'}$"):
         load([tmp_path])
 
 
@@ -265,12 +275,11 @@ def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
 
 
 def test_the_records_of_the_documentation_are_read() -> None:
-    files = [
-        path for path in sorted(MEASURED.glob("**/*.jsonl")) if path.name != "bp5-memory.jsonl"
-    ]
-    loaded = load(files)
-    assert loaded.problems == []
-    assert loaded.records and loaded.starts
+    """Each file of lines there; what holds other data is named otherwise."""
+    for path in sorted(MEASURED.glob("**/*.jsonl")):
+        loaded = load([path])
+        assert loaded.problems == [], path
+        assert loaded.records or loaded.profiles, path
 
 
 def test_what_records_have_alike_is_in_memory_once() -> None:

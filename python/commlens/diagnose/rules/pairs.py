@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from statistics import median, quantiles
 from typing import NamedTuple
 
@@ -25,7 +26,8 @@ _FEWEST = 3  # pairs of one kind
     speaks=f"with `--matrix`, at two sizes or more in a start, or at its only size, a pair is"
     f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
     " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
-    f" of those. There are {_FEWEST} of them or more.",
+    f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"
+    " slowest if it is closer to it than to its like, by ratio.",
     cure="Look at what the slow pairs have in common: a link or adapter (`ibstat`, `ethtool`,"
     " `cxi_stat`), a GPU (`nvidia-smi topo -m`), a binding (the placement that `commlens show`"
     " prints). Exclude the node and measure again.",
@@ -72,6 +74,9 @@ def _slow(record: Record, matrix: PairMatrix) -> str:
     metric, slowest = matrix.metric, matrix.pairs[0]
     for kind in _kinds(matrix):
         slow = [one for one in kind.pairs if metric.ratio(one.value, kind.reference) >= _FACTOR]
+        # Beside a pair that is 100 times worse, one that is 1.6 times worse is no second one.
+        clear = sqrt(metric.ratio(slowest.value, kind.reference))
+        counted = [one for one in slow if metric.ratio(one.value, kind.reference) >= clear]
         again = record.statistics[metric.name]
         end = again.ci_low if metric.better == "lower" else again.ci_high
         # The slowest pair was measured again by itself, as the record's own samples.
@@ -81,7 +86,7 @@ def _slow(record: Record, matrix: PairMatrix) -> str:
         value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"
         ratio = metric.ratio(slowest.value, kind.reference)
         return (
-            f"{_what(matrix, kind.pairs, slow)}: {matrix.describe(slowest)} has {value},"
+            f"{_what(matrix, kind.pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
             f" {ratio:.1f} times worse than {kind.name}"
         )
     return ""
@@ -92,7 +97,12 @@ def _ratio_of(record: Record) -> float:
     return matrix.metric.ratio(matrix.pairs[0].value, matrix.median) if matrix else 0.0
 
 
-def _what(matrix: PairMatrix, pairs: Sequence[RankPair], slow: Sequence[RankPair]) -> str:
+def _what(
+    matrix: PairMatrix,
+    pairs: Sequence[RankPair],
+    slow: Sequence[RankPair],
+    counted: Sequence[RankPair],
+) -> str:
     """`All pairs of node n2 are slow`, where that explains most of the slow pairs."""
     places = {(one.first, one.second) for one in slow}
     worst = slow[0].first, slow[0].second
@@ -103,10 +113,11 @@ def _what(matrix: PairMatrix, pairs: Sequence[RankPair], slow: Sequence[RankPair
     ]
     if fitting:
         name, own = max(fitting, key=lambda one: len(one[1]))  # of equal ones the first
-        others = len(places) - len(own)
+        others = len({(one.first, one.second) for one in counted} - own)
         return name + (f", and {plural(others, 'other pair')}" if others else "")
-    count = f"{len(slow)} of {len(pairs)} pairs are" if len(slow) > 1 else "A pair of ranks is"
-    return f"{count} slow"
+    if len(counted) > 1:
+        return f"{len(counted)} of {len(pairs)} pairs are slow"
+    return "A pair of ranks is slow"
 
 
 def _candidates(

@@ -83,7 +83,8 @@ void CaseLoop::make_transports(const std::vector<const transport::Description*>&
                                .device = parameters_.device,
                                .memory = memories_[static_cast<std::size_t>(communicator.rank())],
                                .gpu_aware_mpi_off = parameters_.settings.gpu_aware_mpi_off,
-                               .buffers = estimate.buffers + Run::slack};
+                               .buffers = estimate.buffers + Run::slack,
+                               .is_named = parameters_.settings.transports != "all"};
   for (const auto* description : transports) {
     Participant participant{.description = description,
                             .unsupported = communicator.first(description->unsupported(setup))};

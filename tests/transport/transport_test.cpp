@@ -58,6 +58,14 @@ TEST_P(EveryTransport, ExchangesWithAllOthersAgainAndAgain) {
   }
 }
 
+TEST_P(EveryTransport, ExchangesNothing) {
+  const auto exchange = transport->exchange({}, {});
+  exchange->run(*stream);
+  exchange->start(*stream);
+  exchange->finish(*stream);
+  stream->wait();
+}
+
 TEST_P(EveryTransport, MessagesOfOnePairKeepTheirOrder) {
   if (ranks < 2) GTEST_SKIP() << "needs a pair";
   const auto many = uploaded(std::vector<int>{1, 2, 3, 4, 5});

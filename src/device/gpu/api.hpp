@@ -56,6 +56,7 @@
 #define gpuSetDevice COMMLENS_GPU_NAME(SetDevice)
 #define gpuGetDeviceCount COMMLENS_GPU_NAME(GetDeviceCount)
 #define gpuDeviceGetPCIBusId COMMLENS_GPU_NAME(DeviceGetPCIBusId)
+#define gpuDeviceSynchronize COMMLENS_GPU_NAME(DeviceSynchronize)
 #define gpuDeviceCanAccessPeer COMMLENS_GPU_NAME(DeviceCanAccessPeer)
 #define gpuDeviceEnablePeerAccess COMMLENS_GPU_NAME(DeviceEnablePeerAccess)
 #define gpuDriverGetVersion COMMLENS_GPU_NAME(DriverGetVersion)
@@ -131,8 +132,8 @@
 #define gpuDevAttrMultiProcessorCount cudaDevAttrMultiProcessorCount
 /// A parameter of a kernel whose address may be taken, and which is not copied then.
 #define gpuGridConstant __grid_constant__
-/// Memory that other GPUs store to while a kernel reads it.
-#define gpuMallocShared(data, bytes) cudaMalloc(data, bytes)
+/// Memory that other GPUs store to while a kernel looks at it.
+#define gpuMallocFlags(data, bytes) cudaMalloc(data, bytes)
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
 #define gpuLaunchHostFunc cudaLaunchHostFunc
@@ -186,7 +187,7 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize
 #define gpuDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
 #define gpuGridConstant
-#define gpuMallocShared(data, bytes) hipExtMallocWithFlags(data, bytes, hipDeviceMallocFinegrained)
+#define gpuMallocFlags(data, bytes) hipExtMallocWithFlags(data, bytes, hipDeviceMallocFinegrained)
 #define gpuHostAlloc hipHostMalloc
 #define gpuHostFree hipHostFree
 #define gpuGetDeviceProperties hipGetDeviceProperties

@@ -11,10 +11,10 @@ namespace commlens::transport::peer {
 GpuMemory::GpuMemory(const Communicator& node)
     : node_(node.handle()), parts_(static_cast<std::size_t>(node.size()), nullptr) {}
 
-std::unique_ptr<GpuMemory> GpuMemory::make(const Communicator& node, std::size_t bytes, std::string& problem) {
+std::unique_ptr<GpuMemory> GpuMemory::make(const Communicator& node, std::size_t bytes, Use use, std::string& problem) {
   std::unique_ptr<GpuMemory> memory(new GpuMemory(node));
   std::string handle;
-  problem = node.first(memory->allocate(bytes, handle));
+  problem = node.first(memory->allocate(bytes, use, handle));
   if (!problem.empty()) return nullptr;
   problem = node.first(memory->open(node.gather(handle)));
   if (!problem.empty()) return nullptr;
@@ -22,13 +22,16 @@ std::unique_ptr<GpuMemory> GpuMemory::make(const Communicator& node, std::size_t
 }
 
 /// What is wrong; else empty, and the handle by which others open it.
-std::string GpuMemory::allocate(std::size_t bytes, std::string& handle) {
+std::string GpuMemory::allocate(std::size_t bytes, Use use, std::string& handle) {
+  // Smaller pieces share a page of the GPU, all of which would be exported.
+  constexpr std::size_t page = std::size_t{2} << 20;
+  const std::size_t whole = std::max((bytes + page - 1) / page, std::size_t{1}) * page;
   const auto rank = static_cast<std::size_t>(node_.rank());
   try {
     void* data = nullptr;
-    GPU_CALL(gpuMallocShared, &data, std::max<std::size_t>(bytes, 1));
+    device::gpu::check(use == Use::flags ? gpuMallocFlags(&data, whole) : gpuMalloc(&data, whole), "allocating memory");
     parts_[rank] = static_cast<std::byte*>(data);
-    GPU_CALL(gpuMemsetAsync, data, 0, bytes, nullptr);
+    GPU_CALL(gpuMemsetAsync, data, 0, whole, nullptr);
     GPU_CALL(gpuStreamSynchronize, nullptr);
     gpuIpcMemHandle_t own{};
     GPU_CALL(gpuIpcGetMemHandle, &own, data);
@@ -57,13 +60,20 @@ std::string GpuMemory::open(const std::vector<std::string>& handles) {
   return {};
 }
 
-/// Nobody may have memory open that its owner frees.
+/// Nobody may have memory open that its owner frees. After an error a kernel may wait for ever, and other ranks may not
+/// come: the end of the process frees it then.
 GpuMemory::~GpuMemory() {
+  if (std::uncaught_exceptions() > 0) return;
   const auto own = static_cast<std::size_t>(node_.rank());
+  (void)gpuDeviceSynchronize();
   for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
     if (rank != own && parts_[rank] != nullptr) (void)gpuIpcCloseMemHandle(parts_[rank]);
   }
-  if (std::uncaught_exceptions() == 0) node_.barrier();  // after an error, others may not come
+  try {
+    node_.barrier();
+  } catch (const Error&) {
+    return;
+  }
   if (parts_[own] != nullptr) (void)gpuFree(parts_[own]);
 }
 

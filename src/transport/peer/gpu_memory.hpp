@@ -12,9 +12,12 @@ namespace commlens::transport::peer {
 
 class GpuMemory {
  public:
+  /// What other GPUs store to: flags, while a kernel looks at them, or buffers.
+  enum class Use { flags, buffers };
+
   /// Collective, also to destroy. `bytes` of this rank's GPU, which is the current one, zeroed. nullptr on all ranks if
   /// one of them cannot have it, or cannot reach that of another; `problem` then says why.
-  static std::unique_ptr<GpuMemory> make(const Communicator& node, std::size_t bytes, std::string& problem);
+  static std::unique_ptr<GpuMemory> make(const Communicator& node, std::size_t bytes, Use use, std::string& problem);
 
   GpuMemory(const GpuMemory&) = delete;
   GpuMemory& operator=(const GpuMemory&) = delete;
@@ -25,7 +28,7 @@ class GpuMemory {
 
  private:
   explicit GpuMemory(const Communicator& node);
-  [[nodiscard]] std::string allocate(std::size_t bytes, std::string& handle);
+  [[nodiscard]] std::string allocate(std::size_t bytes, Use use, std::string& handle);
   [[nodiscard]] std::string open(const std::vector<std::string>& handles);
 
   Communicator node_;

@@ -1,5 +1,6 @@
-// `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (kernels.hpp); the host never
-// waits. Between start() and finish() exchanges are on a stream of the transport, in the order of their starts.
+// `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (kernels.hpp), and the host does
+// not wait for it. Between start() and finish() messages are on a stream of the transport, in the order of their
+// starts.
 #include "transport/peer/gpu_peer.hpp"
 
 #include <algorithm>
@@ -30,12 +31,13 @@ struct Given {
   Transfer transfers[most_given];
 };
 
-__global__ void transfer_listed(const gpuGridConstant Links links, Lists lists, Roles roles) {
+__global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
+    transfer_listed(const gpuGridConstant Links links, Lists lists, Roles roles) {
   gpu::transfer(links, lists, roles);
 }
 
-__global__ void transfer_given(const gpuGridConstant Links links, const gpuGridConstant Given given, Lists lists,
-                               Roles roles) {
+__global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
+    transfer_given(const gpuGridConstant Links links, const gpuGridConstant Given given, Lists lists, Roles roles) {
   lists.transfers = given.transfers;
   gpu::transfer(links, lists, roles);
 }
@@ -43,14 +45,16 @@ __global__ void transfer_given(const gpuGridConstant Links links, const gpuGridC
 __global__ void meet(const gpuGridConstant Links links) { gpu::meet(links); }
 
 template <class Element, class Operation>
-__global__ void sum_at_once(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
-                            Operation operation) {
+__global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
+    sum_at_once(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
+                Operation operation) {
   gpu::sum_at_once(links, input, output, count, operation);
 }
 
 template <class Element, class Operation>
-__global__ void sum_in_shares(const gpuGridConstant Links links, const Element* input, Element* output,
-                              std::size_t count, Operation operation) {
+__global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
+    sum_in_shares(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
+                  Operation operation) {
   __shared__ gpu::Arrays arrays;
   gpu::sum_in_shares(links, input, output, count, operation, arrays);
 }
@@ -80,60 +84,97 @@ struct Maximum {
   }
 };
 
-/// The stream on which exchanges are while other work overlaps with them.
-struct Lane {
-  std::unique_ptr<device::Stream> stream;
-  int under_way = 0;  ///< exchanges that were started and not finished
+/// How messages are launched. Their kernels count them, one kernel after the other.
+class Lane {
+ public:
+  explicit Lane(device::Device& device)
+      : device_(device),
+        stream_(device.concurrent_stream(device::Memory::device, device::Priority::high)),
+        earlier_(new_event()) {}
+
+  [[nodiscard]] std::unique_ptr<device::Event> new_event() const { return device_.event(device::Memory::device); }
+  [[nodiscard]] device::Device& device() const { return device_; }
+  [[nodiscard]] device::Stream& stream() const { return *stream_; }
+
+  /// Launches on its own stream, after what is on `stream` now; records `done` behind it.
+  template <class Launch>
+  void start(device::Stream& stream, device::Event& done, Launch launch) {
+    ++under_way_;
+    stream.record(*earlier_);
+    stream_->wait_for(*earlier_);
+    launch(*stream_);
+    stream_->record(done);
+  }
+  void finish(device::Stream& stream, device::Event& done) {
+    --under_way_;
+    stream.wait_for(done);
+  }
+  /// On `stream` itself, unless messages are under way.
+  template <class Launch>
+  void run(device::Stream& stream, device::Event& done, Launch launch) {
+    if (under_way_ == 0) return launch(stream);
+    start(stream, done, launch);
+    finish(stream, done);
+  }
+
+ private:
+  device::Device& device_;
+  std::unique_ptr<device::Stream> stream_;
+  std::unique_ptr<device::Event> earlier_;
+  int under_way_ = 0;  ///< exchanges that were started and not finished
+};
+
+/// The messages of one operation: as arguments of the kernel, or in the GPU's memory if there are many.
+class Transfers {
+ public:
+  Transfers(const Links& links, const Lane& lane, const Plan& plan)
+      : links_(links), lists_(plan.lists()), roles_(plan.roles()), threads_(plan.threads()) {
+    const auto& transfers = plan.transfers();
+    if (transfers.size() <= most_given) {
+      std::copy(transfers.begin(), transfers.end(), given_.transfers);
+      return;
+    }
+    table_ = device::upload(
+        transfers, [&](std::size_t bytes) { return lane.device().allocate(device::Memory::device, bytes); },
+        lane.stream());
+    lists_.transfers = table_.as<Transfer>();
+  }
+
+  void launch(device::Stream& stream) const {
+    if (roles_.blocks() == 0) return;
+    const InCall call(Call::peer);
+    if (lists_.transfers != nullptr) {
+      launch_kernel(stream, roles_.blocks(), threads_, transfer_listed, links_, lists_, roles_);
+    } else {
+      launch_kernel(stream, roles_.blocks(), threads_, transfer_given, links_, given_, lists_, roles_);
+    }
+  }
+
+ private:
+  const Links& links_;
+  Lists lists_;
+  Roles roles_;
+  unsigned threads_;
+  Given given_;
+  device::Buffer table_;
 };
 
 class GpuExchange final : public Exchange {
  public:
-  GpuExchange(const Links& links, device::Device& device, Lane& lane, const Plan& plan)
-      : links_(links),
-        lane_(lane),
-        lists_(plan.lists()),
-        roles_(plan.roles()),
-        earlier_(device.event(device::Memory::device)),
-        done_(device.event(device::Memory::device)) {
-    if (plan.transfers().empty()) return;
-    table_ = device::upload(
-        plan.transfers(), [&](std::size_t bytes) { return device.allocate(device::Memory::device, bytes); },
-        *lane_.stream);
-    lane_.stream->wait();
-    lists_.transfers = table_.as<Transfer>();
-  }
+  GpuExchange(const Links& links, Lane& lane, const Plan& plan)
+      : lane_(lane), transfers_(links, lane, plan), done_(lane.new_event()) {}
 
   void start(device::Stream& stream) override {
-    ++lane_.under_way;
-    stream.record(*earlier_);
-    lane_.stream->wait_for(*earlier_);
-    launch(*lane_.stream);
-    lane_.stream->record(*done_);
+    lane_.start(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
   }
-
-  void finish(device::Stream& stream) override {
-    --lane_.under_way;
-    stream.wait_for(*done_);
-  }
-
+  void finish(device::Stream& stream) override { lane_.finish(stream, *done_); }
   void run(device::Stream& stream) override {
-    // Messages are counted in the order of the kernels, so that those under way come first.
-    if (lane_.under_way > 0) return Exchange::run(stream);
-    launch(stream);
+    lane_.run(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
   }
 
  private:
-  void launch(device::Stream& stream) {
-    const InCall call(Call::peer);
-    launch_kernel(stream, roles_.blocks(), gpu::threads_per_block, transfer_listed, links_, lists_, roles_);
-  }
-
-  const Links& links_;
   Lane& lane_;
-  Lists lists_;
-  Roles roles_;
-  device::Buffer table_;
-  std::unique_ptr<device::Event> earlier_;
+  Transfers transfers_;
   std::unique_ptr<device::Event> done_;
 };
 
@@ -146,8 +187,9 @@ class GpuPeer final : public Transport {
         device_(device),
         arenas_(std::move(arenas)),
         members_(std::move(members)),
-        regions_(share(sizeof(gpu::Region))) {
-    lane_.stream = device_.concurrent_stream(device::Memory::device, device::Priority::high);
+        regions_(share(sizeof(gpu::Region), GpuMemory::Use::flags)),
+        lane_(device),
+        done_(lane_.new_event()) {
     links_.rank = communicator_.rank();
     links_.ranks = communicator_.size();
     for (int rank = 0; rank < links_.ranks; ++rank) {
@@ -157,7 +199,7 @@ class GpuPeer final : public Transport {
   }
 
   device::Buffer allocate(std::size_t bytes) override {
-    arenas_ = share(bytes);
+    arenas_ = share(bytes, GpuMemory::Use::buffers);
     arena_bytes_ = bytes;
     find_arenas();
     return {arenas_->of(links_.rank), bytes, device::Memory::device, [](void*) noexcept {}};
@@ -175,7 +217,7 @@ class GpuPeer final : public Transport {
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     require_reachable(sends);
     require_reachable(receives);
-    return std::make_unique<GpuExchange>(links_, device_, lane_, Plan(sends, receives));
+    return std::make_unique<GpuExchange>(links_, lane_, Plan(sends, receives));
   }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
@@ -243,9 +285,9 @@ class GpuPeer final : public Transport {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes) const {
+  [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes, GpuMemory::Use use) const {
     std::string problem;
-    std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator_, bytes, problem);
+    std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator_, bytes, use, problem);
     if (!memory) throw Error("peer: no memory that the GPUs of the node share (" + problem + ")");
     return memory;
   }
@@ -269,13 +311,8 @@ class GpuPeer final : public Transport {
   void transfer(const std::vector<Message>& sends, const std::vector<Message>& receives, device::Stream& stream) {
     require_reachable(sends);
     require_reachable(receives);
-    const Plan plan(sends, receives);
-    if (plan.transfers().empty()) return;
-    Given given;
-    std::copy(plan.transfers().begin(), plan.transfers().end(), given.transfers);
-    const InCall call(Call::peer);
-    launch_kernel(stream, plan.roles().blocks(), gpu::threads_per_block, transfer_given, links_, given, plan.lists(),
-                  plan.roles());
+    const Transfers transfers(links_, lane_, Plan(sends, receives));
+    lane_.run(stream, *done_, [&](device::Stream& own) { transfers.launch(own); });
   }
 
   template <class Element>
@@ -297,16 +334,15 @@ class GpuPeer final : public Transport {
   template <class Element, class Operation>
   void combine(const Element* input, Element* output, std::size_t count, device::Stream& stream, Operation operation) {
     const InCall call(Call::peer);
-    const std::size_t bytes = count * sizeof(Element);
+    constexpr std::size_t most = gpu::most_blocks;
     const std::size_t blocks = (count + gpu::threads_per_block - 1) / gpu::threads_per_block;
-    if (bytes <= gpu::mailbox_bytes) {
-      constexpr std::size_t most = 64;
-      launch_kernel(stream, static_cast<unsigned>(std::min(blocks, most)), gpu::threads_per_block,
-                    sum_at_once<Element, Operation>, links_, input, output, count, operation);
+    const auto grid = static_cast<unsigned>(std::min(blocks, most));
+    if (count * sizeof(Element) <= gpu::mailbox_bytes) {
+      const unsigned threads = gpu::threads_for(count * sizeof(Element) / sizeof(unsigned));
+      launch_kernel(stream, grid, threads, sum_at_once<Element, Operation>, links_, input, output, count, operation);
     } else {
-      constexpr std::size_t most = 128;
-      launch_kernel(stream, static_cast<unsigned>(std::min(blocks, most)), gpu::threads_per_block,
-                    sum_in_shares<Element, Operation>, links_, input, output, count, operation);
+      launch_kernel(stream, grid, gpu::threads_per_block, sum_in_shares<Element, Operation>, links_, input, output,
+                    count, operation);
     }
   }
 
@@ -318,6 +354,7 @@ class GpuPeer final : public Transport {
   std::shared_ptr<const GpuMemory> regions_;
   Links links_;
   Lane lane_;
+  std::unique_ptr<device::Event> done_;  ///< of what does not overlap with anything
 };
 
 }  // namespace
@@ -334,7 +371,7 @@ std::string gpus_unsupported(const Setup& setup) {
     return "peer connects at most " + std::to_string(gpu::most_ranks) + " GPUs";
   }
   std::string problem;
-  (void)GpuMemory::make(setup.communicator, 1, problem);
+  (void)GpuMemory::make(setup.communicator, sizeof(gpu::Region), GpuMemory::Use::flags, problem);
   return problem.empty() ? problem : "peer needs GPUs that reach each other's memory: " + problem;
 }
 

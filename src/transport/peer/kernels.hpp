@@ -1,17 +1,17 @@
 // The kernels of the transport `peer` on GPUs: stores into the memory of the other ranks' GPUs, and flags there that
 // the receiver polls in its own memory. The host only starts them.
 //
-//   short message   sender -> slot of the receiver's inbox: words of 4 bytes, each with its flag, so that neither a
-//   fence
-//                   nor a second round is needed (as the protocol LL of NCCL)
-//   long message    receiver -> where it wants the message -> sender -> stores it there -> flag
-//   small sum       each rank -> mailboxes of all; each sums everything
+//   short message   the sender stores it into a slot of the receiver's inbox: words of 4 bytes, each with its flag, so
+//                   that no fence is needed (as NCCL's protocol LL)
+//   long message    the receiver tells the sender where it wants the message; the sender stores it there, then a flag
+//   small sum       each rank stores its array into the mailboxes of all; each sums everything
 //   large sum       each rank loads its share from the memory of all, and stores the sums into that of all
 //
-// Numbers of messages and of collectives are counted in the GPU's memory, so that a graph can repeat a kernel. Kernels
-// of one transport that count the same must not run at the same time.
+// Numbers of messages and of collectives are counted in the GPU's memory, so that a graph can repeat a kernel. Two
+// kernels of one transport that use the same counters must not run at the same time.
 //
-// Blocks wait for other ranks, so that all blocks of a transfer must be resident: there are few of them.
+// Blocks wait for other ranks. Askers, takers and at least one sender of a transfer must be resident together: there
+// are few of them.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ inline constexpr std::size_t mailbox_bytes = 262144;
 inline constexpr unsigned inbox_slots = 64;  // short messages under way between two ranks
 inline constexpr unsigned posts = 256;       // long ones
 
-/// What one other rank writes into the memory of this rank.
+/// What another rank writes into the memory of this rank.
 struct Inbox {
   Word arrived[posts];                         ///< as receiver: numbers of long messages that are here
   Word slots[inbox_slots][short_message / 4];  ///< as receiver: short messages
@@ -98,9 +98,23 @@ __device__ inline void look_again() {
 #endif
 }
 
-__device__ inline void wait_until_at_least(const Word& word, Word number) {
-  while (load(word) < number) look_again();
+/// Orders what this thread, and those that it has met at a barrier, have stored before with what it stores afterwards,
+/// for all GPUs; likewise loads.
+__device__ inline void fence() {
+#if defined(COMMLENS_CUDA) && defined(__CUDA_ARCH__)
+  asm volatile("fence.acq_rel.sys;" ::: "memory");  // __threadfence_system() orders more, and takes longer
+#else
   __threadfence_system();
+#endif
+}
+
+/// Without an order of what follows: for room, not for data.
+__device__ inline void wait_for_room(const Word& word, Word number) {
+  while (load(word) < number) look_again();
+}
+__device__ inline void wait_until_at_least(const Word& word, Word number) {
+  wait_for_room(word, number);
+  fence();
 }
 
 /// An offset of less than 1 TiB with the number of its message, in one word.
@@ -111,13 +125,22 @@ __device__ inline bool has_tag(Word word, Word number) {
 }
 __device__ inline std::size_t offset_of(Word word) { return word & ((Word{1} << offset_bits) - 1); }
 
-__device__ inline Word flagged(unsigned data, Word number) {
-  return static_cast<Word>(static_cast<unsigned>(number)) << 32 | data;
+__device__ inline std::size_t wait_for_offset(const Word& word, Word number) {
+  Word found = load(word);
+  while (!has_tag(found, number)) {
+    look_again();
+    found = load(word);
+  }
+  return offset_of(found);
 }
+
+/// Never 0, which memory has that was not written.
+__device__ inline unsigned flag_of(Word number) { return static_cast<unsigned>(number) | 1U << 31; }
+__device__ inline Word flagged(unsigned data, Word number) { return static_cast<Word>(flag_of(number)) << 32 | data; }
 /// The data of a word, once it has the flag.
 __device__ inline unsigned wait_for(const Word& word, Word number) {
   Word found = load(word);
-  while (static_cast<unsigned>(found >> 32) != static_cast<unsigned>(number)) {
+  while (static_cast<unsigned>(found >> 32) != flag_of(number)) {
     look_again();
     found = load(word);
   }
@@ -153,28 +176,39 @@ __device__ inline void copy_elements(Element* to, const Element* from, std::size
   for (; i < count; i += stride) to[i] = from[i];
 }
 
-/// Of any alignment; that of `to` and `from` is mostly the same.
-__device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const auto at = reinterpret_cast<std::uintptr_t>(to);
-  if ((at ^ reinterpret_cast<std::uintptr_t>(from)) % sizeof(uint4) != 0) return copy_elements(to, from, bytes);
-  std::size_t head = (sizeof(uint4) - at % sizeof(uint4)) % sizeof(uint4);
+/// By elements of this size, to which `to` and `from` are aligned in the same way; single bytes before and behind.
+template <class Element>
+__device__ inline void copy_by(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t size = sizeof(Element);
+  std::size_t head = (size - reinterpret_cast<std::uintptr_t>(to) % size) % size;
   head = head < bytes ? head : bytes;
-  const std::size_t vectors = (bytes - head) / sizeof(uint4);
-  const std::size_t tail = head + vectors * sizeof(uint4);
+  const std::size_t elements = (bytes - head) / size;
+  const std::size_t tail = head + elements * size;
   copy_elements(to, from, head);
-  copy_elements(reinterpret_cast<uint4*>(to + head), reinterpret_cast<const uint4*>(from + head), vectors);
+  copy_elements(reinterpret_cast<Element*>(to + head), reinterpret_cast<const Element*>(from + head), elements);
   copy_elements(to + tail, from + tail, bytes - tail);
 }
 
-/// Whether this is the last block of the kernel to come here; true for all of its threads. The others have read then
-/// what the last one may change. `arrived` is 0 again afterwards.
+__device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const auto apart = reinterpret_cast<std::uintptr_t>(to) ^ reinterpret_cast<std::uintptr_t>(from);
+  if (apart % sizeof(uint4) == 0) return copy_by<uint4>(to, from, bytes);
+  if (apart % sizeof(Word) == 0) return copy_by<Word>(to, from, bytes);
+  if (apart % sizeof(unsigned) == 0) return copy_by<unsigned>(to, from, bytes);
+  copy_elements(to, from, bytes);
+}
+
+/// Whether this is the last block of the kernel to come here; true for all of its threads. By then all other blocks
+/// have read what the last one may change. `arrived` is 0 again afterwards.
 __device__ inline bool is_last_block(unsigned& arrived) {
   bool last = gridDim.x == 1;
   if (!last) {
     __syncthreads();
     if (threadIdx.x == 0) last = atomicAdd(&arrived, 1U) == gridDim.x - 1;
     last = __syncthreads_or(last ? 1 : 0) != 0;
-    if (last && threadIdx.x == 0) arrived = 0;
+    if (last && threadIdx.x == 0) {
+      __threadfence();
+      arrived = 0;
+    }
   } else {
     __syncthreads();
   }
@@ -197,7 +231,8 @@ struct Lists {
 };
 
 /// What the blocks of a kernel do: the first one may ask for long messages and wait for them, the next ones take short
-/// messages, the others send. So none of the three can keep another from proceeding.
+/// messages, the others send. Lists are in the order of the messages' numbers, so that the first message that is not
+/// yet through can always proceed.
 struct Roles {
   unsigned askers = 0;
   unsigned takers = 0;
@@ -229,7 +264,7 @@ __device__ inline void ask(const Links& links, const Lists& lists) {
   for (unsigned i = threadIdx.x; i < lists.long_receives; i += blockDim.x) {
     const Transfer& receive = lists.long_receive(i);
     const Word number = number_of(links, receive, false);
-    if (number > posts) wait_until_at_least(links.own_inbox(receive.peer).arrived[number % posts], number - posts);
+    if (number > posts) wait_for_room(links.own_inbox(receive.peer).arrived[number % posts], number - posts);
     const auto offset = static_cast<std::size_t>(receive.data - links.arenas[links.rank]);
     store(links.inbox_of(receive.peer).posted[number % posts], tagged(number, offset));
   }
@@ -255,7 +290,7 @@ __device__ inline void send_short(const Links& links, const Transfer& send) {
   const Word number = number_of(links, send, true);
   if (number > inbox_slots) {
     if (threadIdx.x == 0) {
-      wait_until_at_least(links.own_inbox(send.peer).taken[number % inbox_slots], number - inbox_slots);
+      wait_for_room(links.own_inbox(send.peer).taken[number % inbox_slots], number - inbox_slots);
     }
     __syncthreads();
   }
@@ -272,18 +307,18 @@ __device__ inline void send_chunk(const Links& links, const Transfer& send, std:
   const Word& posted = links.own_inbox(send.peer).posted[number % posts];
   if (threadIdx.x == 0) {
     while (!has_tag(load(posted), number)) look_again();
-    __threadfence_system();
+    fence();
   }
   __syncthreads();
   copy_bytes(links.arenas[send.peer] + offset_of(load(posted)) + first, send.data + first, bytes);
   __syncthreads();
   if (threadIdx.x != 0) return;
-  __threadfence_system();
+  fence();
   unsigned& stored = links.counters().chunks[send.peer][number % posts];
   if (chunks > 1) {
     if (atomicAdd(&stored, 1U) != chunks - 1) return;
     stored = 0;
-    __threadfence_system();
+    fence();
   }
   store(links.inbox_of(send.peer).arrived[number % posts], number);
 }
@@ -417,7 +452,7 @@ __device__ inline void sum_share(const Links& links, const Arrays& arrays, std::
   for (std::size_t i = first; i < end; i += stride) {
     Element sum{};
     for (int begin = 0; begin < links.ranks; begin += at_once) {
-      Element elements[at_once];
+      Element elements[at_once]{};
       for (int n = 0; n < at_once; ++n) {
         if (begin + n < links.ranks) elements[n] = reinterpret_cast<const Element*>(arrays.inputs[begin + n])[i];
       }
@@ -439,15 +474,15 @@ __device__ inline void begin_sum(const Links& links, const void* input, void* ou
   if (peer < links.ranks) {
     const std::byte* arena = links.arenas[links.rank];
     if (blockIdx.x == 0) {
+      fence();  // what earlier kernels wrote
       Word* begun = links.inbox_of(peer).begun;
       store(begun[0], tagged(number, static_cast<std::size_t>(static_cast<const std::byte*>(input) - arena)));
       store(begun[1], tagged(number, static_cast<std::size_t>(static_cast<std::byte*>(output) - arena)));
     }
     const Word* begun = links.own_inbox(peer).begun;
-    while (!has_tag(load(begun[0]), number) || !has_tag(load(begun[1]), number)) look_again();
-    __threadfence_system();
-    arrays.inputs[peer] = links.arenas[peer] + offset_of(load(begun[0]));
-    arrays.outputs[peer] = links.arenas[peer] + offset_of(load(begun[1]));
+    arrays.inputs[peer] = links.arenas[peer] + wait_for_offset(begun[0], number);
+    arrays.outputs[peer] = links.arenas[peer] + wait_for_offset(begun[1], number);
+    fence();
     const auto bits =
         reinterpret_cast<std::uintptr_t>(arrays.inputs[peer]) | reinterpret_cast<std::uintptr_t>(arrays.outputs[peer]);
     if (bits % 16 != 0) arrays.are_aligned = false;
@@ -478,11 +513,11 @@ __device__ inline void sum_in_shares(const Links& links, const Element* input, E
   const bool has_rest = links.rank == links.ranks - 1;
   if (has_rest) sum_share<Element>(links, arrays, packs * length + thread, count, stride, operation);
   __syncthreads();
-  if (threadIdx.x == 0) __threadfence_system();
+  if (threadIdx.x == 0) fence();
   if (!is_last_block(links.counters().blocks_of_sum)) return;
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer < links.ranks) {
-    __threadfence_system();
+    fence();
     store(links.inbox_of(peer).done, number);
     wait_until_at_least(links.own_inbox(peer).done, number);
   }

@@ -69,4 +69,5 @@ inline int __syncthreads_or(int value) {
   return either;
 }
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() { __threadfence_system(); }
 inline unsigned atomicAdd(unsigned* data, unsigned value) { return std::atomic_ref<unsigned>(*data).fetch_add(value); }

@@ -15,12 +15,17 @@ NODES = 4  # most tests take the first two of them
 
 _WHY_NOT = why_not()
 
+# Open MPI 4.1 over Slurm 22.05 crashes in MPI_Init, once in some hundred starts on busy cores
+# (tests/cluster/cluster says why): before a test has killed anything, and before any record.
+_CRASH_IN_MPI_INIT = r"died \(signal 11, Segmentation fault\); no record was written"
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[_CRASH_IN_MPI_INIT]))
             item.add_marker(pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT or "-"))
 
 

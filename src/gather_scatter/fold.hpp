@@ -1,38 +1,14 @@
-// Building blocks of kernels: operations, and reading and writing the nodes of a group.
+// Building blocks of kernels: choosing types and operation, and reading and writing the nodes of a group.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "device/function.hpp"
+#include "device/operations.hpp"
 #include "gather_scatter/lists.hpp"
 
 namespace commlens::gather_scatter {
-
-struct Sum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Product {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct Minimum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Maximum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
 
 /// The type of the data, and that of values in messages.
 template <class T, class W>
@@ -51,13 +27,13 @@ void dispatch(const ValueKind& kind, Function function) {
   };
   switch (kind.combine) {
     case Combine::add:
-      return with(Sum{});
+      return with(device::Sum{});
     case Combine::multiply:
-      return with(Product{});
+      return with(device::Product{});
     case Combine::minimum:
-      return with(Minimum{});
+      return with(device::Minimum{});
     case Combine::maximum:
-      return with(Maximum{});
+      return with(device::Maximum{});
   }
 }
 

@@ -2,11 +2,14 @@
 // a GPU can show how fast they are, and whether its memory is as coherent as the host's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "device/operations.hpp"
 #include "transport/peer/plan.hpp"
 
 namespace commlens::transport::peer::gpu {
@@ -14,13 +17,6 @@ namespace {
 
 constexpr unsigned threads = 3;
 constexpr std::size_t arena_bytes = 16 << 20;
-
-struct Plus {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
-};
 
 /// The k-th byte of the n-th message from one rank to another.
 std::byte content(int from, int to, std::size_t n, std::size_t k) {
@@ -105,8 +101,8 @@ class PeerKernels : public testing::TestWithParam<int> {
       constexpr unsigned blocks = 3;
       Arrays arrays[blocks];
       emulated::launch(blocks, threads, [&] {
-        if (at_once) sum_at_once(links, input, output, count, Plus());
-        if (!at_once) sum_in_shares(links, input, output, count, Plus(), arrays[blockIdx.x]);
+        if (at_once) sum_at_once(links, input, output, count, device::Sum());
+        if (!at_once) sum_in_shares(links, input, output, count, device::Sum(), arrays[blockIdx.x]);
       });
       std::size_t right = 0;
       for (bool equal = true; equal && right < count; right += equal ? 1 : 0) {
@@ -134,6 +130,42 @@ TEST_P(PeerKernels, DeliverMessagesOfEveryLength) {
 TEST_P(PeerKernels, DeliverMoreMessagesThanThereIsRoomFor) {
   exchange(std::vector<std::size_t>(3 * inbox_slots + 1, 8), 0);
   if (ranks <= 2) exchange(std::vector<std::size_t>(posts + 5, short_message + 1), 0);
+}
+
+/// Each rank receives first from the one that sends to it last, and there is not room for all.
+TEST_P(PeerKernels, ProceedWhateverTheOrderOfTheLists) {
+  if (ranks != 3) GTEST_SKIP() << "needs a cycle";
+  on_all([&](const Links& links) {
+    const int next = (links.rank + 1) % 3;
+    const int before = (links.rank + 2) % 3;
+    auto* data = links.arenas[links.rank];
+    std::vector<Message> sends;
+    std::vector<Message> receives;
+    for (unsigned i = 0; i <= 4 * inbox_slots; ++i) sends.push_back({next, data, 8});
+    for (unsigned i = 0; i <= 4 * inbox_slots; ++i) sends.push_back({before, data, 8});
+    for (unsigned i = 0; i <= 4 * inbox_slots; ++i) receives.push_back({next, data + 64, 8});
+    for (unsigned i = 0; i <= 4 * inbox_slots; ++i) receives.push_back({before, data + 64, 8});
+    transfer_all(links, sends, receives);
+  });
+}
+
+/// As after 16 million long messages, and 4 billion short ones.
+TEST_P(PeerKernels, CountBeyondTheBitsOfTagsAndFlags) {
+  constexpr Word many = (Word{1} << 32) - 3;
+  for (const auto& region : regions) {
+    for (Inbox& inbox : region->from) {
+      std::fill(std::begin(inbox.arrived), std::end(inbox.arrived), many);
+      std::fill(std::begin(inbox.taken), std::end(inbox.taken), many);
+      std::fill(std::begin(inbox.posted), std::end(inbox.posted), tagged(many, 0));
+    }
+    for (int peer = 0; peer < most_ranks; ++peer) {
+      Counters& counters = region->counters;
+      for (auto* numbers : {counters.short_sent, counters.long_sent, counters.short_received, counters.long_received}) {
+        numbers[peer] = many;
+      }
+    }
+  }
+  for (int times = 0; times < 3; ++times) exchange({8, short_message, 30'001}, 0);
 }
 
 TEST_P(PeerKernels, CountChunksAnewForEachMessage) {

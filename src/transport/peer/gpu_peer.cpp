@@ -4,7 +4,6 @@
 #include "transport/peer/gpu_peer.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "device/error.hpp"
@@ -13,7 +12,9 @@
 #include "transport/peer/gpu_memory.hpp"
 #include "transport/peer/kernels.hpp"
 #include "transport/peer/launch_kernel.hpp"
+#include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
+#include "transport/peer/with_operation.hpp"
 
 namespace commlens::transport::peer {
 
@@ -58,31 +59,6 @@ __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
   __shared__ gpu::Arrays arrays;
   gpu::sum_in_shares(links, input, output, count, operation, arrays);
 }
-
-struct Sum {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Product {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct Minimum {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Maximum {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
 
 /// How messages are launched. Their kernels count them, one kernel after the other.
 class Lane {
@@ -207,11 +183,11 @@ class GpuPeer final : public Transport {
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
     // A message that is sent is only read.
-    transfer({{to, const_cast<void*>(data), bytes}}, {}, stream);
+    transfer({.sends = {{to, const_cast<void*>(data), bytes}}, .receives = {}}, stream);
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
-    transfer({}, {{from, data, bytes}}, stream);
+    transfer({.sends = {}, .receives = {{from, data, bytes}}}, stream);
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
@@ -222,47 +198,22 @@ class GpuPeer final : public Transport {
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
-    if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
-    const std::size_t elements = components(type) * count;
     require_reachable(input, count * size_of(type));
     require_reachable(output, count * size_of(type));
-    if (count == 0) return;
-    switch (type) {
-      case DataType::i32:
-        return reduce<int>(input, output, elements, stream, reduction);
-      case DataType::f32:
-      case DataType::c64:
-        return reduce<float>(input, output, elements, stream, reduction);
-      case DataType::f64:
-      case DataType::c128:
-        return reduce<double>(input, output, elements, stream, reduction);
-    }
+    with_operation(type, reduction, [&](auto element, auto operation) {
+      using Element = decltype(element);
+      combine(static_cast<const Element*>(input), static_cast<Element*>(output), components(type) * count, stream,
+              operation);
+    });
   }
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    // Ranks begin with different peers, so that not all of them store to one at the same time.
-    for (int step = 0; step < links_.ranks; ++step) {
-      const int to = (links_.rank + step) % links_.ranks;
-      const int from = (links_.rank + links_.ranks - step) % links_.ranks;
-      const Piece& own = sends[static_cast<std::size_t>(to)];
-      const Piece& other = receives[static_cast<std::size_t>(from)];
-      out.push_back({to, const_cast<std::byte*>(static_cast<const std::byte*>(input)) + own.offset, own.bytes});
-      in.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
-    }
-    transfer(out, in, stream);
+    transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
   }
 
   void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    if (links_.rank != root) in.push_back({root, data, bytes});
-    for (int other = 0; links_.rank == root && other < links_.ranks; ++other) {
-      if (other != root) out.push_back({other, data, bytes});
-    }
-    transfer(out, in, stream);
+    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
   }
 
   void barrier(device::Stream& stream) override {
@@ -274,11 +225,7 @@ class GpuPeer final : public Transport {
   [[nodiscard]] bool takes_host_memory() const override { return false; }
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
-    std::vector<int> members;
-    for (const std::string& member :
-         sub_communicator.gather(std::to_string(members_[static_cast<std::size_t>(links_.rank)]))) {
-      members.push_back(std::stoi(member));
-    }
+    std::vector<int> members = members_of(sub_communicator, members_[static_cast<std::size_t>(links_.rank)]);
     auto part = std::make_unique<GpuPeer>(std::move(sub_communicator), device_, arenas_, std::move(members));
     part->arena_bytes_ = arena_bytes_;
     return part;
@@ -308,31 +255,16 @@ class GpuPeer final : public Transport {
     for (const Message& message : messages) require_reachable(message.data, message.bytes);
   }
 
-  void transfer(const std::vector<Message>& sends, const std::vector<Message>& receives, device::Stream& stream) {
-    require_reachable(sends);
-    require_reachable(receives);
-    const Transfers transfers(links_, lane_, Plan(sends, receives));
+  void transfer(const Messages& messages, device::Stream& stream) {
+    require_reachable(messages.sends);
+    require_reachable(messages.receives);
+    const Transfers transfers(links_, lane_, Plan(messages.sends, messages.receives));
     lane_.run(stream, *done_, [&](device::Stream& own) { transfers.launch(own); });
-  }
-
-  template <class Element>
-  void reduce(const void* input, void* output, std::size_t count, device::Stream& stream, Reduction reduction) {
-    const auto* from = static_cast<const Element*>(input);
-    auto* to = static_cast<Element*>(output);
-    switch (reduction) {
-      case Reduction::sum:
-        return combine(from, to, count, stream, Sum());
-      case Reduction::product:
-        return combine(from, to, count, stream, Product());
-      case Reduction::minimum:
-        return combine(from, to, count, stream, Minimum());
-      case Reduction::maximum:
-        return combine(from, to, count, stream, Maximum());
-    }
   }
 
   template <class Element, class Operation>
   void combine(const Element* input, Element* output, std::size_t count, device::Stream& stream, Operation operation) {
+    if (count == 0) return;
     const InCall call(Call::peer);
     constexpr std::size_t most = gpu::most_blocks;
     const std::size_t blocks = (count + gpu::threads_per_block - 1) / gpu::threads_per_block;
@@ -360,10 +292,8 @@ class GpuPeer final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_gpu_peer(const Setup& setup) {
-  std::vector<int> members(static_cast<std::size_t>(setup.communicator.size()));
-  std::iota(members.begin(), members.end(), 0);
   return std::make_unique<GpuPeer>(Communicator(setup.communicator.handle()), setup.device, nullptr,
-                                   std::move(members));
+                                   members_of(setup.communicator, setup.communicator.rank()));
 }
 
 std::string gpus_unsupported(const Setup& setup) {

@@ -2,11 +2,11 @@
 #include "transport/peer/host_peer.hpp"
 
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "device/error.hpp"
 #include "transport/activity.hpp"
+#include "transport/peer/messages.hpp"
 #include "transport/peer/node_memory.hpp"
 #include "transport/peer/rings.hpp"
 #include "transport/peer/spin_wait.hpp"
@@ -104,29 +104,11 @@ class HostPeer final : public Transport {
 
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    // Ranks begin with different peers, so that not all of them read from one at the same time.
-    for (int step = 0; step < ranks(); ++step) {
-      const int to = (rank() + step) % ranks();
-      const int from = (rank() + ranks() - step) % ranks();
-      const Piece& own = sends[static_cast<std::size_t>(to)];
-      const Piece& other = receives[static_cast<std::size_t>(from)];
-      // A message that is sent is only read.
-      out.push_back({to, const_cast<std::byte*>(static_cast<const std::byte*>(input)) + own.offset, own.bytes});
-      in.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
-    }
-    exchange(std::move(out), std::move(in))->run(stream);
+    transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
   }
 
   void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    std::vector<Message> out;
-    std::vector<Message> in;
-    if (rank() != root) in.push_back({root, data, bytes});
-    for (int other = 0; rank() == root && other < ranks(); ++other) {
-      if (other != root) out.push_back({other, data, bytes});
-    }
-    exchange(std::move(out), std::move(in))->run(stream);
+    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
   }
 
   void barrier(device::Stream& stream) override {
@@ -138,10 +120,7 @@ class HostPeer final : public Transport {
   [[nodiscard]] bool takes_host_memory() const override { return false; }
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
-    std::vector<int> members;
-    for (const std::string& member : sub_communicator.gather(std::to_string(members_[index(rank())]))) {
-      members.push_back(std::stoi(member));
-    }
+    std::vector<int> members = members_of(sub_communicator, members_[index(rank())]);
     return std::make_unique<HostPeer>(std::move(sub_communicator), arenas_, std::move(members));
   }
 
@@ -158,6 +137,10 @@ class HostPeer final : public Transport {
   void require_reachable(const void* data, std::size_t bytes) const {
     if (bytes == 0 || (arenas_ && arenas_->has(data, bytes))) return;
     throw Error("peer: a buffer is not in the memory that Transport::allocate() has made");
+  }
+
+  void transfer(Messages messages, device::Stream& stream) {
+    exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
   }
 
   /// Returns once all ranks have come here. What they wrote before can be read then.
@@ -216,9 +199,8 @@ class HostPeer final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_host_peer(const Communicator& communicator) {
-  std::vector<int> members(static_cast<std::size_t>(communicator.size()));
-  std::iota(members.begin(), members.end(), 0);
-  return std::make_unique<HostPeer>(Communicator(communicator.handle()), nullptr, std::move(members));
+  return std::make_unique<HostPeer>(Communicator(communicator.handle()), nullptr,
+                                    members_of(communicator, communicator.rank()));
 }
 
 }  // namespace commlens::transport::peer

@@ -1,0 +1,41 @@
+#include "transport/peer/messages.hpp"
+
+#include <string>
+
+namespace commlens::transport::peer {
+
+Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,
+                               void* output, std::span<const Piece> receives) {
+  const int rank = communicator.rank();
+  const int ranks = communicator.size();
+  Messages messages;
+  // Ranks begin with different peers, so that not all of them access the memory of one at the same time.
+  for (int step = 0; step < ranks; ++step) {
+    const int to = (rank + step) % ranks;
+    const int from = (rank + ranks - step) % ranks;
+    const Piece& own = sends[static_cast<std::size_t>(to)];
+    const Piece& other = receives[static_cast<std::size_t>(from)];
+    // A message that is sent is only read.
+    auto* const data = const_cast<std::byte*>(static_cast<const std::byte*>(input));
+    messages.sends.push_back({to, data + own.offset, own.bytes});
+    messages.receives.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
+  }
+  return messages;
+}
+
+Messages messages_of_broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
+  if (communicator.rank() != root) return {.sends = {}, .receives = {{root, data, bytes}}};
+  Messages messages;
+  for (int other = 0; other < communicator.size(); ++other) {
+    if (other != root) messages.sends.push_back({other, data, bytes});
+  }
+  return messages;
+}
+
+std::vector<int> members_of(const Communicator& communicator, int own) {
+  std::vector<int> members;
+  for (const std::string& member : communicator.gather(std::to_string(own))) members.push_back(std::stoi(member));
+  return members;
+}
+
+}  // namespace commlens::transport::peer

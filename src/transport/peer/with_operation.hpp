@@ -1,0 +1,42 @@
+// From the values of an allreduce() to types.
+#pragma once
+
+#include <cstdint>
+
+#include "device/data_type.hpp"
+#include "device/error.hpp"
+#include "device/operations.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens::transport::peer {
+
+/// Calls `function(zero, operation)`, with a zero of the type, or of the real numbers that a complex one is made of.
+/// Throws Error for a reduction of complex numbers that is not the sum.
+template <class Function>
+void with_operation(DataType type, Reduction reduction, Function function) {
+  if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
+  const auto on = [&](auto element) {
+    switch (reduction) {
+      case Reduction::sum:
+        return function(element, device::Sum());
+      case Reduction::product:
+        return function(element, device::Product());
+      case Reduction::minimum:
+        return function(element, device::Minimum());
+      case Reduction::maximum:
+        return function(element, device::Maximum());
+    }
+  };
+  switch (type) {
+    case DataType::i32:
+      return on(std::int32_t{0});
+    case DataType::f32:
+    case DataType::c64:
+      return on(0.0F);
+    case DataType::f64:
+    case DataType::c128:
+      return on(0.0);
+  }
+}
+
+}  // namespace commlens::transport::peer

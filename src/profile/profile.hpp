@@ -71,10 +71,10 @@ void announce_rank();
 /// The time in which the main thread was ready to run and waited for a processor: the second number
 /// of Linux' schedstat. 0 where there is none.
 std::uint64_t queued_nanoseconds();
-/// Leaves word of a process that used MPI, but by no function that the library defines.
+/// Writes a file that names a program which used MPI, but by no function that the library defines.
 void write_unseen_file();
-/// Leaves word that the program runs an MPI for which the library was not built. Each rank does: a
-/// launcher may end the others, and what they print, as soon as the first has ended.
+/// Writes a file that names the MPI of the program, for which the library was not built. Each rank
+/// does: a launcher may kill the others, before they print anything, as soon as the first has ended.
 void write_refusal(const char* running_mpi);
 
 /// The caller's site: the return address, or the first one outside MPI's Fortran library, and

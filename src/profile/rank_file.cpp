@@ -317,7 +317,7 @@ void leave_error(int error) {
 }
 
 /// A file of this process with one text.
-void leave_word(const char* kind, const char* text) {
+void write_text_file(const char* kind, const char* text) {
   char file[sizeof profile.file];
   std::snprintf(file, sizeof file, "%s/%s-%d.json", profile.folder, kind, static_cast<int>(getpid()));
   const int descriptor = create(file);
@@ -357,9 +357,9 @@ void write_rank_file(Ending ending) {
 void write_unseen_file() {
   char program[sizeof profile.program] = {};
   if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
-  leave_word("unseen", program);
+  write_text_file("unseen", program);
 }
 
-void write_refusal(const char* running_mpi) { leave_word("refused", running_mpi); }
+void write_refusal(const char* running_mpi) { write_text_file("refused", running_mpi); }
 
 }  // namespace commlens::profile

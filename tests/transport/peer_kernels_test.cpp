@@ -111,7 +111,7 @@ class PeerKernels : public testing::TestWithParam<int> {
         equal = output[right] == expected;
       }
       EXPECT_EQ(right, count) << "at once " << at_once << ", in place " << in_place << ", offset " << offset;
-      emulated::launch(1, threads + most_ranks, [&] { meet(links); });  // before others write new inputs
+      emulated::launch(1, threads + most_ranks, [&] { synchronize_ranks(links); });  // before others write new inputs
     });
   }
 

@@ -43,7 +43,7 @@ __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
   gpu::transfer(links, lists, roles);
 }
 
-__global__ void meet(const gpuGridConstant Links links) { gpu::meet(links); }
+__global__ void synchronize_ranks(const gpuGridConstant Links links) { gpu::synchronize_ranks(links); }
 
 template <class Element, class Operation>
 __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
@@ -60,10 +60,11 @@ __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
   gpu::sum_in_shares(links, input, output, count, operation, arrays);
 }
 
-/// How messages are launched. Their kernels count them, one kernel after the other.
-class Lane {
+/// The stream of messages that overlap with other work. Kernels count messages, so that only one of them may run at a
+/// time: while such messages are under way, all others are launched on this stream, too.
+class TransferStream {
  public:
-  explicit Lane(device::Device& device)
+  explicit TransferStream(device::Device& device)
       : device_(device),
         stream_(device.concurrent_stream(device::Memory::device, device::Priority::high)),
         earlier_(new_event()) {}
@@ -103,7 +104,7 @@ class Lane {
 /// The messages of one operation: as arguments of the kernel, or in the GPU's memory if there are many.
 class Transfers {
  public:
-  Transfers(const Links& links, const Lane& lane, const Plan& plan)
+  Transfers(const Links& links, const TransferStream& transfer_stream, const Plan& plan)
       : links_(links), lists_(plan.lists()), roles_(plan.roles()), threads_(plan.threads()) {
     const auto& transfers = plan.transfers();
     if (transfers.size() <= most_given) {
@@ -111,8 +112,8 @@ class Transfers {
       return;
     }
     table_ = device::upload(
-        transfers, [&](std::size_t bytes) { return lane.device().allocate(device::Memory::device, bytes); },
-        lane.stream());
+        transfers, [&](std::size_t bytes) { return transfer_stream.device().allocate(device::Memory::device, bytes); },
+        transfer_stream.stream());
     lists_.transfers = table_.as<Transfer>();
   }
 
@@ -137,19 +138,21 @@ class Transfers {
 
 class GpuExchange final : public Exchange {
  public:
-  GpuExchange(const Links& links, Lane& lane, const Plan& plan)
-      : lane_(lane), transfers_(links, lane, plan), done_(lane.new_event()) {}
+  GpuExchange(const Links& links, TransferStream& transfer_stream, const Plan& plan)
+      : transfer_stream_(transfer_stream),
+        transfers_(links, transfer_stream, plan),
+        done_(transfer_stream.new_event()) {}
 
   void start(device::Stream& stream) override {
-    lane_.start(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
+    transfer_stream_.start(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
   }
-  void finish(device::Stream& stream) override { lane_.finish(stream, *done_); }
+  void finish(device::Stream& stream) override { transfer_stream_.finish(stream, *done_); }
   void run(device::Stream& stream) override {
-    lane_.run(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
+    transfer_stream_.run(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
   }
 
  private:
-  Lane& lane_;
+  TransferStream& transfer_stream_;
   Transfers transfers_;
   std::unique_ptr<device::Event> done_;
 };
@@ -164,8 +167,8 @@ class GpuPeer final : public Transport {
         arenas_(std::move(arenas)),
         members_(std::move(members)),
         regions_(share(sizeof(gpu::Region), GpuMemory::Use::flags)),
-        lane_(device),
-        done_(lane_.new_event()) {
+        transfer_stream_(device),
+        done_(transfer_stream_.new_event()) {
     links_.rank = communicator_.rank();
     links_.ranks = communicator_.size();
     for (int rank = 0; rank < links_.ranks; ++rank) {
@@ -193,7 +196,7 @@ class GpuPeer final : public Transport {
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     require_reachable(sends);
     require_reachable(receives);
-    return std::make_unique<GpuExchange>(links_, lane_, Plan(sends, receives));
+    return std::make_unique<GpuExchange>(links_, transfer_stream_, Plan(sends, receives));
   }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
@@ -218,7 +221,7 @@ class GpuPeer final : public Transport {
 
   void barrier(device::Stream& stream) override {
     const InCall call(Call::peer);
-    launch_kernel(stream, 1, 32, meet, links_);
+    launch_kernel(stream, 1, 32, synchronize_ranks, links_);
   }
 
   [[nodiscard]] bool enqueues() const override { return true; }
@@ -258,8 +261,8 @@ class GpuPeer final : public Transport {
   void transfer(const Messages& messages, device::Stream& stream) {
     require_reachable(messages.sends);
     require_reachable(messages.receives);
-    const Transfers transfers(links_, lane_, Plan(messages.sends, messages.receives));
-    lane_.run(stream, *done_, [&](device::Stream& own) { transfers.launch(own); });
+    const Transfers transfers(links_, transfer_stream_, Plan(messages.sends, messages.receives));
+    transfer_stream_.run(stream, *done_, [&](device::Stream& own) { transfers.launch(own); });
   }
 
   template <class Element, class Operation>
@@ -285,7 +288,7 @@ class GpuPeer final : public Transport {
   std::vector<int> members_;
   std::shared_ptr<const GpuMemory> regions_;
   Links links_;
-  Lane lane_;
+  TransferStream transfer_stream_;
   std::unique_ptr<device::Event> done_;  ///< of what does not overlap with anything
 };
 

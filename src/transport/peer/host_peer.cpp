@@ -114,7 +114,7 @@ class HostPeer final : public Transport {
   void barrier(device::Stream& stream) override {
     wait_for_stream(stream);
     const InCall call(Call::peer);
-    meet();
+    synchronize_ranks();
   }
 
   [[nodiscard]] bool takes_host_memory() const override { return false; }
@@ -144,7 +144,7 @@ class HostPeer final : public Transport {
   }
 
   /// Returns once all ranks have come here. What they wrote before can be read then.
-  void meet() {
+  void synchronize_ranks() {
     const std::uint64_t phase = own_block().phase.load(std::memory_order_relaxed) + 1;
     own_block().phase.store(phase, std::memory_order_release);
     for (int other = 0; other < ranks(); ++other) {
@@ -159,7 +159,7 @@ class HostPeer final : public Transport {
     const std::size_t turn = ++small_sums_ % 2;
     const std::size_t bytes = count * size_of(type);
     if (bytes > 0) std::memcpy(own_block().mailboxes[turn], input, bytes);
-    meet();
+    synchronize_ranks();
     std::vector<const std::byte*> inputs;
     for (int other = 0; other < ranks(); ++other) inputs.push_back(blocks_.of(other).mailboxes[turn]);
     combine(inputs, output, count, type, reduction);
@@ -170,7 +170,7 @@ class HostPeer final : public Transport {
   void sum_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
     own_block().input = input;
     own_block().output = output;
-    meet();
+    synchronize_ranks();
     const auto begin = [&](int of) { return count * index(of) / index(ranks()) * size_of(type); };
     std::vector<const std::byte*> inputs;
     for (int other = 0; other < ranks(); ++other) {
@@ -178,14 +178,14 @@ class HostPeer final : public Transport {
     }
     const std::size_t own_bytes = begin(rank() + 1) - begin(rank());
     combine(inputs, output + begin(rank()), own_bytes / size_of(type), type, reduction);
-    meet();
+    synchronize_ranks();
     for (int step = 1; step < ranks(); ++step) {
       const int other = (rank() + step) % ranks();
       const std::size_t offset = begin(other);
       const std::byte* sums = find(other, blocks_.of(other).output) + offset;
       std::memcpy(output + offset, sums, begin(other + 1) - offset);
     }
-    meet();
+    synchronize_ranks();
   }
 
   Communicator communicator_;

@@ -10,8 +10,8 @@
 // Numbers of messages and of collectives are counted in the GPU's memory, so that a graph can repeat a kernel. Two
 // kernels of one transport that use the same counters must not run at the same time.
 //
-// Blocks wait for other ranks. Askers, takers and at least one sender of a transfer must be resident together: there
-// are few of them.
+// Blocks wait for other ranks. Posters, receivers and at least one sender of a transfer must be resident together:
+// there are few of them.
 #pragma once
 
 #include <cstddef>
@@ -230,16 +230,16 @@ struct Lists {
   __device__ const Transfer& long_receive(unsigned i) const { return transfers[sends + short_receives + i]; }
 };
 
-/// What the blocks of a kernel do: the first one may ask for long messages and wait for them, the next ones take short
-/// messages, the others send. Lists are in the order of the messages' numbers, so that the first message that is not
-/// yet through can always proceed.
+/// What the blocks of a kernel do: the first one may post receives of long messages and wait for them, the next ones
+/// receive short messages, the others send. Lists are in the order of the messages' numbers, so that the first message
+/// that is not yet through can always proceed.
 struct Roles {
-  unsigned askers = 0;
-  unsigned takers = 0;
+  unsigned posters = 0;
+  unsigned receivers = 0;
   unsigned senders = 0;
   std::size_t chunk = 0;  ///< bytes of a long message that a block sends at a time
 
-  __host__ __device__ unsigned blocks() const { return askers + takers + senders; }
+  __host__ __device__ unsigned blocks() const { return posters + receivers + senders; }
 };
 
 __device__ inline Word& counter_of(const Links& links, const Transfer& transfer, bool is_send) {
@@ -259,8 +259,8 @@ __device__ inline std::size_t words_of(const Transfer& transfer) {
   return transfer.bytes == 0 ? 1 : (transfer.bytes + 3) / 4;  // of an empty message the flag comes
 }
 
-/// Asks for the long messages, each thread for some, and waits for them.
-__device__ inline void ask(const Links& links, const Lists& lists) {
+/// Posts the receives of long messages, each thread some, and waits for the messages.
+__device__ inline void post_long_receives(const Links& links, const Lists& lists) {
   for (unsigned i = threadIdx.x; i < lists.long_receives; i += blockDim.x) {
     const Transfer& receive = lists.long_receive(i);
     const Word number = number_of(links, receive, false);
@@ -275,7 +275,7 @@ __device__ inline void ask(const Links& links, const Lists& lists) {
   }
 }
 
-__device__ inline void take_short(const Links& links, const Transfer& receive) {
+__device__ inline void receive_short(const Links& links, const Transfer& receive) {
   const Word number = number_of(links, receive, false);
   const Word* slot = links.own_inbox(receive.peer).slots[number % inbox_slots];
   for (std::size_t word = threadIdx.x; word < words_of(receive); word += blockDim.x) {
@@ -345,14 +345,14 @@ __device__ inline void send_all(const Links& links, const Lists& lists, unsigned
 
 __device__ inline void transfer(const Links& links, const Lists& lists, const Roles& roles) {
   const unsigned block = blockIdx.x;
-  if (block < roles.askers) {
-    ask(links, lists);
-  } else if (block < roles.askers + roles.takers) {
-    for (unsigned i = block - roles.askers; i < lists.short_receives; i += roles.takers) {
-      take_short(links, lists.short_receive(i));
+  if (block < roles.posters) {
+    post_long_receives(links, lists);
+  } else if (block < roles.posters + roles.receivers) {
+    for (unsigned i = block - roles.posters; i < lists.short_receives; i += roles.receivers) {
+      receive_short(links, lists.short_receive(i));
     }
   } else {
-    send_all(links, lists, block - roles.askers - roles.takers, roles);
+    send_all(links, lists, block - roles.posters - roles.receivers, roles);
   }
   if (!is_last_block(links.counters().blocks_of_transfer)) return;
   for (unsigned i = threadIdx.x; i < lists.all(); i += blockDim.x) {
@@ -365,7 +365,7 @@ __device__ inline void transfer(const Links& links, const Lists& lists, const Ro
 
 // Collectives.
 
-__device__ inline void meet(const Links& links) {
+__device__ inline void synchronize_ranks(const Links& links) {
   const Word number = load(links.counters().barriers) + 1;
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer < links.ranks) {

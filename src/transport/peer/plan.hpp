@@ -60,8 +60,8 @@ class Plan {
 
   void assign_blocks(const std::vector<Message>& sends) {
     constexpr std::size_t smallest = 8192;  // of a chunk
-    constexpr unsigned most_takers = 15;
-    constexpr unsigned most_senders = most_blocks - most_takers - 1;
+    constexpr unsigned most_receivers = 15;
+    constexpr unsigned most_senders = most_blocks - most_receivers - 1;
     std::size_t bytes = 0;
     for (const Message& send : sends) bytes += is_short(send.bytes) ? 0 : send.bytes;
     roles_.chunk = (bytes / most_senders / smallest + 1) * smallest;
@@ -69,8 +69,8 @@ class Plan {
     for (const Message& send : sends)
       pieces += std::max<std::size_t>((send.bytes + roles_.chunk - 1) / roles_.chunk, 1);
     roles_.senders = static_cast<unsigned>(std::min<std::size_t>(pieces, most_senders));
-    roles_.takers = std::min(lists_.short_receives, most_takers);
-    roles_.askers = lists_.long_receives > 0 ? 1 : 0;
+    roles_.receivers = std::min(lists_.short_receives, most_receivers);
+    roles_.posters = lists_.long_receives > 0 ? 1 : 0;
     std::size_t longest = 0;
     for (const Transfer& transfer : transfers_) longest = std::max(longest, transfer.bytes);
     threads_ = threads_for(longest / sizeof(unsigned));

@@ -27,7 +27,7 @@ _FEWEST = 3  # pairs of one kind
     f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
     " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
     f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"
-    " slowest if it is closer to it than to its like, by ratio.",
+    " slowest only if its ratio is at least the square root of the slowest one's.",
     cure="Look at what the slow pairs have in common: a link or adapter (`ibstat`, `ethtool`,"
     " `cxi_stat`), a GPU (`nvidia-smi topo -m`), a binding (the placement that `commlens show`"
     " prints). Exclude the node and measure again.",

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "device/function.hpp"
+#include "device/quotient.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens::sem {
@@ -93,7 +94,7 @@ template <class Real>
 COMMLENS_FUNCTION inline void multiply_by_factors(const Cofactors<Real>& cofactors, Real weight, Real& ur, Real& us,
                                                   Real& ut) {
   const auto& row = cofactors.row;
-  const Real scale = weight / cofactors.jacobian;
+  const Real scale = device::quotient(weight, cofactors.jacobian);
   Real gradient[3];
   for (int axis = 0; axis < 3; ++axis) {
     gradient[axis] = scale * (row[0][axis] * ur + row[1][axis] * us + row[2][axis] * ut);

@@ -126,6 +126,14 @@
 #if defined(COMMLENS_CUDA)
 #define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
 #define gpuAtomicAdd atomicAdd
+#if defined(__CUDACC__)
+/// 1 / x with a relative error of at most 2^-19; 0 or infinite where x or 1 / x is no normal number.
+__device__ inline double gpuReciprocalEstimate(double x) {
+  double estimate;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(estimate) : "d"(x));
+  return estimate;
+}
+#endif
 /// Of a kernel: threads per block, and blocks per multiprocessor that its registers must suffice for (0: any number).
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, blocks)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -182,6 +190,7 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
 /// The hardware instruction, which needs memory of the GPU itself, rather than a compare-and-swap loop.
 #define gpuAtomicAdd unsafeAtomicAdd
+#define gpuReciprocalEstimate(x) __builtin_amdgcn_rcp(x)
 /// HIP counts wavefronts of 64 threads per SIMD unit, of which a compute unit has four, where CUDA counts blocks.
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, ((threads) + 63) / 64 * (blocks) / 4)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize hipFuncAttributeMaxDynamicSharedMemorySize

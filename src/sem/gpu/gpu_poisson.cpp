@@ -5,12 +5,11 @@
 // the element: each thread reads a line along r from the one and a line along s from the other, and replaces the values
 // by their derivatives. So each node is read and written once per direction, not N times. Rows are padded to odd
 // lengths to avoid bank conflicts. The derivative matrix is a kernel argument, so that it is in constant memory.
-#include <algorithm>
 #include <type_traits>
 
-#include "device/gpu/launch.hpp"
 #include "device/gpu/occupancy.hpp"
-#include "sem/poisson_kernel.hpp"
+#include "sem/gpu/elements.hpp"
+#include "sem/gpu/tensor_poisson.hpp"
 
 namespace commlens::sem {
 
@@ -74,7 +73,7 @@ struct Column {
       if constexpr (storage == Storage::element) {
         u[k] = call.input[first_node + k * Layout<Real, N>::columns];
       } else {
-        u[k] = unknown[k] == Numbering::fixed ? Real{0} : call.input[unknown[k] & ~Numbering::by_several];
+        u[k] = read_unknown(call.input, unknown[k]);
       }
     }
     if constexpr (geometry == Geometry::trilinear) {
@@ -97,14 +96,11 @@ struct Column {
     }
   }
 
-  /// Unknowns that only this element has are written, others are added to.
   __device__ void write(const PoissonCall<Real>& call, std::size_t node, int k, Real value) const {
     if constexpr (storage == Storage::element) {
       call.output[node] = value;
-    } else if (unknown[k] < Numbering::by_several) {
-      call.output[unknown[k]] = value;
-    } else if (unknown[k] != Numbering::fixed) {
-      gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), value);
+    } else {
+      write_unknown(call.output, unknown[k], value);
     }
   }
 };
@@ -222,11 +218,7 @@ void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t st
   using Of = Layout<Real, N>;
   const auto kernel = apply_kernel<Real, N, geometry, storage>;
   static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
-  const std::size_t count = call.elements.last - call.elements.first;
-  const std::size_t wanted = std::max<std::size_t>(1, (count + Of::elements - 1) / Of::elements);
-  // No more blocks than are resident: each iterates over elements.
-  const std::size_t most = std::min<std::size_t>(resident, SumScratch::most_blocks);
-  const auto blocks = static_cast<unsigned>(std::min(wanted, most));
+  const unsigned blocks = blocks_over(call.elements, Of::elements, resident);
   kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<Real, N>(gll));
   check(gpuGetLastError(), "kernel launch");
 }
@@ -235,6 +227,7 @@ void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t st
 
 template <class Real>
 void apply_on_gpu(const Gll& gll, const PoissonCall<Real>& call, device::Stream& stream) {
+  if (apply_on_tensor_cores(gll, call, stream)) return;
   auto* native = static_cast<gpuStream_t>(stream.native());
   with_nodes(static_cast<int>(gll.points.size()), [&](auto nodes) {
     constexpr int n = decltype(nodes)::value;

@@ -1,0 +1,45 @@
+// What the lanes of a warp do together for products of small matrices in double precision: CUDA alone, sm_80 or newer.
+#pragma once
+
+#include "device/gpu/check.hpp"
+
+namespace commlens::device::gpu {
+
+/// Two values of a lane, adjacent in shared memory.
+struct Pair {
+  double of[2];
+};
+
+/// sum += A B, with 8 x 4 and 4 x 8 matrices. Lane 4 g + l has A[g][l], B[l][g], sum[g][2 l] and sum[g][2 l + 1].
+__device__ inline void add_product(double a, double b, Pair& sum) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(sum.of[0]), "+d"(sum.of[1])
+               : "d"(a), "d"(b));
+#else
+  __trap();  // not launched: see has_tensor_cores()
+#endif
+}
+
+/// By a shuffle: so the compiler knows that it is the same for all lanes, and what depends on it, too.
+__device__ inline int warp_of_block() { return __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x) / 32, 0); }
+
+/// Shared memory; of pairs 16 bytes at once, to which they are aligned.
+__device__ inline void put(double* to, const Pair& pair) {
+  *reinterpret_cast<double2*>(to) = make_double2(pair.of[0], pair.of[1]);
+}
+__device__ inline Pair get_pair(const double* from) {
+  const double2 pair = *reinterpret_cast<const double2*>(from);
+  return {{pair.x, pair.y}};
+}
+__device__ inline double get(const double* from) { return *from; }
+
+/// Whether the code of the kernel for this GPU has them: it may come from a compilation for older GPUs.
+template <class Kernel>
+bool has_tensor_cores(Kernel kernel) {
+  cudaFuncAttributes attributes;
+  GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
+  return attributes.ptxVersion >= 80;
+}
+
+}  // namespace commlens::device::gpu

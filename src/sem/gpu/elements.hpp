@@ -1,0 +1,37 @@
+// What the operator's kernels have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "device/gpu/launch.hpp"
+#include "sem/numbering.hpp"
+#include "sem/poisson_kernel.hpp"
+
+namespace commlens::sem {
+
+template <class Real>
+__device__ inline Real read_unknown(const Real* input, std::uint32_t unknown) {
+  return unknown == Numbering::fixed ? Real{0} : input[unknown & ~Numbering::by_several];
+}
+
+/// Unknowns that only this element has are written, others are added to. Without `else`: these are predicates of
+/// instructions then, not branches.
+template <class Real>
+__device__ inline void write_unknown(Real* output, std::uint32_t unknown, Real value) {
+  Real* const place = output + (unknown & ~Numbering::by_several);
+  const bool by_several = unknown >= Numbering::by_several;
+  if (!by_several) *place = value;
+  if (by_several && unknown != Numbering::fixed) gpuAtomicAdd(place, value);
+}
+
+/// No more than are resident: each block, of so many elements at a time, iterates over elements.
+inline unsigned blocks_over(const ElementRange& range, std::size_t elements_of_block, unsigned resident) {
+  const std::size_t count = range.last - range.first;
+  const std::size_t wanted = std::max<std::size_t>(1, (count + elements_of_block - 1) / elements_of_block);
+  const std::size_t most = std::min<std::size_t>(resident, device::gpu::SumScratch::most_blocks);
+  return static_cast<unsigned>(std::min(wanted, most));
+}
+
+}  // namespace commlens::sem

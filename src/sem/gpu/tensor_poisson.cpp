@@ -1,0 +1,49 @@
+#include "sem/gpu/tensor_poisson.hpp"
+
+#if defined(COMMLENS_CUDA)
+
+#include "device/gpu/occupancy.hpp"
+#include "sem/gpu/tensor_kernel.hpp"
+
+namespace commlens::sem {
+
+namespace {
+
+/// Per element. Two have more of the element in registers together, and wait for each other.
+constexpr int warps = 1;
+
+template <Storage storage>
+bool launch_kernel(const Gll& gll, const PoissonCall<double>& call, gpuStream_t stream) {
+  using Of = tensor::Layout<warps>;
+  const auto kernel = tensor::apply_kernel<warps, storage>;
+  static const bool supported = device::gpu::has_tensor_cores(kernel);
+  if (!supported) return false;
+  static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, 0);
+  const unsigned blocks = blocks_over(call.elements, Of::elements, resident);
+  kernel<<<blocks, Of::threads, 0, stream>>>(call, tensor::Constants(gll));
+  device::gpu::check(gpuGetLastError(), "kernel launch");
+  return true;
+}
+
+}  // namespace
+
+bool apply_on_tensor_cores(const Gll& gll, const PoissonCall<double>& call, device::Stream& stream) {
+  if (gll.points.size() != tensor::points || call.factors != nullptr) return false;
+  auto* const native = static_cast<gpuStream_t>(stream.native());
+  return call.unknowns != nullptr ? launch_kernel<Storage::unique>(gll, call, native)
+                                  : launch_kernel<Storage::element>(gll, call, native);
+}
+
+}  // namespace commlens::sem
+
+#else
+
+namespace commlens::sem {
+
+bool apply_on_tensor_cores(const Gll& /*gll*/, const PoissonCall<double>& /*call*/, device::Stream& /*stream*/) {
+  return false;
+}
+
+}  // namespace commlens::sem
+
+#endif

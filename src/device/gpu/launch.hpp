@@ -108,6 +108,24 @@ __device__ inline double add_up_in_block(double mine) {
   return sum;
 }
 
+/// What one of the threads adds up of the sums of all blocks, in a fixed order. Several are read before any is added, as
+/// nothing else hides the latency: the other blocks have ended.
+__device__ inline double part_of_sum(const double* of_block, unsigned thread, unsigned threads) {
+  constexpr unsigned batch = 8;
+  double sum = 0;
+  for (unsigned first = thread; first < gridDim.x; first += batch * threads) {
+    double values[batch];
+#pragma unroll
+    for (unsigned i = 0; i < batch; ++i) {
+      const unsigned block = first + i * threads;
+      values[i] = block < gridDim.x ? of_block[block] : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < batch; ++i) sum += values[i];
+  }
+  return sum;
+}
+
 /// The sums of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks / Count. The
 /// last block to arrive adds up the sums of all blocks, in a fixed order. The sums are written to `result`, or added.
 template <int Count>
@@ -127,10 +145,7 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
   if (!last) return;
   __threadfence();
   for (int n = 0; n < Count; ++n) {
-    double sum = 0;
-    const volatile double* of_blocks = scratch->of_block + n * gridDim.x;
-    for (unsigned block = thread; block < gridDim.x; block += threads) sum += of_blocks[block];
-    sum = add_up_in_block(sum);
+    const double sum = add_up_in_block(part_of_sum(scratch->of_block + n * gridDim.x, thread, threads));
     if (thread == 0) result[n] = add ? result[n] + sum : sum;
   }
 }

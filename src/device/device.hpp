@@ -34,6 +34,11 @@ constexpr auto names_of(Memory /*type*/) {
 /// Whether kernels on a GPU, not loops on the host, work on the memory.
 constexpr bool on_gpu(Memory memory) { return memory == Memory::device || memory == Memory::managed; }
 
+/// The order in which a kernel passes over its data. A GPU's cache still holds what the kernel before has accessed
+/// last: consecutive kernels over the same data find it there if they go in opposite directions. On the host all go
+/// forward.
+enum class Traversal { forward, backward };
+
 /// Owns bytes in one of the memories, aligned to a page or more. Movable only; a default-constructed one is empty.
 class Buffer {
  public:

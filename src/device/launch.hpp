@@ -34,11 +34,12 @@ void prepare_on_host(Function& function) {
 
 /// Adds `function(i)` for i = 0 … n-1, in any order, to the stream.
 template <class Function>
-void launch(Stream& stream, std::size_t n, Function function) {
+void launch(Stream& stream, std::size_t n, Function function, Traversal traversal = Traversal::forward) {
   if (n == 0) return;
 #if COMMLENS_GPU_COMPILER
-  if (stream.on_gpu()) return gpu::launch(stream.native(), n, function);
+  if (stream.on_gpu()) return gpu::launch(stream.native(), n, function, traversal);
 #endif
+  (void)traversal;
   stream.enqueue([n, function]() mutable {
     prepare_on_host(function);
     for (std::size_t i = 0; i < n; ++i) function(i);
@@ -80,11 +81,13 @@ inline constexpr std::size_t sum_scratch_bytes = std::size_t{64} * 1024;
 /// Adds to the stream: *result = sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
 /// The sum is bitwise reproducible. `result` is in the stream's memory.
 template <class Function>
-void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
+void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function,
+                Traversal traversal = Traversal::forward) {
 #if COMMLENS_GPU_COMPILER
-  if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function);
+  if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function, traversal);
 #endif
   (void)scratch;
+  (void)traversal;
   stream.enqueue([n, result, function]() mutable {
     prepare_on_host(function);
     double sum = 0;

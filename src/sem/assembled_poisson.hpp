@@ -19,12 +19,13 @@ class AssembledPoisson {
         boundary_elements_(overlap ? boundary_elements : elements),
         elements_(elements) {}
 
-  /// As sem::Apply; without `energy` that is not computed.
-  void apply(const Real* input, Real* output, double* energy, device::Stream& stream) {
-    poisson_.apply({0, boundary_elements_}, input, output, energy, false, stream);
+  /// As solvers::Apply; without `energy` that is not computed.
+  void apply(const Real* input, Real* output, double* energy, device::Stream& stream,
+             device::Traversal traversal = device::Traversal::forward) {
+    poisson_.apply({0, boundary_elements_, traversal}, input, output, energy, false, stream);
     if (boundary_elements_ == elements_) return gather_scatter_.apply(output, stream);
     gather_scatter_.start(output, stream);
-    poisson_.apply({boundary_elements_, elements_}, input, output, energy, true, stream);
+    poisson_.apply({boundary_elements_, elements_, traversal}, input, output, energy, true, stream);
     if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
     gather_scatter_.local(output, stream);
     gather_scatter_.finish(output, stream);

@@ -36,6 +36,7 @@ constexpr auto names_of(Storage /*type*/) {
 struct ElementRange {
   std::size_t first = 0;
   std::size_t last = 0;
+  device::Traversal traversal = device::Traversal::forward;
 };
 
 /// In double or in float.

@@ -136,6 +136,11 @@ void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.
 std::size_t stride_of(std::size_t length) { return (length + 31) / 32 * 32; }
 
+/// Of all kernels of the iterations, by their number: each goes in the opposite direction of the one before.
+device::Traversal traversal_of(std::size_t kernel) {
+  return kernel % 2 == 0 ? device::Traversal::forward : device::Traversal::backward;
+}
+
 std::size_t vectors_of(Solver solver) { return solver == Solver::fused ? 4 : 3; }
 
 }  // namespace
@@ -185,12 +190,14 @@ void ConjugateGradients::iterate_classical(std::size_t iteration, double* x, dev
   auto* const of = scalars_.as<double>();
   const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
-  apply_(p_, q_, of + 2 * iteration + 1, stream);
+  const std::size_t kernel = 3 * iteration;
+  apply_(p_, q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateResidual{weighing, scalars, iteration, q_, r_});
+                     UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
-  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, space_.weights == nullptr, r_, x, p_, q_});
+  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, space_.weights == nullptr, r_, x, p_, q_},
+                 traversal_of(kernel + 2));
 }
 
 void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device::Stream& stream) {
@@ -198,11 +205,12 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
   double* const alphas = of + 2 * (limits_.iterations + 1);
   const Scalars scalars{of, alphas, limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
-  apply_(r_, q_, of + 2 * iteration + 1, stream);
+  apply_(r_, q_, of + 2 * iteration + 1, stream, traversal_of(0));
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_alpha(scalars, iteration, alphas, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateAll{weighing, scalars, iteration, space_.weights == nullptr, x, r_, p_, q_, s_});
+                     UpdateAll{weighing, scalars, iteration, space_.weights == nullptr, x, r_, p_, q_, s_},
+                     traversal_of(1));
 }
 
 Solution ConjugateGradients::solution_after(std::size_t iterations, device::Stream& stream) const {

@@ -26,7 +26,8 @@ constexpr auto names_of(Solver /*type*/) {
 
 /// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. Without weights
 /// `output` holds zeros before.
-using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream)>;
+using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream,
+                                 device::Traversal traversal)>;
 
 class ConjugateGradients {
  public:

@@ -27,15 +27,23 @@ std::unique_ptr<Device> open_any() { return gpu_count() > 0 ? open_gpu(0) : open
 
 // Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
 void write_index(Stream& stream, int* data, std::size_t n) {
-  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+  launch(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+}
+
+void count_visits(Stream& stream, int* data, std::size_t n, Traversal traversal) {
+  launch(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
 }
 
 void add_one(Stream& stream, int* data, std::size_t n) {
-  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
+  launch(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
 }
 
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
-  return find_first(stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
+  return find_first(
+      stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
 }
 
 /// Adds up terms and counts in `visits` how often each is asked for. What prepare() sets is there when they are.
@@ -77,6 +85,18 @@ TEST_P(EveryMemory, LaunchReachesEveryIndexOnce) {
     std::vector<int> expected(n);
     std::iota(expected.begin(), expected.end(), 1);
     EXPECT_EQ(read(buffer), expected) << n;
+  }
+}
+
+TEST_P(EveryMemory, BothTraversalsReachEveryIndexOnce) {
+  for (const Traversal traversal : {Traversal::forward, Traversal::backward}) {
+    for (const std::size_t n :
+         {std::size_t{0}, std::size_t{1}, std::size_t{32}, std::size_t{33}, std::size_t{20'000'003}}) {
+      const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+      stream->fill(buffer.data(), 0, buffer.bytes());
+      count_visits(*stream, buffer.as<int>(), n, traversal);
+      EXPECT_EQ(read(buffer), std::vector<int>(n, 1)) << n;
+    }
   }
 }
 
@@ -150,9 +170,9 @@ class Summing {
     stream.fill(scratch_.data(), 0, sum_scratch_bytes);
   }
 
-  double operator()(std::size_t n, const double* term, int* visits) {
+  double operator()(std::size_t n, const double* term, int* visits, Traversal traversal = Traversal::forward) {
     upload(std::vector<double>{-1}, result_.data(), stream_);  // poisoned
-    launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{term, visits});
+    launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{term, visits}, traversal);
     return download(result_.as<double>(), stream_);
   }
 
@@ -173,9 +193,10 @@ TEST_P(EveryMemory, SumsAreExactForIntegersAndAskForEveryTermOnce) {
     const auto visits = device->allocate(GetParam(), n * sizeof(int));
     upload(values, terms.data(), *stream);
     stream->fill(visits.data(), 0, visits.bytes());
-    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), 2 * std::accumulate(values.begin(), values.end(), 0.0))
-        << n;
-    EXPECT_EQ(read(visits), std::vector<int>(n, 1)) << n;
+    const double expected = 2 * std::accumulate(values.begin(), values.end(), 0.0);
+    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), expected) << n;
+    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>(), Traversal::backward), expected) << n;
+    EXPECT_EQ(read(visits), std::vector<int>(n, 2)) << n;
   }
 }
 
@@ -237,7 +258,8 @@ TEST_P(EveryMemory, StepsAreObservedAsTheyAreAdded) {
   Recorder recorder;
   int added = 0;
   observed(&recorder, "a", *stream, [&] { ++added; });
-  observed(&recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
+  observed(
+      &recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
   observed(nullptr, "c", *stream, [&] { ++added; });
   EXPECT_EQ(recorder.told, "a()b3(x)");
   EXPECT_EQ(added, 2);

@@ -235,6 +235,27 @@ TEST_P(PoissonIn, AddsUpOverRanges) {
   }
 }
 
+TEST_P(PoissonIn, IsTheSameInBothTraversals) {
+  for (const int order : {2, 4, 7}) {
+    const Problem problem({.elements = {4, 3, 3}, .order = order});
+    const std::size_t elements = problem.mesh.elements();
+    const std::size_t cut = elements / 3;
+    for (const Geometry geometry : geometries) {
+      for (const Storage storage : storages) {
+        const std::string what = text(geometry, storage, order);
+        const auto poisson = make(problem, geometry, storage);
+        const Vector input = problem.random(storage, 7);
+        const Applied forward = apply(*poisson, problem, input);
+        constexpr auto backward = device::Traversal::backward;
+        const Applied back =
+            apply(*poisson, {{0, cut, backward}, {cut, elements, backward}}, input, Vector(input.size(), 0.0));
+        expect_equal(back.output, forward.output, 1e-13, what);
+        EXPECT_NEAR(back.energy, forward.energy, 1e-13 * forward.energy) << what;
+      }
+    }
+  }
+}
+
 TEST_P(PoissonIn, AddsToWhatIsThereOrWritesItsOwnElements) {
   const Problem problem({.elements = {4, 3, 3}, .order = 3});
   const std::size_t elements = problem.mesh.elements();

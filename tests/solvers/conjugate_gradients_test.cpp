@@ -94,9 +94,9 @@ class ConjugateGradientsIn : public InPlace {
     const VectorSpace space{.length = b.size(), .counted = b.size(), .weights = weights_or_none};
     ConjugateGradients iteration(
         solver, space, limits,
-        [&](const double* input, double* output, double* energy, device::Stream& on) {
+        [&](const double* input, double* output, double* energy, device::Stream& on, device::Traversal traversal) {
           device::launch_sum(on, b.size(), scratch.data(), energy,
-                             Multiply{on_device.as<double>(), weights_or_none, input, output});
+                             Multiply{on_device.as<double>(), weights_or_none, input, output}, traversal);
         },
         context());
     (void)iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);

@@ -101,8 +101,8 @@ void Problem::make_solver() {
   launches_graphs_ = limits.graphs = options_.graphs.used(run_, gather_scatter_->enqueues());
   solver_ = std::make_unique<solvers::ConjugateGradients>(
       options_.solver, space_, limits,
-      [this](const double* input, double* output, double* energy, device::Stream& stream) {
-        operator_->apply(input, output, energy, stream);
+      [this](const double* input, double* output, double* energy, device::Stream& stream, device::Traversal traversal) {
+        operator_->apply(input, output, energy, stream, traversal);
       },
       run_.context());
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "device/device.hpp"
 #include "device/gpu/check.hpp"
 
 namespace commlens::device::gpu {
@@ -22,11 +23,24 @@ __device__ inline void prepare(Function& function) {
   if constexpr (requires { function.prepare(); }) function.prepare();
 }
 
-template <class Function>
-__global__ void for_each_index(std::size_t n, Function function) {
-  prepare(function);
+/// Calls visit(i) for this thread's indices i < n. Backward, whole warps of indices change places, so that each
+/// accesses aligned memory as it does forward.
+template <class Visit>
+__device__ inline void for_each_index_of_thread(std::size_t n, Traversal traversal, Visit visit) {
+  constexpr std::size_t warp = 32;
+  const std::size_t last = (n + warp - 1) / warp * warp - warp;  // first index of the last warp
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) function(i);
+  for (std::size_t at = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; at < last + warp;
+       at += stride) {
+    const std::size_t i = traversal == Traversal::forward ? at : last - at / warp * warp + at % warp;
+    if (i < n) visit(i);
+  }
+}
+
+template <class Function>
+__global__ void for_each_index(std::size_t n, Function function, Traversal traversal) {
+  prepare(function);
+  for_each_index_of_thread(n, traversal, [&](std::size_t i) { function(i); });
 }
 
 /// A warp computes a tile of 4 x 8 in j and k, a block one of 16 x 16.
@@ -51,8 +65,8 @@ void launch(void* stream, const std::array<std::size_t, 3>& box, Function functi
 }
 
 template <class Function>
-void launch(void* stream, std::size_t n, Function function) {
-  for_each_index<<<blocks_for(n), threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(n, function);
+void launch(void* stream, std::size_t n, Function function, Traversal traversal = Traversal::forward) {
+  for_each_index<<<blocks_for(n), threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(n, function, traversal);
   check(gpuGetLastError(), "kernel launch");
 }
 
@@ -108,8 +122,8 @@ __device__ inline double add_up_in_block(double mine) {
   return sum;
 }
 
-/// What one of the threads adds up of the sums of all blocks, in a fixed order. Several are read before any is added, as
-/// nothing else hides the latency: the other blocks have ended.
+/// What one of the threads adds up of the sums of all blocks, in a fixed order. Several are read before any is added,
+/// as nothing else hides the latency: the other blocks have ended.
 __device__ inline double part_of_sum(const double* of_block, unsigned thread, unsigned threads) {
   constexpr unsigned batch = 8;
   double sum = 0;
@@ -156,22 +170,20 @@ __device__ inline void add_up(double mine, SumScratch* scratch, double* result, 
 }
 
 template <class Function>
-__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function,
+                               Traversal traversal) {
   prepare(function);
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   double sum = 0;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    sum += function(i);
-  }
+  for_each_index_of_thread(n, traversal, [&](std::size_t i) { sum += function(i); });
   add_up(sum, scratch, result, false);
 }
 
 template <class Function>
-void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function) {
+void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function, Traversal traversal) {
   // Enough blocks to fill a GPU, and few enough for the last one to add up.
   const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
   sum_of_indexes<<<blocks, threads_per_block, 0, static_cast<gpuStream_t>(stream)>>>(
-      n, static_cast<SumScratch*>(scratch), result, function);
+      n, static_cast<SumScratch*>(scratch), result, function, traversal);
   check(gpuGetLastError(), "kernel launch");
 }
 

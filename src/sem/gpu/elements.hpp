@@ -26,6 +26,11 @@ __device__ inline void write_unknown(Real* output, std::uint32_t unknown, Real v
   if (by_several && unknown != Numbering::fixed) gpuAtomicAdd(place, value);
 }
 
+/// The element that comes at a place of the traversal; places are numbered as elements are.
+__device__ inline std::size_t element_at(const ElementRange& range, std::size_t place) {
+  return range.traversal == device::Traversal::forward ? place : range.first + range.last - 1 - place;
+}
+
 /// No more than are resident: each block, of so many elements at a time, iterates over elements.
 inline unsigned blocks_over(const ElementRange& range, std::size_t elements_of_block, unsigned resident) {
   const std::size_t count = range.last - range.first;

@@ -152,19 +152,22 @@ __global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at
   Real* const line_r = field_r + Of::row * i + Of::plane * j;  // when a thread has a line, (i, j) are its (j, k)
   Real* const line_s = field_s + i + Of::plane * j;            // and its (i, k)
   const auto first_node = [&](std::size_t element) { return element * N * Of::columns + column; };
+  const auto element_of = [&](std::size_t place) { return element_at(call.elements, place); };
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
   double energy = 0;
 
-  std::size_t element = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + slot;
-  bool active = slot < Of::elements && element < call.elements.last;
+  std::size_t place = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + slot;
+  bool active = slot < Of::elements && place < call.elements.last;
+  std::size_t element = element_of(place);
   Column<Real, N, geometry, storage> now;
   if (active) {
     now.fetch_unknowns(call, first_node(element));
     now.fetch(call, first_node(element), element, column);
   }
-  for (std::size_t begin = element - slot; begin < call.elements.last; begin += step) {
-    const std::size_t next_element = element + step;
-    const bool next_active = slot < Of::elements && next_element < call.elements.last;
+  for (std::size_t begin = place - slot; begin < call.elements.last; begin += step) {
+    place += step;
+    const std::size_t next_element = element_of(place);
+    const bool next_active = slot < Of::elements && place < call.elements.last;
     Column<Real, N, geometry, storage> next;
     Real ut[N];
     if (active) {

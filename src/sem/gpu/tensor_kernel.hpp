@@ -271,13 +271,13 @@ __global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_onc
   const double side = half == 0 ? 1 : -1;
   const Lane lane(basis, static_cast<int>(threadIdx.x) % 32, side);
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
-  std::size_t element = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + warp / Warps;
+  std::size_t place = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + warp / Warps;
   Part<Warps, storage> part{call, basis, lane, shared[warp], shared[warp - half + Warps - 1 - half], side};
   Numbers<Warps, storage> numbers;
-  if (element < call.elements.last) numbers.fetch(call, element, half, lane);
+  if (place < call.elements.last) numbers.fetch(call, element_at(call.elements, place), half, lane);
   double energy = 0;
-  for (; element < call.elements.last; element += step) {
-    const Slabs<Warps> nodes(element, half);
+  for (; place < call.elements.last; place += step) {
+    const Slabs<Warps> nodes(element_at(call.elements, place), half);
     part.read(nodes, numbers);
     __syncwarp();
     part.expand_map();
@@ -288,7 +288,9 @@ __global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_onc
     wait_for_element<Warps>();
     Numbers<Warps, storage> again;  // rather than to keep them in registers
     again.fetch_unknowns(call, nodes, lane);
-    if (element + step < call.elements.last) numbers.fetch(call, element + step, half, lane);
+    if (place + step < call.elements.last) {
+      numbers.fetch(call, element_at(call.elements, place + step), half, lane);
+    }
     part.add_along_s_and_t();
     part.write(nodes, again);
   }

@@ -1,6 +1,7 @@
 #include "sem/numbering.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "device/error.hpp"
@@ -60,24 +61,28 @@ Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned cha
   Firsts firsts = find_firsts(ids, fixed);
 
   std::vector<std::int64_t> unknown_ids;
+  std::vector<bool> several;                        // of each unknown in the order of nodes: whether several have it
   std::vector<std::uint32_t> in_order(ids.size());  // of each first node: its unknown in the order of nodes
   for (std::size_t node = 0; node < ids.size(); ++node) {
     if (firsts.of_node[node] != node) continue;
     in_order[node] = static_cast<std::uint32_t>(unknown_ids.size());
     unknown_ids.push_back(ids[node]);
+    several.push_back(firsts.copies[node] > 1);
   }
 
   Numbering numbering;
   numbering.unknowns = unknown_ids.size();
   numbering.sharing = gather_scatter::discover(unknown_ids, communicator);
   const auto below = on_lower_ranks(numbering.sharing, numbering.unknowns, communicator.rank());
-  numbering.owned = static_cast<std::size_t>(std::count(below.begin(), below.end(), false));
+  const auto kind_of = [&](std::size_t i) { return below[i] ? 2U : several[i] ? 1U : 0U; };
+  std::array<std::uint32_t, 3> of_kind{};
+  for (std::size_t i = 0; i < numbering.unknowns; ++i) ++of_kind.at(kind_of(i));
+  numbering.alone = of_kind[0];
+  numbering.owned = of_kind[0] + of_kind[1];
 
-  // Owned unknowns come first, so that inner products are over a contiguous range.
+  std::array<std::uint32_t, 3> next{0, of_kind[0], of_kind[0] + of_kind[1]};
   std::vector<std::uint32_t> place(numbering.unknowns);
-  std::uint32_t next_owned = 0;
-  auto next_other = static_cast<std::uint32_t>(numbering.owned);
-  for (std::size_t i = 0; i < place.size(); ++i) place[i] = below[i] ? next_other++ : next_owned++;
+  for (std::size_t i = 0; i < place.size(); ++i) place[i] = next.at(kind_of(i))++;
   for (std::uint32_t& node : numbering.sharing.shared.nodes) node = place[node];
 
   numbering.of_node.resize(ids.size());

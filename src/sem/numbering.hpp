@@ -19,11 +19,13 @@ struct Numbering {
   std::vector<std::uint32_t> of_node;  ///< of each node: its unknown, perhaps with by_several; or `fixed`
   std::size_t unknowns = 0;            ///< of this rank, including those that other ranks have, too
   std::size_t owned = 0;  ///< unknowns 0 … owned - 1 belong to this rank: each belongs to the lowest rank that has it
+  std::size_t alone = 0;  ///< of unknowns 0 … alone - 1, which are owned, there is one node on this rank
   gather_scatter::Sharing sharing;  ///< of unknowns, not of nodes
 };
 
-/// Collective. Unknowns are numbered in the order of the nodes, so that those of one element are adjacent. `fixed` is
-/// not 0 for nodes without an unknown. Throws Error for more than most_unknowns nodes.
+/// Collective. Unknowns are numbered in the order of the nodes, so that those of one element are adjacent; but first
+/// those of one node, then the others that are owned, then those of lower ranks, so that each kind is a contiguous
+/// range. `fixed` is not 0 for nodes without an unknown. Throws Error for more than most_unknowns nodes.
 Numbering number(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed,
                  const transport::Communicator& communicator);
 

@@ -47,9 +47,9 @@ class Poisson {
 
   /// Queues: output = A input for the elements of the range, and *energy = input . A input of these elements, or, with
   /// `add_energy`, *energy += that; without `energy` it is not computed. With storage by element the output of the
-  /// range is written. With unique storage the output must be 0 before the first range: elements add to the unknowns
-  /// that they share, and may write the others. Nodes on the boundary count as 0 with unique storage; with storage by
-  /// element their input must be 0, and their output is not 0.
+  /// range is written. With unique storage elements write the unknowns that no other node of the rank has, and add to
+  /// the others, whose output must be 0 before the first range. Nodes on the boundary count as 0 with unique storage;
+  /// with storage by element their input must be 0, and their output is not 0.
   virtual void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
                      device::Stream& stream) = 0;
 };

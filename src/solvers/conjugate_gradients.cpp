@@ -73,11 +73,11 @@ struct UpdateResidual {
   }
 };
 
-/// x += alpha p; p = r + beta p; and, where vectors hold each unknown once, q = 0: the operator adds to it.
+/// x += alpha p; p = r + beta p; and q = 0 where the operator adds to it.
 struct UpdateSolution {
   Scalars scalars;
   std::size_t k;
-  bool clear;
+  std::size_t clear_from;
   const double* r;
   double* x;
   double* p;
@@ -93,16 +93,16 @@ struct UpdateSolution {
     const double direction = p[i];
     x[i] += alpha * direction;
     p[i] = r[i] + beta * direction;
-    if (clear) q[i] = 0;
+    if (i >= clear_from) q[i] = 0;
   }
 };
 
-/// p = r + beta p; s = q + beta s; x += alpha p; r -= alpha s, and r . r.
+/// p = r + beta p; s = q + beta s; x += alpha p; r -= alpha s, and r . r; and q = 0 where the operator adds to it.
 struct UpdateAll {
   Weighing weighing;
   Scalars scalars;
   std::size_t k;
-  bool clear;
+  std::size_t clear_from;
   double* x;
   double* r;
   double* p;
@@ -124,7 +124,7 @@ struct UpdateAll {
     s[i] = image;
     x[i] += alpha * direction;
     r[i] = value;
-    if (clear) q[i] = 0;
+    if (i >= clear_from) q[i] = 0;
     return counts;
   }
 };
@@ -135,6 +135,9 @@ void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& 
 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.
 std::size_t stride_of(std::size_t length) { return (length + 31) / 32 * 32; }
+
+/// With weights an operator writes its whole output.
+std::size_t clear_from(const VectorSpace& space) { return space.weights == nullptr ? space.added_from : space.length; }
 
 /// Of all kernels of the iterations, by their number: each goes in the opposite direction of the one before.
 device::Traversal traversal_of(std::size_t kernel) {
@@ -163,11 +166,12 @@ ConjugateGradients::ConjugateGradients(Solver solver, const VectorSpace& space, 
   context.stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
-double ConjugateGradients::traffic(Solver solver, std::size_t length) {
+double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
   // classical: reads r and q, writes r; then reads p, x and r, writes p and x. fused: reads r, p, q, s and x, writes
-  // all of these but q. In addition q is set to 0, or the weights are read.
-  const double passes = solver == Solver::fused ? 5 + 4 + 1 : 3 + 5 + 1;
-  return passes * static_cast<double>(length) * sizeof(double);
+  // all of these but q. In addition a part of q is set to 0, or the weights are read.
+  const double passes = solver == Solver::fused ? 5 + 4 : 3 + 5;
+  const std::size_t rest = space.weights == nullptr ? space.length - clear_from(space) : space.length;
+  return (passes * static_cast<double>(space.length) + static_cast<double>(rest)) * sizeof(double);
 }
 
 double ConjugateGradients::upper_bytes(Solver solver, double length, double iterations) {
@@ -196,7 +200,7 @@ void ConjugateGradients::iterate_classical(std::size_t iteration, double* x, dev
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
                      UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
-  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, space_.weights == nullptr, r_, x, p_, q_},
+  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, clear_from(space_), r_, x, p_, q_},
                  traversal_of(kernel + 2));
 }
 
@@ -209,7 +213,7 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_alpha(scalars, iteration, alphas, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateAll{weighing, scalars, iteration, space_.weights == nullptr, x, r_, p_, q_, s_},
+                     UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_},
                      traversal_of(1));
 }
 

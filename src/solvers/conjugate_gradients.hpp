@@ -24,8 +24,8 @@ constexpr auto names_of(Solver /*type*/) {
   return enum_names<Solver>({{Solver::classical, "classical"}, {Solver::fused, "fused"}});
 }
 
-/// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. Without weights
-/// `output` holds zeros before.
+/// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. What the
+/// operator adds to (VectorSpace::added_from) holds zeros before.
 using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream,
                                  device::Traversal traversal)>;
 
@@ -50,7 +50,7 @@ class ConjugateGradients {
   [[nodiscard]] const double* residual() const { return r_; }
 
   /// Bytes that the vector updates of an iteration read and write at least, apply() not included.
-  static double traffic(Solver solver, std::size_t length);
+  static double traffic(Solver solver, const VectorSpace& space);
   /// Bytes that it allocates, at most.
   static double upper_bytes(Solver solver, double length, double iterations);
 

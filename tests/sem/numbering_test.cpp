@@ -33,9 +33,15 @@ void expect_a_number_for_each_id(const Ids& ids, const std::vector<unsigned char
     used.insert(unknown);
     EXPECT_EQ((numbering.of_node[node] & Numbering::by_several) != 0, copies[ids[node]] > 1) << "id " << ids[node];
   }
+  for (std::size_t node = 0; node < ids.size(); ++node) {
+    if (fixed[node] != 0) continue;
+    const std::uint32_t unknown = unknown_at(numbering, node);
+    if (unknown < numbering.owned) EXPECT_EQ(unknown < numbering.alone, copies[ids[node]] == 1) << "id " << ids[node];
+  }
   EXPECT_EQ(used.size(), number_of.size()) << "two ids have one number";
   EXPECT_EQ(used.size(), numbering.unknowns);
   EXPECT_LE(numbering.owned, numbering.unknowns);
+  EXPECT_LE(numbering.alone, numbering.owned);
 }
 
 /// The id of each unknown.
@@ -131,6 +137,7 @@ TEST(Numbering, OfNothingButFixedNodes) {
   const Numbering numbering = number(ids, std::vector<unsigned char>(3, 1), world());
   EXPECT_EQ(numbering.unknowns, 0U);
   EXPECT_EQ(numbering.owned, 0U);
+  EXPECT_EQ(numbering.alone, 0U);
   EXPECT_EQ(numbering.of_node, std::vector<std::uint32_t>(3, Numbering::fixed));
 }
 
@@ -138,12 +145,13 @@ TEST(Numbering, FollowsTheElements) {
   const Mesh mesh = mesh_of({.elements = {4, 4, 4}, .order = 3});
   const auto ids = mesh.ids();
   const Numbering numbering = number(ids, mesh.on_boundary(), world());
-  std::uint32_t next_owned = 0;
-  auto next_other = static_cast<std::uint32_t>(numbering.owned);
+  std::size_t next_alone = 0;
+  std::size_t next_owned = numbering.alone;
+  std::size_t next_other = numbering.owned;
   for (std::size_t node = 0; node < ids.size(); ++node) {
     if (numbering.of_node[node] == Numbering::fixed) continue;
     const std::uint32_t unknown = unknown_at(numbering, node);
-    std::uint32_t& next = unknown < numbering.owned ? next_owned : next_other;
+    std::size_t& next = unknown < numbering.alone ? next_alone : unknown < numbering.owned ? next_owned : next_other;
     ASSERT_LE(unknown, next) << "node " << node << " is numbered before those that come earlier";
     if (unknown == next) ++next;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "gather_scatter/gather_scatter.hpp"
@@ -58,11 +59,11 @@ class Problem {
     return values;
   }
 
-  /// Numbers for unknowns that several elements have, and 0 for the others.
-  [[nodiscard]] Vector of_several(std::int64_t seed) const {
+  /// Numbers for unknowns that several elements have, and `value` for the others.
+  [[nodiscard]] Vector of_several(std::int64_t seed, double value) const {
     Vector values = random(Storage::unique, seed);
     for (const std::uint32_t unknown : numbering.of_node) {
-      if (unknown < Numbering::by_several) values[unknown] = 0;
+      if (unknown < Numbering::by_several) values[unknown] = value;
     }
     return values;
   }
@@ -256,16 +257,17 @@ TEST_P(PoissonIn, IsTheSameInBothTraversals) {
   }
 }
 
-TEST_P(PoissonIn, AddsToWhatIsThereOrWritesItsOwnElements) {
+TEST_P(PoissonIn, AddsToWhatSeveralHaveAndWritesTheRest) {
   const Problem problem({.elements = {4, 3, 3}, .order = 3});
   const std::size_t elements = problem.mesh.elements();
   const std::size_t of_first = problem.mesh.nodes_per_element();
   for (const Geometry geometry : geometries) {
     const auto unique = make(problem, geometry, Storage::unique);
     const Vector input = problem.random(Storage::unique, 4);
-    const Vector before = problem.of_several(5);
+    const Vector added = problem.of_several(5, 0);
     Vector expected = apply(*unique, problem, input).output;
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += added[i];
+    const Vector before = problem.of_several(5, std::numeric_limits<double>::quiet_NaN());
     expect_equal(apply(*unique, {{0, elements}}, input, before).output, expected, 1e-13, "unique");
 
     const auto by_element = make(problem, geometry, Storage::element);

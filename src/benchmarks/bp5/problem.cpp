@@ -39,7 +39,7 @@ void Problem::number_unknowns() {
   numbering_ = sem::number(ids, fixed, run_.communicator());
   if (options_.storage == Storage::unique) {
     sharing_ = numbering_.sharing;
-    space_ = {.length = numbering_.unknowns, .counted = numbering_.owned};
+    space_ = {.length = numbering_.unknowns, .counted = numbering_.owned, .added_from = numbering_.alone};
     return;
   }
   for (std::size_t node = 0; node < ids.size(); ++node) {

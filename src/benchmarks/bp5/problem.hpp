@@ -35,6 +35,7 @@ class Problem {
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const sem::Mesh& mesh() const { return mesh_; }
   [[nodiscard]] VectorLayout layout() const { return {mesh_, numbering_, options_.storage}; }
+  [[nodiscard]] const solvers::VectorSpace& space() const { return space_; }
   [[nodiscard]] const gather_scatter::Sharing& sharing() const { return sharing_; }  ///< of the vectors' places
   [[nodiscard]] const InnerProducts& products() const { return *products_; }
   [[nodiscard]] const std::string& exchange() const {

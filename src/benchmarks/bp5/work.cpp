@@ -20,9 +20,14 @@ double bytes_per_iteration(const Problem& problem) {
   const auto nodes = static_cast<double>(layout.mesh.nodes());
   const auto length = static_cast<double>(layout.length());
   const bool unique = options.storage == sem::Storage::unique;
-  double bytes = solvers::ConjugateGradients::traffic(options.solver, layout.length());
-  // The operator reads its input and writes its output, to which it adds what is there, by numbers of unknowns.
-  bytes += unique ? 3 * length * sizeof(double) + nodes * sizeof(std::uint32_t) : 2 * length * sizeof(double);
+  double bytes = solvers::ConjugateGradients::traffic(options.solver, problem.space());
+  // The operator reads its input and writes its output, to a part of which it adds what is there, by numbers of
+  // unknowns.
+  bytes += 2 * length * sizeof(double);
+  if (unique) {
+    bytes += static_cast<double>(layout.length() - problem.space().added_from) * sizeof(double);
+    bytes += nodes * sizeof(std::uint32_t);
+  }
   bytes += options.geometry == sem::Geometry::stored
                ? nodes * 6 * sizeof(double)
                : static_cast<double>(layout.mesh.elements()) * 8 * 3 * sizeof(double);

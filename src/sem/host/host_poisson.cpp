@@ -76,9 +76,14 @@ inline Real value_of(const Real* input, std::uint32_t unknown) {
   return unknown == Numbering::fixed ? Real{0} : input[place_of(unknown)];
 }
 
+/// Unknowns that only this node has are written, others are added to.
 template <class Real>
-inline void add_to(Real* output, std::uint32_t unknown, Real value) {
-  if (unknown != Numbering::fixed) output[place_of(unknown)] += value;
+inline void write(Real* output, std::uint32_t unknown, Real value) {
+  if (unknown < Numbering::by_several) {
+    output[unknown] = value;
+  } else if (unknown != Numbering::fixed) {
+    output[place_of(unknown)] += value;
+  }
 }
 
 template <class Real, int N>
@@ -114,11 +119,15 @@ inline void scatter(const PoissonCall<Real>& call, std::size_t first_node, const
     const std::uint32_t* const unknowns = call.unknowns + first_node + line;
     if (consecutive_inside<N>(unknowns)) {
       Real* const inside = output + place_of(unknowns[1]);
-      add_to(output, unknowns[0], result[line]);
-      for (std::size_t i = 1; i < N - 1; ++i) inside[i - 1] += result[line + i];
-      add_to(output, unknowns[N - 1], result[line + N - 1]);
+      write(output, unknowns[0], result[line]);
+      if (unknowns[1] < Numbering::by_several) {
+        for (std::size_t i = 1; i < N - 1; ++i) inside[i - 1] = result[line + i];
+      } else {
+        for (std::size_t i = 1; i < N - 1; ++i) inside[i - 1] += result[line + i];
+      }
+      write(output, unknowns[N - 1], result[line + N - 1]);
     } else {
-      for (std::size_t i = 0; i < N; ++i) add_to(output, unknowns[i], result[line + i]);
+      for (std::size_t i = 0; i < N; ++i) write(output, unknowns[i], result[line + i]);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device/launch.hpp"
+#include "device/streaming.hpp"
 #include "device/upload.hpp"
 
 namespace commlens::solvers {
@@ -91,7 +92,7 @@ struct UpdateSolution {
   }
   COMMLENS_FUNCTION void operator()(std::size_t i) const {
     const double direction = p[i];
-    x[i] += alpha * direction;
+    device::store_streaming(x + i, device::load_streaming(x + i) + alpha * direction);
     p[i] = r[i] + beta * direction;
     if (i >= clear_from) q[i] = 0;
   }
@@ -122,7 +123,7 @@ struct UpdateAll {
     const double counts = weighing.square(value, i);
     p[i] = direction;
     s[i] = image;
-    x[i] += alpha * direction;
+    device::store_streaming(x + i, device::load_streaming(x + i) + alpha * direction);
     r[i] = value;
     if (i >= clear_from) q[i] = 0;
     return counts;

@@ -126,6 +126,8 @@
 #if defined(COMMLENS_CUDA)
 #define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
 #define gpuAtomicAdd atomicAdd
+#define gpuLoadStreaming __ldcs
+#define gpuStoreStreaming __stcs
 #if defined(__CUDACC__)
 /// 1 / x with a relative error of at most 2^-19; 0 or infinite where x or 1 / x is no normal number.
 __device__ inline double gpuReciprocalEstimate(double x) {
@@ -190,6 +192,8 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
 /// The hardware instruction, which needs memory of the GPU itself, rather than a compare-and-swap loop.
 #define gpuAtomicAdd unsafeAtomicAdd
+#define gpuLoadStreaming __builtin_nontemporal_load
+#define gpuStoreStreaming(to, value) __builtin_nontemporal_store(value, to)
 #define gpuReciprocalEstimate(x) __builtin_amdgcn_rcp(x)
 /// HIP counts wavefronts of 64 threads per SIMD unit, of which a compute unit has four, where CUDA counts blocks.
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, ((threads) + 63) / 64 * (blocks) / 4)

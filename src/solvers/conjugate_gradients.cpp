@@ -74,26 +74,36 @@ struct UpdateResidual {
   }
 };
 
-/// x += alpha p; p = r + beta p; and q = 0 where the operator adds to it.
+/// The next direction r + beta p; and q = 0 where the operator adds to it. x is updated every second iteration, with
+/// the directions of two, which saves reading and writing it once.
 struct UpdateSolution {
   Scalars scalars;
   std::size_t k;
   std::size_t clear_from;
+  int steps;  ///< of x: 0, 1 (x += alpha p) or 2 (that, after the same with the last direction)
   const double* r;
   double* x;
-  double* p;
+  const double* last_p;
+  const double* p;
+  double* next_p;  ///< may be last_p or p
   double* q;
   double alpha = 0;
+  double last_alpha = 0;
   double beta = 0;
 
   COMMLENS_FUNCTION void prepare() {
     alpha = scalars.alpha(k);
+    if (steps == 2) last_alpha = scalars.alpha(k - 1);
     beta = scalars.beta(k + 1);
   }
   COMMLENS_FUNCTION void operator()(std::size_t i) const {
     const double direction = p[i];
-    device::store_streaming(x + i, device::load_streaming(x + i) + alpha * direction);
-    p[i] = r[i] + beta * direction;
+    if (steps > 0) {
+      double value = device::load_streaming(x + i);
+      if (steps == 2) value += last_alpha * last_p[i];
+      device::store_streaming(x + i, value + alpha * direction);
+    }
+    next_p[i] = r[i] + beta * direction;
     if (i >= clear_from) q[i] = 0;
   }
 };
@@ -131,7 +141,8 @@ struct UpdateAll {
 };
 
 void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& stream) {
-  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
+  device::launch(
+      stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
 }
 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.
@@ -145,7 +156,7 @@ device::Traversal traversal_of(std::size_t kernel) {
   return kernel % 2 == 0 ? device::Traversal::forward : device::Traversal::backward;
 }
 
-std::size_t vectors_of(Solver solver) { return solver == Solver::fused ? 4 : 3; }
+constexpr std::size_t vectors = 4;  // r, p and q, and s or a second p
 
 }  // namespace
 
@@ -157,28 +168,28 @@ ConjugateGradients::ConjugateGradients(Solver solver, const VectorSpace& space, 
       apply_(std::move(apply)),
       transport_(context.transport),
       ranks_(context.communicator.size()),
-      vectors_(context.allocate(vectors_of(solver) * stride_of(space.length) * sizeof(double))),
+      vectors_(context.allocate(vectors * stride_of(space.length) * sizeof(double))),
       scratch_(context.allocate(device::sum_scratch_bytes)),
       scalars_(context.allocate(3 * (limits.iterations + 1) * sizeof(double))) {
   r_ = vectors_.as<double>();
   p_ = r_ + stride_of(space.length);
   q_ = p_ + stride_of(space.length);
-  if (solver == Solver::fused) s_ = q_ + stride_of(space.length);
+  (solver == Solver::fused ? s_ : other_p_) = q_ + stride_of(space.length);
   context.stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
 double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
-  // classical: reads r and q, writes r; then reads p, x and r, writes p and x. fused: reads r, p, q, s and x, writes
-  // all of these but q. In addition a part of q is set to 0, or the weights are read.
-  const double passes = solver == Solver::fused ? 5 + 4 : 3 + 5;
+  // classical: reads r and q, writes r; then reads p and r, writes p, and every second time reads the last p and x and
+  // writes x. fused: reads r, p, q, s and x, writes all of these but q. In addition a part of q is set to 0, or the
+  // weights are read.
+  const double passes = solver == Solver::fused ? 5 + 4 : 3 + 3 + 1.5;
   const std::size_t rest = space.weights == nullptr ? space.length - clear_from(space) : space.length;
   return (passes * static_cast<double>(space.length) + static_cast<double>(rest)) * sizeof(double);
 }
 
-double ConjugateGradients::upper_bytes(Solver solver, double length, double iterations) {
+double ConjugateGradients::upper_bytes(double length, double iterations) {
   constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
-  const auto vectors = static_cast<double>(vectors_of(solver) * sizeof(double));
-  return rounding + vectors * length + 3 * sizeof(double) * (iterations + 1);
+  return rounding + sizeof(double) * (static_cast<double>(vectors) * length + 3 * (iterations + 1));
 }
 
 void ConjugateGradients::sum_over_ranks(double* values, std::size_t count, device::Stream& stream) {
@@ -191,17 +202,20 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
   if (solver_ == Solver::classical) sum_over_ranks(scalars, 1, stream);
 }
 
-void ConjugateGradients::iterate_classical(std::size_t iteration, double* x, device::Stream& stream) {
+void ConjugateGradients::iterate_classical(std::size_t iteration, int steps, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
   const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
   const std::size_t kernel = 3 * iteration;
-  apply_(p_, q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
+  double* const p = steps == 2 ? other_p_ : p_;
+  double* const next_p = steps == 0 ? other_p_ : p_;
+  apply_(p, q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
                      UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
-  device::launch(stream, space_.length, UpdateSolution{scalars, iteration, clear_from(space_), r_, x, p_, q_},
+  device::launch(stream, space_.length,
+                 UpdateSolution{scalars, iteration, clear_from(space_), steps, r_, x, p_, p, next_p, q_},
                  traversal_of(kernel + 2));
 }
 
@@ -214,8 +228,7 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_alpha(scalars, iteration, alphas, stream);
   device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_},
-                     traversal_of(1));
+                     UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_}, traversal_of(1));
 }
 
 Solution ConjugateGradients::solution_after(std::size_t iterations, device::Stream& stream) const {
@@ -233,14 +246,20 @@ Solution ConjugateGradients::solution_after(std::size_t iterations, device::Stre
 
 void ConjugateGradients::iterate(std::size_t first, std::size_t end, double* x, device::Stream& stream) {
   for (std::size_t iteration = first; iteration < end; ++iteration) {
-    solver_ == Solver::fused ? iterate_fused(iteration, x, stream) : iterate_classical(iteration, x, stream);
+    if (solver_ == Solver::fused) {
+      iterate_fused(iteration, x, stream);
+    } else {
+      const bool second = (iteration - first) % 2 == 1;
+      const bool alone = !second && iteration + 1 == end;
+      iterate_classical(iteration, second ? 2 : alone ? 1 : 0, x, stream);
+    }
   }
 }
 
 Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& stream,
                                    const std::function<void()>& heartbeat) {
-  // Reading the residual stalls a GPU; on the host it costs nothing.
-  const std::size_t read_every = stream.on_gpu() ? 50 : 1;
+  // Reading the residual stalls a GPU; on the host it costs nothing. In between x may lack the last step.
+  const std::size_t read_every = stream.on_gpu() ? 50 : 2;
   replays_.resize((limits_.iterations + read_every - 1) / read_every);
   begin(b, x, stream);
   Solution solution;

@@ -43,8 +43,9 @@ class ConjugateGradients {
                      const Context& context);
 
   /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called whenever the host reads the residual: after
-  /// every iteration, on a GPU after 50.
-  Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
+  /// two iterations, on a GPU after 50.
+  Solution solve(
+      const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
   /// Of the last solve: b - A x as updated by the iteration.
   [[nodiscard]] const double* residual() const { return r_; }
@@ -52,13 +53,14 @@ class ConjugateGradients {
   /// Bytes that the vector updates of an iteration read and write at least, apply() not included.
   static double traffic(Solver solver, const VectorSpace& space);
   /// Bytes that it allocates, at most.
-  static double upper_bytes(Solver solver, double length, double iterations);
+  static double upper_bytes(double length, double iterations);
 
  private:
   /// Queues iterations first … end - 1.
   void iterate(std::size_t first, std::size_t end, double* x, device::Stream& stream);
   void begin(const double* b, double* x, device::Stream& stream);
-  void iterate_classical(std::size_t iteration, double* x, device::Stream& stream);
+  /// With 0, 1 or 2 steps of x: see UpdateSolution.
+  void iterate_classical(std::size_t iteration, int steps, double* x, device::Stream& stream);
   void iterate_fused(std::size_t iteration, double* x, device::Stream& stream);
   void sum_over_ranks(double* values, std::size_t count, device::Stream& stream);
   /// After so many iterations. Waits for the stream.
@@ -75,6 +77,7 @@ class ConjugateGradients {
   device::Buffer scalars_;  ///< of all iterations: r . r and the energy; then all alphas
   double* r_ = nullptr;
   double* p_ = nullptr;
+  double* other_p_ = nullptr;            ///< classical: the direction of every second iteration
   double* q_ = nullptr;                  ///< A p; fused: A r
   double* s_ = nullptr;                  ///< fused: A p
   std::vector<device::Replay> replays_;  ///< one for the iterations between two readings of the residual

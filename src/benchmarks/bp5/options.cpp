@@ -90,7 +90,7 @@ double points_of(const sem::Block& block, int order) {
 }  // namespace
 
 void Options::refuse_iterations_beyond(const MemoryBudget& budget) const {
-  const double needed = solvers::ConjugateGradients::upper_bytes(solver, 0, static_cast<double>(iterations));
+  const double needed = solvers::ConjugateGradients::upper_bytes(0, static_cast<double>(iterations));
   if (needed <= budget.buffers / 2) return;
   refuse_for_memory("iterations", std::to_string(iterations), {.buffers = needed}, budget, "nekRS does 500 iterations");
 }
@@ -102,7 +102,7 @@ void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
   const double nodes = mesh.largest(ranks).nodes_about(ranks);
   const double length = unknowns_per_node * nodes;
   const double bytes = sem::upper_bytes({.nodes = nodes}, geometry, storage) +
-                       solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations)) +
+                       solvers::ConjugateGradients::upper_bytes(length, static_cast<double>(iterations)) +
                        own_vectors_bytes(*this, length);
   mesh.require_room({.buffers = bytes / nodes, .staging = set_up_bytes}, budget, ranks);
 }
@@ -116,7 +116,7 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
   const double length = storage == Storage::element ? nodes : points_of(partition.block(rank), order);
   const double sent = sem::values_sent(partition, order);
   const auto exchange = gs::upper_bytes({.nodes = length, .sent = sent, .ranks = ranks}, exchange_kind());
-  const double iteration = solvers::ConjugateGradients::upper_bytes(solver, length, static_cast<double>(iterations));
+  const double iteration = solvers::ConjugateGradients::upper_bytes(length, static_cast<double>(iterations));
   return {.buffers = own_vectors_bytes(*this, length) +
                      sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry, storage) + iteration +
                      exchange.buffers,

@@ -136,6 +136,8 @@ __device__ inline double gpuReciprocalEstimate(double x) {
   return estimate;
 }
 #endif
+/// Hides from the compiler how a value of 32 bits came about.
+#define gpuForget(value) asm("" : "+r"(value))
 /// Of a kernel: threads per block, and blocks per multiprocessor that its registers must suffice for (0: any number).
 #define gpuLaunchBounds(threads, blocks) __launch_bounds__(threads, blocks)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -190,6 +192,7 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 }
 #else
 #define gpuShuffleDown(value, distance, width) __shfl_down(value, distance, width)
+#define gpuForget(value) (void)(value)
 /// The hardware instruction, which needs memory of the GPU itself, rather than a compare-and-swap loop.
 #define gpuAtomicAdd unsafeAtomicAdd
 #define gpuLoadStreaming __builtin_nontemporal_load

@@ -125,10 +125,17 @@
 // Differences in more than a prefix.
 #if defined(COMMLENS_CUDA)
 #define gpuShuffleDown(value, distance, width) __shfl_down_sync(0xFFFFFFFFU, value, distance, width)
-#define gpuAtomicAdd atomicAdd
 #define gpuLoadStreaming __ldcs
 #define gpuStoreStreaming __stcs
 #if defined(__CUDACC__)
+/// In the GPU's own memory. For sm_90 nvcc 13 makes of atomicAdd() an instruction that returns the value from before,
+/// even where nobody uses it.
+__device__ inline void gpuAtomicAdd(double* to, double value) {
+  asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "d"(value) : "memory");
+}
+__device__ inline void gpuAtomicAdd(float* to, float value) {
+  asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "f"(value) : "memory");
+}
 /// 1 / x with a relative error of at most 2^-19; 0 or infinite where x or 1 / x is no normal number.
 __device__ inline double gpuReciprocalEstimate(double x) {
   double estimate;

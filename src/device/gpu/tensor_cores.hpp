@@ -32,7 +32,35 @@ __device__ inline Pair get_pair(const double* from) {
   const double2 pair = *reinterpret_cast<const double2*>(from);
   return {{pair.x, pair.y}};
 }
-__device__ inline double get(const double* from) { return *from; }
+template <class T>
+__device__ inline T get(const T* from) {
+  return *from;
+}
+
+/// Copies from global to shared memory, beside other instructions. Of the Bytes only the first `bytes` are read, and
+/// the others are 0.
+template <int Bytes>
+__device__ inline void copy(void* to, const void* from, int bytes = Bytes) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(from), "n"(Bytes), "r"(bytes)
+      : "memory");
+#endif
+}
+/// Ends a group of this lane's copies.
+__device__ inline void end_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// For all of this lane's copies but those of the last groups.
+template <int groups>
+__device__ inline void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+#endif
+}
 
 /// Whether the code of the kernel for this GPU has them: it may come from a compilation for older GPUs.
 template <class Kernel>

@@ -7,6 +7,10 @@
 // (D x slab) the slab is the right factor, of which a lane needs what another one holds: it goes through shared memory.
 // A lane has its two columns of the element for itself, and computes derivatives along t with ordinary instructions.
 //
+// The input of the next element is copied to shared memory while an element is computed, without registers: the numbers
+// of its unknowns first, and then, by these numbers, their values. So its latency is hidden though few warps are
+// resident.
+//
 // An element is computed by one warp, or by two. With two, the second one has the upper half of the slabs and sees the
 // element mirrored in t: as D[7 - k][7 - m] = -D[k][m], both then have the same code, with the same constants.
 #pragma once
@@ -17,10 +21,13 @@
 namespace commlens::sem::tensor {
 
 using device::gpu::add_product;
+using device::gpu::copy;
+using device::gpu::end_copies;
 using device::gpu::get;
 using device::gpu::get_pair;
 using device::gpu::Pair;
 using device::gpu::put;
+using device::gpu::wait_for_copies;
 
 inline constexpr int points = 8;
 inline constexpr int slab = points * points;
@@ -29,10 +36,20 @@ using Constants = Basis<double, points>;
 template <int Warps>
 struct Layout {
   static constexpr int slabs = points / Warps;         ///< of a warp
-  static constexpr int elements = Warps == 1 ? 4 : 1;  ///< of a block
+  static constexpr int elements = Warps == 1 ? 2 : 1;  ///< of a block
   static constexpr int threads = 32 * Warps * elements;
   /// Blocks per multiprocessor that its registers must suffice for.
-  static constexpr int at_once = Warps == 1 ? 3 : 8;
+  static constexpr int at_once = Warps == 1 ? 6 : 8;
+};
+
+/// What is copied for an element of a warp, while the one before is computed.
+template <int Warps>
+struct Input {
+  static constexpr int slabs = Layout<Warps>::slabs;
+
+  alignas(16) double u[slabs][slab];
+  alignas(16) double map[8][3];
+  alignas(16) std::uint32_t unknowns[slabs][slab];
 };
 
 /// Of a warp.
@@ -40,10 +57,9 @@ template <int Warps>
 struct Shared {
   static constexpr int slabs = Layout<Warps>::slabs;
 
-  alignas(16) double u[slabs][slab];
+  Input<Warps> inputs[2];  ///< of this element and of the next one
   alignas(16) double along_s[slabs][slab];
-  alignas(16) double along_t[Warps == 1 ? 1 : slabs][slab];  ///< for the other warp
-  alignas(16) double map[8][3];
+  alignas(16) double along_t[Warps == 1 ? 1 : slabs][Warps == 1 ? 2 : slab];  ///< for the other warp
   /// Of each slab: dx/dr where s = 0, dx/ds where r = 0, and what both grow by with s and with r.
   alignas(16) double of_map[slabs][10];
 };
@@ -52,7 +68,8 @@ struct Shared {
 struct Lane {
   int index;
   int node[2];    ///< of a slab
-  int place;      ///< of its pair, in a slab in shared memory
+  int number[2];  ///< of a slab: where the numbers of its unknowns are in shared memory
+  int place;      ///< of its pair, likewise
   int across[2];  ///< of the nodes whose i is its j, and whose j its i are
   double row[2];  ///< of D, at its j and i
   double column[2];
@@ -69,6 +86,7 @@ struct Lane {
     for (int c = 0; c < 2; ++c) {
       const int i = lane % 4 + 4 * c;
       node[c] = i + points * j;
+      number[c] = place_of_number(j, i);
       across[c] = place_of(i, group);
       row[c] = basis.derivative[j][i];
       column[c] = basis.derivative[i][j];
@@ -80,40 +98,18 @@ struct Lane {
   /// Of row j, at a column of the matrix. Rows are ordered and rotated such that neither 8 lanes that write pairs nor
   /// 16 lanes that read values meet in a bank.
   static __device__ int place_of(int j, int column) { return points * (j ^ (j / 4)) + (column ^ (2 * (j & 2))); }
+  /// Of the number of a node's unknown: four at a time are copied, and here 32 lanes meet in no bank.
+  static __device__ int place_of_number(int j, int i) { return 4 * j + i % 4 + 32 * (i / 4); }
 };
 
-/// Where a lane's nodes are in the memory of the element.
-template <int Warps>
-struct Slabs {
+/// The warp's slabs in memory: the second warp of an element begins with the last one.
+struct Nodes {
   std::size_t first;
   int stride;
 
-  __device__ Slabs(std::size_t element, int half)
-      : first(element * points * slab + (half == 0 ? 0 : (points - 1) * slab)),
-        stride(Warps == 1 || half == 0 ? slab : -slab) {}
-  [[nodiscard]] __device__ std::size_t node(const Lane& lane, int k, int c) const {
-    return first + k * stride + lane.node[c];
-  }
-};
-
-/// The numbers of a lane's unknowns, and its share of the element's map: loaded while the element before is computed.
-template <int Warps, Storage storage>
-struct Numbers {
-  std::uint32_t unknown[Layout<Warps>::slabs][2];
-  double term;
-
-  __device__ void fetch_unknowns(const PoissonCall<double>& call, const Slabs<Warps>& slabs, const Lane& lane) {
-    if constexpr (storage == Storage::unique) {
-#pragma unroll
-      for (int k = 0; k < Layout<Warps>::slabs; ++k) {
-        for (int c = 0; c < 2; ++c) unknown[k][c] = call.unknowns[slabs.node(lane, k, c)];
-      }
-    }
-  }
-  __device__ void fetch(const PoissonCall<double>& call, std::size_t element, int half, const Lane& lane) {
-    fetch_unknowns(call, Slabs<Warps>(element, half), lane);
-    if (lane.index < 24) term = (&call.maps[element].c[0][0])[lane.index];
-  }
+  __device__ Nodes(std::size_t element, int half)
+      : first((element * points + (half == 0 ? 0 : points - 1)) * slab), stride(half == 0 ? slab : -slab) {}
+  [[nodiscard]] __device__ std::size_t of(int k) const { return first + k * stride; }
 };
 
 /// Waits for what the warps of an element have written to shared memory.
@@ -126,7 +122,7 @@ __device__ inline void wait_for_element() {
   }
 }
 
-/// A warp's part of an element.
+/// A warp's part of one element after the other.
 template <int Warps, Storage storage>
 struct Part {
   static constexpr int slabs = Layout<Warps>::slabs;
@@ -136,28 +132,71 @@ struct Part {
   const Lane& lane;
   Shared<Warps>& own;
   const Shared<Warps>& other;  ///< of the other warp, if there is one
+  int half;
   double side;
 
+  int turn = 0;   ///< which of the inputs is this element's
   Pair u[slabs];  ///< the input; then its image, slab by slab
   Pair ut[slabs];
   double dt[2][3];
 
-  __device__ void read(const Slabs<Warps>& nodes, const Numbers<Warps, storage>& numbers) {
+  [[nodiscard]] __device__ Input<Warps>& input() { return own.inputs[turn]; }
+  [[nodiscard]] __device__ const Input<Warps>& input() const { return own.inputs[turn]; }
+
+  /// Copies four numbers at a time, those of any lanes.
+  __device__ void copy_unknowns(std::size_t element, Input<Warps>& to) {
+    if constexpr (storage == Storage::unique) {
+      const Nodes nodes(element, half);
+      const int four = lane.index % 16;
+      const int place = Lane::place_of_number(four / 2, 4 * (four % 2));
+#pragma unroll
+      for (int pair = 0; pair < slabs / 2; ++pair) {
+        const int k = 2 * pair + lane.index / 16;
+        copy<16>(to.unknowns[k] + place, call.unknowns + nodes.of(k) + 4 * four);
+      }
+    }
+    end_copies();
+  }
+
+  /// All at once, as nothing is reordered with copies and additions.
+  __device__ void read_unknowns(const Input<Warps>& from, std::uint32_t (&unknowns)[slabs][2]) const {
+    if constexpr (storage == Storage::unique) {
+#pragma unroll
+      for (int k = 0; k < slabs; ++k) {
+        for (int c = 0; c < 2; ++c) unknowns[k][c] = get(from.unknowns[k] + lane.number[c]);
+      }
+    }
+  }
+
+  /// For itself, but of the map any terms. The numbers of the unknowns must be there.
+  __device__ void copy_input(std::size_t element, Input<Warps>& to) {
+    const Nodes nodes(element, half);
+    std::uint32_t unknowns[slabs][2];
+    read_unknowns(to, unknowns);
 #pragma unroll
     for (int k = 0; k < slabs; ++k) {
       for (int c = 0; c < 2; ++c) {
-        u[k].of[c] = storage == Storage::unique ? read_unknown(call.input, numbers.unknown[k][c])
-                                                : call.input[nodes.node(lane, k, c)];
+        double* const place = to.u[k] + lane.place + c;
+        if constexpr (storage == Storage::unique) {
+          const bool fixed = unknowns[k][c] == Numbering::fixed;
+          copy<8>(place, call.input + (fixed ? 0 : place_of(unknowns[k][c])), fixed ? 0 : 8);
+        } else {
+          copy<8>(place, call.input + nodes.of(k) + lane.node[c]);
+        }
       }
     }
-    if (lane.index < 24) (&own.map[0][0])[lane.index] = numbers.term;
+    if (lane.index < 12) copy<16>(&to.map[0][0] + 2 * lane.index, &call.maps[element].c[0][0] + 2 * lane.index);
+    end_copies();
+  }
+
+  __device__ void read() {
 #pragma unroll
-    for (int k = 0; k < slabs; ++k) put(own.u[k] + lane.place, u[k]);
+    for (int k = 0; k < slabs; ++k) u[k] = get_pair(input().u[k] + lane.place);
   }
 
   /// Of the map what depends on t alone, for the warp, and what does not depend on t, for this lane.
   __device__ void expand_map() {
-    const auto& c = own.map;
+    const auto& c = input().map;
     if (lane.index < 3 * slabs) {
       const int k = lane.index % slabs;
       const int axis = lane.index / slabs;
@@ -178,7 +217,7 @@ struct Part {
     for (int k = 0; k < slabs; ++k) ut[k] = {};
 #pragma unroll
     for (int m = 0; m < slabs; ++m) {
-      const Pair mirrored = Warps == 1 ? Pair{} : get_pair(other.u[m] + lane.place);
+      const Pair mirrored = Warps == 1 ? Pair{} : get_pair(other.inputs[turn].u[m] + lane.place);
 #pragma unroll
       for (int k = 0; k < slabs; ++k) {
         for (int c = 0; c < 2; ++c) {
@@ -190,15 +229,15 @@ struct Part {
   }
 
   /// D^T G D of the slab, but for the derivatives along s and t of G D.
-  __device__ void compute_slab(int k, double& energy) {
+  __device__ void compute_slab(int k) {
     Pair ur{};
     Pair us{};
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       add_product(u[k].of[c], lane.row[c], ur);
-      add_product(lane.row[c], get(own.u[k] + lane.across[c]), us);
+      add_product(lane.row[c], get(input().u[k] + lane.across[c]), us);
     }
-    multiply_by_geometry(k, ur, us, energy);
+    multiply_by_geometry(k, ur, us);
     u[k] = {};
 #pragma unroll
     for (int c = 0; c < 2; ++c) add_product(ur.of[c], lane.column[c], u[k]);
@@ -206,7 +245,7 @@ struct Part {
     if constexpr (Warps == 2) put(own.along_t[k] + lane.place, ut[k]);
   }
 
-  __device__ void multiply_by_geometry(int k, Pair& ur, Pair& us, double& energy) {
+  __device__ void multiply_by_geometry(int k, Pair& ur, Pair& us) {
     double of_map[10];
 #pragma unroll
     for (int at = 0; at < 10; at += 2) {
@@ -220,12 +259,8 @@ struct Part {
     for (int c = 0; c < 2; ++c) {
       double xs[3];
       for (int axis = 0; axis < 3; ++axis) xs[axis] = of_map[3 + axis] + of_map[6 + axis] * lane.r[c];
-      const double derivatives[3] = {ur.of[c], us.of[c], ut[k].of[c]};
       multiply_by_factors(cofactors_of(xr, xs, dt[c]), lane.weight[c] * basis.weights[k], ur.of[c], us.of[c],
                           ut[k].of[c]);
-      energy += derivatives[0] * ur.of[c];
-      energy += derivatives[1] * us.of[c];
-      energy += derivatives[2] * ut[k].of[c];
     }
   }
 
@@ -247,17 +282,25 @@ struct Part {
     }
   }
 
-  __device__ void write(const Slabs<Warps>& nodes, const Numbers<Warps, storage>& numbers) const {
+  /// Returns input . image.
+  __device__ double write(std::size_t element) const {
+    const Nodes nodes(element, half);
+    std::uint32_t unknowns[slabs][2];
+    read_unknowns(input(), unknowns);
+    double energy = 0;
 #pragma unroll
     for (int k = 0; k < slabs; ++k) {
+      const Pair before = get_pair(input().u[k] + lane.place);
       for (int c = 0; c < 2; ++c) {
+        energy += before.of[c] * u[k].of[c];
         if constexpr (storage == Storage::unique) {
-          write_unknown(call.output, numbers.unknown[k][c], u[k].of[c]);
+          write_unknown(call.output, unknowns[k][c], u[k].of[c]);
         } else {
-          call.output[nodes.node(lane, k, c)] = u[k].of[c];
+          call.output[nodes.of(k) + lane.node[c]] = u[k].of[c];
         }
       }
     }
+    return energy;
   }
 };
 
@@ -271,28 +314,40 @@ __global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_onc
   const double side = half == 0 ? 1 : -1;
   const Lane lane(basis, static_cast<int>(threadIdx.x) % 32, side);
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
+  const std::size_t last = call.elements.last;
   std::size_t place = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + warp / Warps;
-  Part<Warps, storage> part{call, basis, lane, shared[warp], shared[warp - half + Warps - 1 - half], side};
-  Numbers<Warps, storage> numbers;
-  if (place < call.elements.last) numbers.fetch(call, element_at(call.elements, place), half, lane);
-  double energy = 0;
-  for (; place < call.elements.last; place += step) {
-    const Slabs<Warps> nodes(element_at(call.elements, place), half);
-    part.read(nodes, numbers);
+  const auto element_of = [&](std::size_t at) { return element_at(call.elements, at); };
+  Part<Warps, storage> part{call, basis, lane, shared[warp], shared[warp - half + Warps - 1 - half], half, side};
+  if (place < last) {
+    part.copy_unknowns(element_of(place), part.own.inputs[0]);
+    wait_for_copies<0>();
     __syncwarp();
+    part.copy_input(element_of(place), part.own.inputs[0]);
+    if (place + step < last) part.copy_unknowns(element_of(place + step), part.own.inputs[1]);
+  }
+  double energy = 0;
+  for (; place < last; place += step) {
+    const std::size_t next = place + step;
+    const std::size_t after_next = next + step;
+    next < last ? wait_for_copies<1>() : wait_for_copies<0>();  // not for the numbers of the next one
+    __syncwarp();
+    part.read();
     part.expand_map();
     wait_for_element<Warps>();
     part.derive_along_t();
-#pragma unroll
-    for (int k = 0; k < Of::slabs; ++k) part.compute_slab(k, energy);
-    wait_for_element<Warps>();
-    Numbers<Warps, storage> again;  // rather than to keep them in registers
-    again.fetch_unknowns(call, nodes, lane);
-    if (place + step < call.elements.last) {
-      numbers.fetch(call, element_at(call.elements, place + step), half, lane);
+    if (next < last) {
+      wait_for_copies<0>();
+      __syncwarp();
+      part.copy_input(element_of(next), part.own.inputs[1 - part.turn]);
     }
+#pragma unroll
+    for (int k = 0; k < Of::slabs; ++k) part.compute_slab(k);
+    wait_for_element<Warps>();
     part.add_along_s_and_t();
-    part.write(nodes, again);
+    energy += part.write(element_of(place));
+    __syncwarp();
+    if (after_next < last) part.copy_unknowns(element_of(after_next), part.own.inputs[part.turn]);
+    part.turn = 1 - part.turn;
   }
   if (call.energy == nullptr) return;
   device::gpu::add_up(energy, static_cast<device::gpu::SumScratch*>(call.scratch), call.energy, call.add_energy);

@@ -181,6 +181,22 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
   }
 }
 
+/// x is not updated in every iteration; at the end, wherever that is, it has all steps.
+TEST_P(ConjugateGradientsIn, EndsWithEveryStep) {
+  const System system = random_system(1009);
+  const Vector b = mine(system.b);
+  const Vector diagonal = mine(system.diagonal);
+  for (const Solver solver : solvers) {
+    for (const std::size_t iterations : {1, 2, 3, 4, 5, 49, 50, 51, 52}) {
+      const Outcome outcome = solve(solver, system, {.iterations = iterations, .tolerance = 0});
+      ASSERT_EQ(outcome.solution.iterations, iterations) << text(solver);
+      for (std::size_t i = 0; i < b.size(); ++i) {
+        ASSERT_NEAR(outcome.residual[i], b[i] - diagonal[i] * outcome.x[i], 1e-12) << text(solver) << iterations;
+      }
+    }
+  }
+}
+
 /// After the first step the residual is exactly half of b.
 TEST_P(ConjugateGradientsIn, EndsExactlyAtTheTolerance) {
   const System system{.diagonal = {1, 3}, .b = {1, 1}};

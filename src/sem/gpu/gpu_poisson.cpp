@@ -15,7 +15,6 @@ namespace commlens::sem {
 
 namespace {
 
-using device::gpu::check;
 using device::gpu::SumScratch;
 
 template <class Real, int N>
@@ -160,10 +159,9 @@ __global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at
   bool active = slot < Of::elements && place < call.elements.last;
   std::size_t element = element_of(place);
   Column<Real, N, geometry, storage> now;
-  if (active) {
-    now.fetch_unknowns(call, first_node(element));
-    now.fetch(call, first_node(element), element, column);
-  }
+  if (active) now.fetch_unknowns(call, first_node(element));
+  device::gpu::wait_for_kernel_before();
+  if (active) now.fetch(call, first_node(element), element, column);
   for (std::size_t begin = place - slot; begin < call.elements.last; begin += step) {
     place += step;
     const std::size_t next_element = element_of(place);
@@ -222,8 +220,8 @@ void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t st
   const auto kernel = apply_kernel<Real, N, geometry, storage>;
   static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const unsigned blocks = blocks_over(call.elements, Of::elements, resident);
-  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call, Basis<Real, N>(gll));
-  check(gpuGetLastError(), "kernel launch");
+  device::gpu::launch_early<apply_kernel<Real, N, geometry, storage>>(blocks, Of::threads, Of::shared_bytes, stream,
+                                                                      call, Basis<Real, N>(gll));
 }
 
 }  // namespace

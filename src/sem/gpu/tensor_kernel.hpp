@@ -11,7 +11,7 @@
 // of its unknowns first, and then, by these numbers, their values. So its latency is hidden though few warps are
 // resident.
 //
-// An element is computed by one warp, or by two. With two, the second one has the upper half of the slabs and sees the
+// An element is computed by the two warps of a block. The second one has the upper half of the slabs and sees the
 // element mirrored in t: as D[7 - k][7 - m] = -D[k][m], both then have the same code, with the same constants.
 #pragma once
 
@@ -33,33 +33,24 @@ inline constexpr int points = 8;
 inline constexpr int slab = points * points;
 using Constants = Basis<double, points>;
 
-template <int Warps>
-struct Layout {
-  static constexpr int slabs = points / Warps;         ///< of a warp
-  static constexpr int elements = Warps == 1 ? 2 : 1;  ///< of a block
-  static constexpr int threads = 32 * Warps * elements;
-  /// Blocks per multiprocessor that its registers must suffice for.
-  static constexpr int at_once = Warps == 1 ? 6 : 8;
-};
+inline constexpr int warps = 2;               ///< of a block, which computes one element at a time
+inline constexpr int slabs = points / warps;  ///< of a warp
+inline constexpr int threads = 32 * warps;
+/// Blocks per multiprocessor that its registers must suffice for.
+inline constexpr int at_once = 8;
 
 /// What is copied for an element of a warp, while the one before is computed.
-template <int Warps>
 struct Input {
-  static constexpr int slabs = Layout<Warps>::slabs;
-
   alignas(16) double u[slabs][slab];
   alignas(16) double map[8][3];
   alignas(16) std::uint32_t unknowns[slabs][slab];
 };
 
 /// Of a warp.
-template <int Warps>
 struct Shared {
-  static constexpr int slabs = Layout<Warps>::slabs;
-
-  Input<Warps> inputs[2];  ///< of this element and of the next one
+  Input inputs[2];  ///< of this element and of the next one
   alignas(16) double along_s[slabs][slab];
-  alignas(16) double along_t[Warps == 1 ? 1 : slabs][Warps == 1 ? 2 : slab];  ///< for the other warp
+  alignas(16) double along_t[slabs][slab];  ///< for the other warp
   /// Of each slab: dx/dr where s = 0, dx/ds where r = 0, and what both grow by with s and with r.
   alignas(16) double of_map[slabs][10];
 };
@@ -112,26 +103,14 @@ struct Nodes {
   [[nodiscard]] __device__ std::size_t of(int k) const { return first + k * stride; }
 };
 
-/// Waits for what the warps of an element have written to shared memory.
-template <int Warps>
-__device__ inline void wait_for_element() {
-  if constexpr (Warps == 1) {
-    __syncwarp();
-  } else {
-    __syncthreads();
-  }
-}
-
 /// A warp's part of one element after the other.
-template <int Warps, Storage storage>
+template <Storage storage>
 struct Part {
-  static constexpr int slabs = Layout<Warps>::slabs;
-
   const PoissonCall<double>& call;
   const Constants& basis;
   const Lane& lane;
-  Shared<Warps>& own;
-  const Shared<Warps>& other;  ///< of the other warp, if there is one
+  Shared& own;
+  const Shared& other;  ///< of the other warp
   int half;
   double side;
 
@@ -140,11 +119,11 @@ struct Part {
   Pair ut[slabs];
   double dt[2][3];
 
-  [[nodiscard]] __device__ Input<Warps>& input() { return own.inputs[turn]; }
-  [[nodiscard]] __device__ const Input<Warps>& input() const { return own.inputs[turn]; }
+  [[nodiscard]] __device__ Input& input() { return own.inputs[turn]; }
+  [[nodiscard]] __device__ const Input& input() const { return own.inputs[turn]; }
 
   /// Copies four numbers at a time, those of any lanes.
-  __device__ void copy_unknowns(std::size_t element, Input<Warps>& to) {
+  __device__ void copy_unknowns(std::size_t element, Input& to) {
     if constexpr (storage == Storage::unique) {
       const Nodes nodes(element, half);
       const int four = lane.index % 16;
@@ -159,7 +138,7 @@ struct Part {
   }
 
   /// All at once, as nothing is reordered with copies and additions.
-  __device__ void read_unknowns(const Input<Warps>& from, std::uint32_t (&unknowns)[slabs][2]) const {
+  __device__ void read_unknowns(const Input& from, std::uint32_t (&unknowns)[slabs][2]) const {
     if constexpr (storage == Storage::unique) {
 #pragma unroll
       for (int k = 0; k < slabs; ++k) {
@@ -169,7 +148,7 @@ struct Part {
   }
 
   /// For itself, but of the map any terms. The numbers of the unknowns must be there.
-  __device__ void copy_input(std::size_t element, Input<Warps>& to) {
+  __device__ void copy_input(std::size_t element, Input& to) {
     const Nodes nodes(element, half);
     std::uint32_t unknowns[slabs][2];
     read_unknowns(to, unknowns);
@@ -217,12 +196,12 @@ struct Part {
     for (int k = 0; k < slabs; ++k) ut[k] = {};
 #pragma unroll
     for (int m = 0; m < slabs; ++m) {
-      const Pair mirrored = Warps == 1 ? Pair{} : get_pair(other.inputs[turn].u[m] + lane.place);
+      const Pair mirrored = get_pair(other.inputs[turn].u[m] + lane.place);
 #pragma unroll
       for (int k = 0; k < slabs; ++k) {
         for (int c = 0; c < 2; ++c) {
           ut[k].of[c] += basis.derivative[k][m] * u[m].of[c];
-          if constexpr (Warps == 2) ut[k].of[c] += basis.derivative[k][points - 1 - m] * mirrored.of[c];
+          ut[k].of[c] += basis.derivative[k][points - 1 - m] * mirrored.of[c];
         }
       }
     }
@@ -242,7 +221,7 @@ struct Part {
 #pragma unroll
     for (int c = 0; c < 2; ++c) add_product(ur.of[c], lane.column[c], u[k]);
     put(own.along_s[k] + lane.place, us);
-    if constexpr (Warps == 2) put(own.along_t[k] + lane.place, ut[k]);
+    put(own.along_t[k] + lane.place, ut[k]);
   }
 
   __device__ void multiply_by_geometry(int k, Pair& ur, Pair& us) {
@@ -271,12 +250,12 @@ struct Part {
     }
 #pragma unroll
     for (int m = 0; m < slabs; ++m) {
-      const Pair mirrored = Warps == 1 ? Pair{} : get_pair(other.along_t[m] + lane.place);
+      const Pair mirrored = get_pair(other.along_t[m] + lane.place);
 #pragma unroll
       for (int k = 0; k < slabs; ++k) {
         for (int c = 0; c < 2; ++c) {
           u[k].of[c] += basis.derivative[m][k] * ut[m].of[c];
-          if constexpr (Warps == 2) u[k].of[c] += basis.derivative[m][points - 1 - k] * mirrored.of[c];
+          u[k].of[c] += basis.derivative[m][points - 1 - k] * mirrored.of[c];
         }
       }
     }
@@ -304,22 +283,20 @@ struct Part {
   }
 };
 
-template <int Warps, Storage storage>
-__global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_once))
-    apply_kernel(const PoissonCall<double> call, const Constants basis) {
-  using Of = Layout<Warps>;
-  __shared__ Shared<Warps> shared[Of::elements * Warps];
-  const int warp = device::gpu::warp_of_block();
-  const int half = warp % Warps;
+template <Storage storage>
+__global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall<double> call, const Constants basis) {
+  __shared__ Shared shared[warps];
+  const int half = device::gpu::warp_of_block();
   const double side = half == 0 ? 1 : -1;
   const Lane lane(basis, static_cast<int>(threadIdx.x) % 32, side);
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
+  const std::size_t step = gridDim.x;
   const std::size_t last = call.elements.last;
-  std::size_t place = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements + warp / Warps;
+  std::size_t place = call.elements.first + blockIdx.x;
   const auto element_of = [&](std::size_t at) { return element_at(call.elements, at); };
-  Part<Warps, storage> part{call, basis, lane, shared[warp], shared[warp - half + Warps - 1 - half], half, side};
+  Part<storage> part{call, basis, lane, shared[half], shared[1 - half], half, side};
+  if (place < last) part.copy_unknowns(element_of(place), part.own.inputs[0]);
+  device::gpu::wait_for_kernel_before();
   if (place < last) {
-    part.copy_unknowns(element_of(place), part.own.inputs[0]);
     wait_for_copies<0>();
     __syncwarp();
     part.copy_input(element_of(place), part.own.inputs[0]);
@@ -333,7 +310,7 @@ __global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_onc
     __syncwarp();
     part.read();
     part.expand_map();
-    wait_for_element<Warps>();
+    __syncthreads();
     part.derive_along_t();
     if (next < last) {
       wait_for_copies<0>();
@@ -341,8 +318,8 @@ __global__ void gpuLaunchBounds((Layout<Warps>::threads), (Layout<Warps>::at_onc
       part.copy_input(element_of(next), part.own.inputs[1 - part.turn]);
     }
 #pragma unroll
-    for (int k = 0; k < Of::slabs; ++k) part.compute_slab(k);
-    wait_for_element<Warps>();
+    for (int k = 0; k < slabs; ++k) part.compute_slab(k);
+    __syncthreads();
     part.add_along_s_and_t();
     energy += part.write(element_of(place));
     __syncwarp();

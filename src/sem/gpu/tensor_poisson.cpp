@@ -9,25 +9,21 @@ namespace commlens::sem {
 
 namespace {
 
-/// Per element. Two have more of the element in registers together, and wait for each other.
-constexpr int warps = 1;
-
 template <class Kernel>
 unsigned resident_blocks_of(Kernel kernel) {
   device::gpu::prefer_shared_memory(kernel);
-  return device::gpu::resident_blocks(kernel, tensor::Layout<warps>::threads, 0);
+  return device::gpu::resident_blocks(kernel, tensor::threads, 0);
 }
 
 template <Storage storage>
 bool launch_kernel(const Gll& gll, const PoissonCall<double>& call, gpuStream_t stream) {
-  using Of = tensor::Layout<warps>;
-  const auto kernel = tensor::apply_kernel<warps, storage>;
+  const auto kernel = tensor::apply_kernel<storage>;
   static const bool supported = device::gpu::has_tensor_cores(kernel);
   if (!supported) return false;
   static const unsigned resident = resident_blocks_of(kernel);
-  const unsigned blocks = blocks_over(call.elements, Of::elements, resident);
-  kernel<<<blocks, Of::threads, 0, stream>>>(call, tensor::Constants(gll));
-  device::gpu::check(gpuGetLastError(), "kernel launch");
+  const unsigned blocks = blocks_over(call.elements, 1, resident);
+  device::gpu::launch_early<tensor::apply_kernel<storage>>(blocks, tensor::threads, 0, stream, call,
+                                                           tensor::Constants(gll));
   return true;
 }
 

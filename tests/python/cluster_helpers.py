@@ -57,6 +57,16 @@ class Running:
     process: subprocess.Popen[str]
     cluster: Cluster
 
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Fails with what it has said where it ends before that."""
+
+        def has_come() -> bool:
+            if self.process.poll() is not None:
+                raise AssertionError(f"it has ended too early:\n{self.wait().output}")
+            return condition()
+
+        until(has_come)
+
     def wait(self, limit_s: float = _JOB_LIMIT_S) -> Ended:
         """Fails where it does not end in time."""
         started = time.monotonic()
@@ -158,6 +168,15 @@ class Cluster:
 
 def commlens(*words: object) -> list[str]:
     return [sys.executable, "-m", "commlens", *map(str, words)]
+
+
+def has_measured() -> bool:
+    """Whether a record is in a file below results/, where a file may come and go again."""
+    for file in Path("results").rglob("*.jsonl"):
+        with suppress(FileNotFoundError):
+            if '"kind":"record"' in file.read_text():
+                return True
+    return False
 
 
 def until(condition: Callable[[], bool], limit_s: float = 90) -> None:

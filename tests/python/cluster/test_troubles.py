@@ -16,7 +16,7 @@ from cluster_helpers import Cluster, Ended, commlens, has_measured, until
 from run_helpers import kept
 
 WORDS = "run latency --memory host --transport mpi --bytes 8:4M:x2 --warmup 0"
-LIMIT_S = 90.0  # far below what Slurm needs to notice a lost node (tests/cluster/cluster)
+LIMIT_S = 80.0  # far below what Slurm needs to notice a lost node (tests/cluster/cluster)
 
 
 def in_trouble(

@@ -405,9 +405,11 @@ TEST(ConcurrentHostStream, EventsOutliveTheirStream) {
 TEST(ConcurrentHostStream, AfterAnErrorItDropsWhatHasNotBegun) {
   const auto device = open_host();
   const auto event = device->event(Memory::host);
+  std::promise<void> fail;
   std::promise<void> release;
   const std::shared_future<void> released(release.get_future());
-  const std::jthread releaser([&release] {  // while the stream's destructor waits for what has begun
+  const std::jthread releaser([&] {  // while the stream's destructor waits for what has begun
+    fail.get_future().wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     release.set_value();
   });
@@ -417,6 +419,7 @@ TEST(ConcurrentHostStream, AfterAnErrorItDropsWhatHasNotBegun) {
     stream->enqueue([&] { released.wait(); });
     stream->enqueue([&] { worked = true; });
     stream->record(*event);
+    fail.set_value();
     throw Error("something else went wrong");
   } catch (const Error&) {
   }

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ import pytest
 
 from commlens.profile import program as profile_program
 from commlens.profile.record import parse
+from run_helpers import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "profile"
@@ -89,6 +91,12 @@ class Mpi:
         if record is not None:
             parse(json.dumps(record))  # as the schema has it
         return Profiled(answer.returncode, answer.stdout, answer.stderr, record)
+
+
+def wait_until_stuck(output: Path) -> None:
+    """Until both ranks of `endings stuck` are in MPI_Recv: what they write comes just before."""
+    wait_for(lambda: output.read_text().count("stuck") >= 2)
+    time.sleep(1)
 
 
 @dataclass(frozen=True)

@@ -80,10 +80,19 @@ _NO_FOLDER = re.compile(
     r"\s+Error:\s+(?P<error>.*)"
 )
 _NO_DAEMON = re.compile(r"(ORTE|PRTE) daemon has unexpectedly failed")
-# Its PMIx has files there. It complains without harm, too: a rank must have failed in MPI_Init.
-_NO_PMIX_FILES = re.compile(
-    r"\[(?P<node>[^]:]+):\d+\] PMIX ERROR: .* in file \S*/(dstore|gds_ds)\w+\.c"
-    r"(?=(.*\n)*?.*(orte|prte)_init failed for some reason)"
+# Its PMIx has files there. It complains without harm, too: a rank must have failed in MPI_Init, by
+# the page on orte_init. Where mpirun's own PMIx has no room, mpirun says that and loses pages: what
+# is left of the rank is what the rank itself writes.
+_PMIX_FILES = r"\[(?P<node>[^]:]+):\d+\] PMIX ERROR: {error} in file \S*/(dstore|gds_ds)\w+\.c"
+_NO_PMIX_FILES = (
+    (
+        re.compile(_PMIX_FILES.format(error=".*")),
+        re.compile(r"(orte|prte)_init failed for some reason"),
+    ),
+    (
+        re.compile(_PMIX_FILES.format(error="OUT-OF-RESOURCE")),
+        re.compile(r"\*\*\* An error occurred in MPI_Init"),
+    ),
 )
 _ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
@@ -158,23 +167,25 @@ def lost_node(launcher_said: str) -> str:
     return match["srun"] or match["mpirun"] if match else ""
 
 
-def no_start(launcher_said: str) -> str:
-    """Why mpirun has started no rank, with the cure, where it says that; else empty."""
-    if match := _NO_FOLDER.search(launcher_said):
+def no_start(log: str) -> str:
+    """Why mpirun has started no rank, or no rank came through MPI_Init, with the cure, where the
+    standard error says that; else empty."""
+    if match := _NO_FOLDER.search(log):
         return (
             f"mpirun cannot make its folder {match['folder']} ({match['error'].strip()}): make "
             "room there, or set TMPDIR to another folder"
         )
-    if _NO_DAEMON.search(launcher_said):
+    if _NO_DAEMON.search(log):
         return (
             "mpirun's daemon failed on another node before any rank started: look there for a full "
             "or missing TMPDIR (else /tmp), and for a firewall between the nodes"
         )
-    if match := _NO_PMIX_FILES.search(launcher_said):
-        return (
-            f"ranks cannot read the files that mpirun's PMIx writes on {match['node']}: look there "
-            "for a full TMPDIR (else /tmp)"
-        )
+    for complaint, failure in _NO_PMIX_FILES:
+        if (match := complaint.search(log)) and failure.search(log):
+            return (
+                f"ranks cannot read the files that mpirun's PMIx writes on {match['node']}: look "
+                "there for a full TMPDIR (else /tmp)"
+            )
     return ""
 
 

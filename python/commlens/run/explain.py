@@ -108,7 +108,7 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
         nothing_else = all(map(ending, job.error.held))
         if ended.signal == died.signal if died else nothing_else:
             return Explanation(status, quoted=[ended.line])
-    if known := known_cause or no_start(job.launcher_said):
+    if known := known_cause or no_start(job.log):
         return Explanation(status, reason=known)
     if died or left:
         what = died.told(with_node=job.kept.nodes > 1) if died else left

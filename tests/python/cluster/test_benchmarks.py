@@ -123,15 +123,15 @@ def by_case(folder: str) -> dict[tuple[str, str], Record]:
 
 
 def test_the_network_is_what_is_measured(cluster: Cluster) -> None:
-    """800 Mbit/s are 100 MB/s, less what Ethernet, IP and TCP say themselves (5 %)."""
+    """200 Mbit/s are 25 MB/s, less what Ethernet, IP and TCP say themselves (5 %)."""
     words = (
         "run bandwidth --bytes 1M --memory host --transport mpi --warmup 0 --repeat 1 --batches 3"
     )
-    cluster.call("rate", "n1", "800mbit")
+    cluster.call("rate", "n1", "200mbit")
     try:
         run = cluster.on("salloc", "-Q", "--nodes=2", *commlens(*words.split()))
     finally:
         cluster.call("rate", "n1", "none")
     assert run.status == 0, run.output
     (record,) = kept()
-    assert 0.08 < record.statistics["bandwidth_GBps"].median < 0.105
+    assert 0.02 < record.statistics["bandwidth_GBps"].median < 0.02625

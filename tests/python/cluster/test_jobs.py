@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cluster_helpers import Cluster, Running, commlens, until
+from cluster_helpers import Cluster, Running, commlens, has_measured, until
 from native_helpers import ROOT
 from run_helpers import kept
 
@@ -32,7 +32,7 @@ def folder_of_job() -> Path:
 def in_the_middle(cluster: Cluster) -> Running:
     """A job that has measured something."""
     running = submitting(cluster, LONG)
-    until(lambda: any('"kind":"record"' in file.read_text() for file in records()))
+    running.until(has_measured)
     return running
 
 
@@ -96,7 +96,7 @@ def test_the_node_of_the_script_is_lost(cluster: Cluster) -> None:
     own_site("mine.yaml", "directives: ['--nodelist=n3,n4']")
     running = submitting(cluster, f"{LONG} --ranks-per-node 1", "--detach", site="./mine.yaml")
     assert running.wait().status == 0
-    until(lambda: any('"kind":"record"' in file.read_text() for file in records()))
+    until(has_measured)
     try:
         cluster.call("off", "n3")
         # As Slurm itself does after SlurmdTimeout.

@@ -265,3 +265,48 @@ def test_why_mpirun_has_not_started(page: str, begins: str) -> None:
     assert found.lines == []
     why = no_start("\n".join(found.held))
     assert why.startswith(begins) and bool(why) == bool(begins)
+
+
+# On mpirun's own node its PMIx complains, too; of the rank's pages some are lost, or all of them.
+_NO_BLOCKS_HERE = """\
+[n1:00635] PMIX ERROR: OUT-OF-RESOURCE in file ../../src/mca/common/dstore/dstore_segment.c at \
+line 208
+[n1:00647] PMIX ERROR: ERROR in file ../../src/mca/gds/ds12/gds_ds12_lock_pthread.c at line 169
+[n1:00635] [[7012,0],0] ORTE_ERROR_LOG: Data unpack would read past end of buffer in file \
+../../../orte/util/show_help.c at line 501
+"""
+_MPI_INIT_FAILED = f"""\
+{"-" * 74}
+It looks like MPI_INIT failed for some reason; your parallel process is
+likely to abort.
+
+  ompi_mpi_init: ompi_rte_init failed
+  --> Returned "Not found" (-13) instead of "Success" (0)
+{"-" * 74}
+"""
+_OF_THE_RANK = """\
+*** An error occurred in MPI_Init_thread
+*** on a NULL communicator
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (_NO_BLOCKS_HERE, _MPI_INIT_FAILED, _OF_THE_RANK),
+        (_NO_BLOCKS_HERE, _OF_THE_RANK),
+        (_OF_THE_RANK, _NO_BLOCKS_HERE),
+        (_NO_BLOCKS_THERE.removeprefix(_PMIX_ERROR), _OF_THE_RANK, _NO_BLOCKS_HERE),
+    ],
+)
+def test_mpirun_without_room_loses_pages(parts: tuple[str, ...]) -> None:
+    found = filtered(ErrorFilter, "".join(parts))
+    assert [line for line in found.lines if "PMIX" in line or "ORTE" in line] == []
+    why = no_start("\n".join(found.lines + found.held))
+    assert why.startswith("ranks cannot read the files that mpirun's PMIx writes on n1: look")
+
+
+def test_a_complaint_of_pmix_alone_is_no_reason() -> None:
+    """MPI_Init may fail for another one, and a rank later."""
+    assert no_start(_PMIX_ERROR + _MPI_INIT_FAILED + _OF_THE_RANK) == ""
+    assert no_start(_NO_BLOCKS_HERE) == ""

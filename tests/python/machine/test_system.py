@@ -73,8 +73,8 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(
         "echo begun",
         "wait",
     )
-    found = system.run("hang", time_limit_s=0.6)
-    assert found.why_not == "hang: took longer than 0.6 s"
+    found = system.run("hang", time_limit_s=3)
+    assert found.why_not == "hang: took longer than 3 s"
     assert found.text == "begun\n" and not found.ok
     assert has_ended(int((tmp_path / "child").read_text()))
 

@@ -33,7 +33,7 @@ ANSWERS = (
 @pytest.mark.parametrize("words", [*ANSWERS, *(f"{name} --help" for name in BENCHMARKS)])
 def test_what_works_without_mpi(words: str, tmp_path: Path) -> None:
     no_mpi = {"PATH": "/nonexistent", "OMPI_MCA_pml": "nonexistent", "OMPI_MCA_ess": "nonexistent"}
-    job = start([str(BENCH), *words.split()], tmp_path, no_mpi).wait(10)
+    job = start([str(BENCH), *words.split()], tmp_path, no_mpi).wait()
     assert job.status == OK
     assert job.error == ""
     assert job.output
@@ -45,7 +45,7 @@ def test_what_works_without_mpi(words: str, tmp_path: Path) -> None:
 
 
 def test_the_list_for_programs(tmp_path: Path) -> None:
-    listed = json.loads(start([str(BENCH), "--list", "--format", "json"], tmp_path).wait(10).output)
+    listed = json.loads(start([str(BENCH), "--list", "--format", "json"], tmp_path).wait().output)
     assert [entry["name"] for entry in listed] == list(BENCHMARKS)
     for entry in listed:
         options = {option["name"]: option for option in entry["options"]}

@@ -190,7 +190,7 @@ def test_a_mode_that_cannot_be_had_is_skipped_with_a_cure(folder: Path) -> None:
     ],
 )
 def test_refusals_on_several_ranks(ranks: int, words: str, message: str, tmp_path: Path) -> None:
-    job = native(tmp_path, ranks, "bp5", words, limit_s=60)
+    job = native(tmp_path, ranks, "bp5", words)
     assert job.status == 2, job
     assert message in job.message, job
     assert job.peak_bytes < 500e6, "it is found out before anything is allocated"

@@ -19,6 +19,7 @@ from commlens.run import suite
 from commlens.run.entry import jobs_of
 from commlens.run.probe import gather
 from conftest import SOURCES, Commlens, command_line
+from native_helpers import LIMIT_S
 from run_helpers import kept, wait_for
 
 _ENVIRONMENT = dict(os.environ)  # before the fake world begins
@@ -138,10 +139,13 @@ def test_a_long_run_that_is_ended(
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for(lambda: len(ranks_in_this_folder(real_world)) == 2 and started())
-    victims = {"launcher": process.pid, "rank": ranks_in_this_folder(real_world)[1]}
-    os.kill(victims[victim], number)
-    _, error = process.communicate(timeout=30)
+    try:
+        wait_for(lambda: len(ranks_in_this_folder(real_world)) == 2 and started())
+        victims = {"launcher": process.pid, "rank": ranks_in_this_folder(real_world)[1]}
+        os.kill(victims[victim], number)
+        _, error = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
     assert process.returncode == status
     reasons = [line for line in error.splitlines() if said in line]
     assert len(reasons) == 1 and reasons[0].endswith("no record was written")
@@ -154,11 +158,12 @@ def started() -> bool:
 
 
 def ranks_in_this_folder(native: Native) -> list[int]:
-    here, program = str(Path.cwd()), str(native.path.resolve())
+    """By their command lines: psutil keeps the exe of a process as it was when first asked for."""
+    here, program = str(Path.cwd()), str(native.path)
     return sorted(
         process.pid
-        for process in psutil.process_iter(["cwd", "exe"])
-        if process.info["cwd"] == here and process.info["exe"] == program
+        for process in psutil.process_iter(["cwd", "cmdline"])
+        if process.info["cwd"] == here and (process.info["cmdline"] or [])[:1] == [program]
     )
 
 

@@ -77,7 +77,7 @@ def test_one_wrong_bit_is_found(
     options = f"--transport {transport} --bytes 64,1000 --memory host --format osu"
     command = under_mpirun(2, benchmark, options, *BRIEFLY, "--record", records)
     environment = {**AT_ONCE, "LD_PRELOAD": str(library), "CORRUPTED_RANK": "1"}
-    job = start(command, records.parent, environment).wait(20)
+    job = start(command, records.parent, environment).wait()
     assert job.status == FAILED
     good, bad = records_in(records)
     assert good.status == "ok" and bad.status == "failed"
@@ -99,7 +99,7 @@ def test_one_wrong_bit_of_a_pair_that_is_not_the_slowest_is_found(
     for rank in range(3):
         environment = {**AT_ONCE, "LD_PRELOAD": str(library), "CORRUPTED_RANK": str(rank)}
         records.unlink(missing_ok=True)
-        assert start(command, records.parent, environment).wait(20).status == FAILED
+        assert start(command, records.parent, environment).wait().status == FAILED
         (record,) = records_in(records)
         assert record.status == "failed" and f"wrong result: rank {rank}" in record.reason
         assert "byte 40 of 1000 is " in record.reason

@@ -17,11 +17,13 @@ from native_helpers import (
     OK,
     SIZES_BEFORE,
     STALLED,
+    WRONG,
     Job,
     Jobs,
     foreign_lines,
     native,
     needs_native,
+    needs_wrong,
     records_in,
     start,
     under_commlens,
@@ -35,12 +37,12 @@ def fault(records: Path, name: str, *words: object, ranks: int = 2) -> Job:
     """A fault under mpirun, with all of the launcher's own patience."""
     over = () if "--transport" in words else ("--transport", "mpi")
     command = under_mpirun(ranks, name, *over, "--record", records, *words, program=FAULTS)
-    return start(command, records.parent).wait(30)
+    return start(command, records.parent).wait()
 
 
 def fault_through_command(records: Path, name: str, *words: object) -> Job:
     command = under_commlens(name, "--transport", "mpi", "--record", records, *words)
-    return start(command, records.parent, {**AT_ONCE, "COMMLENS_BENCH": str(FAULTS)}).wait(30)
+    return start(command, records.parent, {**AT_ONCE, "COMMLENS_BENCH": str(FAULTS)}).wait()
 
 
 def assert_kept(records: Path) -> None:
@@ -166,7 +168,6 @@ def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) ->
     how = "stopped (SIGSTOP, or a debugger) while " if name == "stop" else ""
     assert f"rank {rank} on {here} was {how}{where}" in job.message
     assert job.message.count("MPI_Barrier") == 1, "the rank that stalls is not in MPI"
-    assert job.seconds < 10
     assert_kept(records)
 
 
@@ -189,13 +190,15 @@ def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:
     )
 
 
+@needs_wrong
 def test_the_watchdog_leaves_a_slow_run_alone(records: Path) -> None:
     """A batch is longer than the patience with a stalled run, but its operations are counted."""
-    words = "latency --transport mpi --bytes 8 --repeat 1000000 --batches 1 --timeout 0.3"
-    job = native(records.parent, 2, words, "--record", records, limit_s=60)
+    words = "allreduce --transport sleepy --memory host --bytes 8 --repeat 30 --batches 1"
+    options = ("--warmup 0 --no-ceilings --timeout 2", "--record", records)
+    job = native(records.parent, 2, words, *options, program=WRONG)
     assert job.status == OK, job
     assert job.messages == []
-    assert records_in(records)[0].samples.values_s[0] * 1_000_000 > 0.3
+    assert records_in(records)[0].samples.values_s[0] * 30 > 2
 
 
 COMMAND_FAULTS = {

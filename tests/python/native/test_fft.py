@@ -36,7 +36,7 @@ def profiled_calls(folder: Path, communicators: str, loops: int) -> dict[str, fl
     out = folder / f"{communicators}-{loops}"
     command = [sys.executable, "-m", "commlens", "profile", "--out", str(out), "--"]
     environment = {"COMMLENS_PROFILE_LIBRARY": str(LIBRARY)}
-    job = start([*command, *program.split()], folder, environment).wait(120)
+    job = start([*command, *program.split()], folder, environment).wait()
     assert job.status == 0, job
     (file,) = out.glob("*.jsonl")
     functions = json.loads(file.read_text())["functions"]
@@ -125,7 +125,7 @@ def test_metrics_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
     ],
 )
 def test_refusals_name_option_value_and_cure(tmp_path: Path, words: str, message: str) -> None:
-    job = native(tmp_path, 2, "fft", words, limit_s=60)
+    job = native(tmp_path, 2, "fft", words)
     assert job.status == 2, job
     assert message in job.message, job
 

@@ -26,7 +26,7 @@ BRIEFLY = "--repeat 5 --warmup 2 --batches 7 --memory host"
 
 
 def ran(folder: Path, *words: object) -> Job:
-    job = native(folder, 2, *words, "--record records.jsonl", limit_s=60)
+    job = native(folder, 2, *words, "--record records.jsonl")
     assert job.status == 0, job
     assert job.messages == []
     return job

@@ -16,7 +16,7 @@ SMALL = "--elements 4,3,2 --order 3 --repeat 3 --warmup 1 --no-ceilings"
 
 
 def gather_scatter(folder: Path, ranks: int, *words: object) -> Job:
-    return native(folder, ranks, "gather-scatter", *words, limit_s=60)
+    return native(folder, ranks, "gather-scatter", *words)
 
 
 @on_host_build

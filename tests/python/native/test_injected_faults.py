@@ -92,7 +92,7 @@ def injected(records: Path, fault: Fault) -> Job:
                 struck.send_signal(signal.SIGCONT)
     if fault.target == "command" and fault.number == signal.SIGKILL:
         _wait_until_gone(running.mark, running.process.pid)
-    return running.wait(60)
+    return running.wait()
 
 
 def _target(fault: Fault, command: int, mark: str) -> psutil.Process | None:

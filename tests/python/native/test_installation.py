@@ -42,6 +42,6 @@ def test_the_native_program_runs_where_there_is_no_python(tmp_path: Path) -> Non
     records = tmp_path / "node.jsonl"
     words = ("latency --memory host --bytes 8 --repeat 2 --batches 2 --record", records)
     command = under_mpirun(2, *words, program=tmp_path / "commlens" / "bin" / BENCH.name)
-    job = start(command, tmp_path, {"PATH": path}).wait(20)
+    job = start(command, tmp_path, {"PATH": path}).wait()
     assert job.status == OK, job
     assert "latency" in shown(records_in(records))

@@ -54,7 +54,7 @@ def with_launcher(folder: Path, text: str, *words: object) -> Job:
         "PATH": f"{launcher.parent}:{os.environ['PATH']}",
     }
     command = under_commlens(*words, "--launcher mpirun")
-    return start(command, folder, environment).wait(60)
+    return start(command, folder, environment).wait()
 
 
 def test_singletons_measure_nothing(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_singletons_measure_nothing(tmp_path: Path) -> None:
 )
 def test_a_launcher_that_does_something_else(words: str, said: str, tmp_path: Path) -> None:
     command = [*under_commlens("latency", BRIEFLY), "--launcher-args", words]
-    job = start(command, tmp_path, {**AT_ONCE, "COMMLENS_BENCH": str(BENCH)}).wait(60)
+    job = start(command, tmp_path, {**AT_ONCE, "COMMLENS_BENCH": str(BENCH)}).wait()
     assert job.status == FAILED
     assert said in job.message
     assert job.message.endswith("; no record was written")
@@ -92,7 +92,7 @@ def test_a_command_that_is_killed_takes_its_job_along(tmp_path: Path) -> None:
     deadline = time.monotonic() + 20
     while len(processes_with(running.mark)) > 1 and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert running.wait(60).status == 128 + signal.SIGKILL
+    assert running.wait().status == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize("output", [">/dev/full", ">&-"])
@@ -100,7 +100,7 @@ def test_records_are_complete_where_nobody_reads_the_tables(output: str, tmp_pat
     line = " ".join(under_commlens("latency", BRIEFLY, "--bytes", "8:64"))
     line = line.replace("--bytes 8 ", "", 1)
     command = ["bash", "-c", f"{line} --record records.jsonl {output}"]
-    job = start(command, tmp_path, {"COMMLENS_BENCH": str(BENCH)}).wait(60)
+    job = start(command, tmp_path, {"COMMLENS_BENCH": str(BENCH)}).wait()
     assert job.status == FAILED
     assert len(records_in(tmp_path / "records.jsonl")) == 4
     assert "the standard output cannot be written" in job.message
@@ -114,7 +114,7 @@ def test_a_full_disk_shows_the_result_at_hand(tmp_path: Path) -> None:
 
 def test_a_time_limit_ends_a_benchmark_of_any_length(tmp_path: Path) -> None:
     words = "latency --bytes 8 --transport mpi --memory host --batches 1e6 --max-time 1"
-    job = through_command(tmp_path, words, "--record r.jsonl", limit_s=60)
+    job = through_command(tmp_path, words, "--record r.jsonl")
     assert job.status == OK
     (record,) = records_in(tmp_path / "r.jsonl")
     assert 1 <= len(record.samples.values_s) < 1_000_000

@@ -71,7 +71,7 @@ def test_a_disk_that_fills_within_a_record(records: Path) -> None:
         file.seek(limit - room - 1)
         file.write(b"\n")
     words = ("allreduce --transport mpi --bytes 8:1K", *BRIEFLY, "--record", records)
-    job = start(under_mpirun(2, *words), records.parent, AT_ONCE, file_limit=limit).wait(20)
+    job = start(under_mpirun(2, *words), records.parent, AT_ONCE, file_limit=limit).wait()
     assert job.status == FAILED
     assert str(records) in job.message and "File too large" in job.message
     kept = records_in(records, after=limit - room)
@@ -108,7 +108,7 @@ def test_a_reader_that_leaves(through: str, output_format: str, records: Path) -
     words = ("latency", options, "--record", records)
     command = under_mpirun(2, *words) if through == "mpirun" else under_commlens(*words)
     line = "set -o pipefail; " + " ".join(f"'{word}'" for word in command) + " | head -1"
-    job = start(["bash", "-c", line], records.parent, {"COMMLENS_BENCH": str(BENCH)}).wait(40)
+    job = start(["bash", "-c", line], records.parent, {"COMMLENS_BENCH": str(BENCH)}).wait()
     assert len(job.output.splitlines()) == 1
     if records.exists():  # the job may have ended before its first result
         assert {record.status for record in records_in(records)} in (set(), {"ok"})
@@ -120,7 +120,7 @@ def test_a_standard_output_that_is_full(records: Path) -> None:
     """Started by itself, the program sees it; the records are kept."""
     options = f"--transport mpi --bytes 8:64 --repeat 2 --record '{records}'"
     job = start(["bash", "-c", f"'{BENCH}' allreduce {options} > /dev/full"], records.parent)
-    ended = job.wait(20)
+    ended = job.wait()
     assert ended.status == FAILED
     assert "standard output" in ended.message
     assert len(records_in(records)) == 4

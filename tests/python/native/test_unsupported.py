@@ -82,7 +82,6 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(words: str, tmp_pat
     for part in TOO_LARGE[words]:
         assert part in job.message
     assert job.peak_bytes < 500e6
-    assert job.seconds < 10
 
 
 @pytest.mark.parametrize("benchmark", ["bandwidth", "bidirectional-bandwidth", "message-rate"])

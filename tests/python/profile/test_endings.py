@@ -5,12 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from profile_helpers import TIME_LIMIT_S, Mpi
+from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
 
 
 @pytest.mark.parametrize(
@@ -56,10 +55,7 @@ def test_a_terminated_command_shows_where_it_was_stuck(mpi: Mpi) -> None:
             stdout=output,
             stderr=output,
         )
-    deadline = time.monotonic() + 60
-    while Path("output").read_text().count("stuck") < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.2)
+    wait_until_stuck(Path("output"))
     process.send_signal(signal.SIGTERM)
     status = process.wait(60)
     assert status != 0 or mpi.name == "mpich"  # whose launcher says 0 then

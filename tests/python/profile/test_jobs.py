@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -16,7 +15,7 @@ import pytest
 from commlens.profile.assemble import profiles
 from commlens.profile.jobs import Left, jobs, losses, started
 from commlens.profile.rank_files import RankFile, RankFunction
-from profile_helpers import TIME_LIMIT_S, Mpi
+from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
 
 
 def rank_file(rank: int, size: int, *, job: str = "", parent: int = 1, start: int = 0) -> RankFile:
@@ -102,10 +101,7 @@ def test_a_signal_to_all_processes_loses_nothing(mpi: Mpi) -> None:
             stderr=output,
             start_new_session=True,
         )
-    deadline = time.monotonic() + 60
-    while Path("output").read_text().count("stuck") < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.2)
+    wait_until_stuck(Path("output"))
     process.send_signal(signal.SIGTERM)
     os.killpg(process.pid, signal.SIGTERM)
     process.wait(60)

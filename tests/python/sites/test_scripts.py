@@ -117,7 +117,7 @@ def test_a_signal_reaches_commlens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_LAUNCHER", "sleeping")
     job = running(["run", "allreduce"])
     wait_for(lambda: any(Path("records").glob("*")) if Path("records").exists() else False)
-    time.sleep(0.3)
+    time.sleep(1)
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 128 + signal.SIGTERM
     assert Path("status").read_text() == "143\n"

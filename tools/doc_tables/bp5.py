@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 from commlens.records import Record
@@ -10,6 +11,7 @@ from doc_tables.source import ceiling_of, fact, json_file, median, number, rate,
 
 _VARIANT = ("storage", "geometry", "solver")
 _KERNELS = "h200/bp5-memory.json"
+_KERNELS_BEFORE = "h200/bp5-memory-before.json"
 _THROUGHPUT = "(DOF x iter)/s/rank"
 
 
@@ -31,7 +33,7 @@ def _iteration_us(record: Record) -> float:
 
 @table
 def bp5() -> list[Row]:
-    kernels = {_variant_of_kernels(line): line for line in json_file(_KERNELS)}
+    kernels = {_variant_of_kernels(line): line for line in json_file(_KERNELS_BEFORE)}
     rows: list[Row] = [
         [
             *("one H200, 20³ elements", "geometry", "solver", _THROUGHPUT, "iteration, µs"),
@@ -57,6 +59,57 @@ def bp5() -> list[Row]:
                 f"{bandwidth / copy:.0%}",
             ]
         )
+    return rows
+
+
+@table
+def bp5_starts() -> list[Row]:
+    """Medians over starts of the medians of each."""
+    rows: list[Row] = [
+        [
+            "20³ elements",
+            "version",
+            "transport",
+            "starts",
+            _THROUGHPUT,
+            "least",
+            "greatest",
+            "iteration, µs",
+        ]
+    ]
+    for gpu, version, name in (
+        ("H200", "before", "h200/bp5-before"),
+        ("", "now", "h200/bp5-after"),
+        ("H100", "now", "h100/bp5"),
+    ):
+        title = (gpu, version)
+        for transport in ("mpi", "ccl"):
+            starts = [record for record in records(name) if record.transport == transport]
+            rates = [value(record, "throughput_DOF_iter_per_s") for record in starts]
+            rows.append(
+                [
+                    *title,
+                    transport,
+                    len(starts),
+                    *(f"{rate:.3g}" for rate in (statistics.median(rates), min(rates), max(rates))),
+                    f"{statistics.median(map(_iteration_us, starts)):.1f}",
+                ]
+            )
+            title = ("", "")
+    return rows
+
+
+@table
+def bp5_steps() -> list[Row]:
+    rows: list[Row] = [
+        ["each with those above", "predicted to save, µs", "iteration, µs", "saved, µs"]
+    ]
+    before: float | None = None
+    for step in json_file("h200/bp5-steps.json")["steps"]:
+        iteration = statistics.median(step["iteration_us"])
+        saved = "" if before is None else f"{before - iteration:.1f}"
+        rows.append([step["step"], step["predicted_us"], f"{iteration:.1f}", saved])
+        before = iteration
     return rows
 
 

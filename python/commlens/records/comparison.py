@@ -17,6 +17,7 @@ do not tell which is better.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,7 +71,7 @@ class Difference:
     def ratio(self) -> float | None:
         """How many times worse the other is, by the medians; None where one of them is 0."""
         logs = self.logs
-        return math.exp(rank_test.shift(*logs)) if logs else None
+        return _times(rank_test.shift(*logs)) if logs else None
 
     @cached_property
     def interval(self) -> Ratio | None:
@@ -110,7 +111,7 @@ class Difference:
             return None
         if self.basis == "starts":
             found = rank_test.shift_interval(*self.logs, level)
-            return Ratio(self.ratio, math.exp(found[0]), math.exp(found[1])) if found else None
+            return Ratio(self.ratio, _times(found[0]), _times(found[1])) if found else None
         if self.basis == "few starts" and min(self.starts) < _FEWEST_APART:
             return None
         ratios = [
@@ -132,6 +133,11 @@ class Difference:
 
     def _statistic(self, record: Record) -> Statistic:
         return record.statistics[self._metric.name]
+
+
+def _times(log: float) -> float:
+    """The ratio; the largest number for one that has no other: absurd records may have it."""
+    return math.exp(min(log, math.log(sys.float_info.max)))
 
 
 def difference(one: Record, other: Record, metric: Metric) -> Difference:

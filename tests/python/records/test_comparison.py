@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -140,6 +141,21 @@ def test_what_is_0_has_no_ratio() -> None:
     found = Difference([one], [other], one.start.metrics["latency_us"])
     assert found.ratio is None
     assert not found.differs
+
+
+@pytest.mark.parametrize("starts", [1, 5])
+def test_absurd_values_have_a_ratio_that_is_a_number(starts: int) -> None:
+    least, most = (
+        [make_record(start=f"{name}{number}") for number in range(starts)] for name in "ab"
+    )
+    for raw in least:
+        raw["statistics"]["latency_us"] |= {"min": 0.0, "median": 1e-310, "ci_low": 1e-310}
+    for raw in most:
+        raw["statistics"]["latency_us"] |= {"median": 1e30, "ci_high": 1e30, "max": 1e30}
+    one, other = parsed(*least), parsed(*most)
+    found = Difference(one, other, one[0].start.metrics["latency_us"])
+    assert found.ratio == pytest.approx(sys.float_info.max)
+    assert found.differs is (starts == 5)
 
 
 def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:

@@ -9,10 +9,10 @@ namespace commlens::solvers {
 
 /// The layout of vectors and their inner product, in which each unknown counts once over all ranks.
 struct VectorSpace {
-  std::size_t length = 0;      ///< on this rank
-  std::size_t counted = 0;     ///< without weights: only elements 0 … counted - 1 count
-  std::size_t added_from = 0;  ///< without weights: operators add to the elements added_from … length - 1 of their
-                               ///< output, which hold zeros before, and write the others
+  std::size_t length = 0;           ///< on this rank
+  std::size_t counted = 0;          ///< without weights: only elements 0 … counted - 1 count
+  std::size_t added_from = 0;       ///< without weights: operators add to the elements added_from … length - 1 of their
+                                    ///< output, which hold zeros before, and write the others
   const double* weights = nullptr;  ///< in the vectors' memory: 1 / (how often the unknown is stored); 0 for elements
                                     ///< that are not unknowns and stay 0
 };

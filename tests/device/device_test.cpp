@@ -27,23 +27,24 @@ std::unique_ptr<Device> open_any() { return gpu_count() > 0 ? open_gpu(0) : open
 
 // Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
 void write_index(Stream& stream, int* data, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
 }
 
 void count_visits(Stream& stream, int* data, std::size_t n, Traversal traversal) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
 }
 
 void add_one(Stream& stream, int* data, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
+}
+
+/// Of indices that other blocks have written, those that begin last among them.
+void add_one_to_another(Stream& stream, const int* from, int* to, std::size_t n) {
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[n - 1 - i] + 1; });
 }
 
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
-  return find_first(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
+  return find_first(stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
 }
 
 /// Adds up terms and counts in `visits` how often each is asked for. What prepare() sets is there when they are.
@@ -133,6 +134,22 @@ TEST_P(EveryMemory, WhatIsCapturedIsDoneWhenItIsLaunched) {
     write_index(*stream, buffer.as<int>(), n);
     graph->launch(*stream);
     EXPECT_EQ(read(buffer), std::vector<int>(n, 2));
+  }
+}
+
+TEST_P(EveryMemory, KernelsReadWhatOthersHaveWrittenDirectlyBefore) {
+  constexpr std::size_t n = 1'000'003;
+  constexpr int kernels = 20;
+  const std::array<Buffer, 2> buffers = {allocate(n * sizeof(int)), allocate(n * sizeof(int))};
+  Replay replay;
+  for (int times = 1; times <= 3; ++times) {
+    stream->fill(buffers[0].data(), 0, buffers[0].bytes());
+    replay.run(*stream, [&] {
+      for (int kernel = 0; kernel < kernels; ++kernel) {
+        add_one_to_another(*stream, buffers[kernel % 2].as<int>(), buffers[(kernel + 1) % 2].as<int>(), n);
+      }
+    });
+    EXPECT_EQ(read(buffers[0]), std::vector<int>(n, kernels)) << times;
   }
 }
 
@@ -258,8 +275,7 @@ TEST_P(EveryMemory, StepsAreObservedAsTheyAreAdded) {
   Recorder recorder;
   int added = 0;
   observed(&recorder, "a", *stream, [&] { ++added; });
-  observed(
-      &recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
+  observed(&recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
   observed(nullptr, "c", *stream, [&] { ++added; });
   EXPECT_EQ(recorder.told, "a()b3(x)");
   EXPECT_EQ(added, 2);

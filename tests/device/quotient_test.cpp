@@ -53,8 +53,7 @@ TEST(Quotient, OfAnEstimateIsWithinOneAndAHalfUnitsInTheLastPlace) {
 }
 
 void divide(Stream& stream, const double* a, const double* b, double* result, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { result[i] = quotient(a[i], b[i]); });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { result[i] = quotient(a[i], b[i]); });
 }
 
 TEST(Quotient, IsAsPreciseOnTheHostAndOnAGpu) {

@@ -20,24 +20,19 @@ __device__ inline void wait_for_kernel_before() {
 #endif
 }
 
+#if defined(COMMLENS_CUDA)
+
 /// Whether the kernel's code waits: it may come from a compilation for older GPUs.
 template <class Kernel>
 bool waits_for_kernel_before(Kernel* kernel) {
-#if defined(COMMLENS_CUDA)
   cudaFuncAttributes attributes;
   GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
   return attributes.ptxVersion >= 90;
-#else
-  (void)kernel;
-  return false;
-#endif
 }
 
 /// `kernel` must call wait_for_kernel_before().
 template <auto kernel, class... Arguments>
 void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
-  auto* const native = static_cast<gpuStream_t>(stream);
-#if defined(COMMLENS_CUDA)
   static const bool waits = waits_for_kernel_before(kernel);
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -46,14 +41,20 @@ void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* str
   launch.gridDim = blocks;
   launch.blockDim = threads;
   launch.dynamicSmemBytes = shared_bytes;
-  launch.stream = native;
+  launch.stream = static_cast<gpuStream_t>(stream);
   launch.attrs = &early;
   launch.numAttrs = waits ? 1 : 0;
   check(cudaLaunchKernelEx(&launch, kernel, arguments...), "kernel launch");
-#else
-  kernel<<<blocks, threads, shared_bytes, native> > >(arguments...);
-  check(gpuGetLastError(), "kernel launch");
-#endif
 }
+
+#else
+
+template <auto kernel, class... Arguments>
+void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
+  kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream)> > >(arguments...);
+  check(gpuGetLastError(), "kernel launch");
+}
+
+#endif
 
 }  // namespace commlens::device::gpu

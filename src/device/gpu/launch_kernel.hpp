@@ -51,7 +51,7 @@ void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* str
 
 template <auto kernel, class... Arguments>
 void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
-  kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream)> > >(arguments...);
+  kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream)>>>(arguments...);
   check(gpuGetLastError(), "kernel launch");
 }
 

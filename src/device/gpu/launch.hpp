@@ -7,7 +7,7 @@
 
 #include "device/device.hpp"
 #include "device/gpu/check.hpp"
-#include "device/gpu/launch_kernel.hpp"
+#include "device/gpu/dependent_launch.hpp"
 
 namespace commlens::device::gpu {
 
@@ -40,7 +40,7 @@ __device__ inline void for_each_index_of_thread(std::size_t n, Traversal travers
 
 template <class Function>
 __global__ void for_each_index(std::size_t n, Function function, Traversal traversal) {
-  wait_for_kernel_before();
+  wait_for_previous_kernel();
   prepare(function);
   for_each_index_of_thread(n, traversal, [&](std::size_t i) { function(i); });
 }
@@ -48,7 +48,7 @@ __global__ void for_each_index(std::size_t n, Function function, Traversal trave
 /// A warp computes a tile of 4 x 8 in j and k, a block one of 16 x 16.
 template <class Function>
 __global__ void for_each_box_index(std::size_t is, std::size_t js, std::size_t ks, Function function) {
-  wait_for_kernel_before();
+  wait_for_previous_kernel();
   const std::size_t k = blockIdx.x * std::size_t{16} + threadIdx.z % 2 * 8 + threadIdx.x;
   if (k >= ks) return;
   const std::size_t first = blockIdx.y * std::size_t{16} + threadIdx.z / 2 * 4 + threadIdx.y;
@@ -63,12 +63,12 @@ void launch(void* stream, const std::array<std::size_t, 3>& box, Function functi
   const auto tiles = [](std::size_t n) { return static_cast<unsigned>((n + 15) / 16); };
   const dim3 grid(tiles(box[2]), std::min<unsigned>(tiles(box[1]), most),
                   static_cast<unsigned>(std::min(box[0], most)));
-  launch_early<for_each_box_index<Function>>(grid, dim3(8, 4, 8), 0, stream, box[0], box[1], box[2], function);
+  launch_dependent<for_each_box_index<Function>>(grid, dim3(8, 4, 8), 0, stream, box[0], box[1], box[2], function);
 }
 
 template <class Function>
 void launch(void* stream, std::size_t n, Function function, Traversal traversal = Traversal::forward) {
-  launch_early<for_each_index<Function>>(blocks_for(n), threads_per_block, 0, stream, n, function, traversal);
+  launch_dependent<for_each_index<Function>>(blocks_for(n), threads_per_block, 0, stream, n, function, traversal);
 }
 
 /// A word of device memory that a kernel updates and the host reads.
@@ -173,7 +173,7 @@ __device__ inline void add_up(double mine, SumScratch* scratch, double* result, 
 template <class Function>
 __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function,
                                Traversal traversal) {
-  wait_for_kernel_before();
+  wait_for_previous_kernel();
   prepare(function);
   double sum = 0;
   for_each_index_of_thread(n, traversal, [&](std::size_t i) { sum += function(i); });
@@ -184,13 +184,13 @@ template <class Function>
 void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function, Traversal traversal) {
   // Enough blocks to fill a GPU, and few enough for the last one to add up.
   const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
-  launch_early<sum_of_indexes<Function>>(blocks, threads_per_block, 0, stream, n, static_cast<SumScratch*>(scratch),
-                                         result, function, traversal);
+  launch_dependent<sum_of_indexes<Function>>(blocks, threads_per_block, 0, stream, n, static_cast<SumScratch*>(scratch),
+                                             result, function, traversal);
 }
 
 template <int Count, class Function>
 __global__ void sums_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
-  wait_for_kernel_before();
+  wait_for_previous_kernel();
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   double sums[Count] = {};
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -203,8 +203,8 @@ template <int Count, class Function>
 void launch_sums(void* stream, std::size_t n, void* scratch, double* result, Function function) {
   constexpr unsigned most = SumScratch::most_blocks / Count;
   const unsigned blocks = std::clamp(blocks_for(n), 1U, std::min(most, 1056U));
-  launch_early<sums_of_indexes<Count, Function>>(blocks, threads_per_block, 0, stream, n,
-                                                 static_cast<SumScratch*>(scratch), result, function);
+  launch_dependent<sums_of_indexes<Count, Function>>(blocks, threads_per_block, 0, stream, n,
+                                                     static_cast<SumScratch*>(scratch), result, function);
 }
 
 template <class Predicate>

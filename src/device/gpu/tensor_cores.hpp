@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/gpu/check.hpp"
+#include "device/gpu/ptx_version.hpp"
 
 namespace commlens::device::gpu {
 
@@ -65,9 +66,7 @@ __device__ inline void wait_for_copies() {
 /// Whether the code of the kernel for this GPU has them: it may come from a compilation for older GPUs.
 template <class Kernel>
 bool has_tensor_cores(Kernel kernel) {
-  cudaFuncAttributes attributes;
-  GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
-  return attributes.ptxVersion >= 80;
+  return ptx_version(kernel) >= 80;
 }
 
 /// Rather than a larger L1 cache: otherwise the driver may choose a size for fewer blocks than registers suffice for.

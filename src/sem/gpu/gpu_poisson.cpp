@@ -160,7 +160,7 @@ __global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at
   std::size_t element = element_of(place);
   Column<Real, N, geometry, storage> now;
   if (active) now.fetch_unknowns(call, first_node(element));
-  device::gpu::wait_for_kernel_before();
+  device::gpu::wait_for_previous_kernel();
   if (active) now.fetch(call, first_node(element), element, column);
   for (std::size_t begin = place - slot; begin < call.elements.last; begin += step) {
     place += step;
@@ -220,8 +220,8 @@ void launch_kernel(const Gll& gll, const PoissonCall<Real>& call, gpuStream_t st
   const auto kernel = apply_kernel<Real, N, geometry, storage>;
   static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const unsigned blocks = blocks_over(call.elements, Of::elements, resident);
-  device::gpu::launch_early<apply_kernel<Real, N, geometry, storage>>(blocks, Of::threads, Of::shared_bytes, stream,
-                                                                      call, Basis<Real, N>(gll));
+  device::gpu::launch_dependent<apply_kernel<Real, N, geometry, storage>>(blocks, Of::threads, Of::shared_bytes, stream,
+                                                                          call, Basis<Real, N>(gll));
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
   const auto element_of = [&](std::size_t at) { return element_at(call.elements, at); };
   Part<storage> part{call, basis, lane, shared[half], shared[1 - half], half, side};
   if (place < last) part.copy_unknowns(element_of(place), part.own.inputs[0]);
-  device::gpu::wait_for_kernel_before();
+  device::gpu::wait_for_previous_kernel();
   if (place < last) {
     wait_for_copies<0>();
     __syncwarp();

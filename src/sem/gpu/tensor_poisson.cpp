@@ -22,8 +22,8 @@ bool launch_kernel(const Gll& gll, const PoissonCall<double>& call, gpuStream_t 
   if (!supported) return false;
   static const unsigned resident = resident_blocks_of(kernel);
   const unsigned blocks = blocks_over(call.elements, 1, resident);
-  device::gpu::launch_early<tensor::apply_kernel<storage>>(blocks, tensor::threads, 0, stream, call,
-                                                           tensor::Constants(gll));
+  device::gpu::launch_dependent<tensor::apply_kernel<storage>>(blocks, tensor::threads, 0, stream, call,
+                                                               tensor::Constants(gll));
   return true;
 }
 

@@ -1,19 +1,20 @@
-// Launches of kernels that may begin while the kernel before them in the stream ends: CUDA's programmatic dependent
-// launch, sm_90 or newer. Elsewhere a kernel begins when the one before has ended.
+// Programmatic dependent launch (CUDA, sm_90 or newer): a kernel begins while the previous one in the stream ends.
+// Elsewhere it begins when the previous one has ended.
 //
-// Such a kernel calls wait_for_kernel_before() in all of its threads. Until then it may read what the kernel before
-// does not write, and write nothing. As each lets the next one begin only after its own waiting, all kernels but the
-// one before have ended even at the beginning.
+// Such a kernel calls wait_for_previous_kernel() in all of its threads. Until then it may only read, and only what the
+// previous kernel does not write. All kernels before that one have ended by then, since each lets the next one begin
+// only after its own wait.
 #pragma once
 
 #include <cstddef>
 
 #include "device/gpu/check.hpp"
+#include "device/gpu/ptx_version.hpp"
 
 namespace commlens::device::gpu {
 
 /// Also lets the next kernel begin, as soon as all blocks of this one have come here and leave it room.
-__device__ inline void wait_for_kernel_before() {
+__device__ inline void wait_for_previous_kernel() {
 #if defined(COMMLENS_CUDA) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -22,18 +23,11 @@ __device__ inline void wait_for_kernel_before() {
 
 #if defined(COMMLENS_CUDA)
 
-/// Whether the kernel's code waits: it may come from a compilation for older GPUs.
-template <class Kernel>
-bool waits_for_kernel_before(Kernel* kernel) {
-  cudaFuncAttributes attributes;
-  GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
-  return attributes.ptxVersion >= 90;
-}
-
-/// `kernel` must call wait_for_kernel_before().
+/// `kernel` must call wait_for_previous_kernel().
 template <auto kernel, class... Arguments>
-void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
-  static const bool waits = waits_for_kernel_before(kernel);
+void launch_dependent(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream,
+                      const Arguments&... arguments) {
+  static const bool waits = ptx_version(kernel) >= 90;  // its code may come from a compilation for older GPUs
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -50,7 +44,8 @@ void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* str
 #else
 
 template <auto kernel, class... Arguments>
-void launch_early(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
+void launch_dependent(dim3 blocks, dim3 threads, std::size_t shared_bytes, void* stream,
+                      const Arguments&... arguments) {
   kernel<<<blocks, threads, shared_bytes, static_cast<gpuStream_t>(stream)>>>(arguments...);
   check(gpuGetLastError(), "kernel launch");
 }

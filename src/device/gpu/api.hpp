@@ -128,8 +128,8 @@
 #define gpuLoadStreaming __ldcs
 #define gpuStoreStreaming __stcs
 #if defined(__CUDACC__)
-/// In the GPU's own memory. For sm_90 nvcc 13 makes of atomicAdd() an instruction that returns the value from before,
-/// even where nobody uses it.
+/// In the GPU's own memory. For sm_90 nvcc 13 turns atomicAdd() into an instruction that returns the old value, even
+/// where it is unused.
 __device__ inline void gpuAtomicAdd(double* to, double value) {
   asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "d"(value) : "memory");
 }

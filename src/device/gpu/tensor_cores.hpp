@@ -55,7 +55,7 @@ __device__ inline void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/// For all of this lane's copies but those of the last groups.
+/// Waits for all of this lane's copies but those of the last groups.
 template <int groups>
 __device__ inline void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800

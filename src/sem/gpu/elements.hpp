@@ -11,7 +11,7 @@
 
 namespace commlens::sem {
 
-/// nvcc would apply the mask to 64 bits of an address if it saw it there: that takes four instructions more.
+/// Hidden from nvcc, which would apply the mask to the 64 bits of an address: that takes four instructions more.
 __device__ inline std::uint32_t place_of(std::uint32_t unknown) {
   std::uint32_t place = unknown & ~Numbering::by_several;
   gpuForget(place);

@@ -8,8 +8,7 @@
 // A lane has its two columns of the element for itself, and computes derivatives along t with ordinary instructions.
 //
 // The input of the next element is copied to shared memory while an element is computed, without registers: the numbers
-// of its unknowns first, and then, by these numbers, their values. So its latency is hidden though few warps are
-// resident.
+// of its unknowns first, and then, by these numbers, their values.
 //
 // An element is computed by the two warps of a block. The second one has the upper half of the slabs and sees the
 // element mirrored in t: as D[7 - k][7 - m] = -D[k][m], both then have the same code, with the same constants.

@@ -9,6 +9,7 @@ from doc_tables import Row, table
 from doc_tables.source import ceiling_of, efficiency, hidden, median, part_s, rate, records, value
 
 _MINI_APP_S = 1.12  # the DFT-FE mini-app on its own case, in the same job (docs/overlap.md)
+_H200_TFLOPs = 67  # FP64 on tensor cores (NVIDIA's data sheet of the H200)
 _OPTIONS = {
     "xtx": "as DFT-FE does it",
     "xtx-wide": "`--layout wide`",
@@ -116,6 +117,28 @@ def _options_of(record: Record) -> str:
     else:
         words.append("--no-overlap")
     return " ".join(words)
+
+
+@table
+def xtx_numbers() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("one H200, one start each", "clock after it, of 1980 MHz", "total, s", "TFLOP/s"),
+            *("of 67 TFLOP/s", "block GEMM", "square GEMM, all bits"),
+        ]
+    ]
+    for record in records("h200/xtx-numbers"):
+        rows.append(
+            [
+                f"`--numbers {record.parameters['numbers']}`",
+                f"{record.gpu_clock.least_MHz:.0f}" if record.gpu_clock else "-",
+                f"{value(record, 'time_s'):.3f}",
+                median(record, "rank_TFLOPs"),
+                f"{value(record, 'rank_TFLOPs') / _H200_TFLOPs:.0%}",
+                *(f"{rate(record, gemm):.1f}" for gemm in reversed(_GEMMS)),
+            ]
+        )
+    return rows
 
 
 @table

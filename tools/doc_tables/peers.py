@@ -50,6 +50,21 @@ def peers_osu_allreduce() -> list[Row]:
 
 
 @table
+def peers_nccl_one_rank() -> list[Row]:
+    head: Row = ["size"]
+    for what in ("from one buffer to another", "in place"):
+        head += [f"{what}, nccl-tests, µs", "commlens"]
+    rows: list[Row] = [head]
+    columns = [one["cases"] for one in json_file("h200/peers-nccl-one-rank.json")]
+    for own in zip(*columns):
+        row: Row = [own[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        for case in own:
+            row += [f"{case['baseline_median']:.3g}", f"{case['other_median']:.3g}"]
+        rows.append(row)
+    return rows
+
+
+@table
 def peers_gslib() -> list[Row]:
     rows: list[Row] = [
         ["ranks", "elements per rank", "order", "gslib, ms", "commlens, ms", "ratio (interval)"]

@@ -28,6 +28,8 @@ step() { # step LOG COMMAND...: the log keeps all, the terminal the end
   "$@" >>"$log" 2>&1 || { status=1; note "FAILED (see $log)"; tail -n 25 "$log"; }
 }
 
+export COMMLENS_TEST_SHARED_GPU=1 # one GPU is enough for the tests of the transport peer
+
 step build.log cmake --preset cuda -G Ninja -DCMAKE_CUDA_ARCHITECTURES=native
 step build.log cmake --build --preset cuda
 step ctest.log ctest --preset cuda
@@ -54,6 +56,8 @@ step sanitizer.log "${run[@]}" "$bench" bandwidth --bytes 1:1M:x1024 --repeat 2 
 once=(--transport mpi --warmup 0 --no-ceilings)
 for tool in memcheck racecheck; do
   sanitizer "$tool"
+  step sanitizer.log mpirun -n 2 --bind-to none "${sanitize[@]}" \
+    build/cuda/tests/transport/transport_test --gtest_filter='*peer_device*'
   run=("${sanitize[@]}" "$bench")
   step sanitizer.log "${run[@]}" bp5 --elements 4 --iterations 5 --repeat 1 "${once[@]}"
   step sanitizer.log "${run[@]}" bp5 --elements 3 --order 15 --iterations 2 --repeat 1 \

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -29,7 +30,17 @@ _RANKS_OF_NODE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 _IGNORED = ("record", "expect-ranks", "timeout", "format", "no-ceilings", "no-parts", "no-validate")
 _SUFFIXES = "KMGT"
 
-__all__ = ["Figures", "Peer", "Plan", "Request", "main", "program_in", "size_in", "sizes_in"]
+__all__ = [
+    "Figures",
+    "Peer",
+    "Plan",
+    "Request",
+    "main",
+    "main_itself",
+    "program_in",
+    "size_in",
+    "sizes_in",
+]
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,18 @@ class Peer:
 
 def main(peer: Peer) -> NoReturn:
     """Answers or measures, and ends the process. Every rank finds the same mistake; one says it."""
+    _end_with(lambda: _run(peer, sys.argv[1:]))
+
+
+def main_itself() -> NoReturn:
+    """Likewise, with commlens-bench in its own place: by the same steps as another program."""
+    _end_with(lambda: _run_itself(sys.argv[1:]))
+
+
+def _end_with(work: Callable[[], None]) -> NoReturn:
     signal.signal(signal.SIGTERM, _end)
     try:
-        _run(peer, sys.argv[1:])
+        work()
     except CommlensError as error:
         if _rank() == 0:
             say(str(error))
@@ -116,9 +136,7 @@ def size_in(text: str) -> int:
 
 
 def _run(peer: Peer, words: Sequence[str]) -> None:
-    native = _native()
-    if not words or words[0].startswith("-") or words[0] == PROBE or "--help" in words:
-        os.execv(native.path, [str(native.path), *words])
+    native = _native_for(words)
     request = _request(peer, native, words)
     plan = peer.plan(request)
     if _rank() != 0:
@@ -126,6 +144,29 @@ def _run(peer: Peer, words: Sequence[str]) -> None:
     benchmark = native.benchmark(request.benchmark)
     job = Job(native.about, benchmark, request.ranks, peer.transport, peer.memory)
     _measure(plan, Writer(request.options.text("record"), job, plan))
+
+
+def _run_itself(words: Sequence[str]) -> None:
+    native = _native_for(words)
+    _accepted(native, words)
+    command = [str(native.path), *words]
+    if _rank() != 0:
+        os.execv(command[0], command)
+    with _started(command) as child:
+        assert child.stdout
+        for line in child.stdout:
+            print(line, end="", flush=True)
+        status = child.wait()
+    if status != 0:
+        sys.exit(status if status > 0 else 128 - status)
+
+
+def _native_for(words: Sequence[str]) -> Native:
+    """Becomes it where it is asked a question."""
+    native = _native()
+    if not words or words[0].startswith("-") or words[0] == PROBE or "--help" in words:
+        os.execv(native.path, [str(native.path), *words])
+    return native
 
 
 def _native() -> Native:
@@ -142,11 +183,7 @@ def _request(peer: Peer, native: Native, words: Sequence[str]) -> Request:
     if words[0] not in peer.benchmarks:
         known = ", ".join(peer.benchmarks)
         raise CommlensError(f"{words[0]}: not compared with {peer.name}; write one of: {known}")
-    options = Options.parse(words[1:])
-    ranks = int(options.text("expect-ranks") or 2)
-    own = options.without("expect-ranks", "record").words()
-    for mistake in filter(None, native.mistakes([(ranks, [words[0], *own])])):
-        raise CommlensError(mistake)
+    options, ranks = _accepted(native, words)
     request = Request(peer.name, words[0], options, ranks)
     request.fixed(transport=peer.transport, memory=peer.memory)
     if native.about.has_gpu:
@@ -157,23 +194,41 @@ def _request(peer: Peer, native: Native, words: Sequence[str]) -> Request:
     return request
 
 
+def _accepted(native: Native, words: Sequence[str]) -> tuple[Options, int]:
+    """Options and number of ranks. Raises CommlensError for what commlens-bench refuses."""
+    options = Options.parse(words[1:])
+    ranks = int(options.text("expect-ranks") or 2)
+    own = options.without("expect-ranks", "record").words()
+    for mistake in filter(None, native.mistakes([(ranks, [words[0], *own])])):
+        raise CommlensError(mistake)
+    return options, ranks
+
+
+@contextmanager
+def _started(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    """A child whose output is read. Nothing of it is left at the end."""
+    try:
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        name = Path(command[0]).name
+        raise CommlensError(f"{name} cannot be started: {reason(error)}") from None
+    with child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
 def _measure(plan: Plan, writer: Writer) -> None:
     """Runs the program as rank 0, and writes a record as soon as it has printed its figures."""
     program = Path(plan.command[0]).name
-    try:
-        child = subprocess.Popen(
-            plan.command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
-        )
-    except OSError as error:
-        raise CommlensError(f"{program} cannot be started: {reason(error)}") from None
-    with child:
+    with _started(plan.command) as child:
         assert child.stdout
-        try:
-            for figures in plan.read(_shown(child.stdout, writer)):
-                writer.write(figures)
-            status = child.wait()
-        finally:
-            child.kill()
+        for figures in plan.read(_shown(child.stdout, writer)):
+            writer.write(figures)
+        status = child.wait()
     if status != 0:
         raise CommlensError(f"{program} ended with status {status}", Status.FAILED)
     if writer.cases < plan.cases:

@@ -74,7 +74,8 @@ def compared(peer: str, starts: int, run: list[str]) -> dict[str, object]:
     at = run.index("--")
     command = [
         *("compare", "--run", *run[:at], "--a", f"COMMLENS_BENCH=tools/peers/{peer}.py"),
-        *("--b", "", "--starts", str(starts), "--format", "json", *run[at:]),
+        *("--b", "COMMLENS_BENCH=tools/peers/own.py", "--starts", str(starts), "--format", "json"),
+        *run[at:],
     ]
     print("commlens", *command, file=sys.stderr, flush=True)
     done = subprocess.run(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from commlens.records import Record, case_key
-from native_helpers import BENCH, measured, needs_native, records_in
-from peer_helpers import printing, run
+from native_helpers import BENCH, measured, native, needs_native, records_in
+from peer_helpers import adaptor, printing, run
 
 pytestmark = needs_native
 
@@ -129,3 +130,22 @@ def test_no_more_sums_in_place_than_commlens_times_at_once(
     assert (status, f"{most} sums of {dtype} in place are exact on {ranks} ranks" in said) == (
         *(2, True),
     )
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_commlens_bench_in_its_own_place_writes_its_own_records(tmp_path: Path, ranks: int) -> None:
+    words = ("allreduce", "--bytes 8:64 --batches 1 --transport mpi --memory host")
+    path = tmp_path / "own.jsonl"
+    own = adaptor("own.py", tmp_path)
+    job = native(tmp_path, ranks, *words, "--record", path, program=own)
+    assert job.status == 0, job
+    ours = measured(tmp_path, ranks, *words)
+    assert [case_key(one) for one in records_in(path)] == [case_key(one) for one in ours]
+    assert "64 B" in job.table
+
+
+@pytest.mark.parametrize("words", ["latency --bytes much", "allreduce --bytes 8 --transport ccl"])
+def test_in_its_own_place_it_ends_as_it_does_by_itself(words: str) -> None:
+    own = run("own.py", *words.split(), COMMLENS_BENCH=str(BENCH))
+    itself = subprocess.run([BENCH, *words.split()], capture_output=True, check=False)
+    assert own.returncode == itself.returncode != 0

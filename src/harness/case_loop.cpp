@@ -14,8 +14,8 @@ namespace commlens {
 
 namespace {
 
-/// Before a case: what was shown last is on its way through the launcher, which may need the cores of the ranks.
-constexpr auto until_output_is_passed_on = std::chrono::milliseconds(2);
+/// The launcher passes on what was shown last, and may need the cores of the ranks for that.
+constexpr auto pause_before_case = std::chrono::milliseconds(2);
 
 /// "ccl, block 732": what tells the timelines of one start apart.
 std::string title_of(const measure::Record& record) {
@@ -141,7 +141,7 @@ measure::Record CaseLoop::start_record(const Case& one, const Participant& parti
 
 void CaseLoop::run(const Case& one, Participant& participant, measure::Record& record) {
   Monitor::status(fmt::format("setting up {} over {}", record.benchmark, record.transport));
-  std::this_thread::sleep_for(until_output_is_passed_on);
+  std::this_thread::sleep_for(pause_before_case);
   try {
     const device::Buffer& arena = participant.arena.data() != nullptr ? participant.arena : arena_;
     Run run(resources_, *participant.transport, {arena}, {staging_}, record);

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from commlens.errors import CommlensError, reason, say
+from commlens.errors import CommlensError, Status, reason, say
 from commlens.launch import signals
 from commlens.profile import program as profile_program
 from commlens.profile.assemble import profiles
@@ -40,7 +40,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    status: int  # the program's, from its launcher
+    status: int  # the program's, from its launcher; Status.USAGE where the library refused it
     profiles: list[Profile] = field(default_factory=list)  # one for each job
     file: Path | None = None  # of the records
 
@@ -61,6 +61,8 @@ def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcom
             f"the library was built for {library.mpi}, but the program runs {left.refused[0]}: "
             "build it for that MPI (docs/profile.md) and name it in COMMLENS_PROFILE_LIBRARY"
         )
+        # The refused ranks end with this status, but their launcher may report another one.
+        status = Status.USAGE
     elif not found:
         _explain_nothing(names[0], family, left)
     if not found:

@@ -46,7 +46,7 @@ def test_another_mpi_is_named(mpi: Mpi, tmp_path: Path) -> None:
 
 def test_another_mpi_behind_a_script_is_refused(mpi: Mpi, install: Callable[[str], Mpi]) -> None:
     other = install("mpich" if mpi.name == "openmpi" else "openmpi")
-    # Its own status is not that of the refused ranks; nor is always that of MPICH's mpirun.
+    # It ends with another status than the refused ranks, as MPICH's mpirun sometimes does.
     Path("script").write_text('#!/bin/sh\n"$@"\nexit 1\n')
     Path("script").chmod(0o755)
     words = ["profile", "--", "./script", *mpi.command(mpi.compile("counts.c"))]

@@ -44,12 +44,12 @@ archive: .venv/installed
 
 .venv/installed: .venv/machine $(native_sources) $(python_sources)
 	@. .venv/machine && tools/step "installing commlens into .venv (builds the native program)" \
-	  "Mend what the compiler says, or name another one in CXX." \
+	  "Fix what the compiler says, or name another one in CXX." \
 	  python -m pip install --quiet --no-input --disable-pip-version-check \
 	  --config-settings=cmake.define.COMMLENS_GPU=$$gpu '.[dev]'
 	@touch $@
 
 build/host/built: .venv/machine $(native_sources) $(test_sources)
-	@tools/step "configuring the tests" "Mend what CMake says, or remove build/host and run make again." cmake --preset host
-	@tools/step "building the tests" "Mend what the compiler says, or name another one in CXX." cmake --build --preset host
+	@tools/step "configuring the tests" "Fix what CMake says, or remove build/host and run make again." cmake --preset host
+	@tools/step "building the tests" "Fix what the compiler says, or name another one in CXX." cmake --build --preset host
 	@touch $@

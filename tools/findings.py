@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/findings.md, and the list in docs/doctor.md, from the rules in
-python/commlens/diagnose/rules and the checks in python/commlens/doctor/checks.
+python/commlens/findings/rules and the checks in python/commlens/findings/checks.
 
 tools/findings.py            writes the pages
 tools/findings.py --check    exit status 1 if a page is not what rules and checks say
@@ -22,9 +22,9 @@ DOCTOR = TOP / "docs" / "doctor.md"
 LIST = ("<!-- checks -->\n", "<!-- end -->")
 sys.path.insert(0, str(TOP / "python"))
 
-from commlens.diagnose.rule import Rule, all_rules  # noqa: E402
-from commlens.diagnose.settings import switches  # noqa: E402
-from commlens.doctor.check import Check, all_checks  # noqa: E402
+from commlens.findings.check import Check, all_checks  # noqa: E402
+from commlens.findings.rule import Rule, all_rules  # noqa: E402
+from commlens.findings.settings import switches  # noqa: E402
 
 HEAD = """\
 # What does a finding mean, and what do I do about it?
@@ -48,7 +48,7 @@ from version to version.
   `note`: what a reader of the figures should know.
 - The worst come first: errors, then by the share of the time that they cost.
 - `commlens show` prints the worst finding of each code, `--findings` every one.
-- In Python: `commlens.diagnose.findings(records, profiles)`.
+- In Python: `commlens.findings.findings(records, profiles)`.
 
 No finding says that one thing is slower than another where the samples do not support it
 ([measuring.md](measuring.md)). Starts in which ranks share cores, or GPUs whose memory is measured,
@@ -70,18 +70,18 @@ def section(rule: Rule) -> Iterator[str]:
     yield f"### {rule.code}\n"
     yield f"{rule.severity.capitalize()}: {rule.title}.\n"
     yield f"**When.** {rule.speaks[0].upper()}{rule.speaks[1:]}\n"
-    for kind, cure in rule.cures.items():
+    for kind, fix in rule.fixes.items():
         of = f", {kind}" if kind else ""
-        yield f"**What to do{of}.** {_without_names(cure)}\n"
+        yield f"**What to do{of}.** {_without_names(fix)}\n"
 
 
 def section_of_check(check: Check) -> Iterator[str]:
     yield f"### {check.code}\n"
     yield f"{level_of(check)}: {check.title}.\n"
     yield f"**Looked at.** {check.speaks[0].upper()}{check.speaks[1:]}.\n"
-    for kind, cure in check.cures.items():
+    for kind, fix in check.fixes.items():
         of = f", {kind}" if kind else ""
-        yield f"**What to do{of}.** {_without_names(cure)}\n"
+        yield f"**What to do{of}.** {_without_names(fix)}\n"
 
 
 def level_of(check: Check) -> str:
@@ -104,12 +104,12 @@ def doctor_page(current: str) -> str:
     return f"{before}{start}{list_of_checks()}{end}{after}"
 
 
-def _without_names(cure: str) -> str:
+def _without_names(fix: str) -> str:
     """A finding fills in what its records say."""
     variables = ", ".join(f"`{name}`" for name in switches())
-    cure = cure.replace("{setting}", f"The finding names the variable: one of {variables}.")
-    cure = cure.replace("{hint}", "")
-    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), cure)
+    fix = fix.replace("{setting}", f"The finding names the variable: one of {variables}.")
+    fix = fix.replace("{hint}", "")
+    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix)
 
 
 def page() -> str:

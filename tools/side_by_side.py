@@ -1,4 +1,4 @@
-"""What scripts share that run two programs in turns which `commlens compare --run` cannot run."""
+"""For scripts that run two programs interleaved which `commlens compare --run` cannot run."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-from commlens.sites import site  # noqa: E402
-from commlens.sites.request import Request  # noqa: E402
-from commlens.sites.script import render  # noqa: E402
+from commlens.jobs.sites import site  # noqa: E402
+from commlens.jobs.sites.request import Request  # noqa: E402
+from commlens.jobs.sites.script import render  # noqa: E402
 
 PAGE = ROOT / "docs" / "sites.md"
 WORDS = ("run", "gather-scatter", "bps5", "bp5")

@@ -99,12 +99,12 @@ struct PairOptions {
   }
 
   void require_matrix(int ranks) const {
-    const std::string cure = "--matrix measures each pair of ranks by itself, in one kind of memory; leave it out";
+    const std::string fix = "--matrix measures each pair of ranks by itself, in one kind of memory; leave it out";
     if (ranks < 2) throw UsageError("ranks", std::to_string(ranks), "--matrix needs 2 ranks or more");
-    if (pairs != 1) throw UsageError("pairs", std::to_string(pairs), cure);
-    if (across) throw UsageError("pairs-across", std::string(name(*across)), cure);
-    if (from) throw UsageError("from", std::string(name(*from)), cure);
-    if (to) throw UsageError("to", std::string(name(*to)), cure);
+    if (pairs != 1) throw UsageError("pairs", std::to_string(pairs), fix);
+    if (across) throw UsageError("pairs-across", std::string(name(*across)), fix);
+    if (from) throw UsageError("from", std::string(name(*from)), fix);
+    if (to) throw UsageError("to", std::string(name(*to)), fix);
   }
 
   // By resolve():

@@ -58,13 +58,13 @@ void require_ranks(const Settings& settings) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto expected = settings.expect_ranks.value_or(static_cast<std::size_t>(ranks));
   if (expected == static_cast<std::size_t>(ranks)) return;
-  const std::string cure =
+  const std::string fix =
       ranks == 1 ? fmt::format(
                        "start it with the launcher of {}, the MPI library that it was built with, and with srun "
                        "choose that library's --mpi",
                        transport::mpi_library())
                  : "do not give the launcher another number";
-  throw UsageError(fmt::format("{} ranks were asked for, but MPI has {}: {}", expected, ranks, cure));
+  throw UsageError(fmt::format("{} ranks were asked for, but MPI has {}: {}", expected, ranks, fix));
 }
 
 void require_thread_level(transport::ThreadLevel level) {

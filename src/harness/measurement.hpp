@@ -48,7 +48,7 @@ struct CallCeiling {
 
 using CeilingRequest = std::variant<CopyCeiling, GemmCeiling, CallCeiling>;
 
-/// A piece of an operation: either one that overlaps with others, timed alone, in turns with the whole; or, without
+/// A piece of an operation: either one that overlaps with others, timed alone, interleaved with the whole; or, without
 /// operate(), timed within the operation, by the steps that Measurement::trace gives to its observer.
 struct Part {
   std::string name;

@@ -27,7 +27,7 @@ bool MemoryBudget::fits(const MemoryEstimate& estimate) const {
 }
 
 void refuse_for_memory(const std::string& option, const std::string& value, const MemoryEstimate& needed,
-                       const MemoryBudget& budget, const std::string& cure) {
+                       const MemoryBudget& budget, const std::string& fix) {
   const double staging = needed.staging + needed.operation;
   const std::string wanted = budget.on_gpu ? fmt::format("{} of GPU memory and {} of host memory",
                                                          format_bytes(needed.buffers), format_bytes(staging))
@@ -35,7 +35,7 @@ void refuse_for_memory(const std::string& option, const std::string& value, cons
   const std::string free = budget.on_gpu
                                ? fmt::format("{} and {}", format_bytes(budget.buffers), format_bytes(budget.host))
                                : format_bytes(budget.host);
-  throw UsageError(option, value, fmt::format("needs {} on each rank, where {} are free; {}", wanted, free, cure));
+  throw UsageError(option, value, fmt::format("needs {} on each rank, where {} are free; {}", wanted, free, fix));
 }
 
 MemoryPlan::MemoryPlan(const transport::Communicator& communicator, const transport::Communicator& node,

@@ -25,9 +25,9 @@ struct MemoryBudget {
   [[nodiscard]] bool fits(const MemoryEstimate& estimate) const;
 };
 
-/// Throws UsageError of `option`: "needs 3 GiB of host memory on each rank, where 2 GiB are free; `cure`".
+/// Throws UsageError of `option`: "needs 3 GiB of host memory on each rank, where 2 GiB are free; `fix`".
 [[noreturn]] void refuse_for_memory(const std::string& option, const std::string& value, const MemoryEstimate& needed,
-                                    const MemoryBudget& budget, const std::string& cure);
+                                    const MemoryBudget& budget, const std::string& fix);
 
 class MemoryPlan {
  public:

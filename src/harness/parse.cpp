@@ -102,7 +102,7 @@ double parse_number(const std::string& option, const std::string& text, const Ra
   if (in_range) return *value;
   throw UsageError(
       option, text,
-      range.cure.empty() ? fmt::format("write a number from {:g} to {:.10g}", range.least, range.most) : range.cure);
+      range.fix.empty() ? fmt::format("write a number from {:g} to {:.10g}", range.least, range.most) : range.fix);
 }
 
 double parse_percent(const std::string& option, const std::string& text, const Range& range) {

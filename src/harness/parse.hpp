@@ -1,4 +1,4 @@
-// Numbers as users write them. Everything here throws UsageError, which names the option, the value and the cure.
+// Numbers as users write them. Everything here throws UsageError, which names the option, the value and the fix.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ std::vector<std::size_t> parse_sizes(const std::string& option, const std::strin
 struct Range {
   double least = 0;
   double most = 1e9;
-  std::string cure;  ///< "write a number from 0 to 1, such as 0.3"; empty: made from both
+  std::string fix;  ///< "write a number from 0 to 1, such as 0.3"; empty: made from both
 };
 /// A real number.
 double parse_number(const std::string& option, const std::string& text, const Range& range);

@@ -10,16 +10,16 @@ namespace commlens {
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  UsageError(const std::string& option, const std::string& value, const std::string& cure)
-      : std::runtime_error(line(option, value, cure)) {}
+  UsageError(const std::string& option, const std::string& value, const std::string& fix)
+      : std::runtime_error(line(option, value, fix)) {}
 
  private:
-  static std::string line(const std::string& option, const std::string& value, const std::string& cure) {
+  static std::string line(const std::string& option, const std::string& value, const std::string& fix) {
     constexpr std::size_t most = 500;  // letters of a value that are repeated
     std::string text("--");
     text.append(option).append(" ").append(value.empty() ? "''" : value.substr(0, most));
     if (value.size() > most) text.append("...");
-    return text.append(": ").append(cure);
+    return text.append(": ").append(fix);
   }
 };
 

@@ -32,7 +32,7 @@ constexpr Names transport_settings = {"UCX_", "NCCL_", "RCCL_", "FI_", "MPICH_",
                                       "MALLOC_", "GLIBC_TUNABLES"};
 /// A process's share of the node, which a launcher sets.
 constexpr Names per_process = {"HIP_VISIBLE_DEVICES", "PSM2_DEVICES"};
-// What follows stands in python/commlens/secrets.py too, which masks what others have written.
+// What follows stands in python/commlens/base/secrets.py too, which masks what others have written.
 /// Within names of variables and options whose values are secret, in whatever case.
 constexpr Names secret_words = {"PASSWORD",   "PASSWD", "PASSPHRASE", "SECRET", "TOKEN",
                                 "CREDENTIAL", "AUTH",   "PRIVATE",    "APIKEY", "COOKIE"};

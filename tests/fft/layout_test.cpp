@@ -1,6 +1,7 @@
 // Layouts and redistributions of all ranks, computed in one process.
 #include "fft/layout.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <cmath>

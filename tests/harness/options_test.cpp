@@ -70,7 +70,7 @@ TEST(Numbers, AreWithinTheirRange) {
             "--min-time '': write a number from 0 to 1000000000");
   EXPECT_EQ(refusal([] { (void)parse_number("min-time", "1e10", {}); }),
             "--min-time 1e10: write a number from 0 to 1000000000");
-  EXPECT_EQ(refusal([] { (void)parse_number("eps", "2", {.least = 0, .most = 1, .cure = "write less"}); }),
+  EXPECT_EQ(refusal([] { (void)parse_number("eps", "2", {.least = 0, .most = 1, .fix = "write less"}); }),
             "--eps 2: write less");
 }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
-from commlens.profile.record import Profile, parse
+from commlens.model.profile import Profile, parse
 from sample_applications import make_overlap_record, make_transform_record
 from sample_profile import make_profile
 from sample_records import make_record, statistic

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from commlens.doctor.behaviour import Behaviour, Failure
-from commlens.doctor.view import DoctorView
+from commlens.findings.behaviour import Behaviour, Failure
+from commlens.findings.machine_view import DoctorView
+from commlens.jobs.probe import GpuSupport, Verdict
 from commlens.machine.devices import DeviceView
 from commlens.machine.limits import CgroupMemory, Limit, LimitView, SharedMemory
 from commlens.machine.machine import Machine
@@ -17,7 +18,6 @@ from commlens.machine.mpi import MpiLauncher, MpiLibrary, MpiView, OpenMpi
 from commlens.machine.nccl import NcclView
 from commlens.machine.settings import FileSetting, Unknown
 from commlens.machine.ucx import UcxView
-from commlens.run.probe import GpuSupport, Verdict
 from diagnose_records import placement
 from record_helpers import parsed
 from sample_records import make_record
@@ -636,7 +636,7 @@ CASES: dict[str, Cases] = {
     ),
     "mpi-fails-on-gpu-memory": Cases(
         {
-            "with a cure": lambda: ran(
+            "with a fix": lambda: ran(
                 verdict=Verdict(NOT_SET_UP, "MPI_Send crashed.", {"UCX_MEMTYPE_CACHE": "n"})
             ),
             "without": lambda: ran(verdict=Verdict(NOT_SET_UP, "It does not take it.")),

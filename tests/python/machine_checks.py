@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from commlens.doctor.behaviour import Behaviour
-from commlens.doctor.check import Outcome, all_checks
-from commlens.doctor.view import DoctorView
+from commlens.findings.behaviour import Behaviour
+from commlens.findings.check import Outcome, all_checks
+from commlens.findings.machine_view import DoctorView
 from commlens.machine import cpus, gpus, kernel, links, nics
 from commlens.machine.machine import Machine
 from commlens.machine.system import RecordedSystem
@@ -77,7 +77,7 @@ def own_codes(*modules: str) -> set[str]:
     return {
         one.code
         for one in all_checks()
-        if one.module.rpartition(".")[2] in modules and one.module.startswith("commlens.doctor")
+        if one.module.rpartition(".")[2] in modules and one.module.startswith("commlens.findings")
     }
 
 
@@ -88,4 +88,4 @@ def assert_a_finding(found: Outcome) -> None:
         assert one.evidence.where and one.evidence.quotes
         assert all(quote.source and quote.line for quote in one.evidence.quotes)
         assert one.sentence.endswith(".") and "None" not in one.sentence
-        assert one.cure.endswith(".") and "{" not in one.cure
+        assert one.fix.endswith(".") and "{" not in one.fix

@@ -31,8 +31,8 @@ import psutil
 import pytest
 from rich.console import Console
 
-from commlens.records import Record, read
-from commlens.show import show
+from commlens.model import Record, read
+from commlens.render.show import show
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "record.schema.json"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from commlens import plot
+from commlens.render import plots as plot
 from record_helpers import parsed
 from sample_applications import make_exchange_record
 

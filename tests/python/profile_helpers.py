@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from commlens.model.profile import parse
 from commlens.profile import program as profile_program
-from commlens.profile.record import parse
 from run_helpers import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commlens.records import Record, read
+from commlens.model import Record, read
 from sample_records import lines, make_record
 
 

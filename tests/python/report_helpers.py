@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from commlens.records import load_each
-from commlens.report import Report, build, to_html, to_markdown
+from commlens.model import load_each
+from commlens.render.report import Report, build, to_html, to_markdown
 from record_helpers import write
 from sample_applications import make_overlap_record, make_transform_records
 from sample_profile import make_profile

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from commlens.records import Record, load
+from commlens.model import Record, load
 
 
 def kept(*places: str | Path) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from commlens.show import show
+from commlens.render.show import show
 from record_helpers import parsed
 
 

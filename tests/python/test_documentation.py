@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import load, read
+from commlens.model import load, read
 from native_helpers import BENCH
 from record_helpers import write
 from sample_records import make_record

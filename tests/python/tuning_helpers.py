@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commlens.records import load
+from commlens.model import load
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s

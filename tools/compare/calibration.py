@@ -6,8 +6,8 @@
 Needs build/host/tests/benchmarks/commlens-bench-slowed, whose transport `slowed` is mpi with a busy
 wait after each sum. A trial takes turns between three sets of 5 starts, the default of compare: two
 of the same, which must not differ, and one slowed by --percent, which must be found. Where compare
-leaves the slowed one undecided and asks for more starts, as many new ones are measured, in turns,
-and so on; the last verdict counts.
+leaves the slowed one inconclusive and asks for more starts, as many new ones are measured,
+interleaved, and so on; the last verdict counts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ TOP = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(TOP / "python"))
 
 from commlens.compare import Row, Side, Verdict, judge, match  # noqa: E402
-from commlens.compare.turns import measure  # noqa: E402
-from commlens.launch.options import Options  # noqa: E402
-from commlens.run.entry import Entry  # noqa: E402
-from commlens.run.session import Settings  # noqa: E402
+from commlens.compare.interleaved import measure  # noqa: E402
+from commlens.jobs.entry import Entry  # noqa: E402
+from commlens.jobs.options import Options  # noqa: E402
+from commlens.jobs.session import Settings  # noqa: E402
 
 THRESHOLD = 0.03  # the default of compare
 STARTS = 5  # likewise
@@ -45,7 +45,7 @@ OPTIONS = {
 
 
 def measured(starts: int, *slowdowns: str) -> list[Side]:
-    """A set of starts for each slowdown, in turns."""
+    """A set of starts for each slowdown, interleaved."""
     entry = Entry("allreduce", Options(OPTIONS), ranks=2, starts=starts)
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in slowdowns]
     said = io.BytesIO()

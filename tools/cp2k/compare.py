@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares `commlens-bench fft` with CP2K's own test of the same transforms, in turns.
+"""Compares `commlens-bench fft` with CP2K's own test of the same transforms, interleaved.
 
     tools/cp2k/compare.py [--grid 64] [--layout 2,2] [--turns 5] [--out FILE.json]
 
@@ -33,9 +33,9 @@ from side_by_side import TOP, arguments, environment, run, take_turns, write  # 
 
 sys.path.insert(0, str(TOP / "python"))
 
-from commlens.launch.native import find_native  # noqa: E402
-from commlens.records import read  # noqa: E402
-from commlens.records.rank_test import shift, shift_interval  # noqa: E402
+from commlens.jobs.native import find_native  # noqa: E402
+from commlens.model import read  # noqa: E402
+from commlens.model.rank_test import shift, shift_interval  # noqa: E402
 
 INPUT = """&GLOBAL
   PROGRAM_NAME TEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from commlens.records import Record
+from commlens.model import Record
 from doc_tables import Row, table
 from doc_tables.source import ceiling_of, fact, json_file, median, number, rate, records, value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commlens.records import Record
-from commlens.records.levels import communication_s, times_by_kind
+from commlens.model import Record
+from commlens.model.levels import communication_s, times_by_kind
 from doc_tables import Row, table
 from doc_tables.source import ceiling_of, fact, median, records, value
 

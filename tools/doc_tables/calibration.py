@@ -5,7 +5,7 @@ from __future__ import annotations
 from doc_tables import Row, table
 from doc_tables.source import json_file
 
-VERDICTS = ("same", "undecided", "faster", "slower")
+VERDICTS = ("same", "inconclusive", "faster", "slower")
 
 
 @table

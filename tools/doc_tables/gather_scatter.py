@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commlens.records import Record
+from commlens.model import Record
 from doc_tables import Row, table
 from doc_tables.source import fact, median, part_s, records, time_us
 

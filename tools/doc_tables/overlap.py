@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from commlens.records import Record
+from commlens.model import Record
 from doc_tables import Row, table
 from doc_tables.source import ceiling_of, efficiency, hidden, median, part_s, rate, records, value
 

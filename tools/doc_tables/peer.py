@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from commlens.records import Record
-from commlens.text import format_bytes
+from commlens.base.text import format_bytes
+from commlens.model import Record
 from doc_tables import Row, table
 from doc_tables.source import records, value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from commlens import reference
-from commlens.text import format_scientific
+from commlens.base.text import format_scientific
+from commlens.compare import references as reference
 from doc_tables import Row, table
 from doc_tables.source import NOTHING
 

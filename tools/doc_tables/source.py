@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from commlens.records import TIME_METRIC, Ceiling, Record, load
+from commlens.model import TIME_METRIC, Ceiling, Record, load
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "measured"
 NOTHING = "-"

@@ -88,7 +88,7 @@ def _settings(choice: dict[str, str]) -> str:
 
 @table
 def doctor_h200() -> list[Row]:
-    rows: list[Row] = [["broken on purpose", "finding", "without its cure", "with it", "gain"]]
+    rows: list[Row] = [["broken on purpose", "finding", "without its fix", "with it", "gain"]]
     for one in json_file("h200-x2/doctor-setups.json"):
         if not one["expected"]:
             continue

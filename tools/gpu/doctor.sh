@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Six troubles of a machine with GPUs, each made on purpose: `commlens doctor` must find it, and name
-# the cure, which is tried. With nothing set, doctor must find no problem.
+# the fix, which is tried. With nothing set, doctor must find no problem.
 #
 #   tools/gpu/doctor.sh OUT [SETUP...]    writes OUT/SETUP/ for each, OUT/summary.json, OUT/summary.md
 #
@@ -22,7 +22,7 @@ is_wanted() { # is_wanted SETUP
   ((${#wanted[@]} == 0)) || [[ " ${wanted[*]} " == *" $1 "* ]]
 }
 
-examine() { # examine SETUP CODES WHAT [NAME=VALUE...]: with cures that are settings tried
+examine() { # examine SETUP CODES WHAT [NAME=VALUE...]: with fixes that are settings tried
   is_wanted "$1" || return
   local folder=$out/$1 codes=$2 what=$3
   shift 3

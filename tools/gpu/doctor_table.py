@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Summarizes what tools/gpu/doctor.sh has written: was each trouble found, and does its cure help?
+"""Summarizes what tools/gpu/doctor.sh has written: was each trouble found, and does its fix help?
 
 tools/gpu/doctor_table.py OUT    writes OUT/summary.json and OUT/summary.md
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ORDER = ("sound", "ucx-tls", "memtype-cache", "no-cuda", "nccl-p2p", "one-core", "one-gpu")
-COLUMNS = ("setup", "what", "found", "cure", "before", "after", "gain", "verdict", "right")
+COLUMNS = ("setup", "what", "found", "fix", "before", "after", "gain", "verdict", "right")
 
 
 def read(path: Path) -> Any:
@@ -38,17 +38,17 @@ def row(folder: Path) -> dict[str, Any]:
     own = next((one for one in document["findings"] if one["code"] in expected), None)
     codes = [one["code"] for one in document["findings"] if one in problems or one is own]
     status = (folder / "status").read_text().strip()
-    cure = measured(folder, own)
+    fix = measured(folder, own)
     return {
         "setup": folder.name,
         "what": (folder / "what").read_text().strip(),
         "expected": expected,
         "found": codes,
         "advice": [one["code"] for one in document["findings"] if one["level"] == "advice"],
-        "cure": own["cure"] if own else "",
+        "fix": own["fix"] if own else "",
         "setting": own["setting"] if own else None,
         "status": status,
-        **cure,
+        **fix,
         "right": own is not None if expected else not problems and status == "0",
     }
 
@@ -90,7 +90,7 @@ def cells(one: dict[str, Any]) -> list[str]:
         one["setup"],
         one["what"],
         ", ".join(one["found"]) or "no problem",
-        one["cure"].replace("|", "/") or "-",
+        one["fix"].replace("|", "/") or "-",
         text(one["before"], one, "why_no_before"),
         text(one["after"], one, "why_no_after"),
         gain,

@@ -117,6 +117,6 @@ int main() {
       "longer %.0f)\n",
       d, f, together, d + f, std::max(d, f));
   const double in_warp = measure<mixed_in_warp, 4>(16), d16 = measure<m8n8k4, 4>(16), f16 = 2 * measure<dfma, 4>(16);
-  std::printf("16 warps, each DMMA and 2 DFMA in turns: %.0f cycles (DMMA alone %.0f, DFMA alone %.0f)\n", in_warp, d16,
+  std::printf("16 warps, each DMMA and 2 DFMA interleaved: %.0f cycles (DMMA alone %.0f, DFMA alone %.0f)\n", in_warp, d16,
               f16);
 }

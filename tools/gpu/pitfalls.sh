@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The two pitfalls of Open MPI 5 with UCX that commlens must turn into a sentence
-# (docs/gpu-aware-mpi.md), each provoked on purpose, and the cure of each.
+# (docs/gpu-aware-mpi.md), each provoked on purpose, and the fix of each.
 #
 #   tools/gpu/pitfalls.sh OUT    writes OUT/pitfalls.txt
 #
@@ -24,6 +24,6 @@ ucx_on_any_device=(OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_dev
 {
   attempt "UCX asked for, on a host without a Mellanox adapter" OMPI_MCA_pml=ucx
   attempt "UCX let in, its memory-type cache on" OMPI_MCA_pml=ucx "${ucx_on_any_device[@]}"
-  attempt "both cured" OMPI_MCA_pml=ucx "${ucx_on_any_device[@]}" UCX_MEMTYPE_CACHE=n
+  attempt "both fixed" OMPI_MCA_pml=ucx "${ucx_on_any_device[@]}" UCX_MEMTYPE_CACHE=n
   attempt "nothing set: Open MPI passes UCX over"
 } | tee "$out/pitfalls.txt"

@@ -3,9 +3,9 @@
 
     tools/overhead/profile.py [--calls 10000000] [--turns 5] [--compiler mpicc] [--out FILE]
 
-Ten million small calls of each kind (calls.c) with and without the profiler, in turns: the median
-over the turns of each side, and the median of the turns' differences. The library is chosen as
-`commlens profile` does.
+Ten million small calls of each kind (calls.c) with and without the profiler, interleaved: the
+median over the turns of each side, and the median of the turns' differences. The library is
+chosen as `commlens profile` does.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from typing import NoReturn
 
 from writing import Figures, Job, Plan, Writer
 
-from commlens.errors import CommlensError, Status, reason, say
-from commlens.launch.job import PROBE
-from commlens.launch.native import Native, find_native
-from commlens.launch.options import Options
+from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.jobs.job import PROBE
+from commlens.jobs.native import Native, find_native
+from commlens.jobs.options import Options
 
 _RANK = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")  # set by launchers
 _RANKS_OF_NODE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -65,10 +65,10 @@ class Request:
             if given != value:
                 raise CommlensError(f"--{name} {given}: for {self.peer} write --{name} {value}")
 
-    def needed(self, name: str, cure: str) -> str:
+    def needed(self, name: str, fix: str) -> str:
         """The value of an option. Raises CommlensError where it is not given."""
         if not self.options.text(name):
-            raise CommlensError(f"--{name} is missing, for {self.peer}: {cure}")
+            raise CommlensError(f"--{name} is missing, for {self.peer}: {fix}")
         return self.options.text(name)
 
 
@@ -104,14 +104,14 @@ def _end_with(work: Callable[[], None]) -> NoReturn:
     sys.exit(Status.OK)
 
 
-def program_in(variable: str, name: str, cure: str) -> Path:
+def program_in(variable: str, name: str, fix: str) -> Path:
     """The program in the folder that an environment variable names. Raises CommlensError."""
     folder = os.environ.get(variable)
     if not folder:
-        raise CommlensError(f"{variable} is not set: name the folder with {name} ({cure})")
+        raise CommlensError(f"{variable} is not set: name the folder with {name} ({fix})")
     program = Path(folder, name)
     if not (program.is_file() and os.access(program, os.X_OK)):
-        raise CommlensError(f"{variable}={folder}: no program {name} is there ({cure})")
+        raise CommlensError(f"{variable}={folder}: no program {name} is there ({fix})")
     return program
 
 

@@ -17,9 +17,9 @@ from functools import partial
 
 from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in
 
-from commlens.errors import CommlensError, Status
-from commlens.records import Value
-from commlens.records.results import Harness, Validation
+from commlens.base.errors import CommlensError, Status
+from commlens.model import Value
+from commlens.model.results import Harness, Validation
 
 PROGRAM = "gslib_pairwise"
 _SECONDS = re.compile(r"\d{1,6}\.\d{1,12}", re.ASCII)

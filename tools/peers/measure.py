@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of other projects and commlens in turns: the tables of docs/measuring.md and of
+"""Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter.md.
 
     tools/peers/measure.py OUT [--starts 15] [--only osu|gslib|nccl]

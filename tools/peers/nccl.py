@@ -22,7 +22,7 @@ What differs:
   least 256M, which do not, or a single one.
 - It warms up every size, out of place, before it measures the first one, and makes one more call
   before each measurement. commlens warms up each size before it measures it.
-- It waits with cudaStreamQuery and ncclCommGetAsyncError in turns, commlens with
+- It waits with cudaStreamQuery and ncclCommGetAsyncError interleaved, commlens with
   cudaStreamSynchronize: once in N calls.
 - Its buffers are of ncclMemAlloc, those of commlens of cudaMalloc. Neither are registered (-R 0).
 - Built with NCCL 2.28 or later, it asks for the NVLink-centric scheduling of blocks, which NCCL has
@@ -45,9 +45,9 @@ from math import log2
 
 from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in, sizes_in
 
-from commlens.errors import CommlensError, Status
-from commlens.records import Value
-from commlens.records.results import Harness, Validation
+from commlens.base.errors import CommlensError, Status
+from commlens.model import Value
+from commlens.model.results import Harness, Validation
 
 PROGRAM = "all_reduce_perf"
 _NAME = "nccl-tests"
@@ -103,14 +103,14 @@ def _sizes(request: Request) -> list[int]:
     sizes = sorted(set(sizes_in(text)))
     factor = sizes[1] // sizes[0] if len(sizes) > 1 else 2
     if sizes != [sizes[0] * factor**power for power in range(len(sizes))]:
-        cure = f"{_NAME} multiplies the size by a whole number; write such as 8:2M:x4"
-        raise CommlensError(f"--bytes {text}: {cure}")
+        fix = f"{_NAME} multiplies the size by a whole number; write such as 8:2M:x4"
+        raise CommlensError(f"--bytes {text}: {fix}")
     if len(sizes) > 1 and sizes[0] < _UNCACHED and sizes[-1] > _CACHED:
-        cure = (
+        fix = (
             f"{_NAME} goes through a buffer of the largest size, which the L2 cache holds or not; "
             "write sizes up to 4M, sizes from 256M, or a single one"
         )
-        raise CommlensError(f"--bytes {text}: {cure}")
+        raise CommlensError(f"--bytes {text}: {fix}")
     return sizes
 
 
@@ -123,8 +123,8 @@ def _type_of(request: Request, repeat: int) -> str:
     most = exact_sums(dtype, request.ranks)
     if _in_place(request) and repeat > most:
         exact = f"{most} sums of {dtype} in place are exact on {request.ranks} ranks"
-        cure = "write at most so many, or --out-of-place"
-        raise CommlensError(f"--repeat {repeat}: {exact}; {cure}")
+        fix = "write at most so many, or --out-of-place"
+        raise CommlensError(f"--repeat {repeat}: {exact}; {fix}")
     return dtype
 
 
@@ -170,8 +170,8 @@ def _figures(
             said = f"{PROGRAM} has printed '{line[:80]}', which is no size with its times"
             raise CommlensError(said, Status.FAILED)
         if ranks != request.ranks:
-            cure = "build it with MPI, as tools/peers/build-nccl-tests.sh does"
-            said = f"{PROGRAM} has run on {ranks} of {request.ranks} ranks: {cure}"
+            fix = "build it with MPI, as tools/peers/build-nccl-tests.sh does"
+            said = f"{PROGRAM} has run on {ranks} of {request.ranks} ranks: {fix}"
             raise CommlensError(said, Status.FAILED)
         size = int(row[1])
         if size in wanted:

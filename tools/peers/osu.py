@@ -23,8 +23,8 @@ from functools import partial
 
 from adaptor import Figures, Peer, Plan, Request, main, program_in, size_in, sizes_in
 
-from commlens.errors import CommlensError, Status
-from commlens.records.results import Harness
+from commlens.base.errors import CommlensError, Status
+from commlens.model.results import Harness
 
 _NAME = "OSU micro-benchmarks"
 _PROGRAMS = {
@@ -100,8 +100,8 @@ def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterato
             raise CommlensError(said, Status.FAILED)
         size, printed = int(found[1]), float(found[2])
         if printed == 0:
-            cure = "build it with more decimals, as tools/peers/build-osu.sh does"
-            raise CommlensError(f"{program} has printed 0 for {size} bytes: {cure}", Status.FAILED)
+            fix = "build it with more decimals, as tools/peers/build-osu.sh does"
+            raise CommlensError(f"{program} has printed 0 for {size} bytes: {fix}", Status.FAILED)
         if size in wanted:
             wanted.remove(size)
             yield _of_size(request, size, printed)

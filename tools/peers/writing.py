@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import interpreter  # noqa: F401
 
-from commlens.errors import CommlensError, Status, reason
-from commlens.launch.native import About, Benchmark
-from commlens.records import (
+from commlens.base.errors import CommlensError, Status, reason
+from commlens.jobs.native import About, Benchmark
+from commlens.model import (
     BenchmarkDeclaration,
     Parameter,
     Place,
@@ -27,9 +27,9 @@ from commlens.records import (
     Statistic,
     Value,
 )
-from commlens.records.embedded import encoded
-from commlens.records.results import Harness, Samples, Validation
-from commlens.records.start import SCHEMA_VERSION
+from commlens.model.embedded import encoded
+from commlens.model.results import Harness, Samples, Validation
+from commlens.model.start import SCHEMA_VERSION
 
 _NOT_VALIDATED = Validation(status="off", checks=0, elements=0, message="")
 

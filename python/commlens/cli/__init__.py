@@ -8,7 +8,8 @@ import sys
 import click
 
 import commlens
-from commlens import terminal
+from commlens.base import terminal
+from commlens.base.errors import CommlensError, Status, reason, say, worst
 from commlens.cli.compare import compare
 from commlens.cli.doctor import doctor
 from commlens.cli.list import list_
@@ -19,7 +20,6 @@ from commlens.cli.run import run
 from commlens.cli.show import show
 from commlens.cli.sites import job, sites, submit_
 from commlens.cli.tune import tune
-from commlens.errors import CommlensError, Status, reason, say, worst
 
 
 @click.group(context_settings={"help_option_names": ["--help", "-h"]})

@@ -1,4 +1,4 @@
-"""`commlens compare`: two sets of records, groups in one, or A and B in turns."""
+"""`commlens compare`: two sets of records, groups in one, or A and B interleaved."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError, Status, say, worst
+from commlens.base.terminal import echo
+from commlens.base.text import plural
 from commlens.cli import values
 from commlens.cli.progress import telling
 from commlens.cli.records import load_any, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.gate import gate
-from commlens.compare.output import FORMATS, Result
-from commlens.errors import CommlensError, Status, say, worst
-from commlens.launch import launchers
-from commlens.launch.options import Options
-from commlens.records import Record
-from commlens.run.entry import Entry
-from commlens.run.session import Settings
-from commlens.terminal import echo
-from commlens.text import plural
+from commlens.compare.result import Result
+from commlens.jobs import launchers
+from commlens.jobs.entry import Entry
+from commlens.jobs.options import Options
+from commlens.jobs.session import Settings
+from commlens.model import Record
+from commlens.render.comparison import FORMATS
 
 _MANY_CASES = 50  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
@@ -43,7 +44,7 @@ AFTER may be the name of published figures (`commlens list`): then there is a ra
 --by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
 the first value is the baseline.
 
---run measures, A and B in turns, and then compares; options of the benchmark follow `--`. A
+--run measures, A and B interleaved, and then compares; options of the benchmark follow `--`. A
 setting is NAME=VALUE of an environment variable; COMMLENS_BENCH chooses the native program.
 
 Exit status with --fail-if-slower: 1 where a case is slower, is missing or fails now; 4 where
@@ -54,7 +55,7 @@ none of the cases could be decided.
 @click.command(help=_HELP)
 @click.argument("what", metavar="[BEFORE AFTER | RECORDS... | OPTIONS]", nargs=-1)
 @click.option("--by", metavar="NAME", help="Compare groups of RECORDS with each other.")
-@click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, in turns.")
+@click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, interleaved.")
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
 @click.option(
@@ -109,7 +110,7 @@ def compare(
     picture: Path | None,
 ) -> None:
     if picture:
-        from commlens.plot import check_ending
+        from commlens.render.plots import check_ending
 
         check_ending(picture)
     if benchmark is not None:
@@ -166,8 +167,8 @@ def _is_published(name: str) -> bool:
 
 
 def _published(records: str, name: str, form: str) -> int:
-    from commlens.compare import published
-    from commlens.reference import find
+    from commlens.compare.references import find
+    from commlens.render import published_comparison as published
 
     source = find(name)
     loaded = load_any([Path(records)])
@@ -210,7 +211,7 @@ def _entry(
 def _measured(
     entry: Entry, a: Sequence[str], b: Sequence[str], launcher: str, out: Path
 ) -> tuple[int, list[Matched]]:
-    from commlens.compare.turns import measure
+    from commlens.compare.interleaved import measure
 
     measured = measure(entry, [a, b], Settings(launcher, out, quiet=True))
     if measured.interrupted:
@@ -222,7 +223,7 @@ def _measured(
 
 
 def _draw(result: Result, picture: Path) -> None:
-    from commlens.plot.comparison import plot_comparison
+    from commlens.render.plots.comparison import plot_comparison
 
     drawn = plot_comparison(result, picture)
     for left_out in drawn.left_out:

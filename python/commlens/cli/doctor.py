@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.base.terminal import console, echo
 from commlens.cli import values
-from commlens.doctor import FILE
-from commlens.errors import CommlensError, Status, reason, say
-from commlens.launch import launchers
-from commlens.terminal import console, echo
+from commlens.jobs import launchers
+from commlens.render.doctor_document import FILE
 
 if TYPE_CHECKING:
-    from commlens.doctor.behaviour import Plan
-    from commlens.doctor.prove import Proof
-    from commlens.launch.native import Native
+    from commlens.compare.proof import Proof
+    from commlens.findings.behaviour import Plan
+    from commlens.jobs.native import Native
     from commlens.machine.machine import Machine
 
 _HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
@@ -59,7 +59,7 @@ _MOST_NODES = 100_000
 )
 @click.option("--no-runs", is_flag=True, help="Start no benchmark.")
 @click.option(
-    "--prove", is_flag=True, help="Try each cure that is a setting: measure without it and with it."
+    "--prove", is_flag=True, help="Try each fix that is a setting: measure without it and with it."
 )
 @click.option(
     "--format", "form", metavar="NAME", callback=values.word(["text", "json"]), default="text",
@@ -81,11 +81,11 @@ def doctor(
     form: str,
     out: Path | None,
 ) -> None:
-    from commlens.doctor import behaviour
-    from commlens.doctor.behaviour import Behaviour, Plan
-    from commlens.doctor.examination import examine
-    from commlens.doctor.output import Progress, as_json, print_findings, print_machines
-    from commlens.doctor.prove import prove_all
+    from commlens.findings import behaviour
+    from commlens.findings.behaviour import Behaviour, Plan
+    from commlens.findings.examination import examine
+    from commlens.render.doctor import Progress, as_json, print_findings, print_machines
+    from commlens.tuning.prove import prove_all
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
@@ -120,7 +120,7 @@ def doctor(
 
 def _machines(program: Path | None, native: Native | None, plan: Plan) -> list[Machine]:
     """One a node: this one, or those that the launcher reaches."""
-    from commlens.doctor import nodes as other_nodes
+    from commlens.findings import nodes as other_nodes
     from commlens.machine.machine import look
     from commlens.machine.system import ThisSystem
 
@@ -137,7 +137,7 @@ def _machines(program: Path | None, native: Native | None, plan: Plan) -> list[M
 
 def _native() -> tuple[Native | None, str]:
     """The native program, or why there is none."""
-    from commlens.launch.native import find_native
+    from commlens.jobs.native import find_native
 
     try:
         return find_native(os.environ), ""

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from commlens import show
-from commlens.launch.native import find_native
-from commlens.reference import Source, load
-from commlens.run import suite
-from commlens.text import plural
+from commlens.base.text import plural
+from commlens.compare.references import Source, load
+from commlens.jobs import suite
+from commlens.jobs.native import find_native
+from commlens.render import show
 
 
 @click.command("list")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commlens.base.errors import say
+from commlens.base.terminal import echo
 from commlens.cli.records import load_any, tell_problems
-from commlens.errors import say
-from commlens.terminal import echo
 
 if TYPE_CHECKING:
-    from commlens.plot import Drawn
+    from commlens.render.plots import Drawn
 
 
 @click.command()
@@ -38,7 +38,7 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
       commlens plot results --out all.png
       commlens plot monday.jsonl tuesday.jsonl --out both.pdf
     """
-    from commlens import plot as pictures  # loading matplotlib takes longer than many a command
+    from commlens.render import plots as pictures
 
     pictures.check_ending(out)
     loaded = load_any(records)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commlens.terminal import echo
+from commlens.base.terminal import echo
 
 if TYPE_CHECKING:
-    from commlens.profile.record import Profile
+    from commlens.model.profile import Profile
 
 _MAX_CALL_DEPTH = 8  # of the profiling library
 
@@ -90,13 +90,15 @@ def profile(
         print_profile(own)
     if outcome.file is not None:
         echo(f"\nrecord:   {outcome.file}")
-        for picture in profiling.draw(outcome.profiles, outcome.file):
+        from commlens.render.plots import plot_beside
+
+        for picture in plot_beside(outcome.profiles, outcome.file):
             echo(f"picture:  {picture}")
     context.exit(outcome.status)
 
 
 def print_profile(profile: Profile) -> None:
-    from commlens.profile.table import profile_lines
+    from commlens.render.profile_table import profile_lines
 
     for line in profile_lines(profile):
         echo(line)

@@ -8,7 +8,7 @@ from typing import Callable
 
 from rich.console import Console
 
-from commlens.text import printable
+from commlens.base.text import printable
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from commlens.base.errors import CommlensError, Status, say
 from commlens.cli.progress import telling
-from commlens.errors import CommlensError, Status, say
-from commlens.records import Loaded, load
+from commlens.model import Loaded, load
 
 
 @contextmanager

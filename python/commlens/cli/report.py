@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError, reason
+from commlens.base.terminal import echo
 from commlens.cli.progress import telling
 from commlens.cli.records import check_any, tell_problems, without_collections
-from commlens.errors import CommlensError, reason
-from commlens.records import Room, load_each
-from commlens.terminal import echo
+from commlens.model import Room, load_each
 
 _DEFAULT = Path("report.html")
 
@@ -47,7 +47,7 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
       commlens report results --format markdown
       commlens report results doctor.json
     """
-    from commlens import report as reports
+    from commlens.render import report as reports
 
     with without_collections(), telling() as tell:
         with_records, of_doctor = reports.examined(records)

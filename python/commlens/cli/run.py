@@ -8,22 +8,21 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError
+from commlens.base.terminal import echo
 from commlens.cli import values
-from commlens.errors import CommlensError
-from commlens.launch import launchers
-from commlens.launch.job import parse_environment
-from commlens.launch.native import find_native
-from commlens.launch.options import Options, whole_number
-from commlens.run import suite
-from commlens.run.entry import MOST_STARTS, Entry, Overrides
-from commlens.run.scaling import run_scaling
-from commlens.run.session import Session, Settings
-from commlens.run.starts import run_benchmark
-from commlens.run.suites import run_suite
-from commlens.sites import site
-from commlens.sites.here import on_site
-from commlens.terminal import echo
-from commlens.tuning import cure
+from commlens.jobs import launchers, suite
+from commlens.jobs.entry import MOST_STARTS, Entry, Overrides
+from commlens.jobs.job import parse_environment
+from commlens.jobs.native import find_native
+from commlens.jobs.options import Options, whole_number
+from commlens.jobs.scaling import run_scaling
+from commlens.jobs.session import Session, Settings
+from commlens.jobs.sites import site
+from commlens.jobs.sites.here import on_site
+from commlens.jobs.starts import run_benchmark
+from commlens.jobs.suites import run_suite
+from commlens.tuning import fix as fix
 
 _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
 
@@ -177,7 +176,7 @@ def run(
     names, words = _benchmarks(benchmark, options)
     _check_ranks(ranks, nodes, ranks_per_node)
     counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else None
-    given = cure.read(Path(settings_file)) if settings_file is not None else cure.Given()
+    given = fix.read(Path(settings_file)) if settings_file is not None else fix.Given()
     overrides = Overrides(
         given.options.replaced_by(Options.parse(words)),
         ranks,

@@ -28,8 +28,8 @@ def show(records: tuple[Path, ...], wide: bool, every_finding: bool) -> None:
       commlens show monday.jsonl tuesday.jsonl
       commlens show results --findings
     """
-    from commlens import show as tables
     from commlens.cli.profile import print_profile
+    from commlens.render import show as tables
 
     loaded = load_any(records)
     if loaded.records:

@@ -11,12 +11,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from commlens import show
+from commlens.base.errors import CommlensError, say
+from commlens.base.terminal import echo
 from commlens.cli import values
-from commlens.errors import CommlensError, say
-from commlens.sites import script, site, submit
-from commlens.sites.request import Request, minutes_in
-from commlens.terminal import echo
+from commlens.jobs.sites import script, site, submit
+from commlens.jobs.sites.request import Request, minutes_in
+from commlens.render import show
 
 _MOST_NODES = 1_000_000
 _MOST_MINUTES = 60 * 24 * 365

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError
+from commlens.base.outputs import reserve_folder
+from commlens.base.terminal import echo
 from commlens.cli import values
-from commlens.errors import CommlensError
-from commlens.launch import launchers
-from commlens.launch.job import parse_environment
-from commlens.launch.native import find_native
-from commlens.launch.options import Options
-from commlens.results import reserve_folder
-from commlens.run.entry import Entry
-from commlens.run.session import Session, Settings
-from commlens.terminal import echo
+from commlens.jobs import launchers
+from commlens.jobs.entry import Entry
+from commlens.jobs.job import parse_environment
+from commlens.jobs.native import find_native
+from commlens.jobs.options import Options
+from commlens.jobs.session import Session, Settings
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.

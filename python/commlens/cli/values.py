@@ -1,4 +1,4 @@
-"""Values on the command line, whose mistakes are said as all others are: option, value and cure.
+"""Values on the command line, whose mistakes are said as all others are: option, value and fix.
 
 Each is a callback of an option of click.
 """
@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from commlens.errors import CommlensError
-from commlens.launch.options import whole_number
+from commlens.base.errors import CommlensError
+from commlens.jobs.options import whole_number
 
-_LONGEST = 40  # letters of a value that a message repeats
+_LONGEST = 40  # characters of a value that a message repeats
 
 
 def count(most: int) -> Callable[..., Any]:
@@ -80,7 +80,7 @@ def words(option: str, text: str) -> list[str]:
         raise CommlensError(f"{option} {text!r}: {str(error).lower()}") from None
 
 
-def _mistake(option: click.Parameter, text: str, cure: str) -> CommlensError:
+def _mistake(option: click.Parameter, text: str, fix: str) -> CommlensError:
     name = max(option.opts, key=len)
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-    return CommlensError(f"{name} {shown or repr('')}: {cure}")
+    return CommlensError(f"{name} {shown or repr('')}: {fix}")

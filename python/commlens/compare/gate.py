@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from commlens.compare.output import Result
+from commlens.base.errors import Status, say
+from commlens.base.text import plural
+from commlens.compare.result import Result
 from commlens.compare.verdicts import Verdict
-from commlens.errors import Status, say
-from commlens.text import plural
 
 
 def gate(result: Result, slower_by: float) -> int:
@@ -20,10 +20,10 @@ def gate(result: Result, slower_by: float) -> int:
         say(f"missing or failed: {name}")
     if failing or broken:
         return Status.FAILED
-    undecided = [row for row in result.rows if row.verdict is Verdict.UNDECIDED]
-    if undecided:
-        say(f"{plural(len(undecided), 'case')} undecided, which the gate lets pass")
-    if len(undecided) == len(result.rows):
+    inconclusive = [row for row in result.rows if row.verdict is Verdict.INCONCLUSIVE]
+    if inconclusive:
+        say(f"{plural(len(inconclusive), 'case')} inconclusive, which the gate lets pass")
+    if len(inconclusive) == len(result.rows):
         say("no case could be decided: nothing was tested")
         return Status.NOTHING_RAN
     return Status.OK

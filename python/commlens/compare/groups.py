@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from commlens.base.errors import CommlensError
 from commlens.compare.matching import KeyOf, Side
-from commlens.errors import CommlensError
-from commlens.records import CaseKey, Record, case_key, merged_transports, option_text
+from commlens.model import CaseKey, Record, case_key, merged_transports, option_text
 
 _UNSET = "not set"
 

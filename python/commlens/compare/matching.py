@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from commlens.base.text import plural
 from commlens.compare.naming import CaseId, case_names
-from commlens.records import CaseKey, Metric, Record, case_key
-from commlens.text import plural
+from commlens.model import CaseKey, Metric, Record, case_key
 
 KeyOf = Callable[[Record], CaseKey]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from commlens.records import CaseKey, Record
-from commlens.records.record import BYTES
-from commlens.text import format_bytes, format_count, memory_name, plural
+from commlens.base.text import format_bytes, format_count, memory_name, plural
+from commlens.model import CaseKey, Record
+from commlens.model.record import BYTES
 
 _ALWAYS = ("case", "transport", "memory")
 

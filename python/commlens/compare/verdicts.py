@@ -9,9 +9,9 @@ from enum import Enum
 from statistics import median
 
 from commlens.compare.matching import Case, Matched
-from commlens.records import Record
-from commlens.records.comparison import Basis, Difference, Ratio
-from commlens.records.rank_test import DECISION, fewest_for, holm, starts_to_decide
+from commlens.model import Record
+from commlens.model.comparison import Basis, Difference, Ratio
+from commlens.model.rank_test import DECISION, fewest_for, holm, starts_to_decide
 
 _MOST_STARTS = 100  # that anybody would wait for
 _STEP = 4  # few starts do not tell how many are needed: the next time at most so many times as many
@@ -21,7 +21,7 @@ class Verdict(str, Enum):
     FASTER = "faster"
     SLOWER = "slower"
     SAME = "same"
-    UNDECIDED = "undecided"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Row:
 
     @property
     def why(self) -> str:
-        """Why it is undecided, and what to do."""
-        if self.verdict is not Verdict.UNDECIDED:
+        """Why it is inconclusive, and what to do."""
+        if self.verdict is not Verdict.INCONCLUSIVE:
             return ""
         if self.ratio is None:
             return "a median is 0"
@@ -71,7 +71,7 @@ def _row(
     case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
 ) -> Row:
     verdict = verdict_of(found.interval, corrected, threshold)
-    needed = starts_needed(found, threshold, tests) if verdict is Verdict.UNDECIDED else None
+    needed = starts_needed(found, threshold, tests) if verdict is Verdict.INCONCLUSIVE else None
     return Row(
         case,
         other,
@@ -90,12 +90,12 @@ def _row(
 def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Verdict:
     """By the interval of a ratio, and the corrected p value."""
     if interval is None:
-        return Verdict.UNDECIDED
+        return Verdict.INCONCLUSIVE
     if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:
         return Verdict.SAME
     if interval.leaves_out_1 and corrected < DECISION:
         return Verdict.SLOWER if interval.low > 1 else Verdict.FASTER
-    return Verdict.UNDECIDED
+    return Verdict.INCONCLUSIVE
 
 
 def starts_needed(found: Difference, threshold: float, tests: int) -> int | None:

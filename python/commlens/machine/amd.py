@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
 from commlens.machine.pci import PciDevice
 from commlens.machine.system import System
-from commlens.text import printable
 
 _DRIVER = "amdgpu"
 _NAMES = "names of AMD GPUs"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Optional
 
+from commlens.base.text import printable
 from commlens.machine.system import System
 from commlens.machine.view import PartView, Seen
-from commlens.records.start import count_numbers
-from commlens.text import printable
+from commlens.model.start import count_numbers
 
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"

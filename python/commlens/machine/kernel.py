@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal, Optional
 
+from commlens.base.text import printable
 from commlens.machine.system import System
 from commlens.machine.view import PartView
-from commlens.text import printable
 
 # Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
 MODULES = (

@@ -6,7 +6,7 @@ from typing import Optional
 import msgspec
 
 from commlens.machine.system import System
-from commlens.records.start import count_numbers
+from commlens.model.start import count_numbers
 
 _LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
 _LIMITS = "/proc/self/limits"

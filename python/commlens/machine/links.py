@@ -35,7 +35,7 @@ class Pair(Seen, frozen=True, kw_only=True):
     second: str
     kind: Optional[Kind] = None
     count: Optional[int] = None  # of NVLinks
-    # OK; or why the driver allows no access to the other's memory, in the letters of nvidia-smi:
+    # OK; or why the driver allows no access to the other's memory, as nvidia-smi prints it:
     # CNS (chipset), GNS (GPU), TNS (topology), NS (not supported), DR (disabled by its setting).
     peer_access: Optional[str] = None
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 import msgspec
 
-from commlens.launch.launchers import LAUNCHERS
+from commlens.jobs.launchers import LAUNCHERS
 from commlens.machine import libraries, settings
 from commlens.machine.settings import FileSetting, Unknown
 from commlens.machine.system import Output, System

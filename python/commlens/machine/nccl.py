@@ -4,11 +4,10 @@ know."""
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import msgspec
-import yaml
 
+from commlens import knowledge
 from commlens.machine import libraries, settings
 from commlens.machine.mpi import MpiView
 from commlens.machine.settings import FileSetting, Unknown
@@ -27,8 +26,7 @@ class NcclView(msgspec.Struct, frozen=True):
 
 @cache
 def names() -> frozenset[str]:
-    text = files("commlens.machine").joinpath("data/nccl.yaml").read_text(encoding="utf-8")
-    return frozenset(f"NCCL_{name}" for name in yaml.safe_load(text)["names"])
+    return frozenset(f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables")["names"])
 
 
 def look(system: System, mpi: MpiView) -> NcclView:

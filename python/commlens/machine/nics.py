@@ -6,11 +6,11 @@ from typing import Optional
 
 import msgspec
 
+from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.pci import Distance, PciDevice, PciLink
 from commlens.machine.system import System
 from commlens.machine.view import PartView, Seen
-from commlens.text import printable
 
 _RDMA = "/sys/class/infiniband"
 _NET = "/sys/class/net"

@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
+from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
 from commlens.machine.pci import PciDevice, PciLink
 from commlens.machine.system import System
-from commlens.text import printable
 
 _COMMAND = ("nvidia-smi", "-q", "-x")
 _TIME_LIMIT_S = 20.0  # without persistence mode it takes seconds for each GPU

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 import msgspec
 
+from commlens.base.secrets import mask_variables
 from commlens.machine.system import System
-from commlens.secrets import mask_variables
 
 # As the native program has them, and those of CUDA and of Open MPI's runtime.
 _BEGINNINGS = (

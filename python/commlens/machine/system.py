@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Protocol
 
-from commlens.text import printable
+from commlens.base.text import printable
 
 TIME_LIMIT_S = 10.0  # of a command that looks at something
 _LARGEST = 8 * 2**20  # bytes that are read of a file or an output

@@ -8,17 +8,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import commlens
+from commlens.base.secrets import mask_words
+from commlens.base.text import plural
+from commlens.model.profile import FINALIZED, VERSION, Profile
 from commlens.profile import call_sites
 from commlens.profile.jobs import Left, Started, losses, named_ranks
-from commlens.profile.rank_files import (
-    RankFile,
-    merge_functions,
-    merge_peers,
-    merge_regions,
-)
-from commlens.profile.record import FINALIZED, VERSION, Profile
-from commlens.secrets import mask_words
-from commlens.text import plural
+from commlens.profile.rank_files import RankFile, merge_functions, merge_peers, merge_regions
 
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 

@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
+from commlens.model.profile import Caller, CallSite
 from commlens.profile.elf import read_elf
 from commlens.profile.rank_files import RankCallSite, RankFile, RankFrame
-from commlens.profile.record import Caller, CallSite
 
 _STARTS_PROGRAM = re.compile(r"_start$|__libc_start")  # the callers of main
 _SYMBOL = re.compile(r"(?P<start>[0-9a-f]+) (?P<size>[0-9a-f]+) [tTwWiuvV] ")

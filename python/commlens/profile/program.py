@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commlens
-from commlens.errors import CommlensError
-from commlens.launch.launcher_options import CommandLine, command_line
+from commlens.base.errors import CommlensError
+from commlens.jobs.launcher_options import CommandLine, command_line
 from commlens.profile.elf import read_elf
 
 LIBRARY = "libcommlens-profile.so"

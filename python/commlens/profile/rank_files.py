@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from commlens.profile.record import (
+from commlens.base.text import ranges
+from commlens.model.profile import (
     INITIALIZATION,
     Communicators,
     Ending,
@@ -19,7 +20,6 @@ from commlens.profile.record import (
     SizeBin,
     ThreadLevel,
 )
-from commlens.text import ranges
 
 
 class RankFunction(msgspec.Struct, frozen=True):

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from commlens.errors import CommlensError, Status, reason, say
-from commlens.launch import signals
+from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.base.outputs import reserve_folder, reserve_record_file
+from commlens.jobs import signals
+from commlens.model.profile import Profile
 from commlens.profile import program as profile_program
 from commlens.profile.assemble import profiles
 from commlens.profile.jobs import Left, collect, losses
-from commlens.profile.record import Profile
-from commlens.results import reserve_folder, reserve_record_file
 
 _POLL_S = 0.05
 # Who signals a whole process group, as `timeout` does, has told the launcher too. A launcher that
@@ -68,24 +68,6 @@ def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcom
     if not found:
         return Outcome(status)
     return Outcome(status, found, _write(out, found))
-
-
-def draw(found: Sequence[Profile], record: Path) -> list[Path]:
-    """Pictures beside the record, one for each job. One that cannot be written is left out: the
-    status is the program's."""
-    from commlens import plot  # loading matplotlib takes longer than many programs
-
-    pictures = []
-    for number, profile in enumerate(found, start=1):
-        name = record.stem if number == 1 else f"{record.stem}-job{number}"
-        picture = record.with_name(f"{name}.png")
-        try:
-            plot.plot_profiles([profile], picture)
-        except CommlensError as error:
-            say(str(error))
-        else:
-            pictures.append(picture)
-    return pictures
 
 
 def _settings(library: Path, folder: Path, options: Options) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from commlens.profile.record import VERSION, Profile
+from commlens.model.profile import VERSION, Profile
 
 
 def document() -> dict[str, Any]:

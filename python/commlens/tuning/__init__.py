@@ -2,5 +2,5 @@
 
 What may be set is data (settings/*.yaml, read by space.py, and what the installed libraries list,
 library/). situation.py says which of it applies, trial.py measures one start, search.py decides
-what to try next, finals.py whether the best is better than the default, and cure.py writes it down.
+what to try next, finals.py whether the best is better than the default, and fix.py writes it down.
 """

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from commlens.errors import say
-from commlens.records import Record
-from commlens.text import format_ratio
+from commlens.base.errors import say
+from commlens.base.text import format_ratio
+from commlens.model import Record
 from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
 from commlens.tuning.space import Choice, Space
 from commlens.tuning.starts import Start, Starts

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from commlens.base.errors import CommlensError, Status, say
+from commlens.base.terminal import echo
+from commlens.base.text import plural
 from commlens.compare import Verdict
-from commlens.errors import CommlensError, Status, say
-from commlens.launch import signals
-from commlens.run.session import Session
-from commlens.terminal import echo
-from commlens.text import plural
-from commlens.tuning import cure, output, picture
+from commlens.jobs import signals
+from commlens.jobs.session import Session
+from commlens.tuning import fix as fix
+from commlens.tuning import output, picture
 from commlens.tuning.bench import DEFAULT, Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
@@ -57,7 +58,7 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
         output.print_failures(bench)
         raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, others, folder)
-    decided = any(final.verdict is not Verdict.UNDECIDED for final in finals)
+    decided = any(final.verdict is not Verdict.INCONCLUSIVE for final in finals)
     return Status.OK if decided else Status.NOTHING_RAN
 
 
@@ -91,15 +92,15 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
     for final, change in zip(finals, changes):
         if final.is_recommended:
             place = folder if len(finals) == 1 else folder / _file_name(final.target.name)
-            _write_cure(place, change, search, final)
+            _write_fix(place, change, search, final)
     picture.draw(bench, finals, folder / PICTURE)
     echo(folder / PICTURE)
     say(f"{plural(len(bench.starts.done), 'start')} in {folder}")
 
 
-def _write_cure(place: Path, change: Change, search: Search, final: Final) -> None:
+def _write_fix(place: Path, change: Change, search: Search, final: Final) -> None:
     title = f"commlens tune: {output.verdict_text(search.bench, final)}"
-    for path in cure.write(place, change, title):
+    for path in fix.write(place, change, title):
         echo(path)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import geometric_mean, median
 from typing import NamedTuple
 
-from commlens.records import CaseKey, Metric, Record, case_key
-from commlens.records.record import BYTES
-from commlens.text import format_bytes, format_count, memory_name
+from commlens.base.text import format_bytes, format_count, memory_name
+from commlens.model import CaseKey, Metric, Record, case_key
+from commlens.model.record import BYTES
 
 _RANGES = ((8 * 1024, "up to 8 KiB"), (512 * 1024, "to 512 KiB"), (math.inf, "above 512 KiB"))
 _OTHER_SIZE = "all sizes"

@@ -1,4 +1,4 @@
-"""Whether the best choice is better than the default: both are started again, in turns.
+"""Whether the best choice is better than the default: both are started again, interleaved.
 
 First the best few among themselves, then the winner and the default: the starts that decide are not
 those by which it was chosen.
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from commlens.compare import Matched, Side, match
-from commlens.compare.output import Result
+from commlens.compare.result import Result
 from commlens.compare.verdicts import Verdict, judge, verdict_of
-from commlens.records import load, rank_test
-from commlens.records.comparison import ALLOWANCE, Ratio
-from commlens.records.record import Record
+from commlens.model import load, rank_test
+from commlens.model.comparison import ALLOWANCE, Ratio
+from commlens.model.record import Record
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Target
 from commlens.tuning.space import Choice
@@ -134,7 +134,7 @@ def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str
     logs = _logs(bench, default, target), _logs(bench, other, target)
     counts = len(logs[0]), len(logs[1])
     if fails:
-        verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.UNDECIDED
+        verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.INCONCLUSIVE
         return Final(target, winner, verdict, starts=counts, default_fails=fails)
     verdict, ratio, interval = decide(*logs)
     comparison = None
@@ -154,11 +154,11 @@ def decide(
 ) -> tuple[Verdict, float | None, Ratio | None]:
     """By compare's rule, for the logarithms of one score a start."""
     if not default or not winner:
-        return Verdict.UNDECIDED, None, None
+        return Verdict.INCONCLUSIVE, None, None
     ratio = math.exp(median(b - a for a in default for b in winner))
     fewest = min(len(default), len(winner))
     if fewest < FEWEST:
-        return Verdict.UNDECIDED, ratio, None
+        return Verdict.INCONCLUSIVE, ratio, None
     if fewest >= rank_test.FEWEST:
         ends = rank_test.shift_interval(default, winner, rank_test.LEVEL)
         p_value = rank_test.u_test(default, winner)

@@ -5,21 +5,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
-import yaml
 
-from commlens.errors import CommlensError, Status, say
-from commlens.launch import signals
-from commlens.plot.settings_curves import Curve, Panel, Point, draw
-from commlens.reference import find
-from commlens.run.entry import Entry
-from commlens.run.session import Session
-from commlens.show.grid import Column, Grid, Lines, print_whole
-from commlens.terminal import console, echo
-from commlens.text import format_bytes, format_number, labelled
+from commlens import knowledge
+from commlens.base.errors import CommlensError, Status, say
+from commlens.base.terminal import console, echo
+from commlens.base.text import format_bytes, format_number, labelled
+from commlens.compare.references import find
+from commlens.jobs import signals
+from commlens.jobs.entry import Entry
+from commlens.jobs.session import Session
+from commlens.render.plots.settings_curves import Curve, Panel, Point, draw
+from commlens.render.show.grid import Column, Grid, Lines, print_whole
 from commlens.tuning import output
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.figures import Slots
@@ -49,14 +48,12 @@ class Matrix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def matrix(name: str) -> Matrix:
     """Raises CommlensError where there is none of this name."""
-    folder = files("commlens.tuning") / "matrices"
-    names = sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
+    names = knowledge.names("matrices")
     if name not in names:
         near = difflib.get_close_matches(name[:80], names, 1)
-        cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise CommlensError(f"--matrix {name[:80]}: no matrix has this name; {cure}")
-    text = (folder / f"{name}.yaml").read_text(encoding="utf-8")
-    return msgspec.convert(yaml.load(text, Loader=yaml.BaseLoader), Matrix)
+        fix = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise CommlensError(f"--matrix {name[:80]}: no matrix has this name; {fix}")
+    return msgspec.convert(knowledge.load(f"matrices/{name}", as_text=True), Matrix)
 
 
 def missing(wanted: Matrix, session: Session, entry: Entry) -> list[str]:

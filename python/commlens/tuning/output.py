@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from commlens.compare.output import FORMATS
+from commlens.base.terminal import console, echo
+from commlens.base.text import format_fraction, format_ratio, format_value, labelled, plural
 from commlens.compare.verdicts import Verdict
-from commlens.show.grid import Column, Grid, Lines, print_whole
-from commlens.terminal import console, echo
-from commlens.text import format_fraction, format_ratio, format_value, labelled, plural
+from commlens.render.comparison import FORMATS
+from commlens.render.show.grid import Column, Grid, Lines, print_whole
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Reference, Slot, Target
 from commlens.tuning.finals import FEWEST, Final
@@ -22,7 +22,7 @@ from commlens.tuning.starts import Start
 NOTHING = "-"
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
-_LONGEST = 90  # letters of a choice in a table
+_LONGEST = 90  # characters of a choice in a table
 
 
 def print_target(bench: Bench, target: Target) -> None:
@@ -200,7 +200,7 @@ def verdict_text(bench: Bench, final: Final) -> str:
     why = {
         Verdict.SAME: "a tie with the default",
         Verdict.SLOWER: "slower when it was measured again",
-        Verdict.UNDECIDED: f"undecided, take more starts (--starts {2 * max(final.starts)})",
+        Verdict.INCONCLUSIVE: f"inconclusive, take more starts (--starts {2 * max(final.starts)})",
     }[final.verdict]
     return f"{name}: nothing is recommended; the best was {measured}: {why}"
 

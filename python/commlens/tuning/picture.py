@@ -7,18 +7,18 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from commlens.text import labelled
+from commlens.base.text import labelled
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Slot, Target
 from commlens.tuning.finals import Final
 from commlens.tuning.space import Choice
 
 if TYPE_CHECKING:
-    from commlens.plot.settings_curves import Curve  # loading matplotlib takes a while
+    from commlens.render.plots.settings_curves import Curve
 
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
-    from commlens.plot.settings_curves import Panel, draw
+    from commlens.render.plots.settings_curves import Panel, draw
 
     reference = bench.reference
     assert reference is not None, "only what was measured is drawn"
@@ -41,7 +41,7 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
 
 def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> Curve:
     """The medians over the starts of a choice, and their range."""
-    from commlens.plot.settings_curves import Curve, Point
+    from commlens.render.plots.settings_curves import Curve, Point
 
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
@@ -65,7 +65,7 @@ def _worst(bench: Bench, target: Target) -> Choice:
 
 
 def _ceiling(bench: Bench, target: Target) -> Curve:
-    from commlens.plot.settings_curves import Curve, Point
+    from commlens.render.plots.settings_curves import Curve, Point
 
     reference = bench.reference
     known = reference.ceilings if reference else {}

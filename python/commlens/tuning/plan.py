@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from commlens.errors import CommlensError, reason
-from commlens.launch.launchers import physical_cores
-from commlens.launch.native import Native
-from commlens.launch.options import Options
-from commlens.run.entry import Entry
-from commlens.run.session import Session
-from commlens.text import plural
+from commlens.base.errors import CommlensError, reason
+from commlens.base.text import plural
+from commlens.jobs.entry import Entry
+from commlens.jobs.launchers import physical_cores
+from commlens.jobs.native import Native
+from commlens.jobs.options import Options
+from commlens.jobs.session import Session
 from commlens.tuning import library
 from commlens.tuning.situation import (
     Applicable,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from commlens.errors import say
-from commlens.text import plural
+from commlens.base.errors import say
+from commlens.base.text import plural
 from commlens.tuning.bench import DEFAULT, DEFAULT_STAGE, Bench
 from commlens.tuning.figures import Target
 from commlens.tuning.situation import Situation, is_met

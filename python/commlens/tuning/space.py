@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Union
 
@@ -11,8 +10,9 @@ import msgspec
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from commlens.errors import CommlensError, reason
-from commlens.launch.job import is_variable
+from commlens import knowledge
+from commlens.base.errors import CommlensError, reason
+from commlens.jobs.job import is_variable
 
 CURATED = (
     "messaging", "allocator", "openmpi", "ucx", "nccl", "cray-mpich", "libfabric", "binding",
@@ -88,11 +88,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def curated() -> list[Setting]:
     """The settings that commlens brings along."""
-    folder = files("commlens.tuning") / "settings"
     found = []
     for name in CURATED:
-        text = (folder / f"{name}.yaml").read_text(encoding="utf-8")
-        found += parse(text, f"{name}.yaml")
+        found += parse(knowledge.text(f"settings/{name}"), f"{name}.yaml")
     return found
 
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from commlens.errors import CommlensError, reason
-from commlens.records import load
+from commlens.base.errors import CommlensError, reason
+from commlens.model import load
 from commlens.tuning.figures import Figures, Slots
 from commlens.tuning.space import UNSET, Choice, Space
 from commlens.tuning.trial import Outcome, no_figures

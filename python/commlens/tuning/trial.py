@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from commlens.errors import CommlensError, Status
-from commlens.launch.job import Job
-from commlens.launch.options import Options
-from commlens.launch.process import Times
-from commlens.records import TIME_METRIC, Record, load
-from commlens.run.entry import Entry
-from commlens.run.record_file import RecordFile
-from commlens.run.session import Result, Session
+from commlens.base.errors import CommlensError, Status
+from commlens.jobs.entry import Entry
+from commlens.jobs.job import Job
+from commlens.jobs.options import Options
+from commlens.jobs.process import Times
+from commlens.jobs.record_file import RecordFile
+from commlens.jobs.session import Result, Session
+from commlens.model import TIME_METRIC, Record, load
 from commlens.tuning.figures import Figures
 from commlens.tuning.space import Change
 

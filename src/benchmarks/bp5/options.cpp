@@ -36,7 +36,7 @@ void Options::describe_solve(OptionSet& options) {
     return iterations > 0 ? std::to_string(iterations) : std::string("500; 20 in host memory");
   });
   options.add("tolerance", tolerance,
-              {.least = 0, .most = below_one, .cure = "write a number from 0 to below 1, such as 1e-8"},
+              {.least = 0, .most = below_one, .fix = "write a number from 0 to below 1, such as 1e-8"},
               "relative residual at which a solve ends");
 }
 

@@ -85,7 +85,7 @@ void Options::describe_solve(OptionSet& options) {
   options.add("restart", restart, "directions after which FGMRES starts again");
   options.add("iterations", iterations, "most iterations of a solve");
   options.add("tolerance", tolerance,
-              {.least = 1e-15, .most = 0.5, .cure = "write a number from 1e-15 to 0.5, such as 1e-8"},
+              {.least = 1e-15, .most = 0.5, .fix = "write a number from 1e-15 to 0.5, such as 1e-8"},
               "relative residual at which a solve ends");
   mode.describe(options);
   options.add_flag("overlap", "no-overlap", overlap,

@@ -61,9 +61,9 @@ void GatherScatterOptions::describe_random_ids(OptionSet& options) {
 
 void GatherScatterOptions::refuse_options_of_the_other_ids() const {
   if (on_mesh()) {
-    const std::string cure = "nodes of a mesh are those of its elements: add --ids random";
-    if (nodes > 0) throw UsageError("nodes", std::to_string(nodes), cure);
-    if (multiplicity > 0) throw UsageError("multiplicity", std::to_string(multiplicity), cure);
+    const std::string fix = "nodes of a mesh are those of its elements: add --ids random";
+    if (nodes > 0) throw UsageError("nodes", std::to_string(nodes), fix);
+    if (multiplicity > 0) throw UsageError("multiplicity", std::to_string(multiplicity), fix);
     return;
   }
   if (mesh.given()) throw UsageError("elements", mesh.text(), "random ids have no elements: give --nodes");

@@ -14,9 +14,9 @@ namespace commlens {
 namespace {
 
 int parse_order(const std::string& text) {
-  const std::string cure = fmt::format("write a whole number from 1 to {}", sem::highest_order);
-  const double order = parse_number("order", text, {.least = 1, .most = sem::highest_order, .cure = cure});
-  if (order != std::floor(order)) throw UsageError("order", text, cure);
+  const std::string fix = fmt::format("write a whole number from 1 to {}", sem::highest_order);
+  const double order = parse_number("order", text, {.least = 1, .most = sem::highest_order, .fix = fix});
+  if (order != std::floor(order)) throw UsageError("order", text, fix);
   return static_cast<int>(order);
 }
 
@@ -47,7 +47,7 @@ void KershawOptions::describe(OptionSet& options) {
   constexpr double least = 1e-6;  // below, elements have hardly any volume
   options
       .add("kershaw-eps", shape.eps,
-           {.least = least, .most = 1, .cure = "write a number from 1e-6, such as 0.3, to 1, which deforms nothing"},
+           {.least = least, .most = 1, .fix = "write a number from 1e-6, such as 0.3, to 1, which deforms nothing"},
            "deformation of the mesh: 1 is none, towards 0 ever more")
       .recorded_as([this, if_in_use] { return if_in_use(true, shape.eps); });
 }

@@ -17,9 +17,9 @@ struct NodeRequest {
   double limit = 0;         ///< nodes per rank that can be numbered
 };
 
-/// Throws UsageError where the nodes do not fit or cannot be numbered. `cure` says what to ask for instead, from the
+/// Throws UsageError where the nodes do not fit or cannot be numbered. `fix` says what to ask for instead, from the
 /// number of nodes per rank that are possible.
 void require_room(const NodeRequest& request, const MemoryBudget& budget,
-                  const std::function<std::string(double nodes)>& cure);
+                  const std::function<std::string(double nodes)>& fix);
 
 }  // namespace commlens

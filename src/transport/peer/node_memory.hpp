@@ -20,7 +20,7 @@ struct ControlBlock {
   alignas(128) std::atomic<std::uint64_t> phase{0};  ///< how many phases of collectives the rank has finished
   const std::byte* input = nullptr;                  ///< of the present collective, as the rank sees them
   const std::byte* output = nullptr;
-  alignas(128) std::byte mailboxes[2][mailbox_bytes];  ///< used in turns
+  alignas(128) std::byte mailboxes[2][mailbox_bytes];  ///< used alternately
 };
 
 /// The control blocks and rings of the ranks of a communicator, all on one node.

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from building_helpers import CMAKE, ROOT, SLOW, has_namespaces, output_of, without_network
-from commlens.records import read
+from commlens.model import read
 from native_helpers import BENCH
 
 BUILD = BENCH.parents[1]

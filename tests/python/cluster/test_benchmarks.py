@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster_helpers import Cluster, commlens
-from commlens.records import Record
+from commlens.model import Record
 from native_helpers import BENCHMARKS
 from run_helpers import kept
 

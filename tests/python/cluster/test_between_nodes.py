@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from commlens import plot
-from commlens.diagnose import findings
-from commlens.records import Record, load
-from commlens.records.pairs import pair_matrix
+from commlens.findings import findings
+from commlens.model import Record, load
+from commlens.model.pairs import pair_matrix
+from commlens.render import plots as plot
 from native_helpers import BENCH
 
 # They come with tests/cluster.

@@ -87,7 +87,7 @@ def test_a_node_is_lost(cluster: Cluster) -> None:
 
 def own_site(name: str, text: str) -> None:
     """generic-slurm with another text for its directives."""
-    shipped = (ROOT / "python/commlens/sites/generic-slurm.yaml").read_text()
+    shipped = (ROOT / "python/commlens/knowledge/sites/generic-slurm.yaml").read_text()
     Path(name).write_text(shipped.replace("directives: []", text))
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from scipy.stats import mannwhitneyu
 
+from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
 from commlens.compare.gate import gate
-from commlens.compare.output import FORMATS, Result, summary
-from commlens.errors import CommlensError, Status
+from commlens.compare.result import Result
+from commlens.render.comparison import FORMATS, summary
 from record_helpers import parsed, write
 from sample_records import make_record
 
@@ -88,7 +89,7 @@ def test_a_rate_that_falls_is_slower() -> None:
 @pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
 def test_of_one_start_each_little_can_be_said(us: float) -> None:
     row = only_row(compared(starts(2.0, "a", 1), starts(us, "b", 1)))
-    assert row.verdict is Verdict.UNDECIDED
+    assert row.verdict is Verdict.INCONCLUSIVE
     assert row.basis == "few starts"
     assert row.why == "take 5 new starts of each"
 
@@ -100,7 +101,7 @@ def test_with_2_samples_nothing_is_slower() -> None:
         for own in record["statistics"].values():
             own |= {"count": 2, "ci_low": None, "ci_high": None}
     row = only_row(compared([baseline], [other]))
-    assert row.verdict is Verdict.UNDECIDED
+    assert row.verdict is Verdict.INCONCLUSIVE
     assert row.interval is None
 
 
@@ -113,7 +114,7 @@ def test_many_cases_take_more_starts() -> None:
         ]
 
     five = compared(sizes(2.0, "a", 5), sizes(2.2, "b", 5))
-    assert verdicts(five) == ["undecided"] * 10
+    assert verdicts(five) == ["inconclusive"] * 10
     assert {row.starts_needed for row in five.rows} == {7}
     assert verdicts(compared(sizes(2.0, "a", 7), sizes(2.2, "b", 7))) == ["slower"] * 10
 
@@ -124,7 +125,7 @@ def test_noise_asks_for_more_starts_than_5() -> None:
         make_record(median_us=us + 0.05, start=f"b{us}") for us in (2.0, 2.1, 1.96, 2.08, 2.03)
     ]
     row = only_row(compared(noisy, other))
-    assert row.verdict is Verdict.UNDECIDED
+    assert row.verdict is Verdict.INCONCLUSIVE
     assert row.starts_needed == 25, "what 5 starts ask for is no more than a next step"
 
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import pytest
 
 from commlens.compare import Side, judge, match
-from commlens.compare.output import FORMATS, Result
-from commlens.records import Record, read
-from commlens.records.rank_test import DECISION, fewest_for
+from commlens.compare.result import Result
+from commlens.model import Record, read
+from commlens.model.rank_test import DECISION, fewest_for
+from commlens.render.comparison import FORMATS
 from sample_records import lines, make_record
 
 CASES = 2_000
@@ -43,10 +44,10 @@ def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) 
     FORMATS["table"](result)
     table = capsys.readouterr().out
     assert {row.starts_needed for row in result.rows} == {fewest_for(DECISION / CASES)}
-    assert sum("undecided  " in line for line in table.splitlines()) == CASES
+    assert sum("inconclusive  " in line for line in table.splitlines()) == CASES
     assert "only in after (500 cases)" in table
     assert "and 488 more cases (--format json has all)" in table
-    assert f"{CASES} cases: {CASES} undecided" in table
+    assert f"{CASES} cases: {CASES} inconclusive" in table
 
 
 def test_a_case_takes_as_many_calls_among_many_as_among_few() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from commlens.records import rank_test
-from commlens.records.rank_test import (
+from commlens.model import rank_test
+from commlens.model.rank_test import (
     DECISION,
     fewest_for,
     holm,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from commlens.compare.verdicts import Verdict, starts_needed, verdict_of
-from commlens.records.comparison import Basis, Difference
+from commlens.model.comparison import Basis, Difference
 from simulated_starts import Values, start_medians
 
 THRESHOLD = 0.03
@@ -41,9 +41,9 @@ def last_verdict(generator: np.random.Generator, between: float, slowdown: float
         )
         own = verdict_of(found.interval, found.p_value, THRESHOLD)
         count = starts_needed(found, THRESHOLD, tests=1)
-        if own is not Verdict.UNDECIDED or count is None:
+        if own is not Verdict.INCONCLUSIVE or count is None:
             return own
-    return Verdict.UNDECIDED
+    return Verdict.INCONCLUSIVE
 
 
 def share(verdicts: set[Verdict], between: float, slowdown: float, trials: int) -> float:

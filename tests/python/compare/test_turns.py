@@ -1,4 +1,4 @@
-"""`commlens compare --run`: A and B measured in turns, then compared."""
+"""`commlens compare --run`: A and B measured interleaved, then compared."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from commlens.doctor.check import all_checks
-from commlens.doctor.view import DoctorView
+from commlens.findings.check import all_checks
+from commlens.findings.machine_view import DoctorView
 from commlens.machine import cpus, gpus, kernel, links, nics
 from commlens.machine.machine import Machine
 from commlens.machine.system import Output

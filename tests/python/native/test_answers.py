@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commlens.launch.native import Native
+from commlens.jobs.native import Native
 from native_helpers import (
     BENCH,
     BENCHMARKS,

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from commlens.launch.native import Native
+from commlens.jobs.native import Native
 from native_helpers import BENCH, BENCHMARKS, needs_native
 
 pytestmark = needs_native

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from commlens.records import Record
+from commlens.model import Record
 from native_helpers import measured, native, needs_native, on_host_build, records_in
 
 pytestmark = needs_native
@@ -174,7 +174,7 @@ def test_the_size_is_said_once(folder: Path) -> None:
 
 
 @on_host_build
-def test_a_mode_that_cannot_be_had_is_skipped_with_a_cure(folder: Path) -> None:
+def test_a_mode_that_cannot_be_had_is_skipped_with_a_fix(folder: Path) -> None:
     job = native(folder, 2, "bp5 --mode host --transport mpi", SMALL, ONCE)
     assert job.status == 4, job
     assert "--mode host: the data lies on the host; --mode auto takes what there is" in job.message

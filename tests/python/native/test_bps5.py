@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from commlens.records import Record
-from commlens.records.levels import has_levels, times_by_level
+from commlens.model import Record
+from commlens.model.levels import has_levels, times_by_level
 from native_helpers import BENCH, measured, native, needs_native, shown
 
 pytestmark = needs_native

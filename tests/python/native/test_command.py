@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commlens.errors import CommlensError
-from commlens.launch.native import PROGRAM, Native, find_native
-from commlens.launch.process import Outcome
-from commlens.run import suite
-from commlens.run.entry import jobs_of
-from commlens.run.probe import gather
+from commlens.base.errors import CommlensError
+from commlens.jobs import suite
+from commlens.jobs.entry import jobs_of
+from commlens.jobs.native import PROGRAM, Native, find_native
+from commlens.jobs.probe import gather
+from commlens.jobs.process import Outcome
 from conftest import SOURCES, Commlens, command_line
 from native_helpers import LIMIT_S
 from run_helpers import kept, wait_for

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from commlens.records import TIME_METRIC, Metric, Record, case_key
+from commlens.model import TIME_METRIC, Metric, Record, case_key
 from native_helpers import BENCHMARKS, measured, needs_native
 
 pytestmark = needs_native

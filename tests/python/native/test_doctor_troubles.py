@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commlens.launch.native import Native
+from commlens.jobs.native import Native
 from conftest import FAKES
 from native_helpers import BENCH, needs_native
 
@@ -87,7 +87,7 @@ def test_troubles_of_limits_and_settings(tmp_path: Path, is_open_mpi: bool) -> N
     if is_open_mpi:
         wanted.add("launcher-of-another-mpi")
     assert status == 1 and wanted <= codes(found)
-    near = " ".join(one["cure"] for one in found["findings"] if one["code"] == "misspelt-setting")
+    near = " ".join(one["fix"] for one in found["findings"] if one["code"] == "misspelt-setting")
     assert "NCCL_ALGO" in near and ("OMPI_MCA_btl" in near or not is_open_mpi)
 
 

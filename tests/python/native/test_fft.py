@@ -124,7 +124,7 @@ def test_metrics_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
         ("--exchange ring", "--exchange ring"),
     ],
 )
-def test_refusals_name_option_value_and_cure(tmp_path: Path, words: str, message: str) -> None:
+def test_refusals_name_option_value_and_fix(tmp_path: Path, words: str, message: str) -> None:
     job = native(tmp_path, 2, "fft", words)
     assert job.status == 2, job
     assert message in job.message, job

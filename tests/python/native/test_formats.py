@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.text import format_bytes
+from commlens.base.text import format_bytes
 from native_helpers import (
     OF_SIZES,
     Job,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import Record
+from commlens.model import Record
 from native_helpers import (
     AT_ONCE,
     OF_SIZES,

@@ -1,5 +1,5 @@
 """Mistakes on the command line, with the real programs: one line that names the option, the value
-and the cure, exit status 2, and nothing is left behind."""
+and the fix, exit status 2, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = needs_native
 DESCENDING = ("orders that descend to 1", "at most 15", "7,3,1")
 NOT_A_SIZE = ("whole number", "4096", "8K")
 
-# words on the command line, and what the message must hold: option, value and cure
+# words on the command line, and what the message must hold: option, value and fix
 MISTAKES: list[tuple[list[str], tuple[str, ...]]] = [
     (["nosuch"], ("'nosuch'", *BENCHMARKS)),
     ([""], ("''", *BENCHMARKS)),
@@ -260,7 +260,7 @@ def mistakes(submit: Callable[..., Jobs]) -> Jobs:
 
 
 @pytest.mark.parametrize(("name", "said"), [(shown(words), said) for words, said in MISTAKES])
-def test_a_mistake_is_one_line_with_option_value_and_cure(
+def test_a_mistake_is_one_line_with_option_value_and_fix(
     name: str, said: tuple[str, ...], mistakes: Jobs
 ) -> None:
     job = mistakes[name][0].result()

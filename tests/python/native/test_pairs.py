@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records.pairs import pair_matrix
+from commlens.model.pairs import pair_matrix
 from native_helpers import USAGE, measured, native, needs_native
 
 pytestmark = needs_native

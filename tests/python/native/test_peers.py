@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import Record, case_key
+from commlens.model import Record, case_key
 from native_helpers import BENCH, measured, native, needs_native, records_in
 from peer_helpers import adaptor, printing, run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import load
+from commlens.model import load
 from peer_helpers import printing, program, refusal, run
 
 OPTIONS = ("--mode", "pairwise", "--repeat", 3, "--warmup", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.records import load
+from commlens.model import load
 from conftest import FAKES, Commlens
 from peer_helpers import PEERS, adaptor, printing, program, refusal, run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.errors import CommlensError
+from commlens.base.errors import CommlensError
 from commlens.profile import program as profile_program
 from conftest import Commlens
 from profile_helpers import Mpi

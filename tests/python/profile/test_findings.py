@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from commlens import diagnose
-from commlens.diagnose import Finding
-from commlens.profile.record import Profile, parse
-from commlens.profile.table import profile_lines
+from commlens import findings as diagnose
+from commlens.findings import Finding
+from commlens.model.profile import Profile, parse
+from commlens.render.profile_table import profile_lines
 from profile_helpers import ROOT
 
 RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())

@@ -6,9 +6,9 @@ import copy
 
 from msgspec.json import encode
 
-from commlens.profile.published import published_table
-from commlens.profile.record import Profile, parse
-from commlens.profile.table import profile_lines
+from commlens.model.profile import Profile, parse
+from commlens.render.profile_table import profile_lines
+from commlens.render.published_profile import published_table
 from sample_profile import make_profile
 
 

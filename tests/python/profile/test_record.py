@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from commlens.model.imbalance import imbalance
+from commlens.model.profile import is_profile, parse
 from commlens.profile import schema
-from commlens.profile.imbalance import imbalance
-from commlens.profile.record import is_profile, parse
-from commlens.profile.site_table import call_sites_table
+from commlens.render.site_table import call_sites_table
 from conftest import Commlens
 from profile_helpers import ROOT, Mpi
 from sample_profile import make_profile

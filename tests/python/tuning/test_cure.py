@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commlens.errors import CommlensError
-from commlens.tuning.cure import read, write
+from commlens.base.errors import CommlensError
+from commlens.tuning.fix import read, write
 from commlens.tuning.space import Change
 from conftest import Commlens
 from run_helpers import command_of_record, kept

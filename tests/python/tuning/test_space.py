@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.errors import CommlensError
+from commlens.base.errors import CommlensError
 from commlens.tuning.matrix import matrix
 from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
 from commlens.tuning.space import Setting, Space, curated, parse

@@ -46,7 +46,7 @@ def starts_in(place: Path) -> Starts:
     return found
 
 
-def test_from_the_command_to_the_cure(commlens: Commlens) -> None:
+def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
     Path("my.yaml").write_text(SPACE.replace("[bad, ", "[awful, "), encoding="utf-8")
     run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "60s")
     assert run.returncode == 0, run.stderr
@@ -95,8 +95,8 @@ def test_what_is_killed_goes_on(commlens: Commlens) -> None:
     assert f"go on with commlens tune --resume {folder()}" in Path("said").read_text()
     run = commlens("tune", "--resume", folder(), "--starts", 3)
     # 3 starts do not decide; on a busy machine the interrupt may come after some of the final's.
-    undecided = "undecided, take more starts (--starts 6)" in run.stdout
-    assert run.returncode == (4 if undecided else 0)
+    inconclusive = "inconclusive, take more starts (--starts 6)" in run.stdout
+    assert run.returncode == (4 if inconclusive else 0)
     done = starts_in(folder()).done
     assert [start.number for start in done][: len(before)] == before
     screened = Counter(str(dict(one.choice)) for one in done if one.stage == "screening")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 
+from commlens import knowledge
 from commlens.tuning.library import openmpi, ucx
 from commlens.tuning.library.openmpi import components
 from commlens.tuning.library.rules import load_rules
@@ -25,11 +25,10 @@ def settings(
     """From the answers of ompi_info and ucx_info, and from NCCL's documentation; without what is
     known already."""
     rules = load_rules()
-    text = (files("commlens.tuning") / "library" / "nccl.yaml").read_text(encoding="utf-8")
     found = [
         *ucx.settings(listed_ucx, here, rules),
         *openmpi.settings(listed, here, rules),
-        *parse(text, "library/nccl.yaml"),
+        *parse(knowledge.text("libraries/nccl"), "libraries/nccl.yaml"),
     ]
     names = {setting.name for setting in known}
     return sorted((one for one in found if one.name not in names), key=_rank)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
 import msgspec
-import yaml
+
+from commlens import knowledge
 
 
 class OpenMpiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,8 +35,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def load_rules() -> Rules:
-    text = (files("commlens.tuning") / "library" / "rules.yaml").read_text(encoding="utf-8")
-    rules = msgspec.convert(yaml.load(text, Loader=yaml.BaseLoader), Rules, strict=False)
+    rules = msgspec.convert(knowledge.load("libraries/rules", as_text=True), Rules, strict=False)
     for pattern in (rules.openmpi_skipped, rules.ucx_skipped, *(one.names for one in rules.ucx)):
         re.compile(pattern)
     return rules

@@ -1,0 +1,1 @@
+"""What everything else may use: errors, texts, JSON, secrets, the standard output."""

@@ -1,0 +1,92 @@
+"""Exit statuses, and what ends the command with a sentence instead of a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from enum import IntEnum
+from pathlib import Path
+
+from commlens.base.text import printable
+
+_LONGEST = 800  # characters of a message
+
+
+class Status(IntEnum):
+    """Exit statuses, those of the native program. A signal that ends the command gives 128 + its
+    number."""
+
+    OK = 0
+    FAILED = 1  # a wrong result, a failing call, a rank that died
+    USAGE = 2
+    STALLED = 3  # the watchdog ended the run
+    NOTHING_RAN = 4  # everything that was asked for was skipped
+
+
+_FROM_BEST_TO_WORST: list[int] = [
+    Status.OK,
+    Status.NOTHING_RAN,
+    Status.USAGE,
+    Status.STALLED,
+    Status.FAILED,
+]
+
+
+_WORDS = {
+    Status.OK: "ok",
+    Status.FAILED: "failed",
+    Status.USAGE: "bad usage",
+    Status.STALLED: "stalled",
+    Status.NOTHING_RAN: "skipped",
+}
+
+
+def status_text(status: int) -> str:
+    """For tables: `ok`, `bad usage`; the number of an unknown one."""
+    return _WORDS[Status(status)] if status in list(Status) else str(status)
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """The status with which several jobs end together; an unknown one, such as that of a signal,
+    is worse than all."""
+    return max(
+        statuses,
+        key=lambda status: (
+            _FROM_BEST_TO_WORST.index(status) if status in _FROM_BEST_TO_WORST else 99
+        ),
+        default=Status.OK,
+    )
+
+
+class CommlensError(Exception):
+    """Something that the user can put right: its text is one line that names the thing, the value
+    and the fix."""
+
+    def __init__(self, message: str, status: int = Status.USAGE) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def say(message: str) -> None:
+    """One line to the user; the standard output belongs to tables and to the native program."""
+    with suppress(OSError):  # a message that nobody can read ends nothing
+        print(f"commlens: {printable(_shortened(message))}", file=sys.stderr, flush=True)
+
+
+def _shortened(message: str) -> str:
+    """In one line, with the beginning and the fix of one that repeats what was written at great
+    length."""
+    line = " ".join(message.splitlines())
+    return (
+        line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    )
+
+
+def reason(error: OSError) -> str:
+    """The operating system's reason, where it names a file in the way of a folder as such."""
+    if not isinstance(error, (FileExistsError, NotADirectoryError)):
+        return error.strerror or str(error)
+    is_link = error.filename is not None and Path(error.filename).is_symlink()
+    what = "a symbolic link that leads to no folder" if is_link else "a file"
+    return f"{what} is in the way"

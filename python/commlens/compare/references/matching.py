@@ -1,0 +1,209 @@
+"""Which published figures stand beside records, and which of them are the nearest.
+
+A figure is comparable with a record if
+
+- it is of the record's benchmark, and of its main metric, or of a fact that is a time or a rate;
+- transport and memory are the same, as far as the figure says them;
+- the record has each of the figure's `parameters` with the same value.
+
+Of a source's figures that differ in size, nodes and ranks alone, the nearest one is that of the
+closest size (by ratio), then of the closest number of nodes, then of ranks. A figure stands beside
+those records that are closest to it in size. Sizes that differ by more than a factor of two are
+not compared.
+
+A published figure is a single number: there is a ratio, and never a statement that a difference is
+significant. There is no ratio where sizes differ.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from commlens.compare.references.loading import find, load
+from commlens.compare.references.model import Figure, Line, Source
+from commlens.model import FactDeclaration, Metric, Record, option_text
+from commlens.model.record import BYTES
+
+_FARTHEST = math.log(2) + 1e-9  # of the ratio of sizes
+_Distance = tuple[bool, float, float, float]
+
+
+class Beside(NamedTuple):
+    """A published figure beside a record."""
+
+    record: Record
+    figure: Figure
+    metric: Metric | FactDeclaration  # of the record, which the figure is of
+    ours: float  # the same statistic of the record, in the metric's unit
+    same_size: bool
+    same_memory: bool
+
+    @property
+    def source(self) -> Source:
+        return find(self.figure.source)
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published one. None where sizes or kinds of memory differ."""
+        comparable = self.same_size and self.same_memory
+        return self.ours / self.figure.value if comparable else None
+
+
+def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]:
+    """The comparable figures that are nearest to each record, in the order of the records.
+
+    `metric`: of this metric or fact instead of the main metric and the facts.
+    """
+    found = [one for record in records if record.measured for one in _nearest(record, metric, True)]
+    distances = [_size_distance(one.record, one.figure) for one in found]
+    least: dict[int, float] = {}  # of each figure, by its identity
+    for one, distance in zip(found, distances):
+        least[id(one.figure)] = min(distance, least.get(id(one.figure), math.inf))
+    return [one for one, own in zip(found, distances) if own == least[id(one.figure)]]
+
+
+def nearest(record: Record) -> list[Beside]:
+    """The nearest figures of the main metric, however far they are: of any size and memory."""
+    return _nearest(record, record.main.name if record.main else "", False)
+
+
+def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Beside]:
+    found = []
+    for line in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
+        if not _agrees(record, line.figures[0]) or not _is_wanted(record, line.figures[0], metric):
+            continue
+        figures = line.around(record) if comparable else line.figures
+        figure = min(figures, key=lambda one: _distance(record, one))
+        if not comparable or _size_distance(record, figure) <= _FARTHEST:
+            found.append(_beside(record, figure))
+    return found
+
+
+class _Sorted(NamedTuple):
+    """The figures of a line by size, so that many records do not each look at all of them."""
+
+    figures: list[Figure]
+    sizes: list[float]
+
+    @classmethod
+    def of(cls, figures: Iterable[Figure]) -> _Sorted:
+        ordered = sorted(figures, key=lambda one: one.size or 0)
+        return cls(ordered, [one.size or 0 for one in ordered])
+
+    def around(self, record: Record) -> list[Figure]:
+        """Those of the next size below and above the record's."""
+        size = _size(record, self.figures[0]) or 0
+        below = self.sizes[max(0, bisect_right(self.sizes, size) - 1)]
+        above = self.sizes[min(len(self.sizes) - 1, bisect_left(self.sizes, size))]
+        return self.figures[bisect_left(self.sizes, below) : bisect_right(self.sizes, above)]
+
+
+@cache
+def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
+    """The figures of each line that records can stand beside; of any memory if it is empty."""
+    lines: dict[Line, list[Figure]] = {}
+    for figure in (figure for source in load() for figure in source.figures):
+        is_of_memory = not memory or figure.memory in ("", memory)
+        is_of_transport = figure.transport in ("", transport)
+        if figure.benchmark == benchmark and figure.metric and is_of_transport and is_of_memory:
+            line = figure.line if memory else figure.line._replace(memory="")
+            lines.setdefault(line, []).append(figure)
+    return tuple(map(_Sorted.of, lines.values()))
+
+
+def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
+    """Whether the record has what the figure is of, in its unit, and the caller asks for it."""
+    declared = _declared(record, figure)
+    if declared is None or declared.unit != figure.own_unit or _ours(record, figure) is None:
+        return False
+    if wanted is not None:
+        return figure.metric == wanted
+    is_main = record.main is not None and figure.metric == record.main.name
+    return is_main or (isinstance(declared, FactDeclaration) and declared.unit not in ("", BYTES))
+
+
+def _declared(record: Record, figure: Figure) -> Metric | FactDeclaration | None:
+    start = record.start
+    return start.metrics.get(figure.metric) or start.facts.get(figure.metric)
+
+
+def _agrees(record: Record, figure: Figure) -> bool:
+    return all(
+        name in record.parameters and option_text(record.parameters[name]) == option_text(value)
+        for name, value in figure.parameters.items()
+    )
+
+
+def _distance(record: Record, figure: Figure) -> _Distance:
+    """Compared from the left: memory, size, nodes, ranks."""
+    return (
+        not _same_memory(record, figure),
+        _size_distance(record, figure),
+        _ratio_distance(record.start.nodes, figure.nodes),
+        _ratio_distance(record.ranks, figure.ranks),
+    )
+
+
+def _same_memory(record: Record, figure: Figure) -> bool:
+    return figure.memory in ("", record.memory)
+
+
+def _size_distance(record: Record, figure: Figure) -> float:
+    """The logarithm of the ratio of sizes; 0 for a figure without a size."""
+    if figure.size is None:
+        return 0.0
+    return _ratio_distance(_size(record, figure), figure.size)
+
+
+def _size(record: Record, figure: Figure) -> float | None:
+    """That of the record, in the figure's quantity."""
+    value = record.parameters.get(figure.size_name, record.facts.get(figure.size_name))
+    return value if isinstance(value, (int, float)) else None
+
+
+def _ratio_distance(one: float | None, other: float | None) -> float:
+    if one is None or other is None or one <= 0 or other <= 0:
+        return math.inf
+    return abs(math.log(one) - math.log(other))
+
+
+def _beside(record: Record, figure: Figure) -> Beside:
+    metric, ours = _declared(record, figure), _ours(record, figure)
+    assert metric is not None and ours is not None, "only what is wanted is found"
+    same_size = math.isclose(_size_distance(record, figure), 0, abs_tol=1e-9)
+    return Beside(record, figure, metric, ours, same_size, _same_memory(record, figure))
+
+
+def _ours(record: Record, figure: Figure) -> float | None:
+    statistic = record.statistics.get(figure.metric)
+    if statistic is None:
+        return record.number(figure.metric)
+    lower = record.start.metrics[figure.metric].better == "lower"
+    return {
+        "one": statistic.median,
+        "mean": statistic.mean,
+        "best": statistic.min if lower else statistic.max,
+        "worst": statistic.max if lower else statistic.min,
+    }[figure.summary]
+
+
+def by_ranks(benchmark: str) -> list[list[Figure]]:
+    """What was published of the same pattern in a quantity that no metric is, on several numbers of
+    ranks: such as the time of a whole application. Each quantity by ranks."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (figure for source in load() for figure in source.figures):
+        if figure.benchmark == benchmark and not figure.metric and figure.ranks:
+            found.setdefault((figure.source, figure.quantity), []).append(figure)
+    return [own for own in found.values() if len({one.ranks for one in own}) > 1]
+
+
+def lines_of(found: Sequence[Beside]) -> dict[Line, list[Beside]]:
+    """By line: figures that differ in size, nodes and ranks alone."""
+    lines: dict[Line, list[Beside]] = {}
+    for one in found:
+        lines.setdefault(one.figure.line, []).append(one)
+    return lines

@@ -1,0 +1,157 @@
+"""What others have published: a source, and its figures in the words of a record.
+
+The structs are the layout of the YAML files in this folder (docs/reference.md); their annotations
+are evaluated by Python 3.9 too, which is why this module does not postpone them.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple, Optional
+
+from msgspec import Meta, field
+
+from commlens.base.text import plural
+from commlens.model.results import nothing
+from commlens.model.start import AtLeastOne, Name, Positive, Ranks, Strict, Value
+
+# Which of our statistics a figure is compared with: one: a single measurement, with the median.
+Summary = Literal["one", "mean", "best", "worst"]
+_NUMBER = r"^\d+(\.\d+)?([eE][-+]?\d+)?$"
+_PREFIXES = {"": 1.0, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BASES = ("s", "B", "B/s", "FLOP/s", "flop/s", "DOF/s", "DOF*iter/s", "1/s", "%")
+
+
+class Line(NamedTuple):
+    """What figures of one source have in common that differ in size, nodes and ranks alone."""
+
+    source: str
+    gpu: str
+    setup: str
+    benchmark: str
+    metric: str
+    summary: str
+    transport: str
+    memory: str
+    parameters: tuple[tuple[str, Value], ...]
+
+
+class Figure(Strict, frozen=True, kw_only=True):
+    """One number of a source."""
+
+    source: Annotated[Name, Meta(description="the name of its source, which is that of the file")]
+    quantity: Annotated[Name, Meta(description="the words beside the number in the source")]
+    as_printed: Annotated[
+        str, Meta(pattern=_NUMBER, description="the number, digit by digit as published")
+    ]
+    printed_unit: Annotated[str, Meta(description="its unit, in our notation; empty: a count")]
+    unit: Annotated[
+        str, Meta(description="the unit of our metric or fact; empty: that of the number")
+    ] = ""
+    operations: Annotated[
+        AtLeastOne, Meta(description="the number is the time of so many operations")
+    ] = 1
+    summary: Annotated[
+        Summary,
+        Meta(description="with which of our statistics it is compared; one: with the median"),
+    ] = "one"
+    benchmark: Annotated[
+        str, Meta(description="that of commlens which measures it; empty: none does")
+    ] = ""
+    metric: Annotated[
+        str, Meta(description="the benchmark's metric or fact that it is; empty: none is")
+    ] = ""
+    parameters: Annotated[
+        Mapping[str, Value], Meta(description="those in which a record must agree with it")
+    ] = field(default_factory=nothing)
+    size_name: Annotated[
+        str, Meta(description="the parameter or fact by which the nearest figure is found")
+    ] = ""
+    size: Annotated[Optional[Positive], Meta(description="its value")] = None
+    transport: Annotated[str, Meta(description="mpi, staged, ccl; empty: any")] = ""
+    memory: Annotated[str, Meta(description="where the buffers were; empty: any")] = ""
+    ranks: Annotated[Optional[Ranks], Meta(description="absent: not said")] = None
+    nodes: Annotated[Optional[Ranks], Meta(description="absent: not said")] = None
+    gpus: Annotated[
+        Optional[Ranks], Meta(description="as the source counts them; absent: none, or not said")
+    ] = None
+    gpu: Annotated[str, Meta(description="the model: V100, MI250X GCD; empty: not said")] = ""
+    machine: Annotated[str, Meta(description="empty: a single GPU of no named machine")] = ""
+    setup: Annotated[
+        str, Meta(description="the software or setting that sets it apart from others of a source")
+    ] = ""
+    software: Annotated[
+        Mapping[str, str], Meta(description="versions, as far as the source has them")
+    ] = field(default_factory=nothing)
+    settings: Annotated[
+        Mapping[str, str], Meta(description="environment variables that were set")
+    ] = field(default_factory=nothing)
+    note: Annotated[str, Meta(description="what else a reader must know")] = ""
+
+    def __post_init__(self) -> None:
+        """What types cannot say."""
+        _factor(self.printed_unit, self.unit or self.printed_unit)
+        if bool(self.size_name) != (self.size is not None):
+            raise ValueError("size_name and size belong together")
+        if self.metric and not self.benchmark:
+            raise ValueError(f"metric: '{self.metric}' of which benchmark?")
+        if self.metric and not float(self.as_printed):
+            raise ValueError("as_printed: nothing can be compared with 0")
+
+    @property
+    def value(self) -> float:
+        """In the unit of our metric, of one operation."""
+        return float(self.as_printed) * _factor(self.printed_unit, self.own_unit) / self.operations
+
+    @property
+    def own_unit(self) -> str:
+        return self.unit or self.printed_unit
+
+    @property
+    def hardware(self) -> str:
+        """`V100`, `Crusher`, or, where both are known, `MI250X GCD (Crusher)`."""
+        machine = f" ({self.machine})" if self.machine and self.gpu else self.machine
+        return f"{self.gpu}{machine}"
+
+    @property
+    def name(self) -> str:
+        """For a legend: `dftfe-crusher: RCCL 5.1.3, 1 node`."""
+        nodes = plural(self.nodes, "node") if self.nodes and self.machine else ""
+        words = filter(None, (self.setup or self.hardware, nodes))
+        return f"{self.source}: {', '.join(words)}"
+
+    @property
+    def where(self) -> str:
+        """`Frontier, 8 x MI250X GCD, 1 node, MPICH_SMP_SINGLE_COPY_MODE=NONE`"""
+        gpus = f"{self.gpus} x {self.gpu}" if self.gpus and self.gpu else self.gpu
+        nodes = plural(self.nodes, "node") if self.nodes else ""
+        return ", ".join(filter(None, (self.machine, gpus, nodes, self.setup)))
+
+    @property
+    def line(self) -> Line:
+        return Line(
+            *(self.source, self.gpu, self.setup, self.benchmark, self.metric, self.summary),
+            *(self.transport, self.memory, tuple(sorted(self.parameters.items()))),
+        )
+
+
+class Source(Strict, frozen=True, kw_only=True):
+    """A document with figures."""
+
+    name: Annotated[Name, Meta(description="that of the file: `commlens compare` takes it")]
+    title: Annotated[Name, Meta(description="of the document")]
+    url: Annotated[str, Meta(description="empty: not known")] = ""
+    date: Annotated[str, Meta(description="of the document; empty: not known")] = ""
+    machine: Annotated[Name, Meta(description="with its nodes and GPUs, in words")]
+    note: Annotated[str, Meta(description="what a reader must know before comparing")] = ""
+    figures: Annotated[tuple[Figure, ...], Meta(min_length=1)]
+
+
+def _factor(printed: str, wanted: str) -> float:
+    """How many of the wanted unit one of the printed unit is."""
+    if printed == wanted:
+        return 1.0
+    for base in _BASES:
+        if printed.endswith(base) and wanted.endswith(base):
+            prefixes = printed[: -len(base)], wanted[: -len(base)]
+            if all(prefix in _PREFIXES for prefix in prefixes):
+                return _PREFIXES[prefixes[0]] / _PREFIXES[prefixes[1]]
+    raise ValueError(f"printed_unit: '{printed}' cannot be turned into '{wanted}'")

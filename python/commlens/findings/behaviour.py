@@ -1,0 +1,149 @@
+"""Short runs of benchmarks over every transport: what they gave, and what went wrong in them."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commlens.base.errors import CommlensError, Status
+from commlens.jobs.entry import Entry
+from commlens.jobs.native import Native
+from commlens.jobs.options import Options
+from commlens.jobs.probe import Verdict
+from commlens.jobs.record_file import RecordFile
+from commlens.jobs.session import TOO_LONG, Session, Settings
+from commlens.model import Record
+
+BENCHMARKS = ("latency", "bandwidth", "allreduce")
+_SIZES = "8:256K:x8"
+_LIMIT_S = 30.0  # of each job: GPUs and NCCL take seconds to start
+_ENOUGH_S = 35.0  # after which no further job is started
+_SHORT = {
+    "bytes": _SIZES, "batches": "10", "max-time": "1", "repeat": "10", "warmup": "2",
+    "no-parts": None,
+}  # fmt: skip
+_TIMEOUT_S = "25"  # without progress
+_OURS, _PROGRESS = "commlens: ", "commlens progress:"
+_MOST_LINES = 4
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that did not run to its end, or gave wrong results."""
+
+    benchmark: str
+    said: tuple[str, ...]  # lines of the standard error: those of commlens, or else the last
+    status: int
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it was ended as it took too long."""
+        return self.status == Status.STALLED and any(TOO_LONG in line for line in self.said)
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    records: Sequence[Record] = ()
+    failures: Sequence[Failure] = ()
+    verdict: Verdict | None = None  # of the probe, whether MPI takes GPU memory
+    why_none: str = "no job was started"  # empty: they were
+    interrupted: int = 0  # the status with which the command ends then
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How jobs are started, as in `commlens run`."""
+
+    launcher: str = "auto"
+    launcher_arguments: Sequence[str] = ()
+    nodes: int | None = None
+    out: Path | None = None  # for the records; None: they are not kept
+
+    def session(self, native: Native, folder: Path) -> Session:
+        return Session(native, Settings(self.launcher, folder, quiet=True, time_limit_s=_LIMIT_S))
+
+    def entry(self, benchmark: str, session: Session, options: Options) -> Entry:
+        """On several nodes a rank on each; on two of them, for a benchmark of pairs."""
+        if self.nodes is None or self.nodes == 1:
+            return Entry(benchmark, options, launcher_arguments=self.launcher_arguments)
+        is_of_pairs = session.native.benchmark(benchmark).default("pairs") is not None
+        nodes = 2 if is_of_pairs else self.nodes
+        return Entry(
+            benchmark, options, nodes, launcher_arguments=self.launcher_arguments, nodes=nodes
+        )
+
+
+def observe(native: Native, plan: Plan) -> Behaviour:
+    """Runs each benchmark once. Raises nothing: what cannot run says why."""
+    try:
+        with folder_of(plan) as folder, listened() as said:
+            return _observe(native, plan, folder, said)
+    except (CommlensError, OSError) as error:
+        return Behaviour(why_none=str(error))
+
+
+def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behaviour:
+    session = plan.session(native, folder)
+    options = Options({**_SHORT, "timeout": _TIMEOUT_S})
+    entries = [plan.entry(name, session, options) for name in BENCHMARKS]
+    records: list[Record] = []
+    failures: list[Failure] = []
+    file = RecordFile(folder / "doctor.jsonl", collects=True)
+    interrupted = 0
+    began = time.monotonic()
+    for job in session.jobs(entries):
+        if time.monotonic() - began > _ENOUGH_S:
+            break
+        said.take()
+        result = session.run(job, file)
+        records += result.records
+        if result.interrupted:
+            interrupted = result.status
+            break
+        if result.status not in (Status.OK, Status.NOTHING_RAN):
+            failures.append(Failure(job.benchmark, said.take(), result.status))
+    verdict = next(iter(session.verdicts), None)
+    return Behaviour(records, failures, verdict, "", interrupted)
+
+
+class Listener:
+    """What was written to the standard error meanwhile: it is evidence, and no message."""
+
+    def __init__(self) -> None:
+        self.bytes = io.BytesIO()
+        self.stream = io.TextIOWrapper(self.bytes, "utf-8", errors="replace", write_through=True)
+
+    def take(self) -> tuple[str, ...]:
+        """The lines since the last time."""
+        text = self.bytes.getvalue().decode(errors="replace")
+        self.bytes.seek(0)
+        self.bytes.truncate()
+        lines = [line for line in text.splitlines() if line.strip()]
+        own = [line for line in lines if line.startswith(_OURS) and _PROGRESS not in line]
+        return tuple(line.removeprefix(_OURS) for line in (own or lines)[-_MOST_LINES:])
+
+
+@contextmanager
+def listened() -> Iterator[Listener]:
+    said, before = Listener(), sys.stderr
+    sys.stderr = said.stream
+    try:
+        yield said
+    finally:
+        sys.stderr = before
+
+
+@contextmanager
+def folder_of(plan: Plan) -> Iterator[Path]:
+    if plan.out is not None:
+        plan.out.mkdir(parents=True, exist_ok=True)
+        yield plan.out
+        return
+    with tempfile.TemporaryDirectory(prefix="commlens-doctor-") as name:
+        yield Path(name)

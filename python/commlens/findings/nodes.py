@@ -1,0 +1,95 @@
+"""What other nodes have: each is asked once, through the launcher."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from commlens.base.errors import CommlensError, Status
+from commlens.jobs import launchers, process, signals
+from commlens.jobs.messages import first_sentence
+from commlens.jobs.native import Native
+from commlens.machine.machine import Machine
+
+_LIMIT_S = 60.0
+_PIECE = 800  # characters: launchers mix lines of ranks, and longer ones in their middle
+_LINE = re.compile(r"commlens-machine (\S+) (\d+)/(\d+) (\S+)")
+_SOURCES = Path(__file__).resolve().parents[2]
+
+
+def pieces(machine: Machine, name: str) -> Iterator[str]:
+    """A machine as short lines, of which each says whose it is."""
+    text = base64.b85encode(zlib.compress(msgspec.json.encode(machine))).decode()
+    parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    for number, part in enumerate(parts, start=1):
+        yield f"commlens-machine {name} {number}/{len(parts)} {part}"
+
+
+def assemble(output: str) -> list[Machine]:
+    """The machines whose lines are all there, by host."""
+    found: dict[str, dict[int, str]] = {}
+    counts: dict[str, int] = {}
+    for name, number, count, part in _LINE.findall(output):
+        found.setdefault(name, {})[int(number)] = part
+        counts[name] = int(count)
+    whole = [own for name, own in found.items() if len(own) == counts[name]]
+    machines = [_machine("".join(own[number] for number in sorted(own))) for own in whole]
+    return sorted(machines, key=lambda one: one.host)
+
+
+def _machine(text: str) -> Machine:
+    data = zlib.decompressobj().decompress(base64.b85decode(text), 2**24)
+    return msgspec.json.decode(data, type=Machine)
+
+
+def look(
+    count: int, launcher: str, arguments: Sequence[str], native: Native | None, program: str
+) -> list[Machine]:
+    """The machines of so many nodes, as ranks see them that are launched so. Raises CommlensError
+    where none answers, or the launcher cannot be started."""
+    if native is None:
+        raise CommlensError(
+            f"--nodes {count}: the native program is missing, whose launcher is used"
+        )
+    chosen = launchers.choose(launcher, native)
+    words = [sys.executable, "-m", "commlens.findings.node_report", "--in-pieces", program]
+    # The package need not be installed there; the folder is that of a shared file system.
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), *_own_path()]))}
+    command = chosen.on_each_node(count, words, environment, arguments)
+    output, error = _run(command, environment)
+    machines = assemble(output)
+    if not machines:
+        said = first_sentence(error.splitlines()) or "it wrote nothing"
+        raise CommlensError(
+            f"--nodes {count}: no node answered through {chosen.program} ({said})", Status.FAILED
+        )
+    return machines
+
+
+def _own_path() -> Sequence[str]:
+    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    output, error = bytearray(), bytearray()
+    with signals.listed() as requests:
+        outcome = process.run(
+            command,
+            {**os.environ, **environment},
+            output.extend,
+            error.extend,
+            requests,
+            why_end=lambda times: "too long" if times.since_start > _LIMIT_S else "",
+        )
+    if outcome.interrupted:
+        raise CommlensError("interrupted while nodes were asked", 128 + outcome.interrupted)
+    if outcome.ended_because:
+        raise CommlensError(f"nodes did not answer within {_LIMIT_S:g} s", Status.FAILED)
+    return output.decode(errors="replace"), error.decode(errors="replace")

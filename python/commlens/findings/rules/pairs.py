@@ -1,0 +1,150 @@
+"""Pairs of ranks"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from statistics import median, quantiles
+from typing import NamedTuple
+
+from commlens.base.text import format_value, plural
+from commlens.findings.disturbance import is_disturbed
+from commlens.findings.finding import Evidence
+from commlens.findings.rule import Observation, rule
+from commlens.findings.view import View, text_of
+from commlens.model import Record
+from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
+
+_FACTOR = 1.5
+_FEWEST = 3  # pairs of one kind
+
+
+@rule(
+    "slow-pair",
+    "warning",
+    "a pair of ranks is slow",
+    speaks=f"with `--matrix`, at two sizes or more in a start, or at its only size, a pair is"
+    f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
+    " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
+    f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"
+    " slowest only if its ratio is at least the square root of the slowest one's.",
+    fix="Look at what the slow pairs have in common: a link or adapter (`ibstat`, `ethtool`,"
+    " `cxi_stat`), a GPU (`nvidia-smi topo -m`), a binding (the placement that `commlens show`"
+    " prints). Exclude the node and measure again.",
+)
+def slow_pair(view: View) -> Iterator[Observation]:
+    found: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
+    for record in [one for one in view.records if one.series]:
+        matrix = pair_matrix(record)
+        if matrix is None or not record.measured or is_disturbed(record):
+            continue
+        key = record.start.start, record.transport, record.memory
+        found.setdefault(key, []).append((record, _slow(record, matrix)))
+    for (_, *place), own in found.items():
+        slow = [(record, sentence) for record, sentence in own if sentence]
+        if len(slow) < min(2, len(own)):
+            continue
+        worst, sentence = max(slow, key=lambda one: _ratio_of(one[0]))
+        where = f"{text_of(worst.start)}, {', '.join(place)}"
+        yield Observation(sentence, Evidence(where, tuple(record for record, _ in slow)))
+
+
+class _Kind(NamedTuple):
+    """The pairs across nodes, or those within nodes."""
+
+    pairs: Sequence[RankPair]
+    reference: float
+    name: str
+
+
+def _kinds(matrix: PairMatrix) -> Iterator[_Kind]:
+    across = [pair for pair in matrix.pairs if matrix.is_across_nodes(pair)]
+    within = [pair for pair in matrix.pairs if not matrix.is_across_nodes(pair)]
+    if len(across) >= _FEWEST:
+        values = [pair.value for pair in across]
+        low, _, high = quantiles(values, n=4, method="inclusive")
+        best = low if matrix.metric.better == "lower" else high
+        yield _Kind(across, best, "the best quarter of the pairs across nodes")
+    if len(within) >= _FEWEST:
+        yield _Kind(within, median(pair.value for pair in within), "the median within nodes")
+
+
+def _slow(record: Record, matrix: PairMatrix) -> str:
+    """What is slow, in a sentence without its full stop; empty: nothing."""
+    metric, slowest = matrix.metric, matrix.pairs[0]
+    for kind in _kinds(matrix):
+        slow = [one for one in kind.pairs if metric.ratio(one.value, kind.reference) >= _FACTOR]
+        # Beside a pair that is 100 times worse, one that is 1.6 times worse is no second one.
+        clear = sqrt(metric.ratio(slowest.value, kind.reference))
+        counted = [one for one in slow if metric.ratio(one.value, kind.reference) >= clear]
+        again = record.statistics[metric.name]
+        end = again.ci_low if metric.better == "lower" else again.ci_high
+        # The slowest pair was measured again by itself, as the record's own samples.
+        is_sure = end is not None and metric.ratio(end, kind.reference) >= _FACTOR
+        if slowest not in slow or not is_sure:
+            continue
+        value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"
+        ratio = metric.ratio(slowest.value, kind.reference)
+        return (
+            f"{_what(matrix, kind.pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
+            f" {ratio:.1f} times worse than {kind.name}"
+        )
+    return ""
+
+
+def _ratio_of(record: Record) -> float:
+    matrix = pair_matrix(record)
+    return matrix.metric.ratio(matrix.pairs[0].value, matrix.median) if matrix else 0.0
+
+
+def _what(
+    matrix: PairMatrix,
+    pairs: Sequence[RankPair],
+    slow: Sequence[RankPair],
+    counted: Sequence[RankPair],
+) -> str:
+    """`All pairs of node n2 are slow`, where that explains most of the slow pairs."""
+    places = {(one.first, one.second) for one in slow}
+    worst = slow[0].first, slow[0].second
+    fitting = [
+        (name, own)
+        for name, own in _candidates(matrix, pairs)
+        if len(own) > 1 and worst in own and own <= places
+    ]
+    if fitting:
+        name, own = max(fitting, key=lambda one: len(one[1]))  # of equal ones the first
+        others = len({(one.first, one.second) for one in counted} - own)
+        return name + (f", and {plural(others, 'other pair')}" if others else "")
+    if len(counted) > 1:
+        return f"{len(counted)} of {len(pairs)} pairs are slow"
+    return "A pair of ranks is slow"
+
+
+def _candidates(
+    matrix: PairMatrix, pairs: Sequence[RankPair]
+) -> Iterator[tuple[str, set[tuple[int, int]]]]:
+    """What can be slow, with the pairs that would be."""
+    hosts = [place.host for place in matrix.placement]
+    names = list(dict.fromkeys(hosts))
+
+    def chosen(first: str | int | None, second: str | int | None) -> set[tuple[int, int]]:
+        return {
+            (one.first, one.second)
+            for one in pairs
+            if first in (None, one.first, hosts[one.first])
+            and second in (None, one.second, hosts[one.second])
+        }
+
+    parts: list[tuple[str, str | int]] = [(f"node {name}", name) for name in names]
+    for place in matrix.placement:
+        gpu = f", GPU {place.device.ordinal}" if place.device else ""
+        parts.append((f"rank {place.rank} ({place.host}{gpu})", place.rank))
+    if not matrix.is_symmetric:
+        for first in names:
+            for second in names:
+                yield f"The link from node {first} to node {second} is slow", chosen(first, second)
+        for text, part in parts:
+            yield f"All that {text} sends is slow", chosen(part, None)
+            yield f"All that {text} receives is slow", chosen(None, part)
+    for text, part in parts:
+        yield f"All pairs of {text} are slow", chosen(part, None) | chosen(None, part)

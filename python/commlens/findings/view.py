@@ -1,0 +1,202 @@
+"""Records as rules look at them: by what can be compared, without what was measured amid others'
+work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from commlens.base.text import memory_name, plural
+from commlens.findings.disturbance import is_disturbed, is_on_gpu
+from commlens.model import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
+from commlens.model.profile import Profile
+
+_IN_A_ROW = 3  # sizes
+STEADY = 0.1  # half the width of an interval, of the median
+
+
+class View:
+    def __init__(
+        self,
+        records: Sequence[Record],
+        profiles: Sequence[Profile] = (),
+        groups: Sequence[Group] | None = None,
+    ) -> None:
+        self.records, self.profiles = records, profiles
+        self._groups = groups
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        return groups(self.records) if self._groups is None else self._groups
+
+    @cached_property
+    def starts(self) -> list[tuple[Start, tuple[Record, ...]]]:
+        """Each with its records."""
+        found: dict[int, list[Record]] = {}
+        for record in self.records:
+            found.setdefault(id(record.start), []).append(record)
+        return [(own[0].start, tuple(own)) for own in found.values()]
+
+    @cached_property
+    def alternatives(self) -> list[Alternatives]:
+        """What may be compared of the records that were measured undisturbed."""
+        several = (group for group in self.groups if len(group.records) > 1)
+        return [one for group in several for one in _alternatives(group)]
+
+
+@dataclass
+class Curve:
+    """One transport over sizes, and over starts with the same settings."""
+
+    group: Group
+    transport: str
+    memory: str
+    by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record a start
+
+    @property
+    def name(self) -> str:
+        return transport_name(next(iter(self.by_size.values()))[0])
+
+    @property
+    def by_start(self) -> list[list[Record]]:
+        """Of each start its records with a size, the smallest first."""
+        found: dict[str, list[Record]] = {}
+        for size in sorted(size for size in self.by_size if size is not None):
+            for record in self.by_size[size]:
+                found.setdefault(record.start.start, []).append(record)
+        return list(found.values())
+
+
+@dataclass
+class Alternatives:
+    """The transports that did the same, in the same memory and variant, on the same cores and GPUs
+    and with the same settings of the environment."""
+
+    group: Group
+    memory: str
+    variant: str
+    curves: dict[str, Curve] = field(default_factory=dict)  # by transport
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return is_on_gpu(self.memory)
+
+    def where(self, sizes: Sequence[int | None] = ()) -> str:
+        return where(self.group, self.memory, self.variant, sizes)
+
+
+def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | None] = ()) -> str:
+    """`latency, 2 ranks, device to host, 64 KiB to 4 MiB`"""
+    words = [group.benchmark, plural(group.ranks, "rank"), memory_name(memory), variant]
+    whole = [size for size in sizes if size is not None]
+    if whole and group.is_sweep:
+        least, most = min(whole), max(whole)
+        text = group.describe_size(least)
+        words.append(text if least == most else f"{text} to {group.format_size(most)}")
+    elif whole:
+        words.append(group.describe_size(whole[0]))
+    return ", ".join(filter(None, words))
+
+
+def text_of(start: Start) -> str:
+    """`latency, 2 ranks on node01`"""
+    return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"
+
+
+def on_gpu_of(records: Iterable[Record]) -> tuple[Record, ...]:
+    """Those for which the memory of a GPU was measured."""
+    return tuple(record for record in records if is_on_gpu(record.memory))
+
+
+def transport_name(record: Record) -> str:
+    """For a sentence: `MPI`, `staging through host memory`, `NCCL`."""
+    names = {"mpi": "MPI", "staged": "staging through host memory"}
+    if record.transport == "ccl":
+        return record.start.versions.get("ccl", "").partition(" ")[0][:40] or "NCCL or RCCL"
+    return names.get(record.transport, record.transport)
+
+
+def _alternatives(group: Group) -> Iterable[Alternatives]:
+    found: dict[tuple[object, ...], Alternatives] = {}
+    calm: dict[tuple[str, bool], bool] = {}
+    for record in group.records:
+        start = record.start.start, is_on_gpu(record.memory)
+        if start not in calm:
+            calm[start] = not is_disturbed(record)
+        if not calm[start] or time_of(record) is None:
+            continue
+        key = record.memory, record.variant_value, settings_of(record.start)
+        own = found.setdefault(key, Alternatives(group, record.memory, record.variant_value))
+        name = record.transport
+        curve = own.curves.setdefault(name, Curve(group, name, record.memory))
+        curve.by_size.setdefault(record.size, []).append(record)
+    return found.values()
+
+
+def settings_of(start: Start) -> tuple[object, ...]:
+    """Starts that agree in it repeat each other: on the same cores and GPUs, too."""
+    settings = tuple(sorted(start.settings_of_transport.items()))
+    return tuple(start.placement), start.mpi, settings
+
+
+def time_of(record: Record) -> Statistic | None:
+    """That of the whole operation, if there is a time to compare."""
+    time = record.statistics.get(TIME_METRIC) if record.measured else None
+    return time if time and time.median > 0 else None
+
+
+class Slower(NamedTuple):
+    """One record takes longer than another of the same start."""
+
+    record: Record
+    other: Record
+    ratio: float  # of the medians of their times
+
+    @property
+    def seconds(self) -> float:
+        """By how much longer."""
+        return median_us(self.record) * 1e-6 * (1 - 1 / self.ratio)
+
+
+def median_us(record: Record) -> float:
+    return record.statistics[TIME_METRIC].median
+
+
+def slower(
+    records: Iterable[Record], others: Iterable[Record], factor: float = 1.0
+) -> Slower | None:
+    """Whether it takes more than `factor` times as long, in each start that has both.
+
+    The pair that shows it least. None where a start does not show it, or none has both.
+    """
+    of_start = {other.start.start: other for other in others}
+    both = [
+        (record, of_start[record.start.start])
+        for record in records
+        if record.start.start in of_start
+    ]
+    found = [Slower(one, other, median_us(one) / median_us(other)) for one, other in both]
+    if not found or not all(one.ratio > factor and differ(one.record, one.other) for one in found):
+        return None
+    return min(found, key=lambda one: one.ratio)
+
+
+def differ(one: Record, other: Record) -> bool:
+    """Whether the samples support that the times differ: the one test of all rules."""
+    return difference(one, other, one.start.metrics[TIME_METRIC]).differs
+
+
+def is_steady(record: Record) -> bool:
+    """Whether the interval of its time is narrow: where it is not, something else ran there."""
+    return record.statistics[TIME_METRIC].half_width <= STEADY
+
+
+def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:
+    """Whether enough of the sizes say so: of a sweep three in a row, as machines were seen to be
+    slower for the time of two."""
+    if len(sizes) < _IN_A_ROW:
+        return bool(found)
+    rows = zip(*(sizes[first:] for first in range(_IN_A_ROW)))
+    return any(all(size in found for size in row) for row in rows)

@@ -1,0 +1,1 @@
+"""What is to be run, and running it: launchers, schedulers, sites, the probe, watchdogs."""

@@ -1,0 +1,154 @@
+"""Notices within seconds that a node of a job has been lost.
+
+MPI does not: a rank waits for as long as its peer says nothing, and a resource manager looks after
+its nodes every few minutes. So nodes are asked themselves, but only while there is no news of the
+job: a measurement has the network for itself.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from errno import ECONNREFUSED
+from pathlib import Path
+
+from commlens.base.errors import CommlensError
+from commlens.base.text import ranges
+from commlens.model import load
+
+_WITHOUT_NEWS_S = 2.0
+_ANSWER_TIME_S = 1.0
+_QUESTIONS = 4  # that a node does not answer, one after the other, before it is lost
+_PAUSE_S = 0.5  # between two questions, and between two looks at the news
+_POLL_S = 0.2
+_PORT = 9  # "discard": a node that lives refuses the connection, or takes it
+_PROGRESS = b"commlens progress"  # says that the program waits, too
+
+
+class NodeWatch:
+    """A context within which the nodes of a job are watched; `lost` says which one was lost, in a
+    sentence, or is empty.
+
+    A node counts only if it has answered when the job began: firewalls are no failures.
+    """
+
+    def __init__(self, record_file: Path) -> None:
+        self.lost = ""
+        self._record_file = record_file  # its first line says which rank is where
+        self._news = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> NodeWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(_ANSWER_TIME_S)
+
+    def observing(self, take: Callable[[bytes], object]) -> Callable[[bytes], None]:
+        """Hands on what the job writes, and takes it for news."""
+
+        def take_news(data: bytes) -> None:
+            if not data.lstrip().startswith(_PROGRESS):
+                self._news = time.monotonic()
+            take(data)
+
+        return take_news
+
+    def _watch(self) -> None:
+        ranks = self._ranks_by_node()
+        if len(ranks) < 2:
+            return
+        addresses = answering(_addresses(ranks))
+        silences = dict.fromkeys(addresses, 0)
+        while addresses and not self._ended.wait(_POLL_S if any(silences.values()) else _PAUSE_S):
+            has_news = time.monotonic() < self._news + _WITHOUT_NEWS_S
+            alive = addresses if has_news else answering(addresses)
+            silences = {node: 0 if node in alive else silences[node] + 1 for node in silences}
+            gone = [node for node, count in silences.items() if count >= _QUESTIONS]
+            if gone:
+                self.lost = _sentence(gone, ranks)
+                return
+
+    def _ranks_by_node(self) -> Mapping[str, Sequence[int]]:
+        """Empty where the job ends before it says so."""
+        while not self._ended.wait(_POLL_S):
+            with suppress(CommlensError, OSError):
+                if ranks := _ranks_by_node(self._record_file):
+                    return ranks
+        return {}
+
+
+def silent_nodes(record_file: Path) -> str:
+    """After a job has ended by itself: `n2 (rank 1) does not answer`, of its nodes while others do;
+    empty: all do, or none. Raises CommlensError where the file cannot be read."""
+    ranks = _ranks_by_node(record_file)
+    addresses = _addresses(ranks)
+    alive: dict[str, tuple[str, int]] = {}
+    for _ in range(_QUESTIONS):
+        alive.update(answering({node: addresses[node] for node in addresses if node not in alive}))
+    gone = [node for node in addresses if node not in alive]
+    return f"{_who(gone, ranks)} not answer" if gone and alive else ""
+
+
+def _ranks_by_node(record_file: Path) -> Mapping[str, Sequence[int]]:
+    ranks: dict[str, list[int]] = {}
+    for start in load([record_file]).starts[-1:]:
+        for place in start.placement:
+            ranks.setdefault(place.host, []).append(place.rank)
+    return ranks
+
+
+def answering(addresses: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    """The nodes that answer at all, within a second."""
+    found = {}
+    with selectors.DefaultSelector() as selector:
+        for node, (host, family) in addresses.items():
+            connection = socket.socket(family, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            with suppress(OSError):
+                connection.connect_ex((host, _PORT))
+            selector.register(connection, selectors.EVENT_WRITE, node)
+        deadline = time.monotonic() + _ANSWER_TIME_S
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
+                connection = key.fileobj  # type: ignore[assignment]
+                error = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if error in (0, ECONNREFUSED):
+                    found[key.data] = addresses[key.data]
+                selector.unregister(connection)
+                connection.close()
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+    # In the order in which they were given.
+    return {node: addresses[node] for node in addresses if node in found}
+
+
+def _addresses(nodes: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """Those whose names are known here."""
+    found = {}
+    for node in nodes:
+        with suppress(OSError):
+            family, _, _, _, address = socket.getaddrinfo(node, _PORT, type=socket.SOCK_STREAM)[0]
+            found[node] = (str(address[0]), int(family))
+    return found
+
+
+def _sentence(gone: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:
+    lost = "the node is lost" if len(gone) == 1 else "these nodes are lost"
+    return f"{_who(gone, ranks)} not answer any more: {lost}, and the job was ended"
+
+
+def _who(nodes: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:
+    """`n2 (rank 1) does`, `n2 (ranks 2-3), n3 (ranks 4-5) do`."""
+    listed = ", ".join(
+        f"{node} ({'rank' if len(ranks[node]) == 1 else 'ranks'} {ranges(ranks[node])})"
+        for node in nodes
+    )
+    return f"{listed} {'does' if len(nodes) == 1 else 'do'}"

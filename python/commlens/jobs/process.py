@@ -1,0 +1,226 @@
+"""Runs a job, a launcher and its ranks: streams what it writes, forwards signals, and leaves
+nothing of it behind."""
+
+from __future__ import annotations
+
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import psutil
+
+from commlens.base.errors import CommlensError
+from commlens.jobs.guard import guard
+
+# Launchers put ranks into process groups of their own, so a group does not reach all of a job: its
+# environment does.
+_MARK = "COMMLENS_JOB"
+
+_POLL_S = 0.1
+_AFTERMATH_S = 1.0  # how long ranks may outlive their launcher before they are killed
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds that a job is given to end: after the forwarded signal, and after SIGTERM.
+
+    Where `why_end` ends it, there is nothing to wait for: it makes no progress.
+    """
+
+    after_signal_s: float = 5.0
+    after_terminate_s: float = 3.0
+    when_stalled_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int  # the launcher's; 128 + n where signal n ended the launcher itself
+    interrupted: int | None = None  # the first of the user's signals that was forwarded
+    ended_because: str = ""  # what `why_end` has said
+    killed_by: int | None = None  # the signal that ended the launcher itself
+
+
+class Times(NamedTuple):
+    """Of a job on its way, in seconds."""
+
+    since_start: float
+    since_output: float  # since it has written something
+
+
+WhyEnd = Callable[[Times], str]
+
+
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    take_output: Callable[[bytes], object],
+    take_error: Callable[[bytes], object],
+    requests: list[int],
+    *,
+    why_end: WhyEnd = lambda _: "",
+    patience: Patience = Patience(),
+) -> Outcome:
+    """Runs `command` until it ends; what it writes goes to `take_output` and `take_error` as it
+    comes.
+
+    The signals that get into `requests` meanwhile are taken from it and forwarded to the launcher;
+    if the job does not end, all of it gets SIGTERM, then SIGKILL. The same happens where `why_end`,
+    which is asked all the time, has a reason. Nothing of the job outlives this process, not even
+    where that is killed. Raises CommlensError where the command cannot be started.
+    """
+    mark = uuid.uuid4().hex
+    with guard(mark):
+        launcher = _start(command, {**environment, _MARK: mark})
+        running = _Running(launcher, mark, requests, patience)
+        try:
+            _stream(running, take_output, take_error, why_end)
+        finally:
+            running.clean_up()
+    killed_by = -launcher.returncode if launcher.returncode < 0 else None
+    status = 128 + killed_by if killed_by else launcher.returncode
+    return Outcome(status, running.interrupted, running.ended_because, killed_by)
+
+
+def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        # A session of its own: the terminal's Ctrl-C must come to us alone, or ranks die before
+        # they can say anything.
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+class _Running:
+    """A job that has been started."""
+
+    def __init__(
+        self,
+        launcher: subprocess.Popen[bytes],
+        mark: str,
+        requests: list[int],
+        patience: Patience,
+    ) -> None:
+        self.launcher = launcher
+        self.interrupted: int | None = None
+        self.ended_because = ""
+        self._requests = requests
+        self._mark = mark
+        self._seconds_to_obey = (patience.after_signal_s, patience.after_terminate_s, 1.0)
+        self._when_stalled = (patience.when_stalled_s,) * 3
+        self._steps_taken = 0
+        self._next_step = math.inf  # when the job gets the next, stronger signal
+
+    @property
+    def is_ending(self) -> bool:
+        return self._steps_taken > 0
+
+    def forward_signals(self) -> None:
+        """Forwards the user's signals, and becomes stronger where the time given to the last one
+        is over."""
+        while self._requests:
+            number = self._requests.pop(0)
+            self.interrupted = self.interrupted or number
+            self.stop(number)
+        if time.monotonic() >= self._next_step:
+            self.stop(signal.SIGKILL)
+
+    def end(self, because: str) -> None:
+        """Without a reason it goes on."""
+        self.ended_because = because
+        if because:
+            self._seconds_to_obey = self._when_stalled
+            self.stop(signal.SIGTERM)
+
+    def stop(self, first: int) -> None:
+        """Asks the launcher to end with the signal `first`; asked again, goes on to SIGTERM and to
+        SIGKILL for all."""
+        if self._steps_taken == 0:
+            with suppress(ProcessLookupError):
+                self.launcher.send_signal(first)
+        else:
+            self._signal_all(signal.SIGTERM if self._steps_taken == 1 else signal.SIGKILL)
+        self._next_step = time.monotonic() + self._seconds_to_obey[min(self._steps_taken, 2)]
+        self._steps_taken += 1
+
+    def clean_up(self) -> None:
+        """After this no process of the job is left on this machine."""
+        if self.launcher.poll() is None:
+            self._signal_all(signal.SIGKILL)
+        self.launcher.wait()
+        deadline = time.monotonic() + _AFTERMATH_S
+        while self._members():
+            if time.monotonic() > deadline:
+                self._signal_all(signal.SIGKILL)
+            time.sleep(0.02)
+        for stream in (self.launcher.stdout, self.launcher.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _signal_all(self, number: int) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.launcher.pid, number)
+        for member in self._members():
+            with suppress(psutil.Error):
+                member.send_signal(number)
+
+    def _members(self) -> list[psutil.Process]:
+        """The processes that carry the job's mark; those that have ended carry none."""
+        return [
+            process
+            for process in psutil.process_iter(["environ"])
+            if (process.info["environ"] or {}).get(_MARK) == self._mark
+        ]
+
+
+def _stream(
+    running: _Running,
+    take_output: Callable[[bytes], object],
+    take_error: Callable[[bytes], object],
+    why_end: WhyEnd,
+) -> None:
+    launcher = running.launcher
+    assert launcher.stdout is not None and launcher.stderr is not None  # both are pipes
+    started = written = time.monotonic()
+    ended: float | None = None
+    with selectors.DefaultSelector() as selector:
+        selector.register(launcher.stdout, selectors.EVENT_READ, take_output)
+        selector.register(launcher.stderr, selectors.EVENT_READ, take_error)
+        while selector.get_map() or launcher.poll() is None:
+            for key, _ in selector.select(_POLL_S) if selector.get_map() else _wait(launcher):
+                data = os.read(key.fd, 65536)
+                if data:
+                    written = time.monotonic()
+                    key.data(data)
+                else:
+                    selector.unregister(key.fileobj)
+            now = time.monotonic()
+            if ended is None and launcher.poll() is not None:
+                ended = now
+            if ended is not None and now > ended + _AFTERMATH_S:
+                return  # a rank that outlived its launcher holds the pipes open: clean_up ends it
+            if ended is None and not running.is_ending:
+                running.end(why_end(Times(now - started, now - written)))
+            running.forward_signals()
+
+
+def _wait(launcher: subprocess.Popen[bytes]) -> list[tuple[selectors.SelectorKey, int]]:
+    """Both streams are closed but the launcher runs on: wait a moment for it."""
+    with suppress(subprocess.TimeoutExpired):
+        launcher.wait(_POLL_S)
+    return []

@@ -1,0 +1,152 @@
+"""The file in which the records of a command are kept, and the file of each of its jobs.
+
+A job writes a file of its own, so that its records are known however it ends. Where records are
+collected in another file, the user's or that of several jobs, the job's file lies beside that one,
+and its lines are appended when the job has ended. Nothing measured is lost: where they cannot be
+appended, the job's own file stays, and is named.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commlens.base.errors import CommlensError, reason, say
+from commlens.base.outputs import reserve_record_file
+from commlens.base.text import plural
+from commlens.jobs import signals
+from commlens.model import Record, load
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a job has left."""
+
+    records: list[Record]
+    path: Path  # where they are
+    problems: list[str] = field(default_factory=list)  # lines that are no records
+    failure: str = ""  # why they are not where they should be
+    nodes: int = 1  # of the job, where it came so far as to say it
+
+    def __str__(self) -> str:
+        if not self.records:
+            return "no record was written"
+        verb = "kept in" if is_regular(self.path) else "written to"
+        return f"{plural(len(self.records), 'record')} {verb} {self.path}"
+
+
+class RecordFile:
+    """Where records are kept; `collects` says that jobs write files of their own beside it."""
+
+    def __init__(self, path: Path, *, collects: bool = False, spare: Path | None = None) -> None:
+        self.path = path
+        self._collects = collects
+        self._spare = spare  # the folder for files of jobs that cannot lie beside it
+
+    @classmethod
+    def of_user(cls, path: Path, spare: Path) -> RecordFile:
+        """The file that the user has named. Raises CommlensError where it cannot be written."""
+        is_new = not os.path.lexists(path)
+        if is_new or is_regular(path) or path.is_dir():
+            try:
+                with path.open("ab"):
+                    pass
+            except OSError as error:
+                raise CommlensError(
+                    f"--record {path}: records cannot be written there ({error.strerror})"
+                ) from None
+        if is_new:
+            path.unlink()
+        return cls(path, collects=True, spare=spare)
+
+    def begin_job(self) -> Path:
+        """The file for the records of the next job."""
+        if not self._collects:
+            return self.path
+        name = f"{self.path.stem}-job"
+        if self._is_file or self._spare is None:
+            with suppress(CommlensError):
+                return reserve_record_file(self.path.parent, name)
+        return reserve_record_file(self._spare or self.path.parent, name)
+
+    def end_job(self, own: Path) -> Kept:
+        """Keeps what the job has written to its own file, and says what that is."""
+        kept = _kept(own)
+        if kept.records or kept.problems:
+            if own == self.path:
+                return kept
+            try:
+                # A pipe may block for as long as its reader likes.
+                with nullcontext() if self._is_file else signals.obeyed():
+                    append(own, self.path)
+            except OSError as error:
+                failure = f"{self.path}: no record can be written there ({reason(error)})"
+                return replace(kept, failure=f"{failure}; {kept}")
+        with suppress(OSError):
+            own.unlink()
+        if own.parent == self._spare:
+            with suppress(OSError):  # it is in use
+                own.parent.rmdir()
+        return replace(kept, path=self.path)
+
+    @property
+    def _is_file(self) -> bool:
+        """Or will be one."""
+        return is_regular(self.path) or not self.path.exists()
+
+    def tell(self, results: Sequence[Kept | None]) -> None:
+        """Says how many records of several jobs are in it."""
+        count = sum(len(kept.records) for kept in results if kept and kept.path == self.path)
+        if count:
+            say(f"{plural(count, 'record')} in {self.path}")
+
+    def discard_if_empty(self) -> None:
+        """Removes a file into which nothing was written."""
+        with suppress(OSError):
+            if is_regular(self.path) and self.path.stat().st_size == 0:
+                self.path.unlink()
+
+
+def is_regular(path: Path) -> bool:
+    """Whether it can be read back. A device or a pipe, to which records may go too, need not
+    end."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def append(source: Path, target: Path) -> None:
+    """Appends all lines of a file to another, or none where that fails. Raises OSError."""
+    before = target.stat().st_size if is_regular(target) else 0
+    # Without O_NONBLOCK a pipe that nobody reads would never be open.
+    descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o666)
+    os.set_blocking(descriptor, True)
+    try:
+        with os.fdopen(descriptor, "wb") as file, source.open("rb") as lines:
+            if before and _last_byte(target) != b"\n":
+                file.write(b"\n")  # half a line of an earlier crash stays apart
+            shutil.copyfileobj(lines, file)
+    except OSError:
+        with suppress(OSError):
+            if is_regular(target):
+                os.truncate(target, before)
+        raise
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1)
+
+
+def _kept(own: Path) -> Kept:
+    if not own.exists():
+        return Kept([], own)
+    loaded = load([own])
+    nodes = max((start.nodes for start in loaded.starts), default=1)
+    return Kept(loaded.records, own, loaded.problems, nodes=nodes)

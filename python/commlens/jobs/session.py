@@ -1,0 +1,237 @@
+"""The jobs of one command: one native program, one launcher, and one verdict on GPU memory."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from commlens.base.errors import CommlensError, Status, say, worst
+from commlens.base.outputs import reserve_record_file
+from commlens.jobs import launchers, probe, process, signals
+from commlens.jobs.entry import Entry, jobs_of
+from commlens.jobs.explain import EndedJob, explain
+from commlens.jobs.job import Job
+from commlens.jobs.messages import ErrorFilter, OutputFilter
+from commlens.jobs.native import PROGRAM, Native
+from commlens.jobs.node_watch import NodeWatch
+from commlens.jobs.options import Options
+from commlens.jobs.probe import GpuSupport, Verdict
+from commlens.jobs.record_file import Kept, RecordFile
+from commlens.jobs.watchdog import Watchdog, limit_of
+from commlens.model import Record
+
+TOO_LONG = "the job took longer than"
+_GPU_OFF = "gpu-aware-mpi-off"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `commlens run` that are about no job."""
+
+    launcher: str
+    out: Path
+    dry_run: bool = False
+    use_probe: bool = True
+    wide: bool = False
+    quiet: bool = False  # the output of jobs is not shown
+    time_limit_s: float = math.inf  # of each job
+    silent: bool = False  # nor is anything said: what went wrong is the `reason` of a result
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one job."""
+
+    status: int
+    kept: Kept | None = None
+    interrupted: bool = False
+    counted: bool = False  # the user was told how many records were kept
+    reason: str = ""  # why it failed
+
+    @property
+    def records(self) -> Sequence[Record]:
+        return self.kept.records if self.kept else ()
+
+
+class Session:
+    def __init__(self, native: Native, settings: Settings) -> None:
+        self.settings = settings
+        self._launcher = launchers.choose(settings.launcher, native)
+        self.native = replace(native, through=self._launcher.on_a_node())
+        self._verdicts: dict[tuple[object, ...], Verdict] = {}
+        self._most_ranks = 0
+
+    @property
+    def launcher(self) -> launchers.Chosen:
+        return self._launcher
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What probes have found, one for each set of conditions."""
+        return list(self._verdicts.values())
+
+    def jobs(self, entries: Sequence[Entry]) -> list[Job]:
+        """A job for each entry, so that whatever cannot be is found before anything runs."""
+        for entry in entries:
+            if "record" in entry.options:
+                self._check_record_file(entry.options.text("record"))
+        jobs = jobs_of(entries, self.native, self._launcher.allocation)
+        self._most_ranks = max(job.ranks for job in jobs)
+        return jobs
+
+    def record_file(self, entry: Entry, *, several_jobs: bool) -> RecordFile:
+        """The user's file of records, or a new one named after the benchmark."""
+        if given := entry.options.text("record"):
+            return RecordFile.of_user(Path(given), self.settings.out)
+        path = reserve_record_file(self.settings.out, entry.benchmark)
+        return RecordFile(path, collects=several_jobs)
+
+    def _check_record_file(self, name: str) -> None:
+        if not name:
+            raise CommlensError("--record '': name a file")
+        if not self.settings.dry_run:
+            RecordFile.of_user(Path(name), self.settings.out)
+
+    def print_command(self, job: Job, record_file: Path) -> None:
+        """What would be run, as a line for a shell."""
+        variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
+        print(*variables, shlex.join(self._command(replace(job, record_file=record_file))))
+
+    def run(
+        self, job: Job, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
+    ) -> Result:
+        """Runs one job, which is ended where `why_end`, asked all the time, has a reason. What goes
+        wrong in it is said here, in one line unless the native program has said it already."""
+        with signals.listed() as requests:
+            probed = self._probed(job, requests)
+            if not isinstance(probed, Job):
+                return probed
+            return self._run(probed, record_file, requests, why_end)
+
+    def _run(
+        self, job: Job, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
+    ) -> Result:
+        own = record_file.begin_job()
+        show_output = not (self.settings.quiet or self.settings.silent)
+        output = OutputFilter(_writer(sys.stdout.buffer) if show_output else _ignore)
+        error = ErrorFilter(_ignore if self.settings.silent else _writer(sys.stderr.buffer))
+        watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
+        nodes = NodeWatch(own)
+        try:
+            with nodes:
+                outcome = process.run(
+                    self._command(replace(job, record_file=own)),
+                    {**os.environ, **job.environment},
+                    nodes.observing(output.feed),
+                    nodes.observing(error.feed),
+                    requests,
+                    why_end=lambda times: (
+                        nodes.lost or watchdog(times) or self._too_long(times) or why_end(times)
+                    ),
+                )
+            output.finish()
+            error.finish()
+        finally:
+            kept = record_file.end_job(own)
+        launcher = Path(self._launcher.program).name
+        ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
+        return self._result(job, ended, next(iter(requests), outcome.interrupted))
+
+    def _too_long(self, times: process.Times) -> str:
+        limit = self.settings.time_limit_s
+        return f"{TOO_LONG} {limit:g} s, and was ended" if times.since_start > limit else ""
+
+    def _probed(self, job: Job, requests: list[int]) -> Job | Result:
+        """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""
+        if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
+            return job
+        verdict, interrupted = self._verdict(job, requests)
+        if interrupted:
+            say("interrupted while MPI was tried with GPU memory; no record was written")
+            return Result(128 + interrupted, interrupted=True, counted=True)
+        if verdict.support is GpuSupport.BROKEN:
+            return Result(Status.FAILED)
+        if verdict.support is GpuSupport.UNSUPPORTED:
+            off = Options({_GPU_OFF: verdict.sentence})
+            return replace(job, options=off.replaced_by(job.options))
+        return job
+
+    def _result(self, job: Job, ended: EndedJob, interrupted: int | None) -> Result:
+        kept = ended.kept
+        for problem in filter(None, (kept.failure, *kept.problems)):
+            self._say(problem)
+        if interrupted:
+            self._say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
+            return Result(128 + interrupted, kept, interrupted=True, counted=True)
+        status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
+        counted = bool(kept.failure)
+        if because := ended.outcome.ended_because:
+            self._say(f"{because}; {kept}")
+            why = Status.FAILED if ended.lost_node else Status.STALLED
+            return Result(worst([why, status]), kept, counted=True, reason=because)
+        if ended.status == 0 and not kept.records and not kept.problems:
+            reason = (
+                f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "
+                f"({self._suspect(job)})"
+            )
+            self._say(f"{reason}; {kept}")
+            return Result(Status.FAILED, kept, counted=True, reason=reason)
+        reason = ""
+        if ended.status != 0:
+            settings = self._launcher.settings(job)
+            cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
+            explanation = explain(ended, cause)
+            if not self.settings.silent:
+                for line in explanation.quoted:
+                    print(line, file=sys.stderr, flush=True)
+            if explanation.reason:
+                self._say(explanation.reason)
+            reason = explanation.reason or ended.reason
+            status, counted = worst([explanation.status, status]), counted or explanation.counted
+        return Result(status, kept, counted=counted, reason=reason)
+
+    def _say(self, message: str) -> None:
+        if not self.settings.silent:
+            say(message)
+
+    def _suspect(self, job: Job) -> str:
+        """Of a launcher that has done something else."""
+        if job.launcher_arguments:
+            return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
+        return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
+
+    def _verdict(self, job: Job, requests: list[int]) -> tuple[Verdict, int | None]:
+        """What a probe under the job's conditions finds, which is said once; and the signal that
+        ended it."""
+        conditions = (*job.environment.items(), *job.launcher_arguments)
+        if conditions in self._verdicts:
+            return self._verdicts[conditions], None
+        ranks = min(2, self._most_ranks)
+        verdict, outcome = probe.run_probe(job, ranks, self._launcher, self.native, requests)
+        if not outcome.interrupted:
+            self._verdicts[conditions] = verdict
+            if verdict.sentence:
+                self._say(verdict.sentence)
+        return verdict, outcome.interrupted
+
+    def _command(self, job: Job) -> list[str]:
+        return self._launcher.command(job, self.native.path, with_gpus=self.native.about.has_gpu)
+
+
+def _ignore(_: bytes) -> None:
+    pass
+
+
+def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
+
+    return write

@@ -1,0 +1,141 @@
+"""A site: a YAML file that says how jobs are run on a machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Optional
+
+import msgspec
+
+from commlens import knowledge
+from commlens.base.errors import CommlensError
+from commlens.jobs import suite_text
+from commlens.jobs.job import is_variable
+from commlens.jobs.launchers import CHOICES
+
+_ENDING = ".yaml"
+
+
+class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one node has, and how many ranks are started on it."""
+
+    ranks: int = 1
+    gpus: int = 0
+    cores_per_rank: int = 1
+
+
+class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Jobs of up to so many nodes may take so long."""
+
+    nodes: int
+    hours: float
+
+
+class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    site: str
+    title: str
+    source: str  # of the facts: documents, or who has said so
+    checked: str  # the day on which they were compared with the source
+    status: Literal["tested", "untested", "retired"]
+    scheduler: Literal["slurm", "lsf", "pbs", "flux", "none"]
+    node: Node
+    launcher: str
+    launcher_arguments: Sequence[str] = ()
+    hosts: Sequence[str] = ()  # patterns of the names of its hosts
+    account: Literal["required", "optional", "none"] = "optional"
+    queue: str = ""  # empty: the scheduler's default
+    limits: Sequence[Limit] = ()  # the smallest jobs first
+    directives: Sequence[str] = ()
+    modules: Sequence[str] = ()
+    modules_for: Mapping[str, Sequence[str]] = {}  # by transport
+    modules_unload: Sequence[str] = ()
+    environment: Mapping[str, str] = {}
+    setup: Sequence[str] = ()  # lines of a shell
+
+    def is_here(self, host: str) -> bool:
+        return any(re.search(pattern, host) for pattern in self.hosts)
+
+    @property
+    def most_nodes(self) -> Optional[int]:  # noqa: UP045 (msgspec reads it in Python 3.9)
+        return max((limit.nodes for limit in self.limits), default=None)
+
+
+def names() -> list[str]:
+    """Of the sites that come with commlens, and of the user's own."""
+    return sorted({*_shipped(), *_own()})
+
+
+def load(name: str) -> Site:
+    """The site of this name, the user's own before one that is shipped, or that in the YAML file
+    `name`. Raises CommlensError for a mistake in it."""
+    if "/" in name or name.endswith(_ENDING):
+        return parse(suite_text.read(Path(name)), name)
+    own, shipped = _own(), _shipped()
+    if name in own:
+        return parse(suite_text.read(own[name]), str(own[name]))
+    if name in shipped:
+        return parse(shipped[name], f"{name}{_ENDING}")
+    raise CommlensError(
+        f"no site is called '{name}': there are {', '.join(names())}; a site of your own is a YAML "
+        f"file in {_own_folder()}, or a path (docs/sites.md)"
+    )
+
+
+def parse(text: str, source: str) -> Site:
+    """Raises CommlensError, which names the file, the value and the fix."""
+    data = suite_text.parse(text, source)
+    try:
+        site = msgspec.convert(data, Site, strict=False)
+    except msgspec.ValidationError as error:
+        raise CommlensError(
+            f"{source}: {str(error).replace('`', chr(39))}; docs/sites.md lists the keys of a site"
+        ) from None
+    for mistake in _mistakes(site):
+        raise CommlensError(f"{source}: {mistake}")
+    return site
+
+
+def _mistakes(site: Site) -> list[str]:
+    found = []
+    if site.launcher not in CHOICES:
+        found.append(f"'launcher' {site.launcher}: write {', '.join(CHOICES)}")
+    found += [
+        f"'environment' {name}: cannot be the name of a variable"
+        for name in site.environment
+        if not is_variable(name)
+    ]
+    for pattern in site.hosts:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            found.append(f"'hosts' {pattern}: not a regular expression ({error})")
+    numbers = {"nodes": 1, "ranks": 1, "ranks_per_node": 1, "gpus": 1, "cores_per_rank": 1}
+    for text in (*site.directives, *site.launcher_arguments):
+        try:
+            text.format_map(numbers)
+        except (KeyError, ValueError, IndexError):
+            found.append(f"'{text}': in braces there can be {', '.join(numbers)}")
+        if not text.isprintable():
+            found.append(f"{text!r}: must be a single line")
+    for name in ("ranks", "cores_per_rank"):
+        if getattr(site.node, name) < 1:
+            found.append(f"'node.{name}' {getattr(site.node, name)}: must be at least 1")
+    return found
+
+
+def _shipped() -> dict[str, str]:
+    """The text of each, by name."""
+    return {name: knowledge.text(f"sites/{name}") for name in knowledge.names("sites")}
+
+
+def _own_folder() -> Path:
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(config) / "commlens" / "sites"
+
+
+def _own() -> dict[str, Path]:
+    folder = _own_folder()
+    return {path.stem: path for path in folder.glob(f"*{_ENDING}")} if folder.is_dir() else {}

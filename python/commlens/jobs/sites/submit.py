@@ -1,0 +1,284 @@
+"""Submits a job, waits for its end, and shows what it has measured.
+
+A job has a folder: its script, its log, its exit status, its records, and a file that says which
+job it is, by which another command finds it again.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from commlens.base.errors import CommlensError, Status, reason, say, worst
+from commlens.base.outputs import reserve_folder
+from commlens.base.text import plural
+from commlens.jobs import node_watch
+from commlens.jobs.options import whole_number
+from commlens.jobs.sites import schedulers, script
+from commlens.jobs.sites.request import Request
+from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
+from commlens.jobs.sites.site import Site
+from commlens.model import load
+from commlens.render import show
+
+_SCRIPT = "job.sh"
+_ABOUT = "job.json"
+_FIRST_LOOK_S = 2.0
+_LOOKS_S = (10.0, 15.0, 20.0, 30.0)  # between looks at the job; the last goes on
+_STATUS_POLL_S = 0.5  # the file of the exit status costs the scheduler nothing
+_STATUS_ARRIVES_S = 20.0  # after the job has gone, on a slow file system
+_WRITING_S = 3.0  # far longer than it takes to write it
+_CLEAN_UP_S = 10.0  # after the script; until then the scheduler does not say how the job ended
+_CLEAN_UP_POLL_S = 1.0
+_LINES_OF_LOG = 5
+
+
+class About(msgspec.Struct, frozen=True):
+    job: str
+    site: str
+    scheduler: str
+
+
+@dataclass(frozen=True)
+class Submitted:
+    folder: Path
+    about: About
+
+    @property
+    def scheduler(self) -> Scheduler:
+        return SCHEDULERS[self.about.scheduler]
+
+    @property
+    def name(self) -> str:
+        return f"job {self.about.job}"
+
+    def status(self) -> int | None:
+        """The exit status of its script, once that has ended."""
+        with suppress(OSError, UnicodeDecodeError):
+            return whole_number((self.folder / script.STATUS_FILE).read_text().strip())
+        return None
+
+
+def print_plan(site: Site, request: Request) -> None:
+    """What would be submitted, and how."""
+    if site.scheduler in SCHEDULERS:
+        scheduler = SCHEDULERS[site.scheduler]
+        command = " ".join(scheduler.submit_command(_SCRIPT))
+        print(f"# {command}{f' <{_SCRIPT}' if scheduler.reads_input else ''}")
+    print(script.render(site, request), end="")
+
+
+def submit(site: Site, request: Request, out: Path) -> Submitted:
+    """Raises CommlensError where the scheduler refuses the job; then nothing is left of it."""
+    if site.scheduler not in SCHEDULERS:
+        raise CommlensError(
+            f"{site.site} has no scheduler: `commlens {' '.join(request.words)} --site "
+            f"{site.site}` runs at once"
+        )
+    text = script.render(site, request)
+    folder = reserve_folder(out, site.site).resolve()
+    try:
+        (folder / _SCRIPT).write_text(text, encoding="utf-8")
+        job = schedulers.submit(SCHEDULERS[site.scheduler], _SCRIPT, str(folder))
+        about = About(job, site.site, site.scheduler)
+        (folder / _ABOUT).write_bytes(msgspec.json.encode(about) + b"\n")
+    except OSError as error:
+        raise CommlensError(f"--out {out}: {reason(error)}") from None
+    except CommlensError:
+        with suppress(OSError):
+            (folder / _SCRIPT).unlink()
+            folder.rmdir()
+        raise
+    return Submitted(folder, about)
+
+
+def find(job: str, out: Path) -> Submitted:
+    """The job with this number, or in this folder. Raises CommlensError where there is none."""
+    places = [Path(job) / _ABOUT, *sorted(out.glob(f"*/{_ABOUT}"))]
+    for place in places:
+        with suppress(OSError, msgspec.DecodeError):
+            about = msgspec.json.decode(place.read_bytes(), type=About)
+            if about.scheduler in SCHEDULERS and (place is places[0] or about.job == job):
+                return Submitted(place.parent.resolve(), about)
+    raise CommlensError(
+        f"--attach {job}: no job of this number in {out}, and no folder of one; --out names the "
+        "folder of its results"
+    )
+
+
+def wait(submitted: Submitted) -> int:
+    """Waits for the end of the job, shows its records, and returns the exit status."""
+    try:
+        state = _await_end(submitted)
+    except KeyboardInterrupt:
+        return _interrupted(submitted)
+    if state is None:
+        return Status.FAILED  # it has been said why
+    return _tell_end(submitted, state)
+
+
+def _await_end(submitted: Submitted) -> State | None:
+    """The state in which it was seen last; None: it never starts, and has been cancelled."""
+    told = State(Phase.UNKNOWN)
+    pauses = iter(_LOOKS_S)
+    next_look = time.monotonic() + _FIRST_LOOK_S
+    while submitted.status() is None:
+        if time.monotonic() < next_look:
+            time.sleep(_STATUS_POLL_S)
+            continue
+        state = schedulers.look(submitted.scheduler, submitted.about.job)
+        if state.phase is Phase.GONE:
+            return state
+        why_pending = state.reason if state.phase is Phase.PENDING else ""
+        if (state.phase, why_pending) != (told.phase, told.reason):
+            _tell(submitted, state)
+            told = replace(state, reason=why_pending)
+        if state.phase is Phase.PENDING and _is_hopeless(submitted, state):
+            schedulers.cancel(submitted.scheduler, submitted.about.job)
+            return None
+        next_look = time.monotonic() + next(pauses, _LOOKS_S[-1])
+    return told
+
+
+def _tell(submitted: Submitted, state: State) -> None:
+    why = ""
+    if state.phase is Phase.PENDING and state.reason:
+        meaning = schedulers.meaning(submitted.scheduler.waits, state.reason)
+        why = f" ({state.reason}){f': {meaning}' if meaning else ''}"
+    say(f"{submitted.name} {state.phase.value}{why}")
+
+
+def _is_hopeless(submitted: Submitted, state: State) -> bool:
+    """Says so."""
+    meaning = schedulers.meaning(submitted.scheduler.hopeless, state.reason)
+    if meaning:
+        say(f"{submitted.name} will never start ({state.reason}): {meaning}. It is cancelled")
+    return bool(meaning)
+
+
+def _tell_end(submitted: Submitted, state: State) -> int:
+    log = submitted.folder / script.LOG_FILE
+    status = _patiently(submitted, state)
+    if status is None:
+        say(f"{submitted.name} {_how_it_ended(submitted, state)}")
+        _show_end_of(log)
+        status = int(Status.FAILED)
+    elif status > 128 or status == Status.FAILED:
+        seen = _cleaned_up(submitted)
+        how = submitted.scheduler.ends.get(seen.name, f"ended with status {status}")
+        say(f"{submitted.name} {how}; see {log}")
+        _show_end_of(log)
+    elif status:
+        say(f"{submitted.name} ended with status {status}")
+        _show_end_of(log)
+    return worst([status, _show_records(submitted.folder)])
+
+
+def _cleaned_up(submitted: Submitted) -> State:
+    """The state of a job whose script has ended. Slurm calls it COMPLETING at first."""
+    deadline = time.monotonic() + _CLEAN_UP_S
+    while True:
+        seen = schedulers.look(submitted.scheduler, submitted.about.job)
+        if seen.phase is not Phase.RUNNING or time.monotonic() > deadline:
+            return seen
+        time.sleep(_CLEAN_UP_POLL_S)
+
+
+def _how_it_ended(submitted: Submitted, state: State) -> str:
+    """Without a status: the scheduler has the last word, if it still knows the job."""
+    seen = schedulers.look(submitted.scheduler, submitted.about.job)
+    last = seen if seen.name else state
+    ends = {**submitted.scheduler.scriptless, **submitted.scheduler.ends}
+    named = next((name for name in (last.reason, last.name) if name in ends), last.name)
+    log = submitted.folder / script.LOG_FILE
+    parts = [ends.get(named, "has left no exit status") + (f" ({named})" if named else "")]
+    if log.exists():
+        other = "" if named in ends else "is the disk full, or was it killed?"
+        parts += [_silent_nodes(submitted) or other, f"see {log}"]
+    elif named not in submitted.scheduler.ends:
+        parts.append(
+            f"there is no log: {last.host or 'its node'} may not have the folder "
+            f"{submitted.folder}, or cannot write there; choose an --out that is shared with the "
+            "compute nodes"
+        )
+    return "; ".join(filter(None, parts))
+
+
+def _silent_nodes(submitted: Submitted) -> str:
+    """Of the nodes on which it ran those that do not answer, in a sentence; else empty."""
+    with suppress(CommlensError, OSError):
+        for file in sorted((submitted.folder / script.RECORDS).rglob("*.jsonl")):
+            if sentence := node_watch.silent_nodes(file):
+                return sentence
+    return ""
+
+
+def _patiently(submitted: Submitted, state: State) -> int | None:
+    """The status, for which a slow file system takes its time; but where it could not be written,
+    there is an empty file of the temporary name; and some ends the script does not see."""
+    never_began = bool(state.name) and state.host == ""
+    if never_began or {state.name, state.reason} & set(submitted.scheduler.scriptless):
+        return submitted.status()
+    unfinished = submitted.folder / f"{script.STATUS_FILE}.new"
+    deadline = time.monotonic() + _STATUS_ARRIVES_S
+    while (found := submitted.status()) is None and time.monotonic() < deadline:
+        time.sleep(_STATUS_POLL_S)
+        with suppress(OSError):
+            if time.time() - unfinished.stat().st_mtime > _WRITING_S:
+                break
+    return found
+
+
+def _show_end_of(log: Path) -> None:
+    """What commlens has said in it, else its last lines."""
+    lines: Sequence[str] = []
+    with suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    own = [line for line in lines if line.startswith("commlens: ")]
+    for line in (own or [line for line in lines if line.strip()])[-_LINES_OF_LOG:]:
+        say(f"log: {line.removeprefix('commlens: ')}")
+
+
+def _show_records(folder: Path) -> int:
+    """All that there are in the folder of a job."""
+    files = sorted(folder.rglob("*.jsonl"))
+    loaded = load(files) if files else None
+    if loaded is None or not loaded.records:
+        say(f"no record in {folder}")
+        return Status.FAILED
+    for problem in loaded.problems:
+        say(problem)
+    console = show.console()
+    console.print()
+    show.show(loaded.records, console)
+    places = sorted({str(file.parent) for file in files})
+    say(f"{plural(len(loaded.records), 'record')} in {', '.join(places)}")
+    return Status.FAILED if loaded.problems else Status.OK
+
+
+def _interrupted(submitted: Submitted) -> int:
+    """Asks what is to become of the job. Where nobody can answer, it goes on."""
+    answer = ""
+    if sys.stdin is not None and sys.stdin.isatty():
+        with suppress(EOFError, KeyboardInterrupt):
+            answer = input(f"commlens: cancel {submitted.name}? [y/N] ")
+    if answer.strip().lower() in ("y", "yes"):
+        schedulers.cancel(submitted.scheduler, submitted.about.job)
+        say(f"{submitted.name} is cancelled; its folder is {submitted.folder}")
+    else:
+        tell_attach(submitted)
+    return 128 + signal.SIGINT
+
+
+def tell_attach(submitted: Submitted) -> None:
+    say(
+        f"{submitted.name} goes on; `commlens submit --attach {submitted.folder}` waits for its "
+        "end, and shows its records"
+    )

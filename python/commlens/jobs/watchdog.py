@@ -1,0 +1,61 @@
+"""When a job is ended that does not start, or that shows no activity any more.
+
+A rank that makes no progress is the business of the native program's own watchdog (`--timeout`),
+which says which rank was where. That cannot look before MPI has started the ranks, and not where
+they are stopped; this can.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from commlens.jobs.options import Options
+from commlens.jobs.process import Times
+
+_LIMIT_S = 120.0
+_LEAST_S = 30.0  # MPI takes its time to start; and ranks that live say so every ten seconds
+
+
+@dataclass
+class Watchdog:
+    """Of one job, asked all the time: why it is to be ended, or empty."""
+
+    record_file: Path  # its first line is written when all ranks have started
+    limit_s: float | None
+    may_wait: bool = False  # for its start, as in the queue of a resource manager
+    _has_started: bool = False
+
+    def __call__(self, times: Times) -> str:
+        self._has_started = self._has_started or self._is_written()
+        if self.limit_s is None:
+            return ""
+        if self._has_started:
+            return self._silent() if times.since_output > self.limit_s else ""
+        return self._not_started() if times.since_start > self.limit_s and not self.may_wait else ""
+
+    def _is_written(self) -> bool:
+        with suppress(OSError):
+            return self.record_file.stat().st_size > 0
+        return False
+
+    def _not_started(self) -> str:
+        return (
+            f"the ranks have not started within {self.limit_s:g} s, and were ended "
+            "(--timeout SECONDS changes the limit; --dry-run shows the launcher's command line)"
+        )
+
+    def _silent(self) -> str:
+        return (
+            f"the job has shown no activity for {self.limit_s:g} s, and was ended "
+            "(--timeout SECONDS changes the limit)"
+        )
+
+
+def limit_of(options: Options) -> float | None:
+    """What `--timeout` says, if it is not too short for a start; None: never."""
+    given = options.text("timeout")
+    if not given:
+        return _LIMIT_S
+    return max(float(given), _LEAST_S) if float(given) > 0 else None

@@ -1,1 +1,0 @@
-"""Jobs: what they are, which launcher starts them, and what launchers write."""

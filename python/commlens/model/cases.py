@@ -1,0 +1,285 @@
+"""Groups of cases: what stands in one table or one panel of a picture.
+
+They follow from the roles that a benchmark declares for its parameters, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from commlens.base.text import format_bytes, format_count
+from commlens.model.comparison import difference, no_difference
+from commlens.model.record import BYTES, Record, option_text
+from commlens.model.start import Metric, Parameter, Start, Value
+from commlens.model.start_labels import dated_labels, start_labels
+
+
+def merged_transports(records: Iterable[Record]) -> list[str]:
+    """All transports of the records' starts, each start's in the order that it declares."""
+    merged: dict[str, None] = {}
+    for start in {id(record.start): record.start for record in records}.values():
+        merged |= dict.fromkeys(start.transports)
+    return list(merged | dict.fromkeys(record.transport for record in records))
+
+
+class Standing(NamedTuple):
+    """A record beside the others of its size and memory, by the main metric."""
+
+    best: Record  # the one with the best median
+    ratio: float  # how many times worse its median is than the best one
+    tie: str  # with the best, `tie` or `inconclusive`; of the best one: with another; else empty
+
+    @property
+    def is_tie(self) -> bool:
+        return bool(self.tie)
+
+
+class Rivals(NamedTuple):
+    """Records of one size and memory."""
+
+    number: int
+    best: Record
+    tie: str  # another one is not different from it, `tie` or `inconclusive`; else empty
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Rivals:
+        best = records[0]
+        for record in records[1:]:
+            metric = record.main
+            if metric and metric.is_better(_median(record, metric), _median(best, metric)):
+                best = record
+        return cls(len(records), best, next(filter(None, _ties(best, records)), ""))
+
+
+def _ties(best: Record, records: Sequence[Record]) -> Iterator[str]:
+    metric = best.main
+    assert metric is not None, "only what was measured has rivals"
+    return (no_difference(difference(best, one, metric)) for one in records if one is not best)
+
+
+class Group:
+    """Records that differ in size, transport, memory, variant and start, and in nothing else."""
+
+    def __init__(self, records: Sequence[Record], is_sweep: bool) -> None:
+        first = records[0]
+        self.benchmark = first.benchmark
+        self.backend = first.start.backend
+        self.ranks, self.nodes = first.ranks, first.start.nodes
+        self.timing = first.harness.timing
+        self.is_sweep = is_sweep
+        self.size_parameter: Parameter | None = first.size_parameter
+        self.variant: Parameter | None = first.variant
+        self.transports = merged_transports(records)
+        self._ranking = {name: rank for rank, name in enumerate(self.transports)}
+        self.records: list[Record] = sorted(records, key=self._order)
+        self.start_labels = start_labels(self.records)
+
+    def _order(self, record: Record) -> tuple[int, int, str]:
+        return record.size or 0, self._ranking[record.transport], record.memory
+
+    @cached_property
+    def starts(self) -> list[Start]:
+        """Each once, by its name."""
+        return list({record.start.start: record.start for record in self.records}.values())
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """Those that any record has, in the order in which they are shown."""
+        names = {name for record in self.records for name in record.statistics}
+        declared = {name: metric for start in self.starts for name, metric in start.metrics.items()}
+        return [metric for name, metric in declared.items() if name in names]
+
+    @property
+    def main(self) -> Metric | None:
+        return next((record.main for record in self.records if record.main), None)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Value]:
+        """Those that all have in common because they are settings."""
+        first = self.records[0]
+        return {name: first.parameters[name] for name, _ in _settings(first, self.size_parameter)}
+
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """The same as texts by the names of options, without those that are empty."""
+        first, declared = self.records[0], self.records[0].start.parameters
+        own = _settings(first, self.size_parameter)
+        return {declared[name].title: text for name, text in own if text}
+
+    @cached_property
+    def derived(self) -> dict[str, str]:
+        """Parameters that follow from others, where all records agree in them."""
+        first, declared = self.records[0], self.records[0].start.parameters
+        return {
+            declared[name].title: option_text(value)
+            for name, value in first.parameters.items()
+            if declared[name].role == "derived"
+            and all(record.parameters.get(name) == value for record in self.records)
+        }
+
+    @property
+    def size_name(self) -> str:
+        """The head of a column or an axis: `size` of bytes, else the name of the option."""
+        is_other = self.size_parameter is not None and self.size_parameter.unit != BYTES
+        return self.size_parameter.title if self.size_parameter and is_other else "size"
+
+    def format_size(self, size: float) -> str:
+        """`64 MiB`; of a parameter that is not in bytes the number, with its unit if it has one."""
+        unit = self.size_parameter.unit if self.size_parameter else ""
+        return (
+            format_bytes(size) if unit == BYTES else f"{format_count(round(size))} {unit}".strip()
+        )
+
+    def describe_size(self, size: int) -> str:
+        """By itself: `80 MB`, `block 732`."""
+        text = self.format_size(size)
+        return text if self.size_name == "size" else f"{self.size_name} {text}"
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        found = {record.size for record in self.records}
+        return sorted(size for size in found if size is not None)
+
+    @cached_property
+    def memories(self) -> list[str]:
+        return sorted({record.memory for record in self.records})
+
+    @cached_property
+    def variant_values(self) -> list[str]:
+        """As they were measured: others are compared with the first. Empty without variants."""
+        if self.variant is None:
+            return []
+        return list(dict.fromkeys(record.variant_value for record in self.records))
+
+    def start_label(self, record: Record) -> str:
+        """What sets its start apart, where several measured the same; else empty."""
+        return self.start_labels.get(record.start.start, "")
+
+    def label(self, record: Record) -> str:
+        """What sets the record apart from others of its size, transport and memory."""
+        return ", ".join(filter(None, (record.variant_value, self.start_label(record))))
+
+    def dated_label(self, record: Record) -> str:
+        """The same with the times of starts instead of their numbers, as far as times differ."""
+        start = self._dated_labels.get(record.start.start, "")
+        return ", ".join(filter(None, (record.variant_value, start)))
+
+    @cached_property
+    def _dated_labels(self) -> dict[str, str]:
+        return dated_labels(self.records)
+
+    def series_number(self, record: Record) -> int:
+        """Counts variants and starts that are set apart; 0 where there are none."""
+        values = len(self.variant_values) or 1
+        variant = self._variant_numbers.get(record.variant_value, 0)
+        return self._label_numbers.get(self.start_label(record), 0) * values + variant
+
+    @cached_property
+    def _label_numbers(self) -> dict[str, int]:
+        labels = dict.fromkeys(self.start_labels.values())
+        return {label: number for number, label in enumerate(labels)}
+
+    @cached_property
+    def _variant_numbers(self) -> dict[str, int]:
+        return {value: number for number, value in enumerate(self.variant_values)}
+
+    def standing(self, record: Record) -> Standing | None:
+        """Beside the others of its size and memory; None where it is alone."""
+        metric = record.main
+        if len(self.records) < 2 or metric is None or not record.measured:
+            return None
+        rivals = self._rivals[record.size, record.memory, metric.name]
+        if rivals.number < 2:
+            return None
+        own, best = record.statistics[metric.name], rivals.best.statistics[metric.name]
+        ratio = metric.ratio(own.median, best.median)
+        is_best = record is rivals.best
+        tie = rivals.tie if is_best else no_difference(difference(rivals.best, record, metric))
+        return Standing(rivals.best, ratio, tie)
+
+    @cached_property
+    def _rivals(self) -> dict[tuple[int | None, str, str], Rivals]:
+        """By size, memory and main metric."""
+        compared: dict[tuple[int | None, str, str], list[Record]] = {}
+        for record in self.records:
+            if record.measured and (metric := record.main):
+                compared.setdefault((record.size, record.memory, metric.name), []).append(record)
+        return {key: Rivals.of(own) for key, own in compared.items()}
+
+    def is_used(self, record: Record) -> bool:
+        """Whether it is the candidate of its start and size that an application would use."""
+        return record.candidate is not None and record in self._used
+
+    @cached_property
+    def _used(self) -> set[Record]:
+        fastest: dict[tuple[str, int | None], tuple[float, Record]] = {}
+        for record in self.records:
+            if record.measured and record.candidate:
+                place, seconds = (record.start.start, record.size), record.candidate.seconds
+                if place not in fastest or seconds < fastest[place][0]:
+                    fastest[place] = seconds, record
+        return {record for _, record in fastest.values()}
+
+    def at_best_size(self) -> list[Record]:
+        """Of each transport, memory and series the record that is best by its main metric."""
+        found: dict[tuple[int, str, int], Record] = {}
+        for record in self.records:
+            metric = record.main
+            if metric is None or not record.measured:
+                continue
+            number = self.series_number(record)
+            place = self._ranking[record.transport], record.memory, number
+            other = found.get(place)
+            if other is None or metric.is_better(_median(record, metric), _median(other, metric)):
+                found[place] = record
+        return [found[place] for place in sorted(found)]
+
+
+def groups(records: Iterable[Record]) -> list[Group]:
+    """The records in groups, in the order in which the groups were first met.
+
+    A start over one size and a start over many stay apart: the first is a number to compare, the
+    second a curve.
+    """
+    keyed = [(record, record.size, _group_key(record)) for record in records]
+    sizes: dict[tuple[object, ...], set[int | None]] = {}
+    for record, size, key in keyed:
+        sizes.setdefault((record.start.start, key), set()).add(size)
+    found: dict[tuple[object, ...], list[Record]] = {}
+    for record, size, key in keyed:
+        is_sweep = len(sizes[record.start.start, key]) > 1
+        found.setdefault((is_sweep, key, None if is_sweep else size), []).append(record)
+    return [Group(own, is_sweep=bool(place[0])) for place, own in found.items()]
+
+
+def _group_key(record: Record) -> tuple[object, ...]:
+    size, variant = record.size_parameter, record.variant
+    return (
+        record.benchmark,
+        record.start.backend,
+        record.ranks,
+        record.start.nodes,
+        record.harness.timing,
+        size and size.name,
+        variant and variant.name,
+        *_settings(record, size),
+    )
+
+
+def _settings(record: Record, size: Parameter | None) -> list[tuple[str, str]]:
+    """The parameters that the records of a group have in common: settings, and all sizes but the
+    one that is swept."""
+    declared = record.start.parameters
+    return [
+        (name, option_text(value))
+        for name, value in record.parameters.items()
+        if declared[name].role == "setting"
+        or (declared[name].role == "size" and declared[name] is not size)
+    ]
+
+
+def _median(record: Record, metric: Metric) -> float:
+    value = record.statistics.get(metric.name)
+    return value.median if value else float("nan")

@@ -1,0 +1,195 @@
+"""Whether two measurements differ: the rule behind every `best`, `tie`, `faster` and `slower`.
+
+They differ where the interval of their ratio leaves out 1. What that interval is of depends on how
+often the job was started, since starts differ more than samples:
+
+- 5 starts or more on each side: their medians, by ranks (rank_test.py).
+- The same starts on both sides, and fewer: within each of them, the intervals of the medians over
+  its samples. The two differ where they do so in all of these starts, in the same direction.
+- 3 or 4 starts, each side its own: as before for any two of them, and a factor of 2 is allowed for
+  on top, as starts of one program may differ by as much.
+- 1 or 2 starts, each side its own: nothing can be said.
+
+An interval over samples takes at least 6 of them. What does not differ is a tie: the measurements
+do not tell which is better.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Literal
+
+from commlens.model import rank_test
+from commlens.model.over_starts import starts_of
+from commlens.model.record import Record
+from commlens.model.results import Statistic
+from commlens.model.start import Metric
+
+TIE, INCONCLUSIVE = "tie", "inconclusive"
+ALLOWANCE = 2.0  # by how much starts of one program may differ
+_FEWEST_APART = 3  # starts of a side of its own: one may be slow by any factor on a busy machine
+Basis = Literal["starts", "samples", "few starts"]
+_MOST_SAMPLES = 20_000  # of a start, for a p value
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times worse one is than the other, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def leaves_out_1(self) -> bool:
+        return self.low > 1 or self.high < 1
+
+
+class Difference:
+    """Two sides of one case, each measured in one or several starts."""
+
+    def __init__(self, baseline: Sequence[Record], other: Sequence[Record], metric: Metric) -> None:
+        self._sides = (_by_start(baseline), _by_start(other))
+        self._metric = metric
+
+    @property
+    def starts(self) -> tuple[int, int]:
+        return len(self._sides[0]), len(self._sides[1])
+
+    @cached_property
+    def basis(self) -> Basis:
+        if min(self.starts) >= rank_test.FEWEST:
+            return "starts"
+        return "samples" if self._sides[0].keys() == self._sides[1].keys() else "few starts"
+
+    @cached_property
+    def ratio(self) -> float | None:
+        """How many times worse the other is, by the medians; None where one of them is 0."""
+        logs = self.logs
+        return _times(rank_test.shift(*logs)) if logs else None
+
+    @cached_property
+    def interval(self) -> Ratio | None:
+        """The ratio with its interval of 95%; None for too few values, or where one is 0."""
+        return self._interval(rank_test.LEVEL)
+
+    @cached_property
+    def differs(self) -> bool:
+        """Of this case alone; several together are corrected for their number."""
+        found = self._interval(rank_test.DECISION)
+        return found is not None and found.leaves_out_1
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of the U test over starts; else over the samples of two starts, the largest of them."""
+        if self.logs and self.basis == "starts":
+            return rank_test.u_test(*self.logs)
+        values = [
+            rank_test.u_test(_samples(one), _samples(another)) for one, another in self._pairs()
+        ]
+        return max(values, default=1.0)
+
+    @cached_property
+    def logs(self) -> tuple[list[float], list[float]] | None:
+        """Of the starts' medians: larger is worse. None where one of them has no logarithm."""
+        found = tuple(
+            [self._statistic(one).median for one in side.values()] for side in self._sides
+        )
+        if not all(math.isfinite(value) and value > 0 for side in found for value in side):
+            return None
+        sign = 1 if self._metric.better == "lower" else -1
+        baseline, other = ([sign * math.log(value) for value in side] for side in found)
+        return (baseline, other) if baseline and other else None
+
+    def _interval(self, level: float) -> Ratio | None:
+        if self.logs is None or self.ratio is None:
+            return None
+        if self.basis == "starts":
+            found = rank_test.shift_interval(*self.logs, level)
+            return Ratio(self.ratio, _times(found[0]), _times(found[1])) if found else None
+        if self.basis == "few starts" and min(self.starts) < _FEWEST_APART:
+            return None
+        ratios = [
+            _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
+            for one, another in self._pairs()
+        ]
+        allowed = 1.0 if self.basis == "samples" else ALLOWANCE
+        known = [one for one in ratios if one is not None]
+        if not known or len(known) < len(ratios):
+            return None
+        low, high = min(low for low, _ in known), max(high for _, high in known)
+        return Ratio(self.ratio, low / allowed, high * allowed)
+
+    def _pairs(self) -> Iterator[tuple[Record, Record]]:
+        baseline, other = self._sides
+        if self.basis == "samples":
+            return ((baseline[start], other[start]) for start in baseline)
+        return product(baseline.values(), other.values())
+
+    def _statistic(self, record: Record) -> Statistic:
+        return record.statistics[self._metric.name]
+
+
+def _times(log: float) -> float:
+    """The ratio; the largest number for one that has no other: absurd records may have it."""
+    return math.exp(min(log, math.log(sys.float_info.max)))
+
+
+def difference(one: Record, other: Record, metric: Metric) -> Difference:
+    """Of two records, each of one or several starts."""
+    return Difference(starts_of(one), starts_of(other), metric)
+
+
+def no_difference(found: Difference) -> str:
+    """Empty where the two differ; else `tie`, or `inconclusive` for too few starts to tell."""
+    if found.differs:
+        return ""
+    return INCONCLUSIVE if found.basis == "few starts" else TIE
+
+
+def why_tie(one: Record, other: Record, metric: Metric) -> str:
+    """`2 and 20 samples: too few`, or of what the intervals overlap."""
+    found = difference(one, other, metric)
+    starts = f"{found.starts[0]} and {found.starts[1]} starts"
+    if found.basis == "few starts":
+        return f"{starts}: too few"
+    if found.basis == "starts":
+        return f"intervals of {starts} overlap"
+    if found.starts[0] > 1:
+        return f"not in each of {found.starts[0]} starts"
+    counts = [own.statistics[metric.name].count for own in (one, other)]
+    samples = f"{counts[0]} and {counts[1]} samples"
+    return f"{samples}: too few" if found.interval is None else f"intervals of {samples} overlap"
+
+
+def _by_start(records: Sequence[Record]) -> dict[str, Record]:
+    """One record a start: the first, where a start has measured the same twice."""
+    found: dict[str, Record] = {}
+    for record in records:
+        found.setdefault(record.start.start, record)
+    return found
+
+
+def _ratio_of_samples(
+    baseline: Statistic, other: Statistic, metric: Metric
+) -> tuple[float, float] | None:
+    """The least and the largest ratio that the two intervals allow."""
+    if baseline.ci_low is None or baseline.ci_high is None:
+        return None
+    if other.ci_low is None or other.ci_high is None:
+        return None
+    if min(baseline.ci_low, other.ci_low) <= 0:
+        return None
+    if metric.better == "lower":
+        return other.ci_low / baseline.ci_high, other.ci_high / baseline.ci_low
+    return baseline.ci_low / other.ci_high, baseline.ci_high / other.ci_low
+
+
+def _samples(record: Record) -> Sequence[float]:
+    values = record.samples.values_s
+    return values[:: max(1, len(values) // _MOST_SAMPLES)]

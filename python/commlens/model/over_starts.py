@@ -1,0 +1,110 @@
+"""Several starts of one job as one record: the median of their medians, and how far they spread.
+
+The struct is evaluated by Python 3.9 too, as in start.py.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Optional
+
+import msgspec
+
+from commlens.model.key import case_key
+from commlens.model.record import Record
+from commlens.model.results import Candidate, Ceiling, Part, PartStatistics, StartsStatistic
+
+
+class OverStarts(Record, frozen=True, tag_field="kind", tag="record", eq=False):
+    """A record whose statistics are over the medians of several starts.
+
+    What is no statistic, part, ceiling or time of a candidate is that of the first start.
+    """
+
+    members: tuple[Record, ...] = ()
+
+    @property
+    def missed_half_width(self) -> Optional[float]:
+        """The widest of its starts."""
+        return max(
+            (one.missed_half_width for one in self.members if one.missed_half_width is not None),
+            default=None,
+        )
+
+
+def starts_of(record: Record) -> Sequence[Record]:
+    """The records of its starts: itself, where it is of one."""
+    return record.members if isinstance(record, OverStarts) else (record,)
+
+
+def over_starts(records: Iterable[Record]) -> list[Record]:
+    """What several starts with the same settings have measured is one record, in the place of the
+    first. What one start alone measured stays as it is, and so does what failed or was skipped; of
+    several starts for the same reason, the first."""
+    numbers: dict[object, int] = {}  # of what repeats: keys are long, and are hashed once
+    times: Counter[object] = Counter()  # that a start has measured the same
+    found: dict[object, list[Record]] = {}
+    for record in records:
+        setting = numbers.setdefault(record.start.setting, len(numbers))
+        key = numbers.setdefault(_key(record, setting), len(numbers))
+        times[key, record.start.start] += 1
+        found.setdefault((key, times[key, record.start.start]), []).append(record)
+    return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
+
+
+def _key(record: Record, setting: int) -> tuple[object, ...]:
+    return case_key(record), setting, tuple(record.statistics), record.status, record.reason
+
+
+def _merged(members: Sequence[Record]) -> OverStarts:
+    first = members[0]
+    fields = {name: getattr(first, name) for name in first.__struct_fields__}
+    fields["statistics"] = {
+        name: StartsStatistic.of([one.statistics[name].median for one in members])
+        for name in first.statistics
+    }
+    fields["parts"] = tuple(_part(part, members) for part in first.parts)
+    fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
+    fields["candidate"] = _candidate(members)
+    return OverStarts(**fields, members=tuple(members))
+
+
+def _part(part: Part, members: Sequence[Record]) -> Part:
+    times = [
+        one.statistics.time_us.median
+        for own in members
+        for one in own.parts
+        if one.name == part.name
+    ]
+    return msgspec.structs.replace(
+        part, statistics=PartStatistics(time_us=StartsStatistic.of(times))
+    )
+
+
+def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
+    """The median of what the starts found."""
+    own = [
+        one
+        for member in members
+        for one in member.ceilings
+        if (one.part, one.name) == (ceiling.part, ceiling.name)
+    ]
+    metrics = {
+        name: median(one.metrics[name] for one in own if name in one.metrics)
+        for name in ceiling.metrics
+    }
+    rates = [one.rate for one in own if one.rate is not None and one.unit == ceiling.unit]
+    return msgspec.structs.replace(
+        ceiling,
+        time_us=median(one.time_us for one in own),
+        fraction=median(one.fraction for one in own),
+        metrics=metrics,
+        rate=median(rates) if rates else None,
+    )
+
+
+def _candidate(members: Sequence[Record]) -> Optional[Candidate]:
+    own = [one.candidate for one in members if one.candidate]
+    if not own:
+        return None
+    return msgspec.structs.replace(own[0], seconds=median(one.seconds for one in own))

@@ -1,0 +1,92 @@
+"""The matrix of all pairs of ranks, which `--matrix` measures: a series `pairs_METRIC`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import NamedTuple
+
+from commlens.model.record import Record
+from commlens.model.start import Metric, Place
+
+_SERIES = "pairs_"
+
+
+class RankPair(NamedTuple):
+    first: int  # it sends, or starts
+    second: int
+    value: float
+
+
+@dataclass(frozen=True)
+class PairMatrix:
+    metric: Metric
+    rows: Sequence[Sequence[float | None]]  # by the rank that sends, by the one that receives
+    placement: Sequence[Place]
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether a pair has one value for both directions."""
+        ranks = range(len(self.rows))
+        return all(self.rows[a][b] == self.rows[b][a] for a in ranks for b in range(a))
+
+    @cached_property
+    def pairs(self) -> list[RankPair]:
+        """The slowest first; of a symmetric matrix each once."""
+        found = [
+            RankPair(first, second, value)
+            for first, row in enumerate(self.rows)
+            for second, value in enumerate(row)
+            if value is not None and not (self.is_symmetric and second < first)
+        ]
+        return sorted(found, key=lambda one: one.value, reverse=self.metric.better == "lower")
+
+    @property
+    def median(self) -> float:
+        return median(one.value for one in self.pairs)
+
+    @property
+    def first_ranks(self) -> list[int]:
+        """The ranks with which another node begins than that of the rank before."""
+        hosts = [place.host for place in self.placement]
+        return [rank for rank in range(1, len(hosts)) if hosts[rank] != hosts[rank - 1]]
+
+    def is_across_nodes(self, pair: RankPair) -> bool:
+        return self.placement[pair.first].host != self.placement[pair.second].host
+
+    def describe(self, pair: RankPair) -> str:
+        """`ranks 0 (n1) and 3 (n2)`, `rank 0 (n1) to rank 3 (n2)`"""
+        first, second = (
+            f"{rank} ({self.placement[rank].host})" for rank in (pair.first, pair.second)
+        )
+        return (
+            f"ranks {first} and {second}" if self.is_symmetric else f"rank {first} to rank {second}"
+        )
+
+
+def pair_matrix(record: Record) -> PairMatrix | None:
+    """None where the record has none, or one without a pair."""
+    metric = record.main
+    values = record.series.get(_SERIES + metric.name) if metric else None
+    if metric is None or values is None or len(values) != record.ranks**2:
+        return None
+    rows = [values[first : first + record.ranks] for first in range(0, len(values), record.ranks)]
+    matrix = PairMatrix(metric, rows, record.start.placement)
+    return matrix if matrix.pairs else None
+
+
+def matrices(records: Sequence[Record]) -> list[tuple[Record, PairMatrix]]:
+    """Of each transport, memory and start those of the smallest and of the largest size, which tell
+    latencies from bandwidths."""
+    found: dict[tuple[str, ...], list[tuple[Record, PairMatrix]]] = {}
+    for record in [one for one in records if one.series]:
+        if matrix := pair_matrix(record):
+            key = record.benchmark, record.transport, record.memory, record.start.start
+            found.setdefault(key, []).append((record, matrix))
+    chosen = []
+    for own in found.values():
+        own.sort(key=lambda one: one[0].size or 0)
+        chosen += own if len(own) < 2 else [own[0], own[-1]]
+    return chosen

@@ -1,0 +1,308 @@
+"""The record of a profiled program: one line of JSON, as typed structs.
+
+docs/profile.schema.json is generated from the structs (schema.py). Their annotations are evaluated,
+also by Python 3.9, so this module does not postpone them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Annotated, Literal, Union
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from commlens.base.json_line import NotJsonError, decode
+from commlens.base.secrets import mask_variables, mask_words
+from commlens.model.imbalance import Imbalance, imbalance_of, mean
+
+VERSION: Literal[1] = 1
+FINALIZED = "finalized"
+_ARRAYS = ("calls", "time_s", "max_s", "waiting_s", "bytes")
+_IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
+
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
+Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
+MemoryKind = Literal["host", "pinned", "device", "managed"]
+Ending = Literal[
+    "finalized",
+    "in MPI_Finalize",
+    "MPI_Abort",
+    "fatal MPI error",
+    "signal",
+    "exit without MPI_Finalize",
+]
+INITIALIZATION = "initialization"  # the group of MPI_Init and MPI_Finalize
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What all structs of the record have in common."""
+
+
+class Place(Strict, frozen=True):
+    """A rank that wrote its counters."""
+
+    rank: Count
+    host: str
+    pid: Count
+    ending: Ending
+    inside: Annotated[
+        str,
+        Meta(description="function in which it ended, of several threads several; empty: outside"),
+    ]
+    threads: Annotated[
+        AtLeastOne,
+        Meta(
+            description="that called MPI, at a time; with thread_level `multiple`, times of "
+            "functions, call sites and regions are means over them"
+        ),
+    ] = 1
+    cpu_s: Annotated[
+        Union[Seconds, UnsetType], Meta(description="CPU time of the process, all threads")
+    ] = UNSET
+    queued_s: Annotated[
+        Union[Seconds, UnsetType],
+        Meta(
+            description="after MPI_Init, in which its main thread could run and waited for a "
+            "processor"
+        ),
+    ] = UNSET
+    cpus: Annotated[
+        str,
+        Meta(
+            pattern=r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$",
+            description="processors on which it may run: `0-3,8`; empty: unknown",
+        ),
+    ] = ""
+
+
+class Communicators(Strict, frozen=True):
+    """Sizes of the communicators of a function's calls; empty for functions without one."""
+
+    mean_size: Union[Seconds, UnsetType] = UNSET
+    min_size: Union[Count, UnsetType] = UNSET
+    max_size: Union[Count, UnsetType] = UNSET
+
+
+class SizeBin(Strict, frozen=True):
+    """Calls by the number of bytes that they send."""
+
+    from_bytes: Count
+    to_bytes: Count
+    calls: Count
+
+
+class Function(Strict, frozen=True):
+    """An MPI function. Arrays have one value per entry of `placement`."""
+
+    name: str
+    group: str
+    calls: list[Count]
+    time_s: list[Seconds]
+    max_s: Annotated[list[Seconds], Meta(description="the longest call")]
+    waiting_s: Annotated[
+        list[Seconds],
+        Meta(
+            description="part of time_s: until the last rank entered a collective, until the "
+            "message of a blocking receive or a probe arrived, what a blocking send or a "
+            "send-receive took longer than the fastest one of its size, and what a wait for "
+            "requests took longer than the fastest exchange of its size; 0 without --waiting"
+        ),
+    ]
+    bytes: list[Count]
+    communicators: Communicators
+    memory: Annotated[dict[MemoryKind, Count], Meta(description="calls by memory kind")]
+    sizes: Annotated[list[SizeBin], Meta(description="over all ranks")]
+
+    @cached_property
+    def time(self) -> Imbalance:
+        return imbalance_of(self.time_s)
+
+    @property
+    def mean_calls(self) -> float:
+        return mean(self.calls)
+
+
+class Peer(Strict, frozen=True):
+    """What one rank of MPI_COMM_WORLD sent to another."""
+
+    sender: Count = msgspec.field(name="from")
+    receiver: Count = msgspec.field(name="to")
+    bytes: Count
+    messages: Count
+
+
+class Caller(Strict, frozen=True):
+    """A call in the program."""
+
+    caller: str
+    file: str
+    line: Annotated[Count, Meta(description="0: unknown")]
+
+
+class CallSite(Strict, frozen=True):
+    """A place in the program that calls an MPI function; sums over ranks."""
+
+    function: str
+    caller: str
+    file: str
+    line: Annotated[Count, Meta(description="0: unknown")]
+    calls: Count
+    time_s: Seconds
+    bytes: Count
+    waiting_s: Annotated[Seconds, Meta(description="as of functions")] = 0.0
+    callers: Annotated[
+        list[Caller], Meta(description="of `caller`, innermost first; with --call-depth")
+    ] = []
+
+
+class RegionFunction(Strict, frozen=True):
+    """Calls of an MPI function within a region."""
+
+    name: str
+    calls: list[Count]
+    time_s: list[Seconds]
+
+
+class Region(Strict, frozen=True):
+    """What happened between MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name)."""
+
+    name: str
+    entries: list[Count]
+    time_s: list[Seconds]
+    functions: list[RegionFunction]
+
+    @property
+    def mpi_s(self) -> list[float]:
+        return [
+            sum(function.time_s[index] for function in self.functions)
+            for index in range(len(self.time_s))
+        ]
+
+
+class Profile(Strict, frozen=True):
+    """One line of a file of records: where the time of one run of an MPI program went."""
+
+    profile: Annotated[
+        Literal[1], Meta(description="version of the format; always the first field of the line")
+    ]
+    time: Annotated[Time, Meta(description="end of the program, UTC")]
+    run: Annotated[str, Meta(min_length=1)]
+    command: Annotated[
+        list[str], Meta(min_length=1, description="the words after --; secrets are masked: ***")
+    ]
+    exit_status: Annotated[int, Meta(ge=0, description="the launcher's; 128 + n after signal n")]
+    mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
+    program: Annotated[str, Meta(description="executable of the first rank that wrote")]
+    thread_level: ThreadLevel
+    ranks: Ranks
+    nodes: Ranks
+    placement: list[Place]
+    missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
+    total_s: Annotated[
+        list[Seconds], Meta(description="from the start of the process to its end, per rank")
+    ]
+    functions: list[Function]
+    peers: Annotated[list[Peer], Meta(description="pairs of ranks with at least one message")]
+    call_sites: Annotated[list[CallSite], Meta(description="empty without --callsites")]
+    warnings: list[str]
+    versions: dict[str, str]
+    environment: Annotated[
+        dict[str, str], Meta(description="variables that concern communication, without secrets")
+    ]
+    regions: Annotated[list[Region], Meta(description="empty without --regions")] = []
+
+    def __post_init__(self) -> None:
+        """What types cannot say: arrays have a value per entry of `placement`, and ranks exist."""
+        entries = len(self.placement)
+        if self.ranks > entries + len(self.missing_ranks):
+            raise ValueError(f"ranks: {self.ranks}, and {entries} in placement")
+        arrays: dict[str, Sequence[float]] = {"total_s": self.total_s}
+        for function in self.functions:
+            for what in _ARRAYS:
+                arrays[f"functions: {what} of {function.name}"] = getattr(function, what)
+        for region in self.regions:
+            for what in ("entries", "time_s"):
+                arrays[f"regions: {what} of {region.name}"] = getattr(region, what)
+            for part in region.functions:
+                arrays[f"regions: calls of {part.name}"] = part.calls
+                arrays[f"regions: time_s of {part.name}"] = part.time_s
+        for name, values in arrays.items():
+            if len(values) != entries:
+                raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+        if any(max(peer.sender, peer.receiver) >= self.ranks for peer in self.peers):
+            raise ValueError(f"peers: a rank that is none of {self.ranks}")
+
+    @property
+    def library(self) -> str:
+        """The name and version of the MPI library: `Open MPI v4.1.4`."""
+        return " ".join(self.mpi.partition(",")[0].split())
+
+    @cached_property
+    def by_time(self) -> list[Function]:
+        return sorted(self.functions, key=lambda function: -function.time.mean_s)
+
+    def in_functions(self, functions: Iterable[Function]) -> list[float]:
+        """Seconds per rank."""
+        own = list(functions)
+        return [
+            sum(function.time_s[index] for function in own) for index in range(len(self.total_s))
+        ]
+
+    @cached_property
+    def communicating(self) -> list[Function]:
+        """All but MPI_Init and MPI_Finalize, the longest first."""
+        return [own for own in self.by_time if own.group != INITIALIZATION]
+
+    @cached_property
+    def initializing(self) -> list[Function]:
+        return [own for own in self.by_time if own.group == INITIALIZATION]
+
+    @cached_property
+    def mpi_s(self) -> list[float]:
+        """Seconds in MPI per rank, without its start and end."""
+        return self.in_functions(self.communicating)
+
+    @cached_property
+    def outside_s(self) -> list[float]:
+        inside = self.in_functions(self.functions)
+        return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
+
+    @cached_property
+    def queued_s(self) -> list[float]:
+        """Seconds per rank in which it waited for a processor, 0 where that is unknown."""
+        waits = (place.queued_s for place in self.placement)
+        return [wait if isinstance(wait, float) else 0.0 for wait in waits]
+
+    @property
+    def threads(self) -> int:
+        """Over which times are means: the most of a rank; 1 where threads take turns."""
+        parallel = self.thread_level == "multiple"
+        return max(place.threads for place in self.placement) if parallel else 1
+
+
+_DECODER = msgspec.json.Decoder(Profile)
+
+
+def is_profile(line: str) -> bool:
+    """Whether a line of a file of records is a profile."""
+    return _IS_PROFILE.match(line) is not None
+
+
+def parse(line: str) -> Profile:
+    """The profile in a line of JSON. Raises ValueError that says what is wrong with it."""
+    try:
+        profile = decode(line, _DECODER)
+    except NotJsonError as error:
+        raise ValueError(f"not a profile ({error})") from None
+    except ValueError as error:
+        raise ValueError(f"not a profile of version {VERSION} ({error})") from None
+    return msgspec.structs.replace(
+        profile,
+        command=mask_words(profile.command),
+        environment=mask_variables(profile.environment),
+    )

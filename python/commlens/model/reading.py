@@ -1,0 +1,289 @@
+"""Reads files of records, joins each record with its start, and says what is wrong with lines."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Union
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from commlens.base.errors import CommlensError, reason
+from commlens.base.json_line import NotJsonError, decode
+from commlens.base.text import plural
+from commlens.model import embedded
+from commlens.model import profile as profile_record
+from commlens.model.record import Record
+from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLine
+
+_MOST_PROBLEMS = 20  # of a file
+_LONGEST_NAME = 200
+_TELL_EACH = 10_000  # lines: a file of fewer is read at once
+_ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
+_ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
+_GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+
+
+Tell = Callable[[str], None]  # what is done now
+
+
+def _silent(_: str) -> None:
+    """Where nobody waits."""
+
+
+@dataclass
+class Loaded:
+    records: list[Record] = field(default_factory=list)
+    problems: list[str] = field(
+        default_factory=list
+    )  # "file:line: what is wrong", "file:2-40: ..."
+    profiles: list[profile_record.Profile] = field(default_factory=list)
+    starts: list[Start] = field(default_factory=list)  # with and without records
+    dropped: int = 0  # records for which there was no room
+
+    def extend(self, other: Loaded) -> None:
+        self.records.extend(other.records)
+        self.problems.extend(other.problems)
+        self.profiles.extend(other.profiles)
+        self.starts.extend(other.starts)
+        self.dropped += other.dropped
+
+
+class Room:
+    """For how many records there is room, in all files together. What failed has room of its own,
+    as it is what a reader must see."""
+
+    def __init__(self, most: int) -> None:
+        self._measured, self._failed = most, most // 10
+
+    def takes(self, record: Record) -> bool:
+        if record.status == "failed" and self._failed:
+            self._failed -= 1
+            return True
+        self._measured -= 1
+        return self._measured >= 0
+
+
+def load(paths: Iterable[Path], tell: Tell = _silent) -> Loaded:
+    """The records and profiles in the files, and in the *.jsonl files of the folders. A file may be
+    a report, which has its records in it.
+
+    Raises CommlensError for a file that cannot be read and for a folder without records.
+    """
+    loaded = Loaded()
+    for _, one in load_each(paths, tell=tell):
+        loaded.extend(one)
+    return loaded
+
+
+def load_each(
+    paths: Iterable[Path], room: Room | None = None, tell: Tell = _silent
+) -> list[tuple[str, Loaded]]:
+    """The same of each file by itself, with its name. Those in a report are files of their own.
+    Records for which there is no room are looked at and counted, and not kept."""
+    return [one for path in paths for file in _files(path) for one in _load(file, room, tell)]
+
+
+def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Loaded]]:
+    if not embedded.is_page(file):
+        loaded = Loaded()
+        _read(_told(_lines(file), file.name, tell), str(file), loaded, room)
+        yield file.name, loaded
+        return
+    try:
+        for name, lines in embedded.unpacked(file):
+            loaded = Loaded()
+            _read(lines, f"{file}: {name}", loaded, room)
+            yield name, loaded
+    except ValueError as error:
+        yield file.name, Loaded(problems=[f"{file}: {error}"])
+
+
+def read(lines: Iterable[str], name: str = "records") -> Loaded:
+    """The records and profiles in the lines of one file, which problems call `name`."""
+    loaded = Loaded()
+    _read(lines, name, loaded)
+    return loaded
+
+
+def _told(lines: Iterable[str], name: str, tell: Tell) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if number % _TELL_EACH == 0:
+            tell(f"reading {name}: {number:,} lines")
+        yield line
+
+
+def _read(lines: Iterable[str], name: str, loaded: Loaded, room: Room | None = None) -> None:
+    reader = _Reader()
+    problems: list[tuple[int, str]] = []
+    try:
+        for number, line in enumerate(lines, start=1):
+            try:
+                _keep(line, reader, loaded, room)
+            except ValueError as error:
+                problems.append((number, str(error)))
+    except ValueError as error:  # of all lines
+        loaded.problems.append(f"{name}: {error}")
+    merged = list(_merged(problems))
+    loaded.problems.extend(f"{name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS])
+    if (hidden := len(merged) - _MOST_PROBLEMS) > 0:
+        loaded.problems.append(f"{name}: {plural(hidden, 'more line')} without a record")
+
+
+def _keep(line: str, reader: _Reader, loaded: Loaded, room: Room | None) -> None:
+    """Raises ValueError with what is wrong with the line."""
+    if profile_record.is_profile(line):
+        loaded.profiles.append(profile_record.parse(line))
+        return
+    found = reader.parse(line)
+    if isinstance(found, Record):
+        if room is None or room.takes(found):
+            loaded.records.append(found)
+        else:
+            loaded.dropped += 1
+    elif found is not None:
+        loaded.starts.append(found)
+
+
+def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
+    """Lines in a row with the same problem as one, `2-40`: a file of another schema has many."""
+    by_text = groupby(enumerate(problems), key=lambda one: (one[1][0] - one[0], one[1][1]))
+    for (_, text), own in by_text:
+        numbers = [number for _, (number, _) in own]
+        yield f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]), text
+
+
+class _Reader:
+    """The starts of one file, which its records refer to."""
+
+    def __init__(self) -> None:
+        self._starts: dict[str, Start] = {}
+        self._shared: dict[Any, Any] = {}
+        kinds = Union[StartLine, Record]
+        self._decoder: msgspec.json.Decoder[StartLine | Record] = msgspec.json.Decoder(
+            kinds, dec_hook=self._hook
+        )
+
+    def parse(self, line: str) -> Start | Record | None:
+        """Raises ValueError, which says what is wrong with the line. None: a start as before."""
+        try:
+            found = decode(line, self._decoder)
+        except NotJsonError as error:
+            raise ValueError(f"not a record ({error})") from None
+        except ValueError as error:
+            raise ValueError(f"not a record{_of_schema(line, error)}") from None
+        if isinstance(found, StartLine):
+            return self._keep(found)
+        self._share(found)
+        return found
+
+    def _share(self, record: Record) -> None:
+        """What many records have alike is one object for all: a quarter of the memory of each."""
+        for owner, names in (
+            (record, _ALIKE),
+            (record.samples, ("operation",)),
+            *((ceiling, ("name", "method", "unit")) for ceiling in record.ceilings),
+        ):
+            for name in names:
+                value = getattr(owner, name)
+                force_setattr(owner, name, self._shared.setdefault(value, value))
+        for name in _ALIKE_MAPPINGS:
+            if mapping := getattr(record, name):
+                key = msgspec.json.encode(mapping)  # which tells 1 from true
+                force_setattr(record, name, self._shared.setdefault(key, mapping))
+
+    def _keep(self, line: StartLine) -> Start | None:
+        known = self._starts.get(line.start)
+        if known is None:
+            declared = msgspec.json.encode(line.benchmark)  # the same in very many starts
+            shared = self._shared.setdefault(declared, line.benchmark)
+            force_setattr(line, "benchmark", shared)
+            start = self._starts[line.start] = Start(line)
+            return start
+        if known.line != line:
+            raise ValueError(f"a second start is called '{line.start}', and it is another one")
+        return None
+
+    def _hook(self, kind: type, value: Any) -> Any:
+        if kind is array:
+            return _samples(value)
+        if not isinstance(value, str):
+            raise ValueError("a start is named by a text")
+        if value not in self._starts:
+            raise ValueError(f"its start '{value}' is not in this file before it")
+        return self._starts[value]
+
+
+def _samples(values: Any) -> array[float]:
+    """Of the numbers in a list, eight bytes each."""
+    if not isinstance(values, list) or not all(type(value) in (float, int) for value in values):
+        raise ValueError("samples are a list of numbers")
+    if values and min(values) < 0:
+        raise ValueError("a sample is negative")
+    if values and max(values) > LARGEST_NUMBER:
+        raise ValueError("a sample is too large to be a time")
+    return array("d", values)
+
+
+def _of_schema(line: str, error: ValueError) -> str:
+    """What is wrong with a line of JSON, which may be of another schema or of none."""
+    with suppress(ValueError, RecursionError):
+        data = msgspec.json.decode(line)
+        if not isinstance(data, dict):
+            return " (not a JSON object)"
+        if data.get("schema", SCHEMA_VERSION) != SCHEMA_VERSION:
+            return f" of schema {SCHEMA_VERSION} (its schema is {str(data['schema'])[:20]})"
+    return f" of schema {SCHEMA_VERSION} ({error})"
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        if not path.is_dir():
+            return [path]
+        files = sorted(path.glob("*.jsonl"))
+        folders = (
+            [] if files else sorted({file.parent for file in path.glob("*/*.jsonl")}, key=_age)
+        )
+    except (OSError, ValueError) as error:  # of a name that is too long
+        why = reason(error) if isinstance(error, OSError) else error
+        raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
+    if not files:
+        where = f"; the newest in a folder of it are in {folders[0]}" if folders else ""
+        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl){where}")
+    return files
+
+
+def _age(path: Path) -> float:
+    return -path.stat().st_mtime
+
+
+def _lines(file: Path) -> Iterator[str]:
+    try:
+        if file.exists() and not file.is_file():
+            raise CommlensError(
+                f"{file} is a device or a pipe: write what it holds to a file, and name that"
+            )
+        with file.open("rb") as beginning:
+            first = beginning.readline(2**16)
+        _refuse_other_formats(file, first)
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+            yield from stream
+    except OSError as error:
+        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
+
+
+def _refuse_other_formats(file: Path, first: bytes) -> None:
+    """Raises ValueError for what would be a problem in each of its lines."""
+    if first.startswith(_GZIP):
+        raise ValueError("compressed by gzip: unpack it first (gunzip)")
+    if first.startswith(_UTF_16):
+        raise ValueError("text in UTF-16: records are UTF-8")
+    if b"\0" in first:
+        raise ValueError("not text")
+    if first.strip() in (b"{", b"["):
+        raise ValueError("JSON over several lines: a record is one line (jq -c . makes it one)")

@@ -1,0 +1,259 @@
+"""One case as it was measured: a line of a file of records, joined with its start.
+
+The struct is the schema, as in start.py: its annotations are evaluated by Python 3.9 too.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Optional
+
+from msgspec import Meta, field
+
+from commlens.model.results import (
+    Candidate,
+    Ceiling,
+    GpuClock,
+    Harness,
+    Part,
+    Samples,
+    Seconds,
+    Statistic,
+    Timeline,
+    Validation,
+    nothing,
+)
+from commlens.model.start import (
+    Absent,
+    AtLeastZero,
+    Finite,
+    Metric,
+    Name,
+    Parameter,
+    Ranks,
+    Start,
+    Strict,
+    Time,
+    Value,
+)
+
+TIME_METRIC = "time_us"  # of the whole operation: every record that was measured has it
+HIDDEN_METRIC = "hidden_communication"  # where parts were timed alone
+BYTES = "B"  # the unit of sizes that are shown in KiB, MB ...
+OVERLAP_METRIC = "overlap_efficiency"  # ideal over time, where parts were timed alone
+_MEMORY = r"^(host|pinned|device|managed)(:(host|pinned|device|managed))?$"
+
+
+class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
+    """One case: what was run, its samples, statistics and validation."""
+
+    schema: Literal[2]
+    start: Annotated[Start, Meta(description="the `start` of its start's line in the same file")]
+    time: Time
+    benchmark: Name
+    parameters: Mapping[str, Value]
+    ranks: Ranks
+    transport: Name
+    memory: Annotated[str, Meta(pattern=_MEMORY)]
+    harness: Harness
+    status: Literal["ok", "failed", "skipped"]
+    reason: Annotated[str, Meta(description="why it failed or was skipped; empty when ok")]
+    samples: Samples
+    statistics: Annotated[
+        Mapping[str, Statistic], Meta(description="by metric; empty where nothing was measured")
+    ]
+    setup_s: Seconds
+    validation: Validation
+    ceilings: tuple[Ceiling, ...]
+    no_ceiling: Annotated[
+        str, Meta(description="why there is none for its bytes, where one was asked for")
+    ] = ""
+    parts: Annotated[
+        tuple[Part, ...], Meta(description="what an operation consists of: all alone or all within")
+    ] = ()
+    timeline: Absent[Timeline] = None
+    calls: Annotated[
+        Mapping[str, AtLeastZero],
+        Meta(description="of each function of MPI in one operation, mean over ranks"),
+    ] = field(default_factory=nothing)
+    facts: Annotated[
+        Mapping[str, Value], Meta(description="what the benchmark counted or found")
+    ] = field(default_factory=nothing)
+    series: Annotated[
+        Mapping[str, list[Optional[Finite]]],
+        Meta(description="a value per step; null: not a finite number"),
+    ] = field(default_factory=nothing)
+    report: Annotated[
+        tuple[str, ...],
+        Meta(description="in the application's words; blocks are separated by empty lines"),
+    ] = ()
+    candidate: Absent[Candidate] = None
+    gpu_clock: Annotated[
+        Absent[GpuClock], Meta(description="absent where no GPU's memory was measured")
+    ] = None
+    libraries: Annotated[
+        Mapping[str, str], Meta(description="versions found while this case ran")
+    ] = field(default_factory=nothing)
+
+    def __post_init__(self) -> None:
+        """What types cannot say: that what stands in one place fits to what does in another."""
+        start = self.start
+        if self.ranks != start.ranks:
+            raise ValueError(f"ranks: {self.ranks}, and its start has {start.ranks}")
+        if self.benchmark != start.benchmark.name:
+            raise ValueError(f"benchmark: its start is one of '{start.benchmark.name}'")
+        _check_names("parameters", self.parameters, start.parameters)
+        _check_names("statistics", self.statistics, start.metrics)
+        _check_names("facts", self.facts, start.facts)
+        self._check_sizes()
+        self._check_measured()
+        if start.variant is not None and start.variant.name not in self.parameters:
+            raise ValueError(f"parameters: '{start.variant.name}' is missing")
+        parts = {part.name: part.within for part in self.parts}
+        if len(set(parts.values())) > 1:
+            raise ValueError("parts: some are within the operation, others alone")
+        for number, ceiling in enumerate(self.ceilings):
+            if ceiling.part is not None and ceiling.part not in parts:
+                raise ValueError(f"ceilings[{number}].part: no part is called '{ceiling.part}'")
+            _check_names(f"ceilings[{number}].metrics", ceiling.metrics, start.metrics)
+
+    def _check_sizes(self) -> None:
+        for parameter in self.start.size_parameters:
+            value = self.parameters.get(parameter.name)
+            is_whole = type(value) is int  # True is none
+            if value is None or (is_whole and int(value) >= 0):
+                continue
+            if is_whole or isinstance(value, float) or parameter.unit == BYTES:
+                raise ValueError(f"parameters: {parameter.name} is no size: {value}")
+
+    def _check_measured(self) -> None:
+        if self.status == "ok" and not (self.statistics and self.samples.values_s):
+            raise ValueError("statistics: it is ok, and has none, or no samples")
+        for name, statistic in self.statistics.items():
+            if self.start.metrics[name].unit and statistic.min < 0:  # a ratio may be negative
+                raise ValueError(f"statistics: {name} is negative")
+        timeline = self.timeline
+        if timeline and any(span.rank >= self.ranks for span in timeline.spans):
+            raise ValueError("timeline: a span is of a rank that the record does not have")
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Those it has statistics of, in the order in which they are shown."""
+        return [one for name, one in self.start.metrics.items() if name in self.statistics]
+
+    @property
+    def main(self) -> Optional[Metric]:
+        """The first of its metrics."""
+        declared = self.start.metrics.items()
+        return next((metric for name, metric in declared if name in self.statistics), None)
+
+    @property
+    def measured(self) -> bool:
+        return self.status == "ok" and self.main is not None
+
+    def metric_in(self, unit: str) -> Optional[Metric]:
+        """The first of its metrics in this unit."""
+        return next((metric for metric in self.metrics if metric.unit == unit), None)
+
+    @property
+    def size_parameter(self) -> Optional[Parameter]:
+        """What a sweep of this benchmark runs over, if this record has it as a whole number."""
+        for parameter in self.start.size_parameters:
+            if type(self.parameters.get(parameter.name)) is int:  # True is none
+                return parameter
+        return None
+
+    @property
+    def size(self) -> Optional[int]:
+        """The value of that parameter."""
+        parameter = self.size_parameter
+        return int(self.parameters[parameter.name]) if parameter else None
+
+    @property
+    def variant(self) -> Optional[Parameter]:
+        """The parameter whose values its start compares."""
+        return self.start.variant
+
+    @property
+    def variant_value(self) -> str:
+        """Which of the variants it is: `cached`; empty without variants."""
+        return option_text(self.parameters[self.variant.name]) if self.variant else ""
+
+    def number(self, fact: str) -> Optional[float]:
+        """A fact that is a number."""
+        value = self.facts.get(fact)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if is_number else None  # type: ignore[arg-type]
+
+    @property
+    def ceiling(self) -> Optional[Ceiling]:
+        """The tightest ceiling: of those of the hardware for the whole operation, the slowest."""
+        ours = (one for one in self.ceilings if not one.library and one.part is None)
+        return max(ours, key=lambda ceiling: ceiling.fraction, default=None)
+
+    @property
+    def has_parts_within(self) -> bool:
+        return any(part.within for part in self.parts)
+
+    @property
+    def alone_s(self) -> dict[str, float]:
+        """By stream: its parts one after the other. Empty where parts were measured within."""
+        alone: dict[str, float] = {}
+        for part in self.parts:
+            if not part.within:
+                alone[part.stream] = alone.get(part.stream, 0.0) + part.time_s
+        return alone
+
+    @property
+    def other_s(self) -> Optional[float]:
+        """What is left of the time beside the parts within it: waiting, mostly. 0 where they
+        overlap; None without such parts."""
+        if not self.has_parts_within or self.together_s is None:
+            return None
+        return max(0.0, self.together_s - sum(part.time_s for part in self.parts))
+
+    @property
+    def ideal_s(self) -> Optional[float]:
+        """The least that overlap leaves: the longest of the streams alone."""
+        return max(self.alone_s.values(), default=None)
+
+    @property
+    def together_s(self) -> Optional[float]:
+        """The time of the whole operation."""
+        time = self.statistics.get(TIME_METRIC)
+        return time.median * 1e-6 if time else None
+
+    @property
+    def hidden(self) -> Optional[Statistic]:
+        """How much of the shorter streams is hidden behind the longest. None without parts."""
+        return self.statistics.get(HIDDEN_METRIC)
+
+    @property
+    def missed_half_width(self) -> Optional[float]:
+        """Half the interval over the median, where --until-ci asked for less; infinite without an
+        interval."""
+        wanted, time = self.harness.until_ci_percent, self.statistics.get(TIME_METRIC)
+        if not wanted or time is None:
+            return None
+        reached = time.half_width
+        return reached if 100 * reached > wanted else None
+
+    @property
+    def efficiency(self) -> Optional[float]:
+        """The ideal over the time together: 1 is perfect overlap. None without one of them."""
+        ideal = self.ideal_s
+        if ideal is None:
+            return None
+        measured = self.statistics.get(OVERLAP_METRIC)
+        if measured:
+            return measured.median
+        return ideal / self.together_s if self.together_s else None
+
+
+def option_text(value: Value) -> str:
+    """The value of a parameter as it stands on the command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_names(where: str, have: Mapping[str, object], declared: Mapping[str, object]) -> None:
+    if not have.keys() <= declared.keys():
+        name = next(name for name in have if name not in declared)
+        raise ValueError(f"{where}: its start does not declare '{name}'")

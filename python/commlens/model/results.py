@@ -1,0 +1,315 @@
+"""What a record consists of: samples, statistics, validation, parts, timeline, ceilings.
+
+The structs are the schema, as in start.py: their annotations are evaluated by Python 3.9 too.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Optional, TypeVar
+
+from msgspec import Meta
+
+from commlens.model.rank_test import lower_rank_of_median
+from commlens.model.start import (
+    LARGEST,
+    Absent,
+    AtLeastOne,
+    AtLeastZero,
+    Count,
+    Name,
+    Number,
+    Positive,
+    Strict,
+)
+
+if TYPE_CHECKING:
+    Samples_s = array[float]
+else:
+    Samples_s = array  # eight bytes a sample; the module array has no types of elements before 3.12
+
+Seconds = AtLeastZero
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_Statistic = TypeVar("_Statistic", bound="Statistic")
+
+
+def nothing() -> Mapping[str, Any]:
+    """One empty mapping for all records: those of a hundred thousand would take 30 MB."""
+    return _NOTHING
+
+
+class Interval(NamedTuple):
+    """A median with its 95% confidence interval, None for too few samples, in a unit of choice."""
+
+    median: float
+    ci_low: Optional[float]
+    ci_high: Optional[float]
+    min: Optional[float] = None
+
+
+class GpuClock(Strict, frozen=True):
+    """Of the GPUs' multiprocessors, right after the samples."""
+
+    least_MHz: Annotated[AtLeastZero, Meta(description="of all ranks")]  # noqa: N815
+    highest_MHz: Annotated[  # noqa: N815
+        AtLeastZero, Meta(description="that the GPUs can have; the least of all ranks")
+    ]
+    limits: Annotated[
+        tuple[Literal["power", "temperature", "setting"], ...],
+        Meta(description="what held one of them back"),
+    ]
+
+
+class Statistic(Strict, frozen=True):
+    """Of a metric over the samples; the unit is the metric's."""
+
+    count: AtLeastOne
+    median: Number
+    ci_low: Annotated[
+        Optional[Number], Meta(description="null: too few samples for an interval (fewer than 6)")
+    ]
+    ci_high: Optional[Number]
+    confidence: Annotated[float, Meta(ge=0.95, le=0.95)]
+    min: Number
+    mean: Number
+    p95: Number
+    p99: Number
+    max: Number
+
+    def __post_init__(self) -> None:
+        if (self.ci_low is None) != (self.ci_high is None):
+            raise ValueError("ci_low and ci_high: one is null, the other is not")
+        low, high = self.ci_low, self.ci_high
+        if low is None or high is None:
+            low = high = self.median
+        if not self.min <= low <= self.median <= high <= self.max:
+            raise ValueError("min, ci_low, median, ci_high and max do not rise in this order")
+
+    @classmethod
+    def of(cls: type[_Statistic], values: Sequence[float]) -> _Statistic:
+        """Of one value or more, by the definitions of src/measure/statistics.cpp."""
+        ordered = sorted(values)
+        rank = lower_rank_of_median(len(ordered))
+        return cls(
+            count=len(ordered),
+            median=median(ordered),
+            ci_low=ordered[rank - 1] if rank else None,
+            ci_high=ordered[-rank] if rank else None,
+            confidence=0.95,
+            min=ordered[0],
+            mean=mean(ordered),
+            p95=_percentile(ordered, 95),
+            p99=_percentile(ordered, 99),
+            max=ordered[-1],
+        )
+
+    @property
+    def half_width(self) -> float:
+        """Of the interval, over the median; infinite without an interval."""
+        if self.ci_low is None or self.ci_high is None or not self.median:
+            return float("inf")
+        return (self.ci_high - self.ci_low) / 2 / abs(self.median)
+
+    def scaled(self, factor: float) -> Interval:
+        low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
+        return Interval(self.median * factor, low, high, self.min * factor)
+
+    @property
+    def drawn(self) -> tuple[float, float]:
+        """What a picture shows around the median: its interval, if it has one."""
+        if self.ci_low is None or self.ci_high is None:
+            return self.median, self.median
+        return self.ci_low, self.ci_high
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float:
+    """The least value that so many percent do not exceed."""
+    return ordered[-(-len(ordered) * percent // 100) - 1]
+
+
+class StartsStatistic(Statistic, frozen=True):
+    """Over the medians of several starts."""
+
+    def scaled(self, factor: float) -> Interval:
+        """With the range of the starts: how far they spread."""
+        low, high = self.drawn
+        return Interval(self.median * factor, low * factor, high * factor, self.min * factor)
+
+    @property
+    def drawn(self) -> tuple[float, float]:
+        return self.min, self.max
+
+
+class Harness(Strict, frozen=True):
+    timing: Annotated[
+        Literal["batch", "each"],
+        Meta(description="batch: back-to-back operations; each: every operation by itself"),
+    ]
+    repeat: Annotated[AtLeastOne, Meta(description="operations in a batch; with each: in a round")]
+    warmup: Count
+    batches: AtLeastOne
+    min_time_s: Seconds = 0.0
+    until_ci_percent: Annotated[
+        AtLeastZero, Meta(description="half the width of the interval of the time, of the median")
+    ] = 0.0
+    max_time_s: Annotated[
+        AtLeastZero, Meta(description="where min_time_s and until_ci_percent stop adding batches")
+    ] = 60.0
+
+
+class Samples(Strict, frozen=True):
+    operation: Annotated[str, Meta(description="what one sample times: round trip ...")]
+    values_s: Annotated[
+        Samples_s, Meta(description="seconds per operation, the largest over the ranks")
+    ]
+
+
+class Deviation(Strict, frozen=True):
+    """Of results that are right to rounding only, from what they would be exactly."""
+
+    largest: Annotated[
+        float, Meta(ge=0, le=LARGEST, description="of any element, over all checks and ranks")
+    ]
+    total: Annotated[float, Meta(ge=0, le=LARGEST, description="over the elements of a check")]
+
+
+class Validation(Strict, frozen=True):
+    status: Literal["passed", "failed", "off", "not reached"]
+    checks: Annotated[Count, Meta(description="how often results were compared on each rank")]
+    elements: Annotated[Count, Meta(description="compared, over all checks and ranks")]
+    message: Annotated[str, Meta(description="the first wrong element: rank, index, values")]
+    exact: Annotated[bool, Meta(description="to the last bit; false: to rounding")] = True
+    deviation: Absent[Deviation] = None
+
+
+class PartSamples(Strict, frozen=True):
+    values_s: Annotated[Samples_s, Meta(extra_json_schema={"minItems": 1})]
+
+    def __post_init__(self) -> None:
+        if not self.values_s:
+            raise ValueError("a part has no samples")
+
+
+class PartStatistics(Strict, frozen=True):
+    time_us: Statistic
+
+    def __post_init__(self) -> None:
+        if self.time_us.min < 0:
+            raise ValueError("time_us: a time is negative")
+
+
+class Part(Strict, frozen=True):
+    """A part of an operation.
+
+    Either measured alone, where parts of different streams may overlap and those of one stream
+    cannot; or `within` the operation, of whose time it is a share.
+    """
+
+    name: Name
+    stream: Annotated[Name, Meta(description="parts of one stream cannot overlap with each other")]
+    samples: PartSamples
+    statistics: PartStatistics
+    within: Annotated[
+        bool, Meta(description="measured within the operation; all parts of a record or none")
+    ] = False
+
+    @property
+    def time(self) -> Interval:
+        """In seconds."""
+        return self.statistics.time_us.scaled(1e-6)
+
+    @property
+    def time_s(self) -> float:
+        """The median."""
+        return self.statistics.time_us.median * 1e-6
+
+
+class Span(Strict, frozen=True):
+    """One step of one part on one rank, since a barrier just before the operation."""
+
+    rank: Count
+    stream: Name
+    part: Name
+    step: Annotated[Count, Meta(description="the block, from 0")]
+    start_us: Number
+    end_us: Number
+
+    def __post_init__(self) -> None:
+        if self.end_us < self.start_us:
+            raise ValueError("end_us is before start_us")
+
+    @property
+    def start_s(self) -> float:
+        return self.start_us * 1e-6
+
+    @property
+    def end_s(self) -> float:
+        return self.end_us * 1e-6
+
+
+class Timeline(Strict, frozen=True):
+    """One more operation, after the samples, step by step."""
+
+    time_us: Positive
+    spans: list[Span]
+
+    @property
+    def time_s(self) -> float:
+        return self.time_us * 1e-6
+
+
+class Candidate(Strict, frozen=True):
+    """One of several ways to do the same, of which the application uses the fastest."""
+
+    name: Name
+    seconds: Annotated[Seconds, Meta(description="by which the application chooses")]
+    text: Annotated[str, Meta(description="the name and its times, in the application's words")]
+
+
+class Ceiling(Strict, frozen=True):
+    """What the hardware needs for the bytes of an operation, or for its arithmetic."""
+
+    name: Annotated[Name, Meta(description="memory copy, peer copy, square GEMM ...")]
+    method: str
+    time_us: Annotated[Positive, Meta(description="the least time of one operation")]
+    fraction: Annotated[
+        AtLeastZero,
+        Meta(description="time_us over the median: 1 is all that the hardware gives"),
+    ]
+    metrics: Annotated[
+        Mapping[str, Number], Meta(description="each metric as it would be at it; of a part none")
+    ]
+    part: Annotated[
+        Absent[Name], Meta(description="whose ceiling it is; absent: the operation's")
+    ] = None
+    rate: Annotated[Absent[Positive], Meta(description="what was reached, in `unit`")] = None
+    unit: Annotated[Absent[Name], Meta(description="of rate: GB/s, TFLOP/s")] = None
+    library: Annotated[
+        bool, Meta(description="what a library gives for a shape; the hardware may give more")
+    ] = False
+
+    # What __post_init__ says, for the JSON schema.
+    rules: ClassVar[Mapping[str, Any]] = {
+        "dependentRequired": {"rate": ["unit"], "unit": ["rate"]},
+        "if": {"required": ["part"]},
+        "then": {"properties": {"metrics": {"maxProperties": 0}}},
+        "else": {"required": ["rate"]},
+    }
+
+    @property
+    def time_s(self) -> float:
+        return self.time_us * 1e-6
+
+    @property
+    def is_of_network(self) -> bool:
+        """Of what is between nodes, rather than of a copy."""
+        return self.name == "link rate" or self.name.startswith("TCP stream")
+
+    def __post_init__(self) -> None:
+        if self.part is not None and self.metrics:
+            raise ValueError("the ceiling of a part has no metrics")
+        if (self.rate is None) != (self.unit is None):
+            raise ValueError("rate and unit belong together")
+        if self.part is None and self.rate is None:
+            raise ValueError("the ceiling of an operation has a rate")

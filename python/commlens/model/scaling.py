@@ -1,0 +1,186 @@
+"""What a variant is worth over another, and the same problem on several numbers of ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from commlens.model.cases import Group, merged_transports
+from commlens.model.comparison import Difference, difference, no_difference
+from commlens.model.record import TIME_METRIC, Record, option_text
+from commlens.model.results import Statistic
+from commlens.model.start import Metric, Parameter
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two variants of the same: the one that the others are compared with, and another."""
+
+    group: Group
+    before: Record
+    after: Record
+
+    @property
+    def metric(self) -> Metric:
+        """By which they are compared: the main metric if less of it is better, else the time."""
+        main = self.before.main
+        assert main is not None, "only what was measured is compared"
+        return main if main.better == "lower" else self.before.start.metrics[TIME_METRIC]
+
+    @property
+    def statistics(self) -> tuple[Statistic, Statistic]:
+        name = self.metric.name
+        return self.before.statistics[name], self.after.statistics[name]
+
+    @property
+    def gain(self) -> float:
+        """before / after - 1, of the medians: 0.12 is a speed-up of 12%."""
+        before, after = self.statistics
+        return _gain(before.median, after.median)
+
+    @property
+    def is_tie(self) -> bool:
+        return bool(self.tie)
+
+    @property
+    def tie(self) -> str:
+        """`tie` or `inconclusive`; empty where the two differ."""
+        return no_difference(self.difference)
+
+    @property
+    def difference(self) -> Difference:
+        return difference(self.before, self.after, self.metric)
+
+    @property
+    def gain_of_best(self) -> float:
+        """The same of the shortest times."""
+        before, after = self.statistics
+        return _gain(before.min, after.min)
+
+
+def _gain(before: float, after: float) -> float:
+    return before / after - 1 if after > 0 else math.inf
+
+
+class Position(NamedTuple):
+    """What was measured, on whatever number of ranks and in whichever variant."""
+
+    size: int  # -1: there is none
+    transport: str
+    memory: str
+    start_label: str
+
+
+def position(group: Group, record: Record) -> Position:
+    size = -1 if record.size is None else record.size
+    return Position(size, record.transport, record.memory, group.start_label(record))
+
+
+def pairs(group: Group) -> list[Pair]:
+    """Each variant of the group beside the first of its position, where both were measured."""
+    if group.variant is None:
+        return []
+    found = []
+    for own in _by_position(group, (record for record in group.records if record.measured)):
+        first = next((one for one in own if one.variant_value == group.variant_values[0]), None)
+        if first is not None:
+            others = (one for one in own if one.variant_value != first.variant_value)
+            found += [Pair(group, first, other) for other in others]
+    return found
+
+
+def _by_position(group: Group, records: Iterable[Record]) -> Iterable[list[Record]]:
+    found: dict[Position, list[Record]] = {}
+    for record in records:
+        found.setdefault(position(group, record), []).append(record)
+    return found.values()
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Groups of one problem that differ in the number of ranks, the fewest first."""
+
+    groups: Sequence[Group]
+
+    @property
+    def benchmark(self) -> str:
+        return self.groups[0].benchmark
+
+    @property
+    def variant(self) -> Parameter | None:
+        return self.groups[0].variant
+
+    @property
+    def divides_work(self) -> bool:
+        """Whether speed-up and efficiency mean something."""
+        return all(start.benchmark.divides_work for group in self.groups for start in group.starts)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the problem grows with the ranks: a parameter of each rank is the same."""
+        record = self.groups[0].records[0]
+        return any(record.start.parameters[name].per_rank for name in record.parameters)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What all of them have in common."""
+        return self.groups[0].settings
+
+    @property
+    def title(self) -> str:
+        """`grid 125x125x125 · dtype c128 · timing each`"""
+        settings = [f"{name} {text}" for name, text in self.settings.items()]
+        return " · ".join([*settings, f"timing {self.groups[0].timing}"])
+
+    @cached_property
+    def transports(self) -> list[str]:
+        return merged_transports(record for group in self.groups for record in group.records)
+
+    @cached_property
+    def arrangements(self) -> list[Parameter]:
+        """The derived parameters that depend on the number of ranks, such as their grid."""
+        found: dict[str, Parameter] = {}
+        values: dict[tuple[str, Position], str] = {}
+        for group in self.groups:
+            derived = [
+                one for one in group.records[0].start.benchmark.parameters if one.role == "derived"
+            ]
+            for record in group.records:
+                for one in derived:
+                    text = option_text(record.parameters.get(one.name, ""))
+                    place = one.name, position(group, record)
+                    if values.setdefault(place, text) != text:
+                        found[one.name] = one
+        return list(found.values())
+
+
+def scalings(all_groups: Sequence[Group], fewest: int = 2) -> list[Scaling]:
+    """The groups by problem, of those that ran on at least `fewest` different numbers of ranks.
+
+    One problem is the same benchmark, backend, timing, size and settings, and compares the same.
+    """
+    found: dict[tuple[object, ...], list[Group]] = {}
+    for group in all_groups:
+        if all(record.status == "skipped" for record in group.records):
+            continue
+        size = None if group.is_sweep else tuple(group.sizes)
+        key = (
+            group.benchmark,
+            group.backend,
+            group.timing,
+            group.is_sweep,
+            group.variant and group.variant.name,
+            size,
+            *group.settings.items(),
+        )
+        found.setdefault(key, []).append(group)
+    sorted_groups = [sorted(own, key=lambda group: group.ranks) for own in found.values()]
+    return [Scaling(own) for own in sorted_groups if len({group.ranks for group in own}) >= fewest]
+
+
+def is_oversubscribed(record: Record) -> bool:
+    """Whether on a host more ranks ran than it has cores for them, by its start's placement."""
+    return record.start.is_oversubscribed

@@ -1,0 +1,336 @@
+"""What a start of a benchmark writes down once: its declarations, where it ran and with what.
+
+The structs are the schema: docs/record.schema.json is generated from their types and descriptions.
+Their annotations are evaluated by Python 3.9 too, which is why this module does not postpone them.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar, Union
+
+from msgspec import Meta, Struct
+
+from commlens.base.secrets import mask_variables, mask_words
+
+SCHEMA_VERSION = 2
+
+_Kind = TypeVar("_Kind")
+
+if TYPE_CHECKING:
+    Absent = Optional[_Kind]
+else:
+
+    class Absent:
+        """Absent[X]: an X, or no such field; unlike Optional[X] never a null."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return kind
+
+
+# What is larger was neither counted nor measured, and is more than tables and pictures can show.
+LARGEST_COUNT = 2**63 - 1
+LARGEST_NUMBER = 1e30
+LARGEST = sys.float_info.max  # of what may grow beyond it, as the residuals of a solve
+
+Name = Annotated[str, Meta(min_length=1, max_length=1000)]
+Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+AtLeastOne = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]  # MPI counts them with an int
+Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+AtLeastZero = Annotated[float, Meta(ge=0, le=LARGEST_NUMBER)]
+Positive = Annotated[float, Meta(gt=0, le=LARGEST_NUMBER)]
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Value = Union[bool, Annotated[int, Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)], Finite, str]
+Numbers = Annotated[str, Meta(pattern=r"^(\d{1,6}(-\d{1,6})?(,|$))*$")]
+Role = Literal["size", "setting", "derived", "variant"]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Unit = Annotated[str, Meta(description="us, GB/s, B (bytes) ...; empty: none")]
+
+UNKNOWN_HOST = "unknown host"
+UNKNOWN_MPI = "unknown MPI"
+
+
+class Strict(
+    Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What all structs of a file of records have in common: no field is unknown."""
+
+
+class Parameter(Strict, frozen=True):
+    """An option of the benchmark, or a value that follows from its options."""
+
+    name: Annotated[Name, Meta(description="its key in the parameters of a record")]
+    option: Annotated[
+        str, Meta(description="the name of the command line's option, without dashes")
+    ]
+    role: Annotated[
+        Role,
+        Meta(
+            description="size: what a sweep runs over; setting: part of the case; derived: follows"
+            " from other parameters, the ranks or the memory, and is not part of the case; variant:"
+            " the values that this start compares"
+        ),
+    ]
+    unit: Unit
+    help: str
+    per_rank: Annotated[
+        bool, Meta(description="the value of each rank: with more ranks the problem grows")
+    ] = False
+
+    @property
+    def title(self) -> str:
+        """The name as it stands in tables: that of the option."""
+        return self.option or self.name.replace("_", "-")
+
+
+class Metric(Strict, frozen=True):
+    """A quantity derived from a sample."""
+
+    name: Annotated[Name, Meta(description="its key in the statistics of a record")]
+    label: Annotated[str, Meta(description="the name without its unit, as words")]
+    unit: Unit
+    better: Literal["lower", "higher"]
+    definition: str
+
+    def ratio(self, value: float, best: float) -> float:
+        """How many times worse the value is than the best one; infinite where that cannot be."""
+        worse, good = (value, best) if self.better == "lower" else (best, value)
+        return worse / good if good > 0 else float("inf")
+
+    def is_better(self, value: float, other: float) -> bool:
+        return value < other if self.better == "lower" else value > other
+
+
+class FactDeclaration(Strict, frozen=True):
+    """Something that the benchmark counts or finds out."""
+
+    name: Annotated[Name, Meta(description="its key in the facts of a record")]
+    label: str
+    unit: Unit
+    definition: str
+
+
+class BenchmarkDeclaration(Strict, frozen=True):
+    name: Name
+    description: str
+    parameters: list[Parameter]
+    metrics: Annotated[
+        list[Metric],
+        Meta(
+            description="in the order in which they are shown; the first that a record has"
+            " statistics of is its main metric"
+        ),
+    ]
+    facts: list[FactDeclaration]
+    divides_work: Annotated[
+        bool,
+        Meta(
+            description="the ranks divide the work of one problem, so that speed-up and efficiency"
+            " against ranks mean something"
+        ),
+    ] = False
+
+
+class Device(Strict, frozen=True):
+    ordinal: Annotated[Count, Meta(description="as the rank sees it")]
+    name: str
+    uuid: str
+    pci: str
+    numa_node: Annotated[
+        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
+    ]
+    memory_bytes: Count
+    power_limit_W: Annotated[  # noqa: N815
+        Absent[AtLeastZero], Meta(description="what it may take; absent: the driver does not say")
+    ] = None
+    default_power_limit_W: Absent[AtLeastZero] = None  # noqa: N815
+
+
+class Nic(Strict, frozen=True):
+    """A network adapter with an active link."""
+
+    name: Name
+    link_layer: Annotated[Name, Meta(description="InfiniBand, RoCE, Slingshot, Ethernet")]
+    numa_node: Annotated[
+        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
+    ]
+    rate_Gbps: Annotated[  # noqa: N815
+        Absent[Positive],
+        Meta(description="nominal, in Gbit/s each way; absent: the driver does not say"),
+    ] = None
+    distance: Annotated[
+        Absent[Literal["same PCIe switch", "same NUMA node", "other NUMA node"]],
+        Meta(
+            description="from the rank's GPU, without one from its cores; absent: the machine does"
+            " not say"
+        ),
+    ] = None
+
+
+class Place(Strict, frozen=True):
+    """Where one rank runs."""
+
+    rank: Count
+    host: str
+    cores: Annotated[
+        Numbers, Meta(description="the cores that the rank may run on, as in /proc: 0-3,8")
+    ]
+    numa_nodes: Annotated[Numbers, Meta(description="the NUMA nodes of those cores, likewise")]
+    device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
+    nics: Annotated[
+        tuple[Nic, ...], Meta(description="of its node, those that are nearest to the rank")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if any(last < first for first, last in ranges_of(self.cores)):
+            raise ValueError(f"cores: a range ends before it begins: {self.cores}")
+
+
+class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
+    """One launch of the whole job, before its first record: what all its records have in common."""
+
+    schema: Literal[2]
+    start: Annotated[Name, Meta(description="names this start; its records refer to it")]
+    time: Time
+    benchmark: BenchmarkDeclaration
+    backend: Annotated[Name, Meta(description="the device code compiled in: host, cuda, hip")]
+    ranks: Ranks
+    nodes: Ranks
+    transports: Annotated[
+        list[Name], Meta(description="those of the build, in the order in which they are shown")
+    ]
+    placement: list[Place]
+    warnings: Annotated[
+        list[str], Meta(description="what on this machine or in this placement may distort results")
+    ]
+    notes: Annotated[
+        list[str],
+        Meta(description="what was chosen where the user left it open, such as a problem's size"),
+    ]
+    versions: dict[str, str]
+    environment: Annotated[
+        dict[str, str],
+        Meta(description="the variables that concern communication, secrets removed"),
+    ]
+    settings: Annotated[
+        list[str], Meta(description="names in environment that change how bytes travel")
+    ]
+    command: list[str]
+
+    def __post_init__(self) -> None:
+        """What types cannot say."""
+        benchmark = self.benchmark
+        for what, declared in (
+            ("parameters", benchmark.parameters),
+            ("metrics", benchmark.metrics),
+            ("facts", benchmark.facts),
+        ):
+            _check_once(f"benchmark.{what}", [one.name for one in declared])
+        _check_once("transports", self.transports)
+        if self.nodes > self.ranks:
+            raise ValueError(f"nodes: {self.nodes}, of {self.ranks} ranks")
+        if [place.rank for place in self.placement] != list(range(len(self.placement))):
+            raise ValueError("placement: its ranks are not 0, 1, 2 ...")
+        if len(self.placement) != self.ranks:
+            raise ValueError(f"placement: {len(self.placement)} entries for {self.ranks} ranks")
+
+
+def _check_once(where: str, names: Sequence[str]) -> None:
+    again = next((name for name, count in Counter(names).items() if count > 1), None)
+    if again is not None:
+        raise ValueError(f"{where}: '{again}' stands there twice")
+
+
+class Start:
+    """A start as its records see it: the line of the file, and what follows from it."""
+
+    def __init__(self, line: StartLine) -> None:
+        self.line = line
+        self.start = line.start
+        self.time = line.time
+        self.benchmark = line.benchmark
+        self.backend, self.ranks, self.nodes = line.backend, line.ranks, line.nodes
+        self.transports, self.placement = line.transports, line.placement
+        self.warnings, self.notes = line.warnings, line.notes
+        self.versions, self.environment = line.versions, mask_variables(line.environment)
+        self.settings, self.command = line.settings, mask_words(line.command)
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """By name, in the order in which they are shown."""
+        return {metric.name: metric for metric in self.benchmark.metrics}
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        return {parameter.name: parameter for parameter in self.benchmark.parameters}
+
+    @cached_property
+    def facts(self) -> dict[str, FactDeclaration]:
+        return {fact.name: fact for fact in self.benchmark.facts}
+
+    @cached_property
+    def size_parameters(self) -> list[Parameter]:
+        return [one for one in self.benchmark.parameters if one.role == "size"]
+
+    @cached_property
+    def case_parameters(self) -> list[str]:
+        """The names of those that are part of the case."""
+        return sorted(one.name for one in self.benchmark.parameters if one.role != "derived")
+
+    @cached_property
+    def variant(self) -> Optional[Parameter]:
+        """The parameter whose values this start compares."""
+        return next((one for one in self.benchmark.parameters if one.role == "variant"), None)
+
+    @property
+    def host(self) -> str:
+        """That of the first rank."""
+        return self.placement[0].host if self.placement else UNKNOWN_HOST
+
+    @cached_property
+    def gpu(self) -> Optional[str]:
+        """The name of the first rank's GPU that has one."""
+        return next((place.device.name for place in self.placement if place.device), None)
+
+    @property
+    def mpi(self) -> str:
+        return self.versions.get("mpi") or UNKNOWN_MPI
+
+    @cached_property
+    def settings_of_transport(self) -> dict[str, str]:
+        """The environment that changes how bytes travel."""
+        return {name: self.environment[name] for name in self.settings if name in self.environment}
+
+    @cached_property
+    def setting(self) -> tuple[object, ...]:
+        """Where and with what it ran: starts that agree in this are repetitions."""
+        settings, versions = self.settings_of_transport, self.versions
+        return self.host, tuple(sorted(settings.items())), tuple(sorted(versions.items()))
+
+    @cached_property
+    def is_oversubscribed(self) -> bool:
+        """Whether on some host more ranks ran than there are cores among those they may use."""
+        ranks: dict[str, int] = {}
+        cores: dict[str, list[str]] = {}
+        for place in self.placement:
+            ranks[place.host] = ranks.get(place.host, 0) + 1
+            cores.setdefault(place.host, []).append(place.cores)
+        counts = {host: count_numbers(lists) for host, lists in cores.items()}
+        return any(counts[host] and ranks[host] > counts[host] for host in ranks)
+
+
+def ranges_of(text: str) -> Iterator[tuple[int, int]]:
+    """First and last of each range in a list as in /proc: `0-3,8`."""
+    for piece in filter(None, text.split(",")):
+        first, _, last = piece.partition("-")
+        yield int(first), int(last or first)
+
+
+def count_numbers(lists: Iterable[str]) -> int:
+    """How many numbers are in any of such lists. They may be long: nothing is expanded."""
+    ordered = sorted(one for text in lists for one in ranges_of(text))
+    seen = [-1, *accumulate((last for _, last in ordered), max)]  # up to where, before each
+    return sum(max(0, last - max(first - 1, end)) for (first, last), end in zip(ordered, seen))

@@ -1,0 +1,139 @@
+"""Records as a picture.
+
+A group of records has a panel: curves against size for a sweep, bars for a single size, side by
+side where there are more than two memory kinds. Parts timed alone have a panel per transport that
+shows how far they overlap, for the best size; parts within an operation are shares of one bar.
+Panels of several groups at once are in extra/. Timelines are a picture of their own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from commlens.base.errors import CommlensError, reason, say
+from commlens.base.text import plural
+from commlens.model import Record, over_starts
+from commlens.model.profile import Profile
+from commlens.render.plots.layout import (
+    Single,
+    draw,
+    draw_singly,
+    draw_timelines,
+    height_of_picture,
+)
+from commlens.render.plots.profile import draw_profile_singly, draw_profiles, fitting
+from commlens.render.plots.selection import select
+from commlens.render.plots.style import STYLE, Series
+
+__all__ = [
+    "ENDINGS",
+    "Drawn",
+    "Series",
+    "Single",
+    "check_ending",
+    "draw",
+    "draw_profile_singly",
+    "draw_profiles",
+    "draw_singly",
+    "draw_timelines",
+    "plot",
+    "plot_profiles",
+    "select",
+    "styled",
+]
+
+ENDINGS = (".png", ".svg", ".pdf")
+_PIXELS_PER_INCH = 200
+
+
+def check_ending(out: Path) -> None:
+    """Raises CommlensError for a name that is not a picture's."""
+    if out.suffix.lower() not in ENDINGS:
+        what = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
+        raise CommlensError(
+            f"--out {out}: the name {what}; a picture's ends in {', '.join(ENDINGS)}"
+        )
+
+
+class Drawn(NamedTuple):
+    pictures: list[Path]
+    left_out: list[str]  # a sentence each
+
+
+def plot(records: Sequence[Record], out: Path) -> Drawn:
+    """Draws the measured records into `out`, and timelines into NAME-timeline. Starts that measured
+    the same are one curve or bar, with their range.
+
+    Raises CommlensError if there is nothing to draw or a file cannot be written.
+    """
+    check_ending(out)
+    chosen, left_out = select(over_starts(records), height_of_picture)
+    if not chosen:
+        count = plural(len(records), "record")
+        raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")
+    pictures = [out]
+    with styled():
+        saved(draw(chosen), out)
+        timelines, missing = draw_timelines(chosen)
+        if timelines:
+            pictures.append(out.with_stem(f"{out.stem}-timeline"))
+            saved(timelines, pictures[-1])
+    if missing:
+        left_out.append(
+            f"left out {plural(missing, 'timeline')}, for which two screens have no room"
+        )
+    return Drawn(pictures, left_out)
+
+
+def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
+    """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
+    check_ending(out)
+    chosen = fitting(profiles)
+    with styled():
+        saved(draw_profiles(chosen), out)
+    if len(chosen) == len(profiles):
+        return Drawn([out], [])
+    return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """In which pictures are drawn and written.
+
+    Matplotlib's warnings are of characters that its font does not have, and of the like."""
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def saved(figure: Figure, out: Path) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(out, dpi=_PIXELS_PER_INCH)
+    except OSError as error:
+        raise CommlensError(
+            f"--out {out}: the picture cannot be written ({reason(error)})"
+        ) from None
+
+
+def plot_beside(profiles: Sequence[Profile], record: Path) -> list[Path]:
+    """Pictures beside the record of profiles, one for each job. One that cannot be written is left
+    out: the status is the program's."""
+    pictures = []
+    for number, profile in enumerate(profiles, start=1):
+        name = record.stem if number == 1 else f"{record.stem}-job{number}"
+        picture = record.with_name(f"{name}.png")
+        try:
+            plot_profiles([profile], picture)
+        except CommlensError as error:
+            say(str(error))
+        else:
+            pictures.append(picture)
+    return pictures

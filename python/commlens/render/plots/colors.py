@@ -1,0 +1,52 @@
+"""The looks of meanings: colors.yaml, and what a picture makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cache
+from itertools import cycle
+from typing import Any, TypeVar
+
+from matplotlib.colors import to_rgb
+
+from commlens import knowledge
+
+TEXT_COLOR = "#222222"
+QUIET_COLOR = "#666666"
+CEILING_COLOR = "#4D4D4D"
+PUBLISHED_COLOR = "#7B5EA7"
+OTHER_COLOR = "#E2E2E2"  # what is left of a time beside its parts
+IDEAL_FACE, IDEAL_EDGE = "#EEEEEE", "#8A8A8A"
+CROWDED_COLOR = "#F1F1F1"
+# Of profiles, whose bars are of no transport and no part.
+MEAN_COLOR, IMBALANCE_COLOR, SIZE_COLOR = "#4477AA", "#EE99AA", "#7F9F7F"
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+@cache
+def _table() -> Any:
+    return knowledge.load("colors")
+
+
+def looks(kind: str, keys: Iterable[_Key], name: Callable[[_Key], str] = str) -> dict[_Key, Any]:
+    """The look of each key, which is that of its name in all pictures."""
+    ordered = list(dict.fromkeys(keys))
+    fixed, palette = _table()[kind], [_value(look) for look in _table()["others"][kind]]
+    found: dict[_Key, Any] = {}
+    for key in ordered:
+        look = _value(fixed.get(name(key)))
+        if look is not None and look not in found.values():
+            found[key] = look
+    free = cycle([look for look in palette if look not in found.values()] or palette)
+    return {key: found[key] if key in found else next(free) for key in ordered}
+
+
+def _value(look: Any) -> Any:
+    return tuple(look) if isinstance(look, list) else look
+
+
+def color_of_text_on(color: str) -> str:
+    """A color of text that is readable on it."""
+    red, green, blue = to_rgb(color)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else TEXT_COLOR

@@ -1,0 +1,114 @@
+"""The head of a picture: the machine, and under it what all panels have in common."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from commlens.base.text import format_days, memory_name, plural
+from commlens.model import Group, Record, Start, starts_of
+from commlens.render.plots.colors import QUIET_COLOR
+from commlens.render.plots.differences import given
+from commlens.render.plots.heading import wrapped
+from commlens.render.plots.style import MARGIN_INCHES, SMALL_LETTER_INCHES
+
+_MAX_NAMES = 2
+_SPACE = "\N{NO-BREAK SPACE}"
+_LETTER_INCHES = 0.118
+_LINE_INCHES, _DETAIL_INCHES = 0.2, 0.155
+_GAP_INCHES = 0.11  # below the head
+
+
+@dataclass(frozen=True)
+class Head:
+    title: list[str]  # lines
+    details: list[str]
+
+    @classmethod
+    def of(cls, records: Sequence[Record], groups: Sequence[Group], width: float) -> Head:
+        """In a picture of `width` inches."""
+        room = width - 2 * MARGIN_INCHES
+        characters = int(room / SMALL_LETTER_INCHES)
+        details = [line for text in _details(records, groups) for line in wrapped(text, characters)]
+        return cls(_title(records, int(room / _LETTER_INCHES)), details)
+
+    @property
+    def height(self) -> float:
+        """In inches."""
+        lines = _LINE_INCHES * len(self.title) + _DETAIL_INCHES * len(self.details)
+        return MARGIN_INCHES + lines + _GAP_INCHES
+
+    def write(self, figure: Figure) -> None:
+        width, height = figure.get_size_inches()
+        left, top = MARGIN_INCHES / width, 1 - MARGIN_INCHES / height
+        figure.text(left, top, "\n".join(self.title), va="top", fontsize=12, fontweight="bold")
+        below = top - (_LINE_INCHES * len(self.title) + 0.03) / height
+        text = "\n".join(self.details)
+        figure.text(left, below, text, va="top", fontsize=8, color=QUIET_COLOR)
+
+
+def _title(records: Sequence[Record], characters: int) -> list[str]:
+    """Host, GPU, ranks and MPI, as far as the records agree on them."""
+    starts = _starts(records)
+    parts = [
+        _joined(map(_hosts, starts)),
+        _joined(start.gpu for start in starts if start.gpu),
+        _ranks(records),
+        _joined(start.mpi for start in starts),
+    ]
+    whole = [part.replace(" ", _SPACE) for part in parts if part]
+    lines = textwrap.wrap(f"{_SPACE}{_SPACE}·  ".join(whole), characters, break_on_hyphens=False)
+    return [line.replace(_SPACE, " ") for line in lines]
+
+
+def _starts(records: Sequence[Record]) -> list[Start]:
+    return list({id(record.start): record.start for record in records}.values())
+
+
+def _ranks(records: Sequence[Record]) -> str:
+    ranks = sorted({record.ranks for record in records})
+    if len(ranks) > _MAX_NAMES:
+        return f"{ranks[0]:,} to {ranks[-1]:,} ranks"
+    return " and ".join(plural(count, "rank") for count in ranks)
+
+
+def _hosts(start: Start) -> str:
+    return start.host if start.nodes == 1 else f"{start.nodes} nodes ({start.host} first)"
+
+
+def _joined(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return " and ".join(distinct) if len(distinct) <= _MAX_NAMES else f"{len(distinct)} machines"
+
+
+def _starts_of_each(records: Sequence[Record]) -> str:
+    """What curves and bars show, and what is around them."""
+    counts = sorted({len(starts_of(record)) for record in records})
+    if counts == [1]:
+        return "one start (median, 95% interval)"
+    which = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    return f"{which} starts (median, range of their medians)"
+
+
+def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
+    """The day, the memory and the settings of all, and what was asked of each benchmark."""
+    starts = _starts(records)
+    memories = {record.memory for record in records}
+    words = [format_days(start.time for start in starts)]
+    if len(memories) == 1:
+        words.append(f"{memory_name(*memories)} memory")
+    settings = [start.settings_of_transport for start in starts]
+    words += [
+        f"{name}={value}"
+        for name, value in settings[0].items()
+        if all(other.get(name) == value for other in settings)
+    ]
+    words.append(_starts_of_each(records))
+    own: dict[str, list[Group]] = {}
+    for group in groups:
+        own.setdefault(group.benchmark, []).append(group)
+    asked = {name: given(found) for name, found in own.items()}
+    return [", ".join(words), *(f"{name}: {text}" for name, text in asked.items() if text)]

@@ -1,0 +1,208 @@
+"""Lines, markers and sizes.
+
+A transport, a part and a ceiling look the same in all pictures (colors.yaml): a ceiling is a dashed
+gray line. The shade of a transport's color is of a variant, the filling of markers of a memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from commlens.base.text import memory_name
+from commlens.model import Record, merged_transports
+from commlens.model.levels import kind_of
+from commlens.render.plots.colors import TEXT_COLOR, looks
+
+WIDEST = 1e15  # end over beginning of a logarithmic axis
+
+PANEL_INCHES = (5.4, 3.5)
+MARGIN_INCHES = 0.14
+NARROW_PANEL_INCHES = 4.1
+_MOST_LABEL_INCHES = 0.62 * PANEL_INCHES[0]
+_MOST_LETTERS = 72  # of a label
+BAR_INCHES = 0.34
+LETTER_INCHES = 0.072
+SMALL_LETTER_INCHES = 0.061
+
+_FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
+Dashes = Union[tuple[int, tuple[float, ...]], str]
+_SHADES = 4
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
+
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "axes.titlesize": 11,
+    "axes.labelsize": 9.5,
+    "axes.edgecolor": "#888888",
+    "axes.labelcolor": TEXT_COLOR,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.color": "#888888",
+    "ytick.color": "#888888",
+    "xtick.labelcolor": TEXT_COLOR,
+    "ytick.labelcolor": TEXT_COLOR,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "text.color": TEXT_COLOR,
+    "text.parse_math": False,  # no name in a record is markup
+    "text.usetex": False,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "pdf.fonttype": 42,  # text stays text, which journals require
+}
+
+
+def shortened(label: str) -> str:
+    """Without the middle of a label that leaves no room for what it names."""
+    half = _MOST_LETTERS // 2
+    return label if len(label) <= _MOST_LETTERS else f"{label[: half - 1]} … {label[2 - half :]}"
+
+
+def label_inches(labels: Iterable[str], letter_inches: float = LETTER_INCHES) -> float:
+    """Room for the longest of the labels left of axes."""
+    return min(_MOST_LABEL_INCHES, letter_inches * max(map(len, labels), default=0))
+
+
+def power_of_ten(value: float) -> str:
+    """`10⁻³`, of an axis whose ticks are such powers."""
+    return "10" + str(round(math.log10(value))).translate(_SUPERSCRIPTS) if value > 0 else "0"
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one line, or one bar, shows."""
+
+    transport: str
+    position: int = field(compare=False)  # of the transport among all of the picture
+    theme: Theme = field(compare=False, repr=False)
+    memory: str = ""  # empty where the panel, or the picture, has only one
+    variant: str = ""
+    variant_number: int = field(default=0, compare=False)  # among those of its panel
+
+    @property
+    def label(self) -> str:
+        words = (self.transport, memory_name(self.memory), self.variant)
+        return shortened(", ".join(filter(None, words)))
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        return self.position, self.memory, self.variant_number
+
+    @property
+    def color(self) -> tuple[float, float, float]:
+        """The transport's; each further variant is paler, until the dashes of its line differ."""
+        red, green, blue = to_rgb(self._look[0])
+        white = 1 - 0.62 ** (self._shade % _SHADES)
+        return (red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white)
+
+    @property
+    def dark_color(self) -> tuple[float, float, float]:
+        """Of the same hue, for text on white."""
+        red, green, blue = to_rgb(self._look[0])
+        return 0.8 * red, 0.8 * green, 0.8 * blue
+
+    @property
+    def dashes(self) -> Dashes:
+        return _VARIANT_DASHES[self._shade // _SHADES % len(_VARIANT_DASHES)]
+
+    @property
+    def marker(self) -> str:
+        return self._look[1]
+
+    @property
+    def filling(self) -> str:
+        return _FILLINGS.get(self.memory, "right")
+
+    @property
+    def _look(self) -> tuple[str, str]:
+        return self.theme.transports[self.transport]
+
+    @property
+    def _shade(self) -> int:
+        return self.theme.shade(self.variant)
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What looks the same in all panels of a picture."""
+
+    transports: Mapping[str, tuple[str, str]]  # color and marker
+    part_colors: Mapping[str, str]
+    has_memories: bool = False  # several kinds of memory, which labels have to name
+    _shades: dict[str, int] = field(default_factory=dict)  # of each variant that was met
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Theme:
+        return cls(
+            looks("transports", merged_transports(records)),
+            _colors_of_parts(records),
+            len({record.memory for record in records}) > 1,
+        )
+
+    def memory(self, record: Record) -> str:
+        """What a label has to say of its memory."""
+        return record.memory if self.has_memories else ""
+
+    def shade(self, variant: str) -> int:
+        """The number of a variant among those of the picture, in the order in which it is met."""
+        return self._shades.setdefault(variant, len(self._shades))
+
+    def series(
+        self, record: Record, memory: str = "", variant: str = "", variant_number: int = 0
+    ) -> Series:
+        position = list(self.transports).index(record.transport)
+        return Series(record.transport, position, self, memory, variant, variant_number)
+
+
+def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:
+    """A kind of part has one color on all levels of a solve."""
+    names = _part_names(records)
+    colors = looks("parts", map(kind_of, names))
+    return {name: colors[kind_of(name)] for name in names}
+
+
+def _part_names(records: Iterable[Record]) -> list[str]:
+    """In the order in which the parts are first met."""
+    names: dict[str, None] = {}
+    for record in records:
+        names |= dict.fromkeys(part.name for part in record.parts)
+        spans = record.timeline.spans if record.timeline else []
+        names |= dict.fromkeys(span.part for span in spans)
+    return list(names)
+
+
+def line_style(series: Series) -> dict[str, Any]:
+    style: dict[str, Any] = {
+        "color": series.color,
+        "linestyle": series.dashes,
+        "linewidth": 1.7,
+        "marker": series.marker,
+        "markersize": 4.6,
+        "markeredgewidth": 1.2,
+        "fillstyle": series.filling,
+        "markerfacecoloralt": "white",
+    }
+    if series.filling == "none":  # an open marker without a face would show the line
+        style.update(fillstyle="full", markerfacecolor="white")
+    return style
+
+
+def line_handle(series: Series) -> Line2D:
+    return Line2D([], [], label=series.label, **line_style(series))
+
+
+def part_patches(names: Iterable[str], theme: Theme) -> list[Patch]:
+    """A legend of parts: one entry for all levels that have a kind of part."""
+    kinds = {kind_of(name): theme.part_colors[name] for name in names}
+    return [Patch(color=color, label=shortened(kind)) for kind, color in kinds.items()]

@@ -1,0 +1,152 @@
+"""A card for each benchmark: a section for each of its groups, with tables as `show` has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import dropwhile, islice
+from typing import NamedTuple, Union
+
+from commlens.base.text import labelled, plural
+from commlens.model import Group, Record, Start, groups, over_starts
+from commlens.model.scaling import Scaling, scalings
+from commlens.render.show.details import report_lines
+from commlens.render.show.grid import Grid, Lines
+from commlens.render.show.scaling import scaling_tables
+from commlens.render.show.tables import group_tables, title
+
+Thing = Union[Grid, Lines]
+_MOST_SECTIONS = 120
+_MOST_RECORDS = 500  # of a section
+_WIDE = 10_000  # characters: no column is left out
+_WORDS = re.compile(r"[^a-z0-9]+")
+
+
+class Definition(NamedTuple):
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One group of records."""
+
+    name: str  # the id of its element
+    group: Group
+    things: Sequence[Thing]
+    words: Lines | None  # what an application would print of them
+    left_out: str = ""  # a sentence
+
+    @cached_property
+    def title(self) -> str:
+        return title(self.group)
+
+    @property
+    def first(self) -> Sequence[Thing]:
+        """All up to the main table, which stands beside the picture."""
+        grids = [number for number, one in enumerate(self.things) if isinstance(one, Grid)]
+        return self.things[: grids[0] + 1] if grids else self.things
+
+    @property
+    def others(self) -> Sequence[Thing]:
+        return self.things[len(self.first) :]
+
+
+@dataclass(frozen=True)
+class Card:
+    benchmark: str
+    name: str  # the id of its element
+    sections: Sequence[Section]
+    scaling: Sequence[Thing] = field(default_factory=list)  # over several groups
+
+    @property
+    def description(self) -> str:
+        return self.sections[0].group.starts[0].benchmark.description
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for section in self.sections for record in section.group.records]
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        """Of its metrics and facts, in the benchmark's words."""
+        found: dict[str, str] = {}
+        for start in self._starts:
+            for metric in start.metrics.values():
+                name = labelled(metric.label, metric.unit)
+                found[name] = f"{metric.definition} ({metric.better} is better)"
+            for fact in start.facts.values():
+                found[fact.label] = fact.definition
+        return [Definition(*one) for one in found.items() if one[1]]
+
+    @cached_property
+    def ceilings(self) -> list[Definition]:
+        """How each was measured; of one that differs by size, how it was the first time."""
+        found: dict[str, str] = {}
+        for record in self.records:
+            for ceiling in record.ceilings:
+                part = f"{ceiling.part}: " if ceiling.part else ""
+                found.setdefault(f"{part}{ceiling.name}", ceiling.method)
+        return [Definition(*one) for one in found.items()]
+
+    @property
+    def _starts(self) -> Iterator[Start]:
+        return (start for section in self.sections for start in section.group.starts)
+
+
+def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
+    """In the order in which benchmarks are met, and what was left out, in sentences."""
+    found = groups(over_starts(records))
+    by_name: dict[str, list[Group]] = {}
+    for group in found[:_MOST_SECTIONS]:
+        by_name.setdefault(group.benchmark, []).append(group)
+    told: set[tuple[str, str]] = set()
+    own = [
+        _card(number, name, its_groups, told)
+        for number, (name, its_groups) in enumerate(by_name.items(), start=1)
+    ]
+    if len(found) <= _MOST_SECTIONS:
+        return own, []
+    return own, [f"shown are the first {_MOST_SECTIONS} of {len(found):,} groups of records"]
+
+
+def _card(number: int, name: str, own: Sequence[Group], told: set[tuple[str, str]]) -> Card:
+    words = _WORDS.sub("-", name.lower())[:40].strip("-")
+    card_id = f"benchmark-{number}-{words}".rstrip("-")
+    sections = [_section(f"{card_id}-{place}", one, told) for place, one in enumerate(own, 1)]
+    return Card(name, card_id, sections, list(_scaling_tables(scalings(own))))
+
+
+def _section(name: str, group: Group, told: set[tuple[str, str]]) -> Section:
+    shown, left_out = group, ""
+    if len(group.records) > _MOST_RECORDS:
+        shown = Group(group.records[:_MOST_RECORDS], group.is_sweep)
+        rows = plural(len(group.records), "record")
+        left_out = f"The first {_MOST_RECORDS} of {rows} are shown; all are in the raw records."
+    words = report_lines(shown.records, told)  # and thereby not among the tables
+    tables = islice(group_tables(shown, _WIDE, told), 1, None)  # the first is the title
+    return Section(name, group, list(_shown(tables)), words, left_out)
+
+
+def _scaling_tables(found: Iterable[Scaling]) -> Iterator[Thing]:
+    for scaling in found:
+        yield from _shown(scaling_tables(scaling))
+
+
+def _shown(things: Iterable[Thing]) -> Iterator[Thing]:
+    """Without empty lines around others, and without lines that are all empty."""
+    for thing in things:
+        if isinstance(thing, Grid):
+            yield thing
+            continue
+        lines = list(dropwhile(_is_empty, thing.lines))
+        while lines and _is_empty(lines[-1]):
+            lines.pop()
+        if lines:
+            yield Lines(lines)
+
+
+def _is_empty(line: Sequence[tuple[str, str]]) -> bool:
+    return not any(text.strip() for text, _ in line)

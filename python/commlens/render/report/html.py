@@ -1,0 +1,215 @@
+"""A report as one page: with its pictures, its style, its script and its records within it."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import matplotlib
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+import commlens
+from commlens.base.errors import CommlensError
+from commlens.base.text import format_bytes, plural, printable
+from commlens.model import Record, Tell
+from commlens.model.embedded import DOCTOR, RECORDS, encoded, pack
+from commlens.render import plots as plot
+from commlens.render.profile_table import profile_lines
+from commlens.render.report.cards import Card
+from commlens.render.report.content import Report, profile_id
+from commlens.render.report.looks import Looks
+from commlens.render.report.svg import inline_svg
+from commlens.render.report.table import MOST_COLUMNS, Table
+from commlens.render.report.topology import topology
+from commlens.render.show.grid import Grid
+
+_LONGEST_TEXT = 2000  # characters
+_MOST_LINES = 200  # of a block
+_MOST_ROWS = 500  # of a table
+_MOST_PICTURES = 16  # of a card
+_MOST_RECORDS = 50_000  # of a file: that of more is larger, and to pack it takes its time
+_COARSE: Any = {"path.simplify_threshold": 0.5}  # points, by which a long curve may be elsewhere
+_OWN = ("report.js", "report.css")
+_MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
+
+
+class Picture(NamedTuple):
+    title: str
+    svg: Markup
+
+
+class Pictures:
+    """Draws each when the page comes to it; no two have an id in common."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.left_out: list[str] = []
+        self.looks = Looks()
+        self._tell = tell
+        self._number = 0
+
+    def add(self, figure: Any, title: str) -> Picture:
+        self._number += 1
+        self._tell(f"drawing {title}")
+        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.looks)))
+
+    def of_card(self, card: Card) -> dict[str, list[Picture]]:
+        """By the name of the section; of several sections by that of the card."""
+        measured = [record for record in card.records if record.measured]
+        chosen, left_out = plot.select(measured, lambda _: 0.0)
+        self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
+        sections = {id(one): own.name for own in card.sections for one in own.group.records}
+        found: dict[str, list[Picture]] = {}
+        for number, single in enumerate(plot.draw_singly(chosen) if chosen else ()):
+            if number == _MOST_PICTURES:
+                self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
+                break
+            name = sections[id(single.group.records[0])] if single.group else card.name
+            found.setdefault(name, []).append(self.add(single.figure, single.title))
+        return found
+
+    def timelines(self, card: Card) -> Iterator[Picture]:
+        chosen, _ = plot.select(_with_timelines(card.records), lambda _: 0.0)
+        figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
+        if missing:
+            self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
+        if figure is not None:
+            yield self.add(figure, f"{card.benchmark}: one operation, step by step")
+
+
+def _with_timelines(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.timeline]
+
+
+class Data(NamedTuple):
+    """A file of records, as a link."""
+
+    kind: str
+    name: str
+    what: str
+    url: Markup
+
+
+def to_html(report: Report, tell: Tell = lambda _: None) -> str:
+    """The page. `tell` is told of each picture before it is drawn."""
+    pictures = Pictures(tell)
+    with plot.styled(), matplotlib.rc_context(_COARSE):
+        by_card = {
+            card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
+        }
+        timelines = [
+            picture
+            for card in report.cards
+            for picture in _safely(pictures, card, lambda one: list(pictures.timelines(one)), [])
+        ]
+        profiles = [
+            (
+                profile_id(number),
+                " ".join(own.command),
+                [pictures.add(one, "profile") for one in plot.draw_profile_singly(own)],
+                list(profile_lines(own)),
+            )
+            for number, own in enumerate(report.profiles)
+        ]
+    data, missing = _data(report)
+    script, style = (_environment().get_template(name).render().strip() for name in _OWN)
+    style = f"{style}\n{pictures.looks.style}"
+    return _environment().get_template("report.html.j2").render(
+        report=report,
+        pictures=by_card,
+        timelines=timelines,
+        profiles=profiles,
+        topologies=[topology(machine) for machine in report.machines],
+        data=data,
+        problem_lines=[[(problem, "")] for problem in report.problems],
+        left_out=[*report.left_out, *pictures.left_out, *missing],
+        script=Markup(script),
+        style=Markup(style),
+        policy=_policy(script, style),
+        version=commlens.__version__,
+    )  # fmt: skip
+
+
+def _safely(pictures: Pictures, card: Card, draw: Callable[[Card], Any], nothing: Any) -> Any:
+    """What cannot be drawn is left out of the page, which has its tables."""
+    try:
+        return draw(card)
+    except CommlensError:
+        pictures.left_out.append(f"{card.benchmark}: its pictures would be too high")
+        return nothing
+
+
+def _data(report: Report) -> tuple[list[Data], list[str]]:
+    """A link for each file, and a sentence for each that is too large."""
+    found, missing = [], []
+    room = _MOST_BYTES
+    for name, loaded in report.sources:
+        url = None
+        if not loaded.dropped and len(loaded.records) <= _MOST_RECORDS:
+            url = pack(encoded(loaded.starts, loaded.records, loaded.profiles), room)
+        if url is None:
+            missing.append(f"{name} is too large to be in this page: send it beside it")
+            continue
+        room -= len(url)
+        counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
+        what = ", ".join(plural(count, noun) for count, noun in counts if count)
+        found.append(
+            Data(RECORDS, name, f"{what}, {format_bytes(round(len(url), -2))}", Markup(url))
+        )
+    for name, text in report.examined.texts:
+        if url := pack([text.encode()], room):
+            room -= len(url)
+            found.append(Data(DOCTOR, name, "what doctor found", Markup(url)))
+    return found, missing
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing is fetched, and no other script and style than ours has any effect."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        " img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("commlens.render.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_plain,
+    )
+    environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
+    environment.filters["code"] = _code
+    environment.filters["table"] = lambda grid: Table.of(grid, _MOST_ROWS)
+    environment.tests["grid"] = lambda thing: isinstance(thing, Grid)
+    environment.globals["most_lines"] = _MOST_LINES
+    environment.globals["most_columns"] = MOST_COLUMNS
+    return environment
+
+
+def _code(text: str) -> Markup:
+    """What stands between two backticks as code."""
+    pieces = str(_plain(text)).split("`")
+    marked = [
+        Markup("<code>{}</code>").format(piece) if number % 2 else escape(piece)
+        for number, piece in enumerate(pieces)
+    ]
+    return Markup("").join(marked)
+
+
+def _plain(value: Any) -> Any:
+    """No text of a record steers anything, or fills the page."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    text = printable(value) if "\n" not in value else "\n".join(map(printable, value.split("\n")))
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"

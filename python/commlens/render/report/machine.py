@@ -1,0 +1,157 @@
+"""The machines that records were measured on: what is in them, and what is unusual about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from commlens.base.text import format_days, format_number, plural
+from commlens.model import Record, Start
+
+_MOST_MACHINES = 6
+_MOST_LINES = 40
+_LINKS = ("peer copy", "copy to host")  # ceilings that are a rate of the machine's links
+_NETWORK_SETTINGS = ("UCX_NET_DEVICES", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "FI_PROVIDER")
+
+
+@dataclass
+class Machine:
+    """The starts on the same hosts, and on the same GPUs of them."""
+
+    hosts: set[str]
+    gpus: set[tuple[str, str]]  # host and UUID
+    starts: list[Start] = field(default_factory=list)
+    rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
+
+    def has(self, hosts: set[str], gpus: set[tuple[str, str]]) -> bool:
+        alike = not gpus or not self.gpus or bool(gpus & self.gpus)
+        return bool(hosts & self.hosts) and alike
+
+    def add(self, start: Start, hosts: set[str], gpus: set[tuple[str, str]]) -> None:
+        self.starts.append(start)
+        self.hosts |= hosts
+        self.gpus |= gpus
+
+    @cached_property
+    def widest(self) -> Start:
+        """The start that shows most of the machine: the most GPUs, then the most ranks."""
+        return max(self.starts, key=lambda one: (len(_gpus(one)), one.ranks))
+
+    @cached_property
+    def title(self) -> str:
+        """`2 NVIDIA H200 on node01, Open MPI 5.0.7`"""
+        start = self.widest
+        names = Counter(name for _, _, name in _named_gpus(start))
+        gpus = ", ".join(f"{count:,} {name}" for name, count in names.most_common(2))
+        hosts = start.host if start.nodes == 1 else f"{start.nodes:,} nodes from {start.host}"
+        where = f"{gpus} on {hosts}" if gpus else hosts
+        return f"{where}, {self.widest.mpi}"
+
+    @property
+    def when(self) -> str:
+        """`3 starts, 2026-11-21`"""
+        days = format_days(start.time for start in self.starts)
+        return f"{plural(len(self.starts), 'start')}, {days}"
+
+    @cached_property
+    def software(self) -> list[tuple[str, str]]:
+        """What and which version, of several how often each."""
+        return _counted([start.versions for start in self.starts])
+
+    @cached_property
+    def settings(self) -> list[tuple[str, str]]:
+        """Variables that change how bytes travel, where any start has them."""
+        return _counted([start.settings_of_transport for start in self.starts])
+
+    @cached_property
+    def unusual(self) -> list[str]:
+        """What may distort results, in sentences; the same of several starts once."""
+        warnings = Counter(warning for start in self.starts for warning in start.warnings)
+        lines = [_often(text, count, len(self.starts)) for text, count in warnings.items()]
+        crowded = sum(start.is_oversubscribed for start in self.starts)
+        if crowded:
+            text = "more ranks than cores on a host: they take turns, and times are of that"
+            lines.append(_often(text, crowded, len(self.starts)))
+        differing = [name for name, text in self.software if ";" in text]
+        if differing:
+            lines.append(f"starts differ in {', '.join(differing)}: compare them with care")
+        return lines[:_MOST_LINES]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        return list(dict.fromkeys(note for one in self.starts for note in one.notes))[:_MOST_LINES]
+
+    @property
+    def links(self) -> dict[str, str]:
+        """`peer copy 368.1 GB/s`, by the name of the ceiling that measured it."""
+        return {name: f"{name} {format_number(own)} GB/s" for name, own in self.rates.items()}
+
+    @property
+    def network(self) -> str:
+        """What the settings say of the adapters between nodes."""
+        return ", ".join(
+            f"{name}={text}" for name, text in self.settings if name in _NETWORK_SETTINGS
+        )
+
+
+def machines(starts: Sequence[Start], records: Iterable[Record]) -> tuple[list[Machine], list[str]]:
+    """The one with the most starts first; and a sentence if there are too many."""
+    found: list[Machine] = []
+    unseen = 0
+    of_start: dict[str, Machine] = {}
+    for start in starts:
+        hosts = {place.host for place in start.placement}
+        gpus = set(_gpus(start))
+        machine = next((one for one in found if one.has(hosts, gpus)), None)
+        if machine is None:
+            if len(found) == _MOST_MACHINES:
+                unseen += 1
+                continue
+            machine = Machine(set(), set())
+            found.append(machine)
+        machine.add(start, hosts, gpus)
+        of_start[start.start] = machine
+    for record in records:
+        for ceiling in record.ceilings:
+            own = of_start.get(record.start.start)
+            if own and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
+                own.rates[ceiling.name] = max(ceiling.rate, own.rates.get(ceiling.name, 0.0))
+    text = f"shown are the first {_MOST_MACHINES} machines, without those of {unseen:,} starts"
+    return sorted(found, key=lambda one: -len(one.starts)), [text] if unseen else []
+
+
+def _gpus(start: Start) -> list[tuple[str, str]]:
+    """Each once: its host and its UUID."""
+    return [(host, uuid) for host, uuid, _ in _named_gpus(start)]
+
+
+def _named_gpus(start: Start) -> list[tuple[str, str, str]]:
+    found = (
+        (place.host, place.device.uuid, place.device.name)
+        for place in start.placement
+        if place.device
+    )
+    return list(dict.fromkeys(found))
+
+
+def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Of each name its value; several with the numbers of starts that have them."""
+    values: dict[str, Counter[str]] = {}
+    for one in mappings:
+        for name, value in one.items():
+            values.setdefault(name, Counter())[value] += 1
+    return [
+        (name, "; ".join(_texts(own, len(mappings))))
+        for name, own in list(values.items())[:_MOST_LINES]
+    ]
+
+
+def _texts(own: Counter[str], starts: int) -> Iterator[str]:
+    for value, count in own.most_common(5):
+        yield value if count == starts else f"{value} ({count:,} of {plural(starts, 'start')})"
+
+
+def _often(text: str, count: int, starts: int) -> str:
+    return text if count == starts else f"{text} ({count:,} of {plural(starts, 'start')})"

@@ -1,0 +1,43 @@
+"""Records as tables on the terminal: a function of the records, and of how wide the terminal is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from commlens import findings as diagnose
+from commlens.base.terminal import console
+from commlens.model import Record, groups, over_starts
+from commlens.model.scaling import Scaling, scalings
+from commlens.render.show.diagnosis import findings_block
+from commlens.render.show.grid import Lines, print_whole
+from commlens.render.show.machine import machines
+from commlens.render.show.scaling import scaling_tables
+from commlens.render.show.tables import group_tables
+
+__all__ = ["console", "show", "show_scaling"]
+
+
+def show(
+    records: Sequence[Record],
+    console: Console,
+    wide: bool = False,
+    every_finding: bool = False,
+) -> None:
+    """Prints machines and placements once, tables of each group, one of what ran on several
+    numbers of ranks, and findings. Starts that measured the same are one row. `wide`: each start
+    by itself, and all metrics, however long the lines become."""
+    print_whole(console, machines(records))
+    found = groups(records if wide else over_starts(records))
+    told: set[tuple[str, str]] = set()
+    width = None if wide else console.width
+    print_whole(console, (one for group in found for one in group_tables(group, width, told)))
+    for scaling in scalings(found):
+        show_scaling(scaling, console)
+    diagnosed = diagnose.findings(records)
+    print_whole(console, [findings_block(diagnosed, console.width, every_finding)])
+
+
+def show_scaling(scaling: Scaling, console: Console) -> None:
+    print_whole(console, [*scaling_tables(scaling), Lines([[]])])

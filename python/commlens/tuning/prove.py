@@ -1,0 +1,154 @@
+"""Tries a fix that is a setting: the smallest run that shows the trouble, interleaved with and
+without."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commlens.base.errors import CommlensError
+from commlens.compare import Side, judge, match
+from commlens.compare.naming import case_names
+from commlens.compare.proof import Proof
+from commlens.findings import Setting
+from commlens.findings.behaviour import Listener, Plan, folder_of, listened
+from commlens.findings.examination import Examination
+from commlens.jobs.native import Native
+from commlens.jobs.options import Options
+from commlens.jobs.record_file import RecordFile
+from commlens.jobs.session import Result
+from commlens.jobs.starts import Turns, take_turns
+from commlens.model import Record, case_key
+
+_STARTS = 5  # of each side: fewer decide little
+_THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
+_SHORT = {
+    "batches": "10", "max-time": "2", "repeat": "50", "warmup": "10", "no-ceilings": None,
+    "timeout": "25",
+}  # fmt: skip
+
+
+@dataclass
+class _Side(Turns):
+    """A side whose job fails once is not started again: it has shown what it does."""
+
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    said: Listener | None = None
+    why_none: str = ""
+
+    @property
+    def is_refused(self) -> bool:
+        return bool(self.results) and not _measured(self.results[-1].records)
+
+    def run(self, start: int) -> Result:
+        with _without(name for name, value in self.environment.items() if value is None):
+            result = super().run(start)
+        lines = self.said.take() if self.said else ()
+        if self.is_refused:
+            reasons = [one.reason or one.validation.message for one in result.records]
+            self.why_none = next(filter(None, [*lines[-1:], *reasons]), f"status {result.status}")
+        return result
+
+    @property
+    def records(self) -> list[Record]:
+        return [one for result in self.results for one in _measured(result.records)]
+
+
+def _measured(records: Sequence[Record]) -> list[Record]:
+    return [one for one in records if one.measured]
+
+
+@contextmanager
+def _without(names: Iterator[str]) -> Iterator[None]:
+    """The environment that jobs inherit, without some variables."""
+    before = {name: os.environ.pop(name) for name in list(names) if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(before)
+
+
+class StoppedError(Exception):
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status  # with which the command ends
+
+
+def prove_all(
+    examination: Examination,
+    native: Native,
+    plan: Plan,
+    proofs: dict[int, Proof],
+    tell: Callable[[str], None],
+) -> int:
+    """Puts them into `proofs` by the id of the finding. Returns the status of the signal with which
+    the user has ended it before, or 0."""
+    for finding in examination.findings:
+        if finding.setting is None or not finding.setting.shown_by:
+            continue
+        tell(f"trying {finding.setting} ({finding.code})")
+        try:
+            proofs[id(finding)] = _prove(finding.setting, native, plan)
+        except StoppedError as stopped:
+            return stopped.status
+        except (CommlensError, OSError, ImportError) as error:
+            proofs[id(finding)] = Proof(finding.setting.shown_by[0], why_no_before=str(error))
+    return 0
+
+
+def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
+    with folder_of(plan) as folder, listened() as said:
+        sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
+        if interruption := take_turns(sides):
+            raise StoppedError(interruption.status)
+    return _proof(sides[0], sides[1])
+
+
+def _side(
+    own: Setting, shown: Setting, native: Native, plan: Plan, folder: Path, said: Listener
+) -> _Side:
+    arguments = own.launcher_arguments or plan.launcher_arguments
+    here = Plan(plan.launcher, arguments, plan.nodes, plan.out)
+    session = here.session(native, folder)
+    benchmark, *words = shown.shown_by
+    options = Options(_SHORT).replaced_by(Options.parse(words))
+    entry = here.entry(benchmark, session, options)
+    variables = {name: value for name, value in own.variables.items() if value is not None}
+    (job,) = session.jobs([replace(entry, environment=variables)])
+    file = RecordFile(folder / "doctor-fixes.jsonl", collects=True)
+    return _Side(
+        session,
+        job,
+        _STARTS,
+        lambda _: file,
+        lambda _: None,
+        environment=own.variables,
+        said=said,
+    )
+
+
+def _proof(before: _Side, after: _Side) -> Proof:
+    matched = match(Side("before", before.records), Side("after", after.records))
+    rows = judge([matched], _THRESHOLD)
+    record = next(iter(after.records or before.records), None)
+    if record is None:
+        return Proof(
+            before.job.benchmark, why_no_before=before.why_none, why_no_after=after.why_none
+        )
+    (case,) = case_names({case_key(record): [record]}).values()
+    if rows:
+        row = rows[0]
+        return Proof(case, row.case.metric.unit, *row.medians, row=row)
+    metric = record.metrics[0]
+    value = record.statistics[metric.name].median
+    return Proof(
+        case,
+        metric.unit,
+        value if before.records else None,
+        value if after.records else None,
+        before.why_none,
+        after.why_none,
+    )

@@ -1,0 +1,94 @@
+"""Secrets that someone else has written into a record are not shown, drawn or printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from commlens.base import secrets
+from commlens.base.secrets import is_secret, mask_words
+from commlens.model import read
+from conftest import Commlens
+from record_helpers import record, write
+from sample_profile import make_profile
+from sample_records import make_record
+from show_helpers import output
+
+TOP = Path(__file__).parents[3]
+TABLE = [
+    line.split(" ", 1)
+    for line in (TOP / "tests/secrets.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("kind", "variable"), TABLE)
+def test_secrets_are_those_of_the_table(kind: str, variable: str) -> None:
+    """The same as tests/measure/secrets_test.cpp."""
+    name, _, value = variable.partition("=")
+    assert is_secret(name, value) is (kind == "secret")
+
+
+def test_the_words_are_those_of_the_native_program() -> None:
+    text = (TOP / "src/measure/environment_variables.hpp").read_text(encoding="utf-8")
+    for name in ("secret_words", "secret_names", "beginnings_of_keys"):
+        (found,) = re.findall(rf"constexpr Names {name} = \{{(.*?)\}};", text, re.DOTALL)
+        assert tuple(re.findall(r'"(.*?)"', found)) == getattr(secrets, name.upper())
+    for name in ("shortest_key", "shortest_secret"):
+        (number,) = re.findall(rf"std::size_t {name} = (\d+);", text)
+        assert int(number) == getattr(secrets, name.upper())
+
+
+@pytest.mark.parametrize(
+    ("words", "masked"),
+    [
+        ("prog --password=word -n 2", "prog --password=*** -n 2"),
+        ("prog --token word input", "prog --token *** input"),
+        ("prog --api-key word input", "prog --api-key *** input"),
+        ("env DB_SECRET=word prog", "env DB_SECRET=*** prog"),
+        ("prog --id 0123456789abcdef0123456789abcdef", "prog --id ***"),
+        ("prog key.txt -k 4 /a/path/0123456789", "prog key.txt -k 4 /a/path/0123456789"),
+        ("prog --token --verbose", "prog --token --verbose"),
+        ("mpirun -x MY_SECRET=word prog", "mpirun -x MY_SECRET=*** prog"),
+        ("mpiexec -genv ACCESS_KEY word prog", "mpiexec -genv ACCESS_KEY *** prog"),
+        ("prog https://me:word@host/data", "prog ***"),
+        ("prog --url=https://me:word@host/data", "prog --url=***"),
+        ("./auth-test input --keep 4", "./auth-test input --keep 4"),
+        ("mpirun -n 4 --map-by ppr:2:node ./keys", "mpirun -n 4 --map-by ppr:2:node ./keys"),
+    ],
+)
+def test_the_words_of_a_command_line_are_masked(words: str, masked: str) -> None:
+    assert " ".join(mask_words(words.split())) == masked
+
+
+def test_no_table_has_a_secret_of_a_record() -> None:
+    variables = {"UCX_TLS": "sm", "UCX_PASSWORD": "hunter2", "NCCL_URL": "http://me:hunter2@host"}
+    text = make_record(environment=variables, command=["commlens-bench", "--token=hunter2"])
+    printed = output(text, wide=True)
+    assert "hunter2" not in printed
+    assert "UCX_PASSWORD=***" in printed and "UCX_TLS=sm" in printed
+    start = record(environment=variables, command=["commlens-bench", "--token=hunter2"]).start
+    assert start.command == ["commlens-bench", "--token=***"]
+
+
+def test_no_picture_has_one(commlens: Commlens, tmp_path: Path) -> None:
+    records = [
+        make_record(bytes=size, start=one, environment={"UCX_TLS": one, "UCX_PWD": f"hunter2{one}"})
+        for one in ("a", "b")
+        for size in (8, 64)
+    ]
+    file = write(tmp_path / "records.jsonl", *records)
+    assert commlens("plot", file, "--out", "picture.svg").returncode == 0
+    picture = Path("picture.svg").read_text(encoding="utf-8")
+    assert "UCX_TLS=a" in picture and "hunter2" not in picture
+
+
+def test_no_profile_has_one() -> None:
+    import json
+
+    text = make_profile(command=["mpirun", "prog", "--password=hunter2"])
+    text["environment"] = {"FI_CRED": "hunter2"}
+    (profile,) = read([json.dumps(text) + "\n"]).profiles
+    assert (profile.command[-1], profile.environment) == ("--password=***", {"FI_CRED": "***"})

@@ -1,0 +1,142 @@
+"""The files of published figures: what they say is declared, and mistakes are named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.compare import references as reference
+
+TOP = Path(__file__).resolve().parents[4]
+NAMES = [source.name for source in reference.load()]
+ALL = [figure for source in reference.load() for figure in source.figures]
+
+GOOD = """
+title: a paper
+machine: a machine
+results:
+  - benchmark: latency
+    metric: latency_us
+    printed_unit: s
+    unit: us
+    quantity: time
+    parameters: {pairs: 1}
+    figures:
+      - {as_printed: "1.5e-6"}
+      - {as_printed: "3e-6", operations: 2, unit: ms}
+"""
+
+
+def test_what_a_block_says_holds_for_its_figures_unless_they_say_otherwise() -> None:
+    source = reference.parse(GOOD, "paper")
+    one, other = source.figures
+    assert (source.name, one.source, one.benchmark, one.metric) == ("paper", "paper", "latency",
+                                                                    "latency_us")  # fmt: skip
+    assert one.value == pytest.approx(1.5)
+    assert other.value == pytest.approx(1.5e-3), "of one operation, in the unit that it names"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('"1.5e-6"', "1.5e-6", "as_printed"),  # a float would lose digits
+        ('"1.5e-6"', '"about 1.5"', "as_printed"),
+        ("quantity: time", "quantities: time", "quantities"),
+        ("quantity: time", "note: x", "quantity"),
+        ("printed_unit: s", "printed_unit: GB/s", "'GB/s' cannot be turned into 'us'"),
+        ("benchmark: latency", "gpu: V100", "of which benchmark"),
+        ("pairs: 1}", "pairs: 1}\n    size: 8", "size_name and size"),
+        ("machine: a machine", "", "machine"),
+        ("title: a paper", "title: a paper\ntitles: x", "titles"),
+        ("figures:", "figure:", "list `figures`"),
+        ("results:", "result:", "list `results`"),
+        ("title: a paper", "title: [", "no YAML"),
+        ("operations: 2", "operations: 0", "operations"),
+    ],
+)
+def test_mistakes_are_named(old: str, new: str, expected: str) -> None:
+    assert old in GOOD
+    with pytest.raises(CommlensError, match=re.escape(expected)) as error:
+        reference.parse(GOOD.replace(old, new, 1), "paper")
+    assert str(error.value).startswith("paper.yaml")
+    assert "\n" not in str(error.value)
+
+
+def test_the_shipped_sources_are_there() -> None:
+    assert set(NAMES) >= {
+        *("dftfe-summit", "dftfe-crusher", "dftfe-frontier", "juliet", "cp2k-fft"),
+        *("nekrs-crusher", "nekrs-kershaw"),
+    }
+    assert sorted(NAMES) == NAMES
+
+
+def test_a_source_is_found_by_its_name() -> None:
+    assert reference.find("juliet").machine.startswith("juliet")
+    with pytest.raises(CommlensError, match="did you mean 'juliet'"):
+        reference.find("julliet")
+    with pytest.raises(CommlensError, match=r"there are .*dftfe-frontier"):
+        reference.find("x" * 10_000)
+
+
+def declared() -> dict[tuple[str, str], str]:
+    """The units of metrics and facts by benchmark, as docs/records.md has them."""
+    text = (TOP / "docs" / "records.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `?([\w-]+)`? \| `(\w+)` \| (\S*) ", text, re.MULTILINE)
+    return {(benchmark, name): unit for benchmark, name, unit in rows}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_metrics_and_their_units_are_those_of_the_benchmarks(name: str) -> None:
+    units = declared()
+    assert units
+    for figure in reference.find(name).figures:
+        if figure.metric:
+            own = units.get((figure.benchmark, figure.metric), units.get(("all", figure.metric)))
+            assert own is not None, (name, figure.benchmark, figure.metric)
+            assert own.replace("|", "") == figure.own_unit, (name, figure.metric)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_source_says_where_it_comes_from(name: str) -> None:
+    source = reference.find(name)
+    assert source.title and source.machine
+    assert source.url.startswith("http") or "not known" in source.note
+
+
+def test_values_are_converted() -> None:
+    """A few by hand: seconds of 50 calls, seconds of a solve, operations per second."""
+    summit = reference.find("dftfe-summit").figures[0]
+    assert summit.as_printed == "2.367997640000001347e-01"
+    assert summit.value == pytest.approx(4735.99528)
+    crusher = [one for one in reference.find("nekrs-crusher").figures if one.benchmark == "bps5"]
+    values = {(one.metric, one.summary): one.value for one in crusher}
+    assert values["time_ms", "best"] == pytest.approx(552.199)
+    assert values["rank_GFLOPs", "best"] == pytest.approx(401.044)
+    assert values["throughput_DOF_iter_per_s", "best"] == 1.88831e8
+
+
+def example(language: str) -> str:
+    text = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
+    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return str(found)
+
+
+def test_the_example_of_a_source_is_one() -> None:
+    source = reference.parse(example("yaml"), "paper")
+    assert [one.value for one in source.figures] == pytest.approx([3.1, 3.9])
+
+
+def test_the_example_of_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = TOP / "docs" / "measured" / "h200-x2" / "allreduce-ucx.jsonl"
+    exec(example("python").replace("results/allreduce.jsonl", str(measured)), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert any("dftfe-frontier Frontier, 8 x MI250X GCD" in line for line in lines)
+    assert lines[-1] == "4.06"
+
+
+def test_nothing_is_there_twice() -> None:
+    keys = [(one.line, one.machine, one.quantity, one.size, one.nodes, one.ranks) for one in ALL]
+    assert len(keys) == len(set(keys))

@@ -1,0 +1,156 @@
+"""Which published figures stand beside a record: the rule of docs/reference.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from commlens.compare.references import Beside, beside, nearest
+from commlens.model import load
+from record_helpers import parsed
+from sample_multigrid import make_multigrid_record
+from sample_records import make_record, statistic
+from test_documentation import TOP
+
+ALLREDUCE = {"bytes": 80_000_000, "dtype": "f64", "in_place": True}
+
+
+def latency(size: int = 1024, **changes: Any) -> dict[str, Any]:
+    return make_record(**{"memory": "device", "bytes": size, **changes})
+
+
+def allreduce(**changes: Any) -> dict[str, Any]:
+    parameters = {**ALLREDUCE, **changes.pop("parameters", {})}
+    return make_record(
+        **{
+            "benchmark": "allreduce",
+            "metric": "time_us",
+            "memory": "device",
+            "parameters": parameters,
+            **changes,
+        }
+    )
+
+
+def found(*records: dict[str, Any]) -> list[Beside]:
+    return beside(parsed(*records))
+
+
+def test_a_latency_has_the_four_columns_of_its_size() -> None:
+    own = found(latency(1024, median_us=9.78))
+    assert [(one.figure.setup, one.figure.as_printed) for one in own] == [
+        ("GPUDirect RDMA and gdrcopy", "4.89"),
+        ("GPUDirect RDMA only", "41.72"),
+        ("gdrcopy only", "10.48"),
+        ("no GDR optimization", "252.01"),
+    ]
+    assert own[0].ratio == pytest.approx(2)
+    assert {one.source.name for one in own} == {"juliet"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"memory": "host"},
+        {"memory": "device:host"},
+        {"transport": "staged"},
+        {"benchmark": "bandwidth"},
+        {"parameters": {"bytes": 1024, "pairs": 2}},
+        {"parameters": {"bytes": 1024}},
+        {"metric": "bandwidth_GBps"},
+        {"status": "failed", "reason": "wrong"},
+    ],
+)
+def test_other_cases_have_nothing_beside_them(other: dict[str, Any]) -> None:
+    assert found(latency()) and not found(latency(**other))
+
+
+def test_a_metric_in_another_unit_is_another_metric() -> None:
+    """A file can declare what it wants."""
+    record = latency()
+    record["start"]["benchmark"]["metrics"][0]["unit"] = "ms"
+    assert not found(record)
+
+
+def test_the_nearest_size_is_within_a_factor_of_two() -> None:
+    (near, *_) = found(latency(1100))
+    assert near.figure.size == 1024
+    assert near.ratio is None and not near.same_size, "of another size there is no ratio"
+    assert found(latency(8 << 20)) and not found(latency(9 << 20))
+    assert not found(latency(0))
+
+
+def test_a_figure_stands_beside_the_closest_size_alone() -> None:
+    own = found(*(latency(size) for size in (900, 1024, 1400)))
+    assert {(one.record.size, one.figure.size) for one in own} == {(1024, 1024)}
+
+
+def test_all_starts_of_a_size_have_it_beside_them() -> None:
+    own = found(latency(), latency(time="2025-01-02T05:00:00Z", start="another"))
+    assert len(own) == 8
+
+
+def test_the_nearest_nodes_and_then_ranks_are_taken() -> None:
+    one_node = [one for one in found(allreduce(ranks=4)) if one.source.name == "dftfe-summit"]
+    two_nodes = [
+        one for one in found(allreduce(ranks=4, nodes=2)) if one.source.name == "dftfe-summit"
+    ]
+    assert [one.figure.gpus for one in one_node] == [6]
+    assert [one.figure.gpus for one in two_nodes] == [12]
+
+
+def test_transports_have_their_own_figures_of_each_set_up() -> None:
+    own = found(allreduce(), allreduce(transport="ccl"), allreduce(transport="staged"))
+    transports = [one.record.transport for one in own]
+    assert transports == ["mpi"] * 5 + ["ccl"] * 5
+    assert all(one.record.transport == one.figure.transport for one in own)
+    assert not found(allreduce(parameters={"dtype": "f32"}))
+    assert not found(allreduce(parameters={"in_place": False}))
+
+
+def test_a_figure_is_compared_with_the_same_statistic() -> None:
+    record = latency()
+    record["statistics"]["latency_us"] = {**statistic(4.0), "mean": 4.04}
+    assert found(record)[0].ours == 4.04, "OSU prints the mean"
+    (crusher,) = [
+        one
+        for one in found(make_multigrid_record(throughput=2e8))
+        if one.source.name == "nekrs-crusher"
+    ]
+    assert crusher.ours == 2.6e8, "nekRS the best"
+
+
+def test_another_metric_is_asked_for_by_name() -> None:
+    records = parsed(make_multigrid_record())
+    own = beside(records, "time_ms")
+    summaries = [one.figure.summary for one in own if one.source.name == "nekrs-crusher"]
+    assert summaries == ["best", "mean", "worst"]
+    assert not beside(records, "nothing")
+
+
+def test_times_and_rates_that_are_facts_stand_beside_the_main_metric() -> None:
+    loaded = load([TOP / "docs/measured/h200-x2/gather-scatter.jsonl"])
+    own = beside(loaded.records)
+    assert {one.metric.name for one in own} == {
+        *("exchange_min_us", "exchange_max_us", "exchange_avg_us", "bidirectional_GBps")
+    }
+    assert {one.record.parameters["mode"] for one in own} == {"pairwise"}
+    counts = beside(loaded.records, "message_size_max")
+    assert counts and all(one.ratio == 1 for one in counts)
+
+
+def test_the_nearest_of_any_size_and_memory_are_there_for_dftfe() -> None:
+    (record,) = parsed(allreduce(memory="host", parameters={"bytes": 8}))
+    assert not beside([record])
+    own = nearest(record)
+    assert len(own) == 5
+    assert all(one.ratio is None for one in own)
+
+
+@pytest.mark.parametrize("size", [1, 2**62])
+@pytest.mark.parametrize("median_us", [1e-300, 1e29])
+def test_absurd_numbers_do_no_harm(size: int, median_us: float) -> None:
+    record = latency(size, median_us=median_us, ceilings=[])
+    for one in [*found(record), *nearest(*parsed(record))]:
+        assert one.ratio is None or one.ratio >= 0

@@ -1,0 +1,296 @@
+"""`commlens doctor`: lines as it goes, findings, exit status, JSON, and runs that end badly."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commlens.compare.proof import Proof
+from commlens.findings import Evidence, Finding, Setting, behaviour
+from commlens.findings.behaviour import Plan, observe
+from commlens.findings.check import Check, Outcome, all_checks
+from commlens.findings.examination import Examination
+from commlens.findings.machine_view import DoctorView
+from commlens.findings.nodes import assemble, pieces
+from commlens.jobs.native import find_native
+from commlens.machine.machine import Machine
+from commlens.tuning import prove
+from commlens.tuning.prove import prove_all
+from conftest import Commlens
+from doctor_cases import SOUND, changed
+from run_helpers import kept, ranks_alive, wait_for
+
+GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
+LATENCY = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
+
+
+def document(run: Any) -> Any:
+    return json.loads(run.stdout)
+
+
+def codes(found: Any) -> set[str]:
+    return {one["code"] for one in found["findings"]}
+
+
+@pytest.fixture(autouse=True)
+def one_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(behaviour, "BENCHMARKS", ("latency",))
+
+
+@pytest.fixture
+def nothing_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the machine of this test has: it is sound."""
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: SOUND)
+
+
+def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: None) -> None:
+    run = commlens("doctor")
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    verdicts = ("ok", "advice", "problem", "not applicable")
+    assert sum(line.strip().startswith(verdicts) for line in lines) == len(all_checks()) + 1
+    assert lines[0].startswith("node01: Open MPI v5.0.7 (/opt/ompi/lib/libmpi.so.40), UCX 1.18.0")
+    assert lines[1] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_problem_has_its_evidence_and_its_fix(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = changed(SOUND, "environment", {"UCX_TLS": "sm"})
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    run = commlens("doctor", "--no-runs")
+    assert run.returncode == 1
+    assert "problem: UCX_TLS=sm leaves out cuda_copy" in run.stdout
+    assert "\n    environment: UCX_TLS=sm\n" in run.stdout
+    assert "fix: `unset UCX_TLS`, or set UCX_TLS=sm,cuda" in run.stdout
+    assert "[ucx-tls-without-gpu]" in run.stdout
+    assert "not applicable  records of short runs" in run.stdout
+
+
+def test_advice_is_no_problem(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = changed(SOUND, "environment", {"NCCL_DEBUG": "INFO"})
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    run = commlens("doctor", "--no-runs")
+    assert run.returncode == 0 and "advice: NCCL_DEBUG=INFO" in run.stdout
+
+
+def test_nothing_of_a_machine_steers_the_terminal(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = changed(SOUND, "environment", {"UCX_TLS": "sm\x1b[2J\nok"})
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    run = commlens("doctor", "--no-runs")
+    assert "\x1b" not in run.stdout and "\nok" not in run.stdout
+
+
+def test_json(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = changed(SOUND, "environment", {"UCX_MEMTYPE_CACHE": "y"})
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    run = commlens("doctor", "--no-runs", "--format", "json", "--out", "kept")
+    found = document(run)
+    assert run.returncode == 1 and codes(found) == {"ucx-memtype-cache-on"}
+    assert found["findings"][0]["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
+    assert found["findings"][0]["evidence"] == [
+        {"source": "environment", "line": "UCX_MEMTYPE_CACHE=y"}
+    ]
+    assert found["machines"][0]["host"] == "node01"
+    assert json.loads(Path("kept/doctor.json").read_text()) == found
+
+
+def test_records_are_kept_where_a_folder_is_named(commlens: Commlens, nothing_here: None) -> None:
+    run = commlens("doctor", "--out", "kept")
+    assert run.returncode == 0, run.stdout
+    assert {one.benchmark for one in kept("kept/doctor.jsonl")} == {"latency"}
+    assert sorted(path.name for path in Path("kept").iterdir()) == ["doctor.json", "doctor.jsonl"]
+
+
+def test_ranks_that_are_alone(commlens: Commlens, nothing_here: None) -> None:
+    run = commlens("doctor", "--format", "json", FAKE_LAUNCHER="singletons")
+    assert run.returncode == 1 and codes(document(run)) == {"ranks-are-alone"}
+    assert run.stderr == ""
+
+
+def test_a_run_that_dies(commlens: Commlens, nothing_here: None) -> None:
+    found = document(commlens("doctor", "--format", "json", FAKE_MODE="die"))
+    assert codes(found) == {"short-run-fails"}
+    assert "died" in found["findings"][0]["evidence"][0]["line"]
+
+
+def test_a_run_that_does_not_end(
+    commlens: Commlens, nothing_here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(behaviour, "_LIMIT_S", 0.7)
+    found = document(commlens("doctor", "--format", "json", FAKE_MODE="wait"))
+    assert codes(found) == {"short-run-slow"}
+
+
+def test_a_crash_with_gpu_memory(commlens: Commlens, nothing_here: None, tmp_path: Path) -> None:
+    library = {"mpi": "Open MPI 5.0.7", "ucx": "1.22.0", "says_gpu_aware": "yes", "how": "asking"}
+    lines = [
+        json.dumps({"probe": kind, "rank": rank, **more}, separators=(",", ":"))
+        for rank in (0, 1)
+        for kind, more in (
+            ("begin", {"call": "MPI_Init", "bytes": 0, "memory": "device"}),
+            ("library", library),
+            ("begin", {"call": "MPI_Send", "bytes": 1, "memory": "device"}),
+        )
+    ]
+    script = tmp_path / "probe.txt"
+    script.write_text("\n".join([*lines, "die SIGSEGV"]) + "\n")
+    run = commlens("doctor", "--format", "json", FAKE_PROBE=str(script), **GPUS)
+    found = document(run)
+    assert codes(found) >= {"mpi-fails-on-gpu-memory"}
+    own = next(one for one in found["findings"] if one["code"] == "mpi-fails-on-gpu-memory")
+    assert own["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
+    assert own["fix"] == "Set UCX_MEMTYPE_CACHE=n."
+
+
+def test_without_the_native_program(
+    commlens: Commlens, nothing_here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = commlens("doctor", COMMLENS_BENCH="/none/commlens-bench")
+    assert run.returncode == 0 and "is not a program" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["/none/program"], "/none/program: there is no such program; name its file"),
+        (["--nodes", "0"], "--nodes 0: write a whole number from 1 to 100,000"),
+        (["--format", "xml"], "--format xml: write text or json"),
+    ],
+)
+def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
+    run = commlens("doctor", *words)
+    assert run.returncode == 2 and run.stderr == f"commlens: {message}\n"
+
+
+def test_nodes_are_asked_through_the_launcher(commlens: Commlens) -> None:
+    """The fake starts both on this host: so one is missing."""
+    run = commlens("doctor", "--nodes", 2, "--no-runs", "--format", "json")
+    found = document(run)
+    assert len(found["machines"]) == 2 and "nodes-missing" in codes(found)
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize("nodes", [(), ("--nodes", 1)])
+def test_settings_for_the_launcher_count_as_set(commlens: Commlens, nodes: tuple[Any, ...]) -> None:
+    own = "-x UCX_TLS=tcp --mca btl self,tcp"
+    run = commlens(
+        "doctor", *nodes, "--no-runs", "--format", "json", "--launcher-args", own, UCX_TLS="all"
+    )
+    (machine,) = document(run)["machines"]
+    assert machine["environment"]["UCX_TLS"] == "tcp"
+    assert machine["environment"]["OMPI_MCA_btl"] == "self,tcp"
+
+
+def test_no_node_answers(commlens: Commlens) -> None:
+    run = commlens("doctor", "--nodes", 2, "--launcher", "srun", PATH="/usr/bin:/bin")
+    assert run.returncode in (1, 2) and len(run.stderr.splitlines()) == 1
+
+
+def test_machines_arrive_in_pieces_that_are_mixed_and_lost() -> None:
+    names = {"UCX_TLS": "x" * 40, **{f"UCX_{one}": str(one**7) for one in range(300)}}
+    first = changed(SOUND, "environment", names)
+    second = changed(first, "host", "node02")
+    own, others = list(pieces(first, "node01:7")), list(pieces(second, "node02:8"))
+    assert len(own) > 1 and max(map(len, own)) < 1000
+    mixed = [line for pair in zip(own, others) for line in pair]
+    assert assemble("\n".join(["srun: hello", *mixed])) == [first, second]
+    assert assemble("\n".join([*own, *others[1:]])) == [first]
+
+
+@pytest.fixture
+def two_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove, "_STARTS", 2)
+
+
+def with_setting(setting: Setting) -> Examination:
+    finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
+    own = Outcome(Check("x", "warning", "t", "s", {}, "m", "limits"), (finding,))
+    return Examination(DoctorView([Machine("node")]), [own])
+
+
+def proof_of(setting: Setting, tmp_path: Path) -> Proof:
+    plan = Plan(out=tmp_path / "out")
+    proofs: dict[int, Proof] = {}
+    assert prove_all(with_setting(setting), find_native(), plan, proofs, lambda _: None) == 0
+    (proof,) = proofs.values()
+    return proof
+
+
+def test_a_crash_is_fixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_starts: None
+) -> None:
+    monkeypatch.setenv("FAKE_MODE", "die early")
+    proof = proof_of(Setting({"FAKE_MODE": None}, shown_by=LATENCY), tmp_path)
+    assert proof.verdict == "fixed" and proof.helps
+    assert proof.before is None and proof.after is not None and "died" in proof.why_no_before
+    assert str(proof).startswith("latency ") and str(proof).endswith("us: fixed.")
+    # The side that fails is started once, the other one twice.
+    assert len({one.start.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}) == 2
+
+
+def test_a_fix_that_changes_nothing(tmp_path: Path, two_starts: None) -> None:
+    proof = proof_of(Setting({"UCX_TLS": "all"}, shown_by=LATENCY), tmp_path)
+    assert proof.verdict in ("same", "inconclusive") and not proof.helps
+    assert proof.gain is not None and proof.plain["gain"] == proof.gain
+    assert " -> " in str(proof) and "2 starts each" in str(proof)
+
+
+def test_a_fix_that_does_not_help(tmp_path: Path, two_starts: None) -> None:
+    plan = Setting({"FAKE_MODE": "die early"}, shown_by=LATENCY)
+    proof = proof_of(plan, tmp_path)
+    assert proof.verdict == "not fixed" and proof.after is None and "died" in proof.why_no_after
+
+
+def test_the_command_proves(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch, two_starts: None
+) -> None:
+    here = changed(SOUND, "environment", {"OMP_NUM_THREADS": "64", "NCCL_DEBUG": "INFO"})
+    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    run = commlens("doctor", "--no-runs", "--prove")
+    assert run.returncode == 1, run.stderr
+    assert "trying OMP_NUM_THREADS=32 (more-threads-than-cores)" in run.stderr
+    assert "tried: allreduce" in run.stdout and run.stdout.count("tried:") == 1
+
+
+def test_the_launcher_arguments_of_a_fix_replace_the_users(
+    tmp_path: Path, two_starts: None
+) -> None:
+    setting = Setting({}, ("--bind-to", "core"), LATENCY)
+    plan = Plan(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"), out=tmp_path / "out")
+    prove_all(with_setting(setting), find_native(), plan, {}, lambda _: None)
+    starts = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
+    settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in starts.values())
+    assert settings == [""] * 2 + ["1"] * 2
+
+
+def test_a_signal_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "commlens", "doctor"]
+    environment = {**os.environ, "FAKE_MODE": "wait", "TMPDIR": str(tmp_path)}
+    command = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    # Its record has begun: before, the same program is only looked at.
+    wait_for(lambda: any(path.stat().st_size for path in tmp_path.glob("commlens-doctor-*/*")))
+    command.send_signal(signal.SIGINT)
+    output, said = command.communicate(timeout=60)
+    assert command.returncode == 128 + signal.SIGINT
+    assert said == "commlens: interrupted by SIGINT\n" and "checks:" in output
+    assert ranks_alive() == [] and list(tmp_path.glob("commlens-doctor-*")) == []
+
+
+def test_short_runs_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    native = find_native()
+    monkeypatch.setenv("PATH", "/none")
+    own = observe(native, Plan())
+    assert "there is no" in own.why_none and own.records == ()

@@ -1,0 +1,148 @@
+"""What is known of an allocation, and what is asked of launchers in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.jobs import allocation, slurm
+from commlens.jobs.allocation import Allocation
+from commlens.jobs.entry import Entry, Overrides
+from commlens.jobs.native import Native, find_native
+from commlens.jobs.options import Options
+from conftest import Commlens
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        (
+            {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "16"},
+            Allocation("SLURM_JOB_ID", 2, 16),
+        ),
+        ({"SLURM_JOB_ID": "1"}, Allocation("SLURM_JOB_ID")),
+        # The first is the node of the script.
+        (
+            {"LSB_JOBID": "1", "LSB_MCPU_HOSTS": "batch5 1 h01n03 42 h01n04 42"},
+            Allocation("LSB_JOBID", 2),
+        ),
+        ({"PBS_JOBID": "1", "PBS_NODEFILE": "nodes"}, Allocation("PBS_JOBID", 2)),
+        ({"PBS_JOBID": "1", "PBS_NODEFILE": "missing"}, Allocation("PBS_JOBID")),
+        ({"PE_HOSTFILE": "nodes"}, Allocation("PE_HOSTFILE", 2)),
+    ],
+)
+def test_the_nodes_of_an_allocation(
+    environment: dict[str, str], expected: Allocation | None
+) -> None:
+    Path("nodes").write_text("n1 4 queue\nn1 4 queue\nn2 4 queue\n")
+    assert allocation.current(environment) == expected
+
+
+def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
+    answers(tmp_path, "flux", "echo 3")
+    found = allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert found == Allocation("FLUX_URI", 3)
+
+
+def answers(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("family", "default", "wanted"),
+    [
+        ("openmpi", "none", ["--mpi=pmix"]),
+        ("mpich", "none", ["--mpi=pmi2"]),
+        ("other", "none", []),
+        ("openmpi", "pmi2", []),
+        ("mpich", "cray_shasta", []),
+    ],
+)
+def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
+    family: str, default: str, wanted: list[str], tmp_path: Path
+) -> None:
+    answers(tmp_path, "scontrol", f"echo 'MpiDefault              = {default}'")
+    answers(tmp_path, "srun", "echo 'MPI plugin types are...' >&2; echo pmix none pmi2 >&2")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    assert slurm.options_here(family, environment) == wanted
+    assert slurm.options_here(family, {**environment, "SLURM_MPI_TYPE": "pmix"}) == []
+    cores = slurm.options_here(family, {**environment, "SLURM_CPUS_PER_TASK": "7"})
+    assert cores == [*wanted, "--cpus-per-task=7"]
+
+
+def entry(benchmark: str, given: Allocation | None, **wanted: int) -> tuple[int, int | None]:
+    applied = Overrides(**wanted).applied_to(Entry(benchmark, Options()))  # type: ignore[arg-type]
+    job = applied.job(find_native(), given)
+    return job.ranks, job.nodes
+
+
+TWO = Allocation("SLURM_JOB_ID", 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "expected"),
+    [
+        (None, {}, (2, None)),
+        (TWO, {}, (2, 2)),
+        (Allocation("SLURM_JOB_ID", 2, 16), {}, (16, 2)),
+        (Allocation("SLURM_JOB_ID", 1, 1), {}, (2, None)),
+        (TWO, {"ranks_per_node": 8}, (16, 2)),
+        (TWO, {"ranks_per_node": 8, "nodes": 1}, (8, 1)),
+        (TWO, {"ranks": 3}, (3, 2)),
+        (None, {"ranks_per_node": 8, "nodes": 4}, (32, 4)),
+    ],
+)
+def test_how_many_ranks_and_nodes(
+    given: Allocation | None, wanted: dict[str, int], expected: tuple[int, int | None]
+) -> None:
+    assert entry("allreduce", given, **wanted) == expected
+
+
+def test_a_benchmark_of_pairs_takes_two_ranks_a_pair() -> None:
+    assert entry("latency", TWO, ranks_per_node=8) == (2, 2)
+
+
+def test_gpus_are_counted_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node where commlens was started has none; those of the allocation have four."""
+    monkeypatch.setenv("FAKE_BACKEND", "cuda")
+    answers(tmp_path, "launcher", 'FAKE_GPUS=4 exec "$@"')
+    native = find_native()
+    assert native.about.gpus == 0
+    there = Native(native.path, (str(tmp_path / "launcher"),))
+    assert there.about.gpus == 4
+    job = Entry("allreduce", Options()).job(there, TWO)
+    assert job.ranks == 8
+
+
+def test_more_nodes_than_there_are() -> None:
+    with pytest.raises(CommlensError, match="--nodes 3: this allocation has 2 nodes"):
+        entry("allreduce", TWO, nodes=3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ranks", "4", "--ranks-per-node", "2"], "--ranks-per-node 2 beside --ranks 4: both"),
+        (["--ranks", "2", "--nodes", "4"], "--nodes 4 with --ranks 2: a node needs a rank"),
+    ],
+)
+def test_numbers_that_cannot_go_together(
+    commlens: Commlens, words: list[str], message: str
+) -> None:
+    run = commlens("run", "allreduce", *words, "--dry-run")
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"commlens: {message}")
+
+
+def test_several_benchmarks(commlens: Commlens) -> None:
+    run = commlens("run", "allreduce", "latency", "--memory", "host", "--dry-run")
+    assert run.returncode == 0
+    first, second = run.stdout.splitlines()
+    assert "commlens-bench allreduce" in first and "01-allreduce.jsonl" in first
+    assert "commlens-bench latency" in second and "--memory host" in second
+    wrong = commlens("run", "allreduce", "latncy", "--dry-run")
+    assert wrong.returncode == 2 and "did you mean latency?" in wrong.stderr

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.jobs.job import Job, parse_environment
+from commlens.jobs.options import Options
+
+
+def test_a_job_is_a_command_line_of_the_native_program() -> None:
+    job = Job("latency", Options({"bytes": "8", "in-place": None}), ranks=2)
+    assert job.program(Path("/b")) == [
+        *["/b", "latency", "--expect-ranks", "2", "--bytes", "8", "--in-place"]
+    ]
+    # The file comes first: an option that lacks its value must not take ours for it.
+    with_file = Job("latency", Options({"bytes": None}), ranks=2, record_file=Path("r.jsonl"))
+    own = ["--record", "r.jsonl", "--expect-ranks", "2"]
+    assert with_file.program(Path("/b")) == ["/b", "latency", *own, "--bytes"]
+
+
+def test_variables_are_parsed() -> None:
+    assert parse_environment(["UCX_TLS=self,sm", "A=", "B=c=d"]) == {
+        "UCX_TLS": "self,sm",
+        "A": "",
+        "B": "c=d",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["UCX_TLS"], "--env 'UCX_TLS': write NAME=VALUE with the name of a variable, as in UCX"),
+        (["=x"], "--env '=x': write NAME=VALUE"),
+        (["9A=x"], "--env '9A=x': write NAME=VALUE"),
+        (["A B=x"], "--env 'A B=x': write NAME=VALUE"),
+        (["A=1", "A=2"], "--env A=2: A is set twice; leave one of them out"),
+    ],
+)
+def test_what_sets_no_variable_is_refused(settings: list[str], message: str) -> None:
+    with pytest.raises(CommlensError) as error:
+        parse_environment(settings)
+    assert str(error.value).startswith(message)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.jobs import launchers
+from commlens.jobs.allocation import Allocation
+from commlens.jobs.job import Job
+from commlens.jobs.launchers import LAUNCHERS, Chosen, Launcher
+from commlens.jobs.native import find_native
+from commlens.jobs.options import Options
+from conftest import FAKES
+
+PROGRAM = Path("/commlens-bench")
+
+
+def launcher(name: str) -> Launcher:
+    return next(one for one in LAUNCHERS if one.name == name)
+
+
+def choose(requested: str = "auto", **environment: str) -> Chosen:
+    return launchers.choose(requested, find_native(), {"PATH": str(FAKES), **environment})
+
+
+def job(ranks: int, *arguments: str, **environment: str) -> Job:
+    return Job("latency", Options(), ranks, environment, arguments)
+
+
+def command(name: str, wanted: Job, *, with_gpus: bool = False, in_allocation: bool = False) -> str:
+    """Without the program of the ranks."""
+    chosen = Chosen("launcher", launcher(name), Allocation("X") if in_allocation else None)
+    words = chosen.command(wanted, PROGRAM, with_gpus=with_gpus)
+    assert words[-4:] == [str(PROGRAM), "latency", "--expect-ranks", str(wanted.ranks)]
+    return " ".join(words[:-4])
+
+
+def program(folder: Path, name: str) -> None:
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+def test_auto_takes_mpirun_where_there_is_no_allocation() -> None:
+    assert choose() == Chosen(str(FAKES / "mpirun"), launcher("Open MPI"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"), [("SLURM_JOB_ID", "srun"), ("LSB_JOBID", "jsrun"), ("FLUX_URI", "flux")]
+)
+def test_auto_takes_the_launcher_of_the_allocation(
+    variable: str, name: str, tmp_path: Path
+) -> None:
+    program(tmp_path, name)
+    found = choose(**{variable: "1", "PATH": f"{tmp_path}:{FAKES}"})
+    assert (found.program, found.launcher) == (str(tmp_path / name), launcher(name))
+    assert found.allocation and found.allocation.variable == variable
+
+
+def test_in_an_allocation_without_its_launcher_mpirun_is_left() -> None:
+    found = choose(SLURM_JOB_ID="1")
+    assert found.launcher.name == "Open MPI"
+    assert found.allocation == Allocation("SLURM_JOB_ID")
+
+
+@pytest.mark.parametrize("name", ["srun", "mpiexec"])
+def test_a_missing_launcher_is_named(name: str) -> None:
+    with pytest.raises(CommlensError, match=f"--launcher {name}: there is no {name} on the PATH"):
+        choose(name)
+
+
+def test_a_launcher_of_another_mpi_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_MPI", "MPICH 4.2")
+    monkeypatch.setenv("FAKE_MPI_FAMILY", "mpich")
+    with pytest.raises(CommlensError, match=r"built with MPICH 4.2, but .*mpirun is Open MPI's"):
+        choose()
+    assert choose("mpirun").launcher.name == "Open MPI"  # who names it is believed
+
+
+@pytest.mark.parametrize("family", ["mpich", "intel"])
+def test_hydra_starts_programs_of_two_families(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_MPI_FAMILY", family)
+    monkeypatch.setenv("FAKE_LAUNCHER_VERSION", "HYDRA build details:")
+    assert choose().launcher.name == "MPICH"
+
+
+def test_an_mpi_without_a_launcher_of_its_own_takes_what_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_MPI_FAMILY", "other")
+    assert choose().launcher.name == "Open MPI"
+
+
+def test_a_launcher_that_does_not_say_whose_it_is_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_LAUNCHER_VERSION", "mpirun 1.0")
+    found = choose()
+    assert found.launcher is launchers.UNKNOWN
+    assert found.command(job(3, A="b"), PROGRAM)[1:3] == ["-n", "3"]
+
+
+def test_open_mpi_gets_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert command("Open MPI", job(2)) == "launcher --allow-run-as-root -n 2"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert command("Open MPI", job(3)) == "launcher --oversubscribe --bind-to none -n 3"
+    own = ("--bind-to", "core")
+    assert command("Open MPI", job(3, *own)) == "launcher --oversubscribe -n 3 --bind-to core"
+    assert command("Open MPI", job(3), in_allocation=True) == "launcher -n 3"
+
+
+def test_the_other_launchers_get_what_they_need() -> None:
+    wanted = job(4, "-v")
+    assert command("srun", wanted) == "launcher --ntasks=4 --kill-on-bad-exit=1 -v"
+    assert command("MPICH", wanted) == "launcher -n 4 -v"
+    assert command("flux", wanted) == "launcher run --ntasks 4 -v"
+    with_gpus = command("flux", wanted, with_gpus=True)
+    assert with_gpus == "launcher run --ntasks 4 --gpus-per-task 1 -v"
+    jsrun = command("jsrun", wanted)
+    assert jsrun == "launcher --nrs 4 --tasks_per_rs 1 --cpu_per_rs 1 -v"
+    assert "--gpu_per_rs 1 --smpiargs=-gpu" in command("jsrun", wanted, with_gpus=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Open MPI", "launcher -n 2 -x UCX_TLS=self,sm -x A= -v"),
+        ("MPICH", "launcher -n 2 -genv UCX_TLS self,sm -genv A  -v"),
+        ("srun", "launcher --ntasks=2 --kill-on-bad-exit=1 -v"),  # hands its own environment on
+        ("flux", "launcher run --ntasks 2 -v"),
+        ("jsrun", "launcher --nrs 2 --tasks_per_rs 1 --cpu_per_rs 1 -v"),
+    ],
+)
+def test_a_variable_is_passed_in_the_way_of_the_launcher(
+    name: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
+    assert command(name, job(2, "-v", UCX_TLS="self,sm", A="")) == expected
+
+
+def test_options_of_the_launcher_count_as_settings() -> None:
+    own = ["--mca", "pml", "ucx", "-x", "UCX_MEMTYPE_CACHE=n", "-x", "PATH", "--mca"]
+    chosen = Chosen("mpirun", launcher("Open MPI"))
+    found = chosen.settings(job(2, *own, UCX_NET_DEVICES="lo"), {"UCX_TLS": "all"})
+    assert found == {
+        "UCX_TLS": "all",
+        "UCX_NET_DEVICES": "lo",
+        "OMPI_MCA_pml": "ucx",
+        "UCX_MEMTYPE_CACHE": "n",
+    }
+
+
+def test_every_launcher_can_be_asked_for() -> None:
+    assert launchers.CHOICES == ["auto", "mpirun", "mpiexec", "srun", "jsrun", "flux"]
+
+
+def test_cores_are_counted() -> None:
+    assert launchers.physical_cores() >= 1

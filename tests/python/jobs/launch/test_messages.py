@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import pytest
+
+from commlens.jobs.messages import (
+    Death,
+    Ending,
+    ErrorFilter,
+    Filter,
+    OutputFilter,
+    death,
+    departure,
+    ending,
+    first_sentence,
+    lost_node,
+    no_start,
+)
+from conftest import captured
+
+
+def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
+    """Feeds the text in chunks, as a pipe might."""
+    written = bytearray()
+    found = kind(written.extend)
+    data = text.encode()
+    for start in range(0, len(data), chunk):
+        found.feed(data[start : start + chunk])
+    found.finish()
+    assert written.decode().split() == "\n".join(found.lines).split()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "expected"),
+    [
+        ("open-mpi-4-segv", 139, Death(1, 11)),
+        ("open-mpi-4-kill", 137, Death(1, 9)),
+        ("open-mpi-4-mpiabort", 1, None),
+        ("open-mpi-4-exit", 3, None),
+        ("open-mpi-5-segv", 139, Death(1, 11)),
+        ("open-mpi-5-kill", 137, Death(1, 9)),
+        ("open-mpi-5-mpiabort", 1, None),
+        ("open-mpi-5-exit", 3, None),
+    ],
+)
+def test_open_mpis_pages_become_a_fact(name: str, status: int, expected: Death | None) -> None:
+    found = filtered(ErrorFilter, captured(name))
+    assert death("\n".join(found.held), status) == expected
+    # Backtraces and warnings of the library stay.
+    assert [line for line in found.lines if not line.startswith("[")] == []
+
+
+@pytest.mark.parametrize(("name", "number"), [("mpich-segv", 11), ("mpich-kill", 9)])
+def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
+    found = filtered(OutputFilter, captured(name))
+    assert death("\n".join(found.held), number) == Death(None, number)
+    assert [line for line in found.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+@pytest.mark.parametrize("name", ["open-mpi-4-left", "open-mpi-5-left"])
+def test_a_rank_that_leaves_is_found_in_open_mpis_page(name: str) -> None:
+    found = filtered(ErrorFilter, captured(name))
+    assert found.lines == []
+    assert departure("\n".join(found.held)) == "rank 1 left without MPI_Finalize"
+    assert death("\n".join(found.held), 1) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["open-mpi-4-exit", "open-mpi-4-kill", "open-mpi-5-exit", "open-mpi-5-mpiabort"]
+)
+def test_other_ends_are_no_departures(name: str) -> None:
+    assert departure(captured(name)) == ""
+
+
+def test_open_mpi_may_not_know_who_left() -> None:
+    page = (
+        'mpirun has exited due to a process exiting without calling "finalize",\n'
+        "but has no info as to the process"
+    )
+    found = filtered(ErrorFilter, f"{'-' * 74}\n{page}\n{'-' * 74}\n")
+    assert found.lines == []
+    assert departure("\n".join(found.held)) == "a rank left without MPI_Finalize"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
+        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): "
+        "Bad file descriptor",
+    ],
+)
+def test_a_log_line_after_an_abort_is_held_back(line: str) -> None:
+    assert filtered(ErrorFilter, line).held == [line]
+
+
+def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
+    line = "commlens: ended by SIGTERM while timing latency"
+    found = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
+    assert found.lines == ["commlens progress: half"]
+    assert ending("\n".join(found.held)) == Ending(line, 15)
+    assert ending("") is None
+
+
+def test_an_unknown_message_passes() -> None:
+    text = captured("open-mpi-4-slots")
+    found = filtered(ErrorFilter, text)
+    assert found.held == []
+    assert found.lines == [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_table_of_the_program_passes() -> None:
+    text = "a title\n" + "=" * 70 + "\nsize  time\n" + "-" * 70 + "\n1  2\n" + "=" * 70
+    assert filtered(OutputFilter, text).lines == text.splitlines()
+
+
+def test_an_unfinished_block_passes() -> None:
+    text = "-" * 74 + "\nsomething new"
+    assert filtered(ErrorFilter, text).lines == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("srun: error: node7: task 3: Segmentation fault (core dumped)", Death(3, 11)),
+        ("srun: error: node7: tasks 2-3: Killed", Death(2, 9)),
+        (
+            "ERROR:  One or more process (first noticed rank 1) terminated with signal 11 "
+            "(core dumped)",
+            Death(1, 11),
+        ),
+        ("flux-job: task(s) Segmentation fault", Death(None, 11)),
+    ],
+)
+def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
+    assert filtered(ErrorFilter, said).held == [said]
+    assert death(said, 1) == expected
+
+
+def test_a_status_in_the_shells_manner_is_a_death() -> None:
+    assert death("", 139) == Death(None, 11)
+    assert death("", 255) is None
+    assert Death(1, 9).told(with_node=True) == "rank 1 died (signal 9, Killed)"
+
+
+EDGE = "-" * 74
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], ""),
+        (['mpirun: Error: no "--x"', "Type --help."], 'mpirun: Error: no "--x"'),
+        (
+            [EDGE, "There are not enough slots", "to have 5.  Advice.", "", "More.", EDGE],
+            "There are not enough slots to have 5",
+        ),
+        (["ssh: Name: not known", EDGE, "ORTE was unable.", EDGE], "ssh: Name: not known"),
+        (["[n:1] open: x.so (ignored)", "orted: lost connection."], "orted: lost connection"),
+        ([EDGE, "You need help about:", "    x", EDGE], "You need help about: x"),
+        (["x" * 5000], "x" * 200),
+    ],
+)
+def test_what_a_launcher_says_first(lines: list[str], sentence: str) -> None:
+    assert first_sentence(lines) == sentence
+
+
+def test_a_message_that_each_rank_says_for_all_is_passed_once() -> None:
+    said = filtered(ErrorFilter, "commlens: no\ncommlens: no\nown\nown\n")
+    assert said.lines == ["commlens: no", "own", "own"]
+
+
+def test_the_node_of_a_death_is_said() -> None:
+    of_srun = "srun: error: n2: task 1: Killed"
+    of_mpirun = (
+        "mpirun noticed that process rank 1 with PID 7 on node n2 exited on signal 9 (Killed)."
+    )
+    for said in (of_srun, of_mpirun):
+        found = death(said, 1)
+        assert found and found.told(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
+        assert found.told(with_node=False) == "rank 1 died (signal 9, Killed)"
+
+
+def test_a_lost_node_is_found() -> None:
+    page = (
+        "ORTE has lost communication with a remote daemon.\n\n"
+        "  HNP daemon   : [[7274,0],0] on node n1\n  Remote daemon: [[7274,0],1] on node n2\n"
+    )
+    assert lost_node(page) == "n2"
+    assert lost_node("srun: error: Node failure on n3") == "n3"
+    assert lost_node("srun: error: n2: task 1: Killed") == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd-n1: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-23T04:21:40 ***",
+        "srun: Force Terminated StepId=13.0",
+        "srun: error: Node failure on n2",
+        "[n1][[50902,20419],0][../../opal/mca/btl/tcp/btl_tcp_frag.c:135:mca_btl_tcp_frag_send] "
+        "mca_btl_tcp_frag_send: writev failed: Broken pipe (32)",
+    ],
+)
+def test_what_slurm_and_the_other_ranks_say_is_held_back(line: str) -> None:
+    assert filtered(ErrorFilter, line).held == [line]
+
+
+# Of Open MPI 4.1.4 on two nodes, where the folder of TMPDIR has no inodes left.
+_FULL_HERE = f"""\
+{"-" * 74}
+A call to mkdir was unable to create the desired directory:
+
+  Directory: /scratch/ompi.n1.0
+  Error:     No space left on device
+
+Please check to ensure you have adequate permissions to perform
+the desired operation.
+{"-" * 74}
+{"-" * 74}
+It looks like orte_init failed for some reason; your parallel process is
+likely to abort.
+{"-" * 74}
+[n1:01136] [[7535,0],0] ORTE_ERROR_LOG: Error in file ../../../orte/util/session_dir.c at line 107
+"""
+_FULL_THERE = f"""\
+{"-" * 74}
+An ORTE daemon has unexpectedly failed after launch and before
+communicating back to mpirun. This could be caused by a number
+of factors.
+{"-" * 74}
+"""
+# Where there are inodes, but no blocks: folders can be made on a tmpfs, files not be filled.
+_PMIX_ERROR = """\
+[n2:00254] PMIX ERROR: ERROR in file ../../src/mca/gds/ds12/gds_ds12_lock_pthread.c at line 169
+"""
+_NO_BLOCKS_THERE = f"""\
+{_PMIX_ERROR}\
+{"-" * 74}
+It looks like orte_init failed for some reason; your parallel process is
+likely to abort.
+
+  getting local rank failed
+  --> Returned value Not found (-13) instead of ORTE_SUCCESS
+{"-" * 74}
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "begins"),
+    [
+        (
+            _FULL_HERE,
+            "mpirun cannot make its folder /scratch/ompi.n1.0 (No space left on device): make room",
+        ),
+        (_FULL_THERE, "mpirun's daemon failed on another node before any rank started: look there"),
+        (
+            _NO_BLOCKS_THERE,
+            "ranks cannot read the files that mpirun's PMIx writes on n2: look",
+        ),
+        (_PMIX_ERROR, ""),  # some systems have it with every start
+    ],
+)
+def test_why_mpirun_has_not_started(page: str, begins: str) -> None:
+    found = filtered(ErrorFilter, page)
+    assert found.lines == []
+    why = no_start("\n".join(found.held))
+    assert why.startswith(begins) and bool(why) == bool(begins)
+
+
+# On mpirun's own node its PMIx complains, too; of the rank's pages some are lost, or all of them.
+_NO_BLOCKS_HERE = """\
+[n1:00635] PMIX ERROR: OUT-OF-RESOURCE in file ../../src/mca/common/dstore/dstore_segment.c at \
+line 208
+[n1:00647] PMIX ERROR: ERROR in file ../../src/mca/gds/ds12/gds_ds12_lock_pthread.c at line 169
+[n1:00635] [[7012,0],0] ORTE_ERROR_LOG: Data unpack would read past end of buffer in file \
+../../../orte/util/show_help.c at line 501
+"""
+_MPI_INIT_FAILED = f"""\
+{"-" * 74}
+It looks like MPI_INIT failed for some reason; your parallel process is
+likely to abort.
+
+  ompi_mpi_init: ompi_rte_init failed
+  --> Returned "Not found" (-13) instead of "Success" (0)
+{"-" * 74}
+"""
+_OF_THE_RANK = """\
+*** An error occurred in MPI_Init_thread
+*** on a NULL communicator
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (_NO_BLOCKS_HERE, _MPI_INIT_FAILED, _OF_THE_RANK),
+        (_NO_BLOCKS_HERE, _OF_THE_RANK),
+        (_OF_THE_RANK, _NO_BLOCKS_HERE),
+        (_NO_BLOCKS_THERE.removeprefix(_PMIX_ERROR), _OF_THE_RANK, _NO_BLOCKS_HERE),
+    ],
+)
+def test_mpirun_without_room_loses_pages(parts: tuple[str, ...]) -> None:
+    found = filtered(ErrorFilter, "".join(parts))
+    assert [line for line in found.lines if "PMIX" in line or "ORTE" in line] == []
+    why = no_start("\n".join(found.lines + found.held))
+    assert why.startswith("ranks cannot read the files that mpirun's PMIx writes on n1: look")
+
+
+def test_a_complaint_of_pmix_alone_is_no_reason() -> None:
+    """MPI_Init may fail for another one, and a rank later."""
+    assert no_start(_PMIX_ERROR + _MPI_INIT_FAILED + _OF_THE_RANK) == ""
+    assert no_start(_NO_BLOCKS_HERE) == ""

@@ -1,0 +1,88 @@
+"""A lost node is noticed while there is no news of the job, and only then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from commlens.jobs import node_watch
+from commlens.jobs.node_watch import NodeWatch
+from run_helpers import wait_for
+from sample_records import lines, make_record
+
+ADDRESSES = {"n1": ("127.0.0.1", 2), "n2": ("127.0.0.2", 2)}
+
+
+@dataclass
+class Nodes:
+    """Those that answer, and how often they were asked."""
+
+    alive: set[str] = field(default_factory=lambda: set(ADDRESSES))
+    questions: int = 0
+
+    def answering(self, asked: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+        found = {node: address for node, address in asked.items() if node in self.alive}
+        self.questions += 1
+        return found
+
+
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> Nodes:
+    nodes = Nodes()
+    monkeypatch.setattr(node_watch, "_addresses", lambda ranks: dict(ADDRESSES))
+    monkeypatch.setattr(node_watch, "answering", nodes.answering)
+    for name in ("_WITHOUT_NEWS_S", "_PAUSE_S", "_POLL_S"):
+        monkeypatch.setattr(node_watch, name, 0.02)
+    monkeypatch.setattr(NodeWatch, "_ranks_by_node", lambda _: {"n1": [0, 1], "n2": [2, 3]})
+    return nodes
+
+
+def test_a_node_that_falls_silent_is_lost(nodes: Nodes, tmp_path: Path) -> None:
+    with NodeWatch(tmp_path / "records") as watch:
+        wait_for(lambda: nodes.questions > 2 * node_watch._QUESTIONS)
+        assert watch.lost == ""
+        nodes.alive.remove("n2")
+        wait_for(lambda: bool(watch.lost))
+    assert watch.lost == (
+        "n2 (ranks 2-3) does not answer any more: the node is lost, and the job was ended"
+    )
+
+
+def test_a_node_that_never_answered_is_not_watched(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.alive.remove("n2")
+    with NodeWatch(tmp_path / "records") as watch:
+        wait_for(lambda: nodes.questions > 2 * node_watch._QUESTIONS)
+    assert watch.lost == ""
+
+
+def test_no_node_is_asked_while_there_is_news(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_watch, "_WITHOUT_NEWS_S", 30)
+    taken: list[bytes] = []
+    with NodeWatch(tmp_path / "records") as watch:
+        wait_for(lambda: nodes.questions == 1)  # when the job begins
+        nodes.alive.clear()
+        hear = watch.observing(taken.append)
+        hear(b"a row\n")
+        hear(b"commlens progress: timing\n")
+        time.sleep(0.4)
+    assert watch.lost == "" and len(taken) == 2
+    assert nodes.questions == 1
+
+
+def test_which_rank_is_where_stands_in_the_records(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    record = make_record()
+    file.write_text("".join(lines([record])))
+    hosts = {place["host"] for place in record["start"]["placement"]}
+    assert set(NodeWatch(file)._ranks_by_node()) == hosts
+
+
+def test_this_machine_answers() -> None:
+    asked = node_watch._addresses(["localhost", "no.such.node.invalid"])
+    assert list(node_watch.answering(asked)) == ["localhost"]

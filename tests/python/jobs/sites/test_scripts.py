@@ -1,0 +1,132 @@
+"""Job scripts: what they say to the scheduler, and that a shell can run them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from commlens.jobs.sites import site
+from commlens.jobs.sites.request import Request
+from commlens.jobs.sites.script import render
+from conftest import Commlens, command_line
+from run_helpers import wait_for
+from site_helpers import site_file
+
+WORDS = ["run", "gather-scatter", "bps5", "bp5"]
+DIRECTIVES = {"slurm": "#SBATCH", "lsf": "#BSUB", "pbs": "#PBS", "flux": "#FLUX:"}
+
+
+def rendered(name: str, *words: str) -> str:
+    found = site.load(name)
+    account = "" if found.account == "none" else "CSC262"
+    return render(found, Request(1, 30, words or WORDS, account), "commlens")
+
+
+@pytest.mark.parametrize("name", site.names())
+def test_a_script_is_sound(name: str) -> None:
+    Path("job.sh").write_text(rendered(name, "run", "latency", "--env", "A=it's; &"))
+    subprocess.run(["bash", "-n", "job.sh"], check=True)
+    if shutil.which("shellcheck"):
+        subprocess.run(["shellcheck", "job.sh"], check=True)
+
+
+@pytest.mark.parametrize("name", site.names())
+def test_directives_come_before_commands(name: str) -> None:
+    lines = rendered(name).splitlines()
+    assert lines[0] == "#!/bin/bash"
+    prefix = DIRECTIVES.get(site.load(name).scheduler, "#none")
+    places = [index for index, line in enumerate(lines) if line.startswith(prefix)]
+    first = next(index for index, line in enumerate(lines) if index and not line.startswith("#"))
+    assert places == list(range(1, len(places) + 1)) and len(places) < first + 1
+
+
+def test_slurm_is_told_what_a_job_needs() -> None:
+    script = rendered("crusher")
+    for line in (
+        "#SBATCH --account=CSC262",
+        "#SBATCH --nodes=1",
+        "#SBATCH --ntasks-per-node=8",
+        "#SBATCH --cpus-per-task=7",
+        "#SBATCH --time=00:30:00",
+        "#SBATCH --no-requeue",
+        "#SBATCH --exclusive",
+        "module load PrgEnv-gnu craype-accel-amd-gfx90a cray-mpich rocm",
+        "export MPICH_GPU_SUPPORT_ENABLED=1",
+    ):
+        assert line in script.splitlines()
+    assert "--kill-on-bad-exit=1 --cpus-per-task=7 --gpus-per-task=1" in script
+    assert "retired" in script and "nrsqsub_crusher" in script, "how far it can be believed"
+
+
+def test_the_others_are_told_the_same() -> None:
+    summit, pbs, flux = rendered("summit"), rendered("generic-pbs"), rendered("generic-flux")
+    for script, wanted in (
+        (summit, ["-P CSC262", "-nnodes 1", "-W 30", "-alloc_flags smt1"]),
+        (pbs, ["-A CSC262", "-l select=1:ncpus=1:mpiprocs=2", "-l walltime=00:30:00", "-r n"]),
+        (flux, ["--bank=CSC262", "--nodes=1", "--exclusive", "--time-limit=30m"]),
+    ):
+        directives = [line.split(None, 1)[1] for line in script.splitlines()[1:15] if " " in line]
+        assert set(wanted) <= set(directives)
+    assert 'cd "$PBS_O_WORKDIR" || exit 1' in pbs
+
+
+def test_modules_of_a_transport_are_loaded_where_it_is_asked_for() -> None:
+    assert "rccl-net-plugin" not in rendered("frontier")
+    assert "rccl-net-plugin" in rendered("frontier", "run", "allreduce", "--transport", "mpi,ccl")
+
+
+def test_what_the_user_says_is_not_said_again() -> None:
+    words = ["run", "bp5", "--ranks", "4", "--launcher", "srun", "--out", "here"]
+    script = rendered("frontier", *words)
+    assert "--ranks-per-node" not in script and "--launcher-args" not in script
+    assert "--out records" not in script
+
+
+def test_the_documentation_has_the_script_of_each_site() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "sites.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```bash\n(#!/bin/bash\n.*?)```", page, re.DOTALL)
+    for name in site.names():
+        assert rendered(name) in blocks, f"tools/site_scripts.py writes {name}"
+
+
+def running(words: list[str]) -> subprocess.Popen[bytes]:
+    """A script of this machine, with the fakes."""
+    program = " ".join(command_line())
+    script = render(site.load(str(site_file("none"))), Request(1, 1, words), program)
+    Path("job.sh").write_text(script)
+    return subprocess.Popen(["bash", "job.sh"])
+
+
+@pytest.mark.parametrize(("mode", "status"), [("ok", 0), ("die", 1)])
+def test_the_exit_status_stands_in_a_file(
+    mode: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_MODE", mode)
+    assert running(["run", "allreduce"]).wait(60) == status
+    assert Path("status").read_text() == f"{status}\n"
+    assert not Path("status.new").exists()
+
+
+def test_a_signal_reaches_commlens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_LAUNCHER", "sleeping")
+    job = running(["run", "allreduce"])
+    wait_for(lambda: any(Path("records").glob("*")) if Path("records").exists() else False)
+    time.sleep(1)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(60) == 128 + signal.SIGTERM
+    assert Path("status").read_text() == "143\n"
+
+
+def test_a_printed_script_is_the_same(commlens: Commlens) -> None:
+    run = commlens("job", "crusher", "--time", "00:30:00", "--account", "CSC262", "--", *WORDS)
+    assert run.returncode == 0
+    own = rendered("crusher").replace("commlens run", "COMMAND run", 1)
+    printed = re.sub(r"^\S+( -m commlens)? run ", "COMMAND run ", run.stdout, flags=re.MULTILINE)
+    assert printed == own
+    assert not Path("results").exists()

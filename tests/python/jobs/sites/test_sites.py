@@ -1,0 +1,148 @@
+"""Sites: their files, what they allow, and how ranks are launched there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.jobs.entry import Overrides
+from commlens.jobs.launchers import LAUNCHERS
+from commlens.jobs.sites import site
+from commlens.jobs.sites.here import on_site
+from commlens.jobs.sites.request import Request, minutes_in
+from conftest import Commlens
+from run_helpers import lines_of
+from site_helpers import site_file
+
+SHIPPED = ["crusher", "frontier", "generic-flux", "generic-pbs", "generic-slurm", "juliet"]
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "laptop", "summit"])
+def test_a_shipped_site_is_whole(name: str) -> None:
+    found = site.load(name)
+    assert found.site == name
+    assert found.source and found.checked
+    assert found.launcher in {word for launcher in LAUNCHERS for word in launcher.programs}
+
+
+def test_sites_are_listed_with_how_well_they_are_tested(commlens: Commlens) -> None:
+    run = commlens("sites")
+    assert run.returncode == 0
+    listed = {line.split()[0]: line for line in lines_of(run.stdout)[1:] if line}
+    assert sorted(listed) == sorted([*SHIPPED, "laptop", "summit"])
+    assert "untested" in listed["frontier"] and "retired" in listed["summit"]
+
+
+def test_a_site_of_ones_own(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = site_file("slurm", title="'my own'")
+    assert site.load(str(path)).title == "my own"
+    folder = Path("config/commlens/sites")
+    folder.mkdir(parents=True)
+    path.rename(folder / "frontier.yaml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("config").resolve()))
+    assert site.load("frontier").title == "my own", "before the one that is shipped"
+    assert "my own" in commlens("sites").stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"scheduler": "cron"}, "Invalid enum value 'cron' - at '$.scheduler'"),
+        ({"status": "good"}, "Invalid enum value 'good' - at '$.status'"),
+        ({"node": "{ranks: many}"}, "Expected 'int', got 'str' - at '$.node.ranks'"),
+        ({"node": "{ranks: 0}"}, "'node.ranks' 0: must be at least 1"),
+        ({"nodes": "2"}, "Object contains unknown field 'nodes'"),
+        ({"launcher": "mpixec"}, "'launcher' mpixec: write auto, mpirun"),
+        ({"directives": "['--gpus={gpu}']"}, "'--gpus={gpu}': in braces there can be nodes, "),
+        ({"environment": "{A B: 1}"}, "'environment' A B: cannot be the name of a variable"),
+        ({"hosts": "['(']"}, "'hosts' (: not a regular expression"),
+    ],
+)
+def test_a_mistake_in_a_site_is_one_line(values: dict[str, str], message: str) -> None:
+    with pytest.raises(CommlensError) as error:
+        site.load(str(site_file(**{"scheduler": "slurm", **values})))
+    assert str(error.value).startswith(f"mine.yaml: {message}")
+
+
+def test_an_unknown_site(commlens: Commlens) -> None:
+    run = commlens("job", "fronteer", "--", "run", "latency")
+    assert run.returncode == 2
+    assert run.stderr.startswith("commlens: no site is called 'fronteer': there are crusher, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--account", "a b"], "--account 'a b': write a name without spaces"),
+        (["--account", "A", "--nodes", "10000"], "--nodes 10000: a job on frontier has at most"),
+        (["--account", "A", "--time", "180"], "--time 180 (minutes): a job of 1 node on frontier"),
+        (["--account", "A", "--time", "x"], "--time x: write minutes (30), or hours and minutes"),
+        (["--account", "A", "--time", "0"], "--time 0: write minutes"),
+    ],
+)
+def test_what_a_site_would_refuse_is_refused_before(
+    commlens: Commlens, words: list[str], message: str
+) -> None:
+    for command in ("job", "submit"):
+        run = commlens(command, "frontier", *words, "--", "run", "latency")
+        assert run.returncode == 2
+        assert run.stderr.startswith(f"commlens: {message}")
+    assert not Path("results").exists()
+
+
+def test_a_job_without_an_account_is_printed_but_not_submitted(commlens: Commlens) -> None:
+    words = ("frontier", "--nodes", "1", "--time", "30", "--", "run", "bp5")
+    printed = commlens("job", *words)
+    assert printed.returncode == 0 and "#SBATCH --account=ACCOUNT" in printed.stdout.splitlines()
+    assert printed.stderr.startswith("commlens: --account is missing: write your project's name")
+    refused = commlens("submit", *words)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(
+        "commlens: --account is missing: frontier takes no job without"
+    )
+
+
+def test_larger_jobs_may_take_longer() -> None:
+    Request(100, 300, ["run", "bp5"], "A").check(site.load("frontier"))
+
+
+def test_a_job_runs_a_benchmark(commlens: Commlens) -> None:
+    run = commlens("job", "laptop", "--", "show", "results")
+    assert run.returncode == 2
+    assert "a job runs `commlens run`" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [("30", 30), ("00:30:00", 30), ("1:30", 90), ("01:00:30", 61), ("x", None), ("1::2", None)],
+)
+def test_times(text: str, minutes: int | None) -> None:
+    assert minutes_in(text) == minutes
+
+
+def test_run_takes_the_launcher_of_a_site() -> None:
+    own = {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "MPICH_OFI_NIC_POLICY": "GPU"}
+    launcher, overrides = on_site(site.load("frontier"), "auto", Overrides(), own)
+    assert launcher == "srun"
+    assert overrides.ranks_per_node == 8
+    assert overrides.launcher_arguments == (
+        *("--kill-on-bad-exit=1", "--cpus-per-task=7", "--gpus-per-task=1", "--gpu-bind=closest"),
+    )
+    assert overrides.environment["MPICH_GPU_SUPPORT_ENABLED"] == "1"
+    assert "MPICH_OFI_NIC_POLICY" not in overrides.environment, "it is set already"
+
+
+def test_the_user_comes_before_the_site() -> None:
+    said = Overrides(ranks=4, launcher_arguments=["-v"], environment={"FI_CXI_RX_MATCH_MODE": "x"})
+    launcher, overrides = on_site(site.load("frontier"), "mpirun", said, {})
+    assert (launcher, overrides.ranks, overrides.ranks_per_node) == ("mpirun", 4, None)
+    assert overrides.launcher_arguments[-1] == "-v"
+    assert overrides.environment["FI_CXI_RX_MATCH_MODE"] == "x"
+
+
+def test_run_on_a_site(commlens: Commlens) -> None:
+    run = commlens("run", "allreduce", "--site", "laptop", "--dry-run")
+    assert run.returncode == 0
+    assert "mpirun" in run.stdout and "-n 2" in run.stdout

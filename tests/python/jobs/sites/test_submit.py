@@ -1,0 +1,272 @@
+"""Submitting, with schedulers that are fakes: what they are told, and what is made of their
+answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from commlens.jobs.sites import submit
+from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
+from conftest import Commlens
+from site_helpers import JOBS, SUBMITTED, FakeScheduler, site_file
+
+WORDS = ("--", "run", "allreduce")
+COMMANDS = (
+    "sbatch",
+    "squeue",
+    "scancel",
+    "bsub",
+    "bjobs",
+    "bkill",
+    "qsub",
+    "qstat",
+    "qdel",
+    "flux",
+)
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
+    found = FakeScheduler(tmp_path / "scheduler")
+    found.install(*COMMANDS)
+    for command, answer in SUBMITTED.values():
+        found.answer(command, answer)
+    # By which the script calls commlens.
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "commlens").write_text(f'#!/bin/sh\nexec {sys.executable} -m commlens "$@"\n')
+    (own / "commlens").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own}:{found.folder / 'bin'}:{os.environ['PATH']}")
+    for variable, value in found.environment.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(submit, "_FIRST_LOOK_S", 0.0)
+    monkeypatch.setattr(submit, "_LOOKS_S", (0.05,))
+    monkeypatch.setattr(submit, "_STATUS_POLL_S", 0.02)
+    monkeypatch.setattr(submit, "_STATUS_ARRIVES_S", 0.2)
+    monkeypatch.setattr(submit, "_CLEAN_UP_POLL_S", 0.02)
+    return found
+
+
+def folder_of_job() -> Path:
+    (found,) = Path("results").iterdir()
+    return found
+
+
+@pytest.mark.parametrize("scheduler", list(SUBMITTED))
+def test_a_job_from_its_submission_to_its_records(
+    scheduler: str, commlens: Commlens, fake: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_RUNS", "1")
+    running = {
+        "slurm": "RUNNING|n1|None",
+        "lsf": "RUN|-",
+        "pbs": "    job_state = R",
+        "flux": "RUN|",
+    }[scheduler]
+    for name in ("squeue", "bjobs", "qstat"):
+        fake.answer(name, running)
+    if scheduler == "flux":
+        fake.answer("flux", "f12", running)
+    run = commlens("submit", site_file(scheduler), *WORDS)
+    assert run.returncode == 0, run.stderr
+    assert "allreduce" in run.stdout and f"job {JOBS[scheduler]} in " in run.stdout
+    folder = folder_of_job()
+    assert (folder / "status").read_text() == "0\n"
+    assert {"job.sh", "job.json", "log", "records"} <= {path.name for path in folder.iterdir()}
+    assert json.loads((folder / "job.json").read_text())["job"] == JOBS[scheduler]
+    submission = {
+        "slurm": "sbatch --parsable job.sh",
+        "lsf": "bsub ",
+        "pbs": "qsub job.sh",
+        "flux": "flux batch job.sh",
+    }[scheduler]
+    assert fake.calls()[0] == submission
+    assert not any("sacct" in call for call in fake.calls())
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "call"),
+    [
+        ("slurm", "squeue --noheader --states=all --format=%T|%B|%r --jobs 12"),
+        ("lsf", "bjobs -noheader -o stat pend_reason delimiter='|' 12"),
+        ("pbs", "qstat -f 12"),
+        ("flux", "flux jobs --no-header --format={state}|{annotations.sched.reason_pending} 12"),
+    ],
+)
+def test_a_job_is_looked_at(scheduler: str, call: str, fake: FakeScheduler) -> None:
+    look(SCHEDULERS[scheduler], "12")
+    assert fake.calls() == [call]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "command", "answer", "phase", "reason"),
+    [
+        ("slurm", "squeue", "PENDING|n/a|Resources", Phase.PENDING, "Resources"),
+        ("slurm", "squeue", "PENDING|n/a|Nodes are DOWN", Phase.PENDING, "Nodes are DOWN"),
+        ("slurm", "squeue", "COMPLETING|n1|None", Phase.RUNNING, ""),
+        ("slurm", "squeue", "TIMEOUT|n1|TimeLimit", Phase.GONE, "TimeLimit"),
+        ("slurm", "squeue", "!slurm_load_jobs error: Invalid job id specified", Phase.GONE, ""),
+        ("slurm", "squeue", "!Unable to contact slurm controller", Phase.UNKNOWN, ""),
+        ("lsf", "bjobs", "PEND|New job is waiting;", Phase.PENDING, "New job is waiting;"),
+        ("lsf", "bjobs", "DONE|-", Phase.GONE, "-"),
+        ("lsf", "bjobs", "!Job <12> is not found", Phase.GONE, ""),
+        ("pbs", "qstat", "Job Id: 12\\n    job_state = Q\\n    comment = Not Running: a\\n\\tb",
+         Phase.PENDING, "Not Running: a b"),
+        ("pbs", "qstat", "!qstat: 12 Job has finished, use -x", Phase.GONE, ""),
+        ("flux", "flux", "SCHED|", Phase.PENDING, ""),
+        ("flux", "flux", "INACTIVE|", Phase.GONE, ""),
+    ],
+)  # fmt: skip
+def test_answers(
+    scheduler: str, command: str, answer: str, phase: Phase, reason: str, fake: FakeScheduler
+) -> None:
+    fake.answer(command, answer)
+    state = look(SCHEDULERS[scheduler], "12")
+    assert (state.phase, state.reason) == (phase, reason)
+
+
+def test_a_refused_job_leaves_nothing(commlens: Commlens, fake: FakeScheduler) -> None:
+    fake.answer("sbatch", "!sbatch: error: Invalid account or account/partition combination")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert run.returncode == 1
+    assert run.stderr == (
+        "commlens: sbatch refuses the job: sbatch: error: Invalid account or account/partition "
+        "combination\n"
+    )
+    assert list(Path("results").iterdir()) == []
+
+
+def test_without_a_scheduler(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    path = site_file("slurm")
+    run = commlens("submit", path, *WORDS)
+    assert run.returncode == 2 and "sbatch cannot be started" in run.stderr
+    dry = commlens("submit", path, "--dry-run", *WORDS)
+    assert dry.returncode == 0
+    assert dry.stdout.startswith("# sbatch --parsable job.sh\n#!/bin/bash\n#SBATCH ")
+
+
+def test_a_job_that_never_starts_is_cancelled(commlens: Commlens, fake: FakeScheduler) -> None:
+    fake.answer("squeue", "PENDING|n/a|Priority", "PENDING|n/a|PartitionTimeLimit")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        "commlens: job 12 is pending (Priority)",
+        "commlens: job 12 is pending (PartitionTimeLimit)",
+        "commlens: job 12 will never start (PartitionTimeLimit): it asks for more time than is "
+        "allowed: choose a smaller --time. It is cancelled",
+    ]
+    assert fake.calls()[-1] == "scancel 12"
+
+
+def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> None:
+    fake.answer("squeue", "RUNNING|n1|None", "NODE_FAIL|n1|None")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert run.returncode == 1
+    assert "job 12 lost a node (NODE_FAIL); there is no log: n1 may not have" in run.stderr
+    assert "no record in " in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ("JobHeldUser", "it is held: `scontrol release` lets it go"),
+        ("PartitionDown", "this partition starts no jobs at present: choose another --queue"),
+        ("AssocGrpBillingMinutes", "the hours of its account are used up: another --account"),
+        ("Nodes required for job are DOWN, DRAINED or reserved", "`sinfo -R` says why"),
+    ],
+)
+def test_a_job_for_which_somebody_can_do_something_goes_on(
+    reason: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    fake.answer("squeue", f"PENDING|n/a|{reason}", "CANCELLED|n/a|None")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    first = run.stderr.splitlines()[0]
+    assert first.startswith(f"commlens: job 12 is pending ({reason}): ") and what in first
+    assert not any("scancel" in call for call in fake.calls())
+    assert "commlens: job 12 was cancelled (CANCELLED)" in run.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ("QOSMaxNodePerJobLimit", "it asks for more nodes than is allowed"),
+        ("QOSMaxCpuPerJobLimit", "it asks for more than a job may have"),
+        ("AssocMaxCpuMinutesPerJobLimit", "it asks for more than a job may have"),
+        ("PartitionConfig", "no node there has what it asks for: choose another --queue"),
+    ],
+)
+def test_a_job_for_which_nobody_can_is_cancelled(
+    reason: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    fake.answer("squeue", f"PENDING|n/a|{reason}")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert f"will never start ({reason}): {what}" in run.stderr
+    assert fake.calls()[-1] == "scancel 12"
+
+
+def test_the_status_file_is_believed(commlens: Commlens, fake: FakeScheduler) -> None:
+    """Although the scheduler does not know the job any more."""
+    fake.answer("squeue", "!slurm_load_jobs error: Invalid job id specified")
+    run = commlens("submit", site_file("slurm"), "--detach", *WORDS)
+    assert run.returncode == 0 and "--attach" in run.stderr
+    (folder_of_job() / "status").write_text("3\n")
+    attached = commlens("submit", "--attach", "12")
+    assert attached.returncode == 1, "there are no records"
+    assert "job 12 ended with status 3" in attached.stderr
+    assert commlens("submit", "--attach", folder_of_job()).stderr == attached.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "what"), [("CANCELLED", "was cancelled"), ("TIMEOUT", "ran into its time limit")]
+)
+def test_how_a_job_ended_is_known_when_the_scheduler_has_cleaned_up(
+    end: str, what: str, commlens: Commlens, fake: FakeScheduler
+) -> None:
+    commlens("submit", site_file("slurm"), "--detach", *WORDS)
+    (folder_of_job() / "status").write_text("143\n")
+    fake.answer("squeue", "COMPLETING|n1|None", "COMPLETING|n1|None", f"{end}|n1|None")
+    attached = commlens("submit", "--attach", "12")
+    assert attached.stderr.startswith(f"commlens: job 12 {what}; see ")
+
+
+def test_an_unknown_job(commlens: Commlens) -> None:
+    run = commlens("submit", "--attach", "99")
+    assert run.returncode == 2
+    assert run.stderr.startswith("commlens: --attach 99: no job of this number in results")
+
+
+@pytest.mark.parametrize(("answer", "is_cancelled"), [("y", True), ("", False)])
+def test_ctrl_c_asks(
+    answer: str,
+    is_cancelled: bool,
+    commlens: Commlens,
+    fake: FakeScheduler,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # Not time.sleep itself, with which subprocess waits, too.
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=interrupt)
+    monkeypatch.setattr(submit, "time", clock)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    fake.answer("squeue", "RUNNING|n1|None")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert run.returncode == 130
+    assert ("scancel 12" in fake.calls()) == is_cancelled
+    assert ("job 12 is cancelled" if is_cancelled else "job 12 goes on") in run.stderr
+
+
+def test_the_terminal_is_safe_from_the_scheduler(commlens: Commlens, fake: FakeScheduler) -> None:
+    fake.answer("sbatch", "!no\\033[31m")
+    run = commlens("submit", site_file("slurm"), *WORDS)
+    assert "\033" not in run.stderr

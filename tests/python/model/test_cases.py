@@ -1,0 +1,388 @@
+"""The key of a case and groups of records: both follow from the roles of parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from commlens.model import Group, Metric, Record, case_key, cases, groups, merged_transports
+from record_helpers import parsed, record
+from sample_applications import (
+    BLOCKS,
+    make_exchange_record,
+    make_overlap_record,
+    make_overlap_sweep,
+    make_transform_record,
+    make_transform_records,
+)
+from sample_records import make_record
+
+
+def grouped(*records: dict[str, Any]) -> list[Group]:
+    return groups(parsed(*records))
+
+
+# The key
+
+
+def test_the_key_has_all_that_makes_a_case() -> None:
+    key = case_key(record(bytes=8, parameters={"bytes": 8, "in_place": True, "count": 1}))
+    assert tuple(key) == (
+        "latency", "host", 2, 1, "batch", "host", "mpi", (("bytes", "8"), ("in_place", "true")),
+    )  # fmt: skip
+    assert key.parameters == (("bytes", "8"), ("in_place", "true")), "count is derived"
+
+
+@pytest.mark.parametrize(
+    ("role", "is_in_key", "sizes", "many"),
+    [
+        ("size", True, [1, 2], 1),
+        ("setting", True, [], 2),
+        ("derived", False, [], 1),
+        ("variant", True, [], 1),
+    ],
+)
+def test_a_role_decides_what_becomes_of_a_parameter(
+    role: str, is_in_key: bool, sizes: list[int], many: int
+) -> None:
+    records = parsed(
+        *(make_record(parameters={"own": value}, roles={"own": role}) for value in (1, 2))
+    )
+    keys = {case_key(one) for one in records}
+    assert len(keys) == (2 if is_in_key else 1)
+    found = groups(records)
+    assert len(found) == many
+    assert found[0].sizes == sizes
+    assert found[0].is_sweep == (role == "size")
+    assert ("own" in found[0].settings) == (role == "setting")
+    assert found[0].variant_values == (["1", "2"] if role == "variant" else [])
+
+
+def test_the_key_does_not_depend_on_the_start_or_on_order() -> None:
+    one = record(parameters={"bytes": 8, "pairs": 1}, start="one")
+    other = record(parameters={"pairs": 1, "bytes": 8}, start="other", warnings=["late"])
+    assert case_key(one) == case_key(other)
+    assert case_key(one) != case_key(record(bytes=8, harness={**HARNESS, "timing": "each"}))
+    assert case_key(record(backend="cuda")) != case_key(record(backend="hip"))
+
+
+HARNESS = {"timing": "batch", "repeat": 100, "warmup": 10, "batches": 10}
+
+
+def test_a_value_and_its_text_are_not_confused_with_another() -> None:
+    truths = [record(parameters={"own": value}) for value in (True, 1, 1.0, "1.0")]
+    assert len({case_key(one) for one in truths}) == 3, "1.0 is what a command line says too"
+
+
+# The size
+
+
+def test_the_size_is_the_parameter_of_that_role() -> None:
+    found = record(parameters={"count": 1000, "bytes": 8000, "dtype": "f64"})
+    assert found.size == 8000
+    assert found.size_parameter is not None and found.size_parameter.unit == "B"
+    assert record(parameters={}).size is None
+    assert record(parameters={"elements": "7,7,7"}, roles={"elements": "size"}).size is None
+
+
+def test_a_sweep_is_over_the_parameter_of_that_role() -> None:
+    (group,) = grouped(*make_overlap_sweep())
+    assert group.size_parameter is not None
+    assert (group.is_sweep, group.size_parameter.name) == (True, "block")
+    assert (group.size_name, group.sizes) == ("block", list(BLOCKS))
+    assert "block" not in group.parameters and group.parameters["dofs"] == 400_000
+    assert [group.format_size(size) for size in group.sizes] == ["366", "732", "1464", "2928"]
+    assert group.format_size(400_000) == "400,000"
+    assert group.describe_size(732) == "block 732"
+    assert [one.size for one in group.records[:4]] == [366, 366, 366, 732]
+
+
+@pytest.mark.parametrize(("name", "values"), [("grid", (64, 128)), ("elements", (0, 1, 2))])
+def test_a_sweep_may_be_over_anything(name: str, values: tuple[int, ...]) -> None:
+    records = [
+        make_overlap_record(
+            parameters={"order": 7, name: value},
+            roles={name: "size"},
+            transport=transport,
+            timeline=None,
+        )
+        for value in values
+        for transport in ("mpi", "ccl")
+    ]
+    (group,) = grouped(*records)
+    assert (group.size_name, group.sizes, group.parameters) == (name, list(values), {"order": 7})
+
+
+def test_of_two_sizes_the_first_is_the_size_and_the_other_a_setting() -> None:
+    records = [make_record(parameters={"bytes": 8 * own, "block": own}) for own in (128, 256)]
+    found = grouped(*records)
+    assert [(one.size_name, one.sizes, one.is_sweep) for one in found] == [
+        ("size", [1024], False), ("size", [2048], False),
+    ]  # fmt: skip
+    (group,) = grouped(*(make_record(parameters={"bytes": size}) for size in (1024, 2048)))
+    assert (group.size_name, group.format_size(1024)) == ("size", "1 KiB")
+    assert group.describe_size(1024) == "1 KiB"
+
+
+def test_starts_over_one_size_are_no_sweep() -> None:
+    apart = [make_overlap_record(block=block, start=str(block)) for block in BLOCKS]
+    assert [(group.is_sweep, group.sizes) for group in grouped(*apart)] == [
+        (False, [block]) for block in BLOCKS
+    ]
+
+
+def test_settings_that_differ_are_no_sweep() -> None:
+    depths = [make_overlap_record(parameters={"depth": depth}) for depth in (1, 2)]
+    assert [group.is_sweep for group in grouped(*depths)] == [False, False]
+
+
+def test_settings_divide_a_sweep() -> None:
+    records = [
+        make_overlap_record(parameters={"block": block, "depth": depth})
+        for block in BLOCKS
+        for depth in (1, 2)
+    ]
+    assert [(group.sizes, group.parameters) for group in grouped(*records)] == [
+        (list(BLOCKS), {"depth": 1}), (list(BLOCKS), {"depth": 2}),
+    ]  # fmt: skip
+
+
+def test_where_two_numbers_differ_at_once_they_are_different_problems() -> None:
+    records = [make_overlap_record(parameters={"vectors": 10 * b, "block": b}) for b in BLOCKS]
+    assert [group.is_sweep for group in grouped(*records)] == [False] * 4
+
+
+# Groups
+
+
+def test_settings_have_the_names_of_options_and_are_not_empty() -> None:
+    parameters = {"in_place": True, "trace": "", "dtype": "f64", "FILE": "A"}
+    (group,) = grouped(make_overlap_record(parameters=parameters, timeline=None))
+    assert group.settings == {"in-place": "true", "dtype": "f64", "FILE": "A"}
+
+
+def test_records_of_different_benchmarks_are_in_groups_of_their_own() -> None:
+    found = grouped(make_record(), make_overlap_record())
+    assert [group.benchmark for group in found] == ["latency", "pipeline"]
+
+
+def test_sizes_transports_and_memories_share_a_group() -> None:
+    records = [
+        make_record(bytes=size, transport=transport, memory=memory)
+        for size in (1, 2)
+        for transport in ("ccl", "mpi")
+        for memory in ("host", "device")
+    ]
+    (group,) = grouped(*records)
+    assert group.is_sweep and group.sizes == [1, 2] and group.start_labels == {}
+    assert [one.transport for one in group.records[:4]] == ["mpi", "mpi", "ccl", "ccl"]
+    assert group.memories == ["device", "host"]
+
+
+def test_a_single_size_and_a_sweep_stay_apart() -> None:
+    records = [make_record(bytes=size, start="a") for size in (8, 16)]
+    records += [make_record(bytes=8, start="b"), make_record(benchmark="bandwidth", start="c")]
+    assert [(group.benchmark, group.is_sweep) for group in grouped(*records)] == [
+        ("latency", True), ("latency", False), ("bandwidth", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes", [{"ranks": 4}, {"nodes": 2}, {"backend": "cuda"}, {"parameters": {"pairs": 2}}]
+)
+def test_what_is_of_another_kind_is_in_another_group(changes: dict[str, Any]) -> None:
+    assert len(grouped(make_record(), make_record(**changes))) == 2
+
+
+def test_transports_are_in_the_order_of_their_starts() -> None:
+    old, new = ["mpi", "staged"], ["ofi", "mpi", "ccl"]
+    records = [
+        make_record(transport=name, transports=own) for own in (old, new) for name in reversed(own)
+    ]
+    (group,) = grouped(*records)
+    assert group.transports == ["mpi", "staged", "ofi", "ccl"]
+    assert [one.transport for one in group.records] == ["mpi", "mpi", "staged", "ofi", "ccl"]
+    assert merged_transports(parsed(*reversed(records))) == ["ofi", "mpi", "ccl", "staged"]
+    (group,) = grouped(make_record(transport="other"), make_record())
+    assert [one.transport for one in group.records] == ["mpi", "other"], "not declared: last"
+
+
+def test_starts_of_the_same_are_told_apart_by_their_settings() -> None:
+    ucx = {"OMPI_MCA_pml": "ucx", "UCX_TLS": "all"}
+    ob1 = {**ucx, "OMPI_MCA_pml": "ob1"}
+    both = [make_record(start="a", environment=ucx), make_record(start="b", environment=ob1)]
+    (group,) = grouped(*both)
+    assert group.start_labels == {"a": "OMPI_MCA_pml=ucx", "b": "OMPI_MCA_pml=ob1"}
+    (group,) = grouped(*both, make_record(start="c", environment=ucx, memory="device"))
+    assert group.start_labels == {
+        "a": "OMPI_MCA_pml=ucx", "b": "OMPI_MCA_pml=ob1", "c": "OMPI_MCA_pml=ucx",
+    }  # fmt: skip
+    (group,) = grouped(*(make_record(start=start) for start in "ab"))
+    assert group.start_labels == {
+        "a": "default settings, start 1", "b": "default settings, start 2",
+    }  # fmt: skip
+
+
+def test_only_settings_of_the_transport_tell_starts_apart() -> None:
+    jobs = [{"OMPI_MCA_pml": "ucx", "JOB": number} for number in "12"]
+    records = [
+        make_record(start=one["JOB"], environment=one, settings=["OMPI_MCA_pml"]) for one in jobs
+    ]
+    (group,) = grouped(*records)
+    assert set(group.start_labels.values()) == {
+        "default settings, start 1", "default settings, start 2",
+    }  # fmt: skip
+
+
+def test_two_starts_of_a_sweep_are_two_series() -> None:
+    starts = [
+        one
+        for name in ("ucx", "ob1")
+        for one in make_overlap_sweep(start=name, environment={"OMPI_MCA_pml": name})
+    ]
+    (group,) = grouped(*starts)
+    assert group.start_labels == {"ucx": "OMPI_MCA_pml=ucx", "ob1": "OMPI_MCA_pml=ob1"}
+    best = [(one.transport, one.start.start) for one in group.at_best_size()]
+    assert best == [(transport, start) for transport in ("mpi", "staged", "ccl")
+                    for start in ("ucx", "ob1")]  # fmt: skip
+
+
+def test_the_best_size_is_by_the_main_metric() -> None:
+    def best(*records: dict[str, Any]) -> list[tuple[str, int | None]]:
+        (group,) = grouped(*records)
+        return [(one.transport, one.size) for one in group.at_best_size()]
+
+    expected = [("mpi", 366), ("staged", 732), ("ccl", 2928)]
+    assert best(*make_overlap_sweep()) == expected
+    assert (
+        best(*make_overlap_sweep(metrics=["rank_TFLOPs", "time_s", "overlap_efficiency"]))
+        == expected
+    )
+    failed = make_overlap_record(
+        block=183, transport="ccl", memory="device", status="failed", together_us=1.0
+    )
+    assert best(*make_overlap_sweep(), failed) == expected
+
+
+def ratios(group: Group) -> list[float | None]:
+    """Of each record to the best one; None where it is alone."""
+    found = [group.standing(one) for one in group.records]
+    return [one.ratio if one else None for one in found]
+
+
+def test_the_ratio_is_to_the_best_transport_of_the_size_and_memory() -> None:
+    fast, slow = make_record(median_us=2), make_record(median_us=5, transport="staged")
+    (group,) = grouped(fast, slow, make_record(bytes=8))
+    assert ratios(group) == [None, 1, 2.5]
+    wide, narrow = (
+        make_record(metric="bandwidth_GBps", median_us=us, transport=name)
+        for us, name in ((1, "a"), (4, "b"))
+    )
+    (group,) = grouped(wide, narrow)
+    assert ratios(group) == [1, 4]
+
+
+def test_the_direction_of_a_metric_decides_what_is_best() -> None:
+    records = [make_record(median_us=us, transport=name) for us, name in ((2, "mpi"), (5, "ccl"))]
+    for one in records:
+        one["start"]["benchmark"]["metrics"][0]["better"] = "higher"
+    (group,) = grouped(*records)
+    assert ratios(group) == [2.5, 1]
+
+
+# Variants and candidates
+
+
+def test_the_variants_of_a_start_share_a_group() -> None:
+    (group,) = grouped(*make_transform_records(), *make_transform_records(transport="staged"))
+    assert group.variant is not None and group.variant.name == "communicators"
+    assert group.variant_values == ["per-transpose", "cached"]
+    assert "communicators" not in group.parameters and group.start_labels == {}
+    places = [(one.transport, group.label(one), group.series_number(one)) for one in group.records]
+    assert places == [
+        ("mpi", "per-transpose", 0), ("mpi", "cached", 1),
+        ("staged", "per-transpose", 0), ("staged", "cached", 1),
+    ]  # fmt: skip
+    assert len(group.at_best_size()) == 4
+
+
+def test_starts_of_variants_are_told_apart_by_both() -> None:
+    starts = [
+        one
+        for pml in ("ucx", "ob1")
+        for one in make_transform_records(start=pml, environment={"OMPI_MCA_pml": pml})
+    ]
+    (group,) = grouped(*starts)
+    assert [(group.label(one), group.series_number(one)) for one in group.records] == [
+        ("per-transpose, OMPI_MCA_pml=ucx", 0), ("cached, OMPI_MCA_pml=ucx", 1),
+        ("per-transpose, OMPI_MCA_pml=ob1", 2), ("cached, OMPI_MCA_pml=ob1", 3),
+    ]  # fmt: skip
+
+
+def test_without_that_role_two_values_of_a_parameter_are_two_groups() -> None:
+    assert len(grouped(*make_transform_records(variant=None))) == 2
+
+
+def test_what_follows_from_the_ranks_is_told_beside_the_settings() -> None:
+    (group,) = grouped(make_transform_record())
+    assert group.derived == {"grid-of-ranks": "2x2"} and "grid-of-ranks" not in group.settings
+    (group,) = grouped(*(make_record(parameters={"bytes": n, "count": n // 8}) for n in (8, 16)))
+    assert group.derived == {}, "they differ in it"
+
+
+def modes(**changes: Any) -> list[dict[str, Any]]:
+    """pairwise and neighbor over mpi and staged; the second is the fastest of all."""
+    times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}
+    return [
+        make_exchange_record(mode, transport, together_us=time, seconds=time * 1e-6, **changes)
+        for (mode, transport), time in times.items()
+    ]
+
+
+def test_the_candidate_with_the_fewest_seconds_is_used() -> None:
+    def used(group: Group) -> list[str]:
+        return [one.variant_value for one in group.records if group.is_used(one)]
+
+    (group,) = grouped(*modes())
+    assert used(group) == ["neighbor"]
+    failed = make_exchange_record("host", seconds=1e-9, status="failed", reason="wrong")
+    skipped = make_exchange_record(
+        "pairwise", "ccl", seconds=1e-9, status="skipped", reason="no", statistics={}
+    )
+    (group,) = grouped(*modes(), failed, skipped)
+    assert used(group) == ["neighbor"]
+    (group,) = grouped(*modes(start="one"), *modes(start="another"))
+    assert len(used(group)) == 2, "one of each start"
+    (group,) = grouped(*modes(candidate=None))
+    assert used(group) == []
+
+
+# Many records
+
+
+def medians_read(sizes: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often a group of so many sizes looks at a median to answer for each of its records."""
+    texts = [make_record(bytes=n + 1, transport=name) for n in range(sizes) for name in "ab"]
+    (group,) = grouped(*texts)
+    read = 0
+    real = cases._median
+
+    def counting(record: Record, metric: Metric) -> float:
+        nonlocal read
+        read += 1
+        return real(record, metric)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cases, "_median", counting)
+        for one in group.records:
+            group.standing(one)
+            group.is_used(one)
+            group.series_number(one)
+    return read
+
+
+def test_what_is_asked_of_each_record_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work grows with the records, not with their square."""
+    assert medians_read(100, monkeypatch) == 200
+    assert medians_read(400, monkeypatch) == 800

@@ -1,0 +1,195 @@
+"""What is called better and what is a tie, in groups, tables and choices."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from commlens.model import Group, Metric, Record, difference, groups, no_difference, why_tie
+from commlens.model.comparison import Difference
+from record_helpers import parsed
+from sample_applications import make_exchange_record
+from sample_records import make_record, statistic
+from show_helpers import shown
+
+
+def grouped(*records: dict[str, Any]) -> Group:
+    (group,) = groups(parsed(*records))
+    return group
+
+
+def ties(group: Group) -> list[bool]:
+    found = [group.standing(one) for one in group.records]
+    return [one.is_tie for one in found if one]
+
+
+def without_interval(record: dict[str, Any], count: int = 5) -> dict[str, Any]:
+    for own in record["statistics"].values():
+        own |= {"count": count, "ci_low": None, "ci_high": None}
+    return record
+
+
+def pair(
+    baseline: dict[str, Any], other: dict[str, Any], starts: tuple[str, str] = ("one", "one")
+) -> tuple[Record, Record, Metric]:
+    """Two records with these statistics of their latency, of these starts."""
+    records = []
+    for transport, own, start in zip(("mpi", "staged"), (baseline, other), starts):
+        raw = make_record(transport=transport, start=start)
+        raw["statistics"]["latency_us"] = own
+        records.append(record_of(raw))
+    return records[0], records[1], records[0].start.metrics["latency_us"]
+
+
+def record_of(raw: dict[str, Any]) -> Record:
+    (found,) = parsed(raw)
+    return found
+
+
+def of_starts(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
+    """A record a start, the metric of which has these medians."""
+    return parsed(
+        *(
+            make_record(median_us=us, start=f"{name}{number}", **changes)
+            for number, us in enumerate(medians_us)
+        )
+    )
+
+
+def compared(
+    baseline: Sequence[float], other: Sequence[float], names: tuple[str, str] = ("a", "b")
+) -> Difference:
+    one, two = (of_starts(us, name) for us, name in zip((baseline, other), names))
+    return Difference(one, two, one[0].start.metrics["latency_us"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "tie", "why"),
+    [
+        ({}, "tie", "intervals of 10 and 10 samples overlap"),
+        ({"ci_low": 2.04}, "tie", "overlap"),  # ends that touch
+        ({"ci_low": 2.05}, "", ""),
+        ({"ci_low": None, "ci_high": None, "count": 5}, "tie", "10 and 5 samples: too few"),
+    ],
+)
+def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
+    changes: dict[str, Any], tie: str, why: str
+) -> None:
+    one, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
+    for own in (pair(one, other), pair(other, one)):
+        assert no_difference(difference(*own)) == tie
+    own = pair(one, other)
+    assert not tie or why in why_tie(*own)
+
+
+@pytest.mark.parametrize("us", [2.5, 4.4, 200])
+def test_of_two_starts_none_is_better(us: float) -> None:
+    own = pair(statistic(2.0), statistic(us), ("one", "another"))
+    assert no_difference(difference(*own)) == "inconclusive"
+    assert why_tie(*own) == "1 and 1 starts: too few"
+
+
+@pytest.mark.parametrize(("us", "differs"), [(2.5, False), (3.9, False), (4.4, True)])
+def test_3_starts_each_differ_by_more_than_starts_may(us: float, differs: bool) -> None:
+    """Intervals are 2% to each side, and a factor of 2 is allowed for."""
+    assert compared([2.0, 2.01, 2.0], [us, us, us + 0.01]).differs is differs
+
+
+def test_in_some_starts_together_all_must_agree() -> None:
+    shared = ("same", "same")
+    assert compared([2.0, 2.1, 2.0], [2.5, 2.4, 2.3], shared).differs
+    assert not compared([2.0, 2.1, 2.0], [2.5, 2.1, 2.3], shared).differs
+    assert not compared([2.0, 2.1, 2.0], [2.5, 1.8, 2.3], shared).differs
+
+
+def test_from_5_starts_on_only_starts_count() -> None:
+    apart = compared([2.0, 2.01, 2.02, 1.99, 1.98], [2.1, 2.11, 2.12, 2.09, 2.08])
+    assert apart.differs
+    assert apart.ratio == pytest.approx(1.05, abs=0.001)
+    mixed = compared([2.0, 2.9, 2.02, 1.99, 1.98], [2.1, 2.11, 1.9, 2.09, 2.08])
+    assert not mixed.differs
+    assert not compared([2.0] * 4, [3.0] * 4).differs
+    assert compared([2.0] * 4, [9.0] * 4).differs
+
+
+def test_more_is_worse_or_better_as_the_metric_says() -> None:
+    slow, fast = (
+        of_starts([us + 0.01 * n for n in range(5)], name, metric="bandwidth_GBps")
+        for us, name in ((2.2, "a"), (2.0, "b"))
+    )
+    found = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])
+    assert found.ratio == pytest.approx(2 / 2.2, rel=0.01)
+    assert found.interval is not None
+    assert found.interval.high < 1
+
+
+def test_what_is_0_has_no_ratio() -> None:
+    raw = make_record()
+    raw["statistics"]["latency_us"] |= {"median": 0.0, "ci_low": 0.0, "min": 0.0}
+    one, other = record_of(raw), record_of(make_record(start="other"))
+    found = Difference([one], [other], one.start.metrics["latency_us"])
+    assert found.ratio is None
+    assert not found.differs
+
+
+@pytest.mark.parametrize("starts", [1, 5])
+def test_absurd_values_have_a_ratio_that_is_a_number(starts: int) -> None:
+    least, most = (
+        [make_record(start=f"{name}{number}") for number in range(starts)] for name in "ab"
+    )
+    for raw in least:
+        raw["statistics"]["latency_us"] |= {"min": 0.0, "median": 1e-310, "ci_low": 1e-310}
+    for raw in most:
+        raw["statistics"]["latency_us"] |= {"median": 1e30, "ci_high": 1e30, "max": 1e30}
+    one, other = parsed(*least), parsed(*most)
+    found = Difference(one, other, one[0].start.metrics["latency_us"])
+    assert found.ratio == pytest.approx(sys.float_info.max)
+    assert found.differs is (starts == 5)
+
+
+def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:
+    """Intervals are 2% to each side: 2.00 and 2.05 overlap, 2.00 and 2.10 do not."""
+    times = {"mpi": 2.0, "staged": 2.05, "ccl": 2.1}
+    records = [make_record(median_us=us, transport=name) for name, us in times.items()]
+    assert ties(grouped(*records)) == [True, True, False]
+    assert ties(grouped(records[0], records[2])) == [False, False]
+
+
+def test_without_an_interval_nothing_is_better() -> None:
+    slow = without_interval(make_record(median_us=50, transport="ccl"))
+    assert ties(grouped(make_record(median_us=2), slow)) == [True, True]
+
+
+def test_tables_say_tie_and_how_many_samples_there_are() -> None:
+    slow = without_interval(make_record(median_us=50, transport="staged"), count=2)
+    lines = shown(make_record(median_us=2), slow)
+    assert any("10 25% memory copy tie passed" in line for line in lines)
+    assert any("too few samples 2 1% memory copy tie passed" in line for line in lines)
+
+
+def test_a_choice_that_the_table_contradicts_was_within_noise() -> None:
+    """`used` is who was faster in a few trials; the table has the samples."""
+
+    def candidates(other_us: float, chosen_us: float) -> list[str]:
+        chosen = make_exchange_record("pairwise", together_us=chosen_us, seconds=1e-6)
+        other = make_exchange_record("all-reduce", together_us=other_us, seconds=2e-6)
+        return [line for line in shown(chosen, other) if line.startswith("used config")]
+
+    assert candidates(100, 100)[0].endswith("(in this table a tie: the choice was within noise)")
+    assert "is 2.00x better: the choice was within noise" in candidates(50, 100)[0]
+    assert "noise" not in candidates(100, 50)[0]
+
+
+def test_an_interval_that_was_not_reached_is_told() -> None:
+    harness = {"timing": "batch", "repeat": 100, "warmup": 10, "batches": 10}
+    asked = {**harness, "until_ci_percent": 1.0, "max_time_s": 5.0}
+    said = "--until-ci 1% not reached (mpi, host): +-2% after 10 samples within --max-time 5 s"
+    assert said in shown(make_record(harness=asked))
+    assert not any("until-ci" in line for line in shown(make_record(harness=harness)))
+    reached = {**asked, "until_ci_percent": 3.0}
+    assert not any("until-ci" in line for line in shown(make_record(harness=reached)))
+    lines = shown(without_interval(make_record(harness=asked)))
+    assert any("not reached (mpi, host): no interval" in line for line in lines)

@@ -1,0 +1,56 @@
+"""What a terminal shows while many records are read."""
+
+from __future__ import annotations
+
+import io
+from functools import partial
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from commlens.cli import progress
+from commlens.model import Room, load_each
+from record_helpers import write
+from sample_records import make_record
+
+
+def test_a_long_file_says_how_far_it_was_read(tmp_path: Path) -> None:
+    (tmp_path / "short.jsonl").write_text("rubbish\n")
+    (tmp_path / "long.jsonl").write_text("rubbish\n" * 20_001)
+    told: list[str] = []
+    load_each([tmp_path / "short.jsonl", tmp_path / "long.jsonl"], tell=told.append)
+    assert told == ["reading long.jsonl: 10,000 lines", "reading long.jsonl: 20,000 lines"]
+
+
+def test_a_terminal_shows_it_once_there_is_something_to_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    shown = io.StringIO()
+    terminal = partial(Console, file=shown, force_terminal=True)
+    monkeypatch.setattr(progress, "Console", lambda **_: terminal())
+    with progress.telling():
+        pass
+    assert shown.getvalue() == ""
+    with progress.telling() as tell:
+        tell("reading [red]\x1b[2J")
+    assert "reading (red]?(2J" in shown.getvalue()
+
+
+def test_a_file_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.telling() as tell:
+        tell("reading")
+    assert capsys.readouterr().err == ""
+
+
+def test_what_has_no_room_is_read_and_counted(tmp_path: Path) -> None:
+    records = [make_record(bytes=size) for size in range(1, 31)]
+    records += [make_record(bytes=size, status="failed", reason="x") for size in range(31, 36)]
+    file = write(tmp_path / "records.jsonl", *records)
+    file.write_text(file.read_text() + "rubbish\n")
+    ((_, first), (_, second)) = load_each([file, file], Room(20))
+    assert [len(first.records), first.dropped] == [20 + 2, 13]
+    assert [len(second.records), second.dropped] == [0, 35]
+    assert [one.status for one in first.records].count("failed") == 2, "a tenth has room of its own"
+    assert len(first.problems) == len(second.problems) == 1, "every line is looked at"

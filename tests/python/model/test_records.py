@@ -1,0 +1,290 @@
+"""Files of records: what is read, joined and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+import commlens
+from commlens.base.errors import CommlensError
+from commlens.model import Candidate, load, read
+from commlens.model.schema import document
+from conftest import SOURCES
+from record_helpers import parsed, record, write
+from sample_applications import (
+    make_exchange_record,
+    make_overlap_record,
+    make_solve_record,
+    make_transform_records,
+)
+from sample_records import lines, make_record
+
+MEASURED = SOURCES.parent / "docs" / "measured"
+
+
+def problems(*records: dict[str, Any]) -> list[str]:
+    return read(lines(records)).problems
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = (SOURCES.parent / "pyproject.toml").read_text()
+    (version,) = re.findall(r'^version = "(.*)"$', project, re.MULTILINE)
+    assert version == commlens.__version__
+
+
+def test_a_record_is_read() -> None:
+    found = record(bytes=4096, median_us=2.0)
+    assert found.size == 4096
+    assert found.main is not None and found.main.name == "latency_us"
+    assert found.statistics["latency_us"].median == 2.0
+    assert found.ceiling is not None and found.ceiling.fraction == 0.25
+    assert found.start.mpi == "Open MPI 4.1.4"
+
+
+def test_samples_are_kept_once_and_in_eight_bytes_each() -> None:
+    values = record().samples.values_s
+    assert isinstance(values, array)
+    assert (values.typecode, list(values)) == ("d", [2e-6] * 10)
+
+
+def test_what_was_found_is_read_as_it_was_written() -> None:
+    facts = {
+        "labels_shared": 236041,
+        "bytes_per_iteration": 1.5e9,
+        "used": "pairwise",
+        "converged": False,
+    }
+    found = record(
+        facts=facts,
+        series={"relative_residual": [1.0, None, 0.25]},
+        report=["mesh", "", "gs_setup"],
+        candidate={"name": "pairwise+device", "seconds": 4e-5, "text": "pairwise+device (MPI)"},
+    )
+    assert list(found.facts.items()) == list(facts.items())
+    assert found.series == {"relative_residual": [1.0, None, 0.25]}
+    assert found.report == ("mesh", "", "gs_setup")
+    candidate = Candidate(name="pairwise+device", seconds=4e-5, text="pairwise+device (MPI)")
+    assert found.candidate == candidate
+    bare = record()
+    assert (bare.facts, bare.series, bare.report, bare.candidate) == ({}, {}, (), None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"facts": {"labels": [1]}},
+        {"series": {"residual": ["1"]}},
+        {"report": "a line"},
+        {"candidate": {"name": "pairwise", "seconds": -1.0, "text": ""}},
+        {"candidate": {"name": "pairwise", "text": ""}},
+        {"candidate": None},
+        {"libraries": {"blas": 3}},
+        {"setup_s": True},
+        {"ranks": "2"},
+        {"time_s": 1.0},
+    ],
+)
+def test_a_field_of_another_kind_is_no_record(changes: dict[str, Any]) -> None:
+    name = next(iter(changes))
+    # Facts and parameters are declared by what the record has.
+    text = make_record(**changes) if name == "facts" else {**make_record(), **changes}
+    (problem,) = problems(text)
+    assert problem.startswith("records:2: not a record of schema 2 (")
+    assert name in problem
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("hello\n", "not a record (not JSON"),
+        ('{"schema": 2', "its line was cut short"),
+        ("[]\n", "not a JSON object"),
+        ('{"schema": 2}\n', "not a record of schema 2 (Object missing required field `kind`)"),
+        ('{"kind": "record", "schema": 2}\n', "missing required field `start`)"),
+        ('{"schema": 1, "run": "x"}\n', "not a record of schema 2 (its schema is 1)"),
+        ('{"kind": "start", "schema": 3}\n', "not a record of schema 2 (its schema is 3)"),
+        (lines([make_record(status="fine")])[1], "(status: Invalid enum value 'fine')"),
+        (lines([make_record(backend="hip")])[1], "is not in this file before it)"),
+    ],
+)
+def test_what_is_no_record_is_reported_with_its_line_and_the_rest_is_read(
+    line: str, problem: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "records.jsonl", make_record())
+    with file.open("a") as stream:
+        stream.write(line)
+    loaded = load([tmp_path])
+    assert len(loaded.records) == 1
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].startswith(f"{file}:3: ")
+    assert problem in loaded.problems[0]
+
+
+def test_lines_with_the_same_problem_are_told_together() -> None:
+    old, good = '{"schema": 1}\n', lines([make_record()])
+    found = read([old, old, old, *good, "[]\n", old, old], "f").problems
+    assert found == [
+        "f:1-3: not a record of schema 2 (its schema is 1)",
+        "f:6: not a record (not a JSON object)",
+        "f:7-8: not a record of schema 2 (its schema is 1)",
+    ]
+    _, record = good
+    assert [problem.split(" ")[0] for problem in read([record, "[]\n", record]).problems] == [
+        "records:1:", "records:2:", "records:3:",
+    ]  # fmt: skip
+
+
+def test_a_start_belongs_to_its_file(tmp_path: Path) -> None:
+    start, line = lines([make_record(start="one")])
+    (tmp_path / "a.jsonl").write_text(start)
+    (tmp_path / "b.jsonl").write_text(line)
+    loaded = load([tmp_path])
+    assert [one.start for one in loaded.starts] == ["one"]
+    missing = "start: its start 'one' is not in this file before it"
+    problem = f"{tmp_path / 'b.jsonl'}:1: not a record of schema 2 ({missing})"
+    assert (loaded.records, loaded.problems) == ([], [problem])
+
+
+def test_a_start_may_be_repeated_but_not_changed() -> None:
+    first, second = (lines([make_record(start="one", nodes=nodes)]) for nodes in (1, 2))
+    assert read([*first, *first]).problems == []
+    assert read([*first, *second]).problems == [
+        "records:3: a second start is called 'one', and it is another one"
+    ]
+
+
+def test_records_share_their_start() -> None:
+    one, other = parsed(make_record(), make_record(transport="staged"))
+    assert one.start is other.start
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"parameters": {"window": 4}}, "parameters: its start does not declare 'window'"),
+        ({"facts": {"found": 4}}, "facts: its start does not declare 'found'"),
+        ({"statistics": {"rate": {}}}, "statistics[...]: Object missing required field `count`"),
+        ({"benchmark": "fft"}, "benchmark: its start is one of 'latency'"),
+    ],
+)
+def test_names_that_the_start_does_not_declare_are_refused(
+    changes: dict[str, Any], problem: str
+) -> None:
+    (found,) = problems({**make_record(), **changes})
+    assert problem in found
+
+
+def test_metrics_that_the_start_does_not_declare_are_refused() -> None:
+    text = make_record()
+    text["statistics"]["rate_GBps"] = text["statistics"]["time_us"]
+    assert "statistics: its start does not declare 'rate_GBps'" in problems(text)[0]
+    text = make_record()
+    text["ceilings"][0]["metrics"]["rate_GBps"] = 1.0
+    assert "ceilings[0].metrics: its start does not declare 'rate_GBps'" in problems(text)[0]
+
+
+def test_the_main_metric_is_the_first_that_was_measured() -> None:
+    text = make_overlap_record()
+    assert [metric.name for metric in parsed(text)[0].metrics] == [
+        "time_s", "rank_TFLOPs", "overlap_efficiency", "time_us",
+    ]  # fmt: skip
+    del text["statistics"]["time_s"]
+    (found,) = parsed(text)
+    assert found.main is not None and found.main.name == "rank_TFLOPs"
+    assert found.metric_in("s") is None
+    assert found.metric_in("TFLOP/s") is found.main
+    assert record(status="skipped", reason="no").main is None
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_may_never_end_is_not_read(kind: str, tmp_path: Path) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "pipe"
+    if kind == "pipe":
+        os.mkfifo(path)
+    with pytest.raises(CommlensError, match=f"^{path} is a device or a pipe"):
+        load([path])
+
+
+def test_a_file_or_folder_without_records_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CommlensError, match="cannot be read: No such file"):
+        load([tmp_path / "none.jsonl"])
+    with pytest.raises(CommlensError, match=r"a folder without a file of records \(\*\.jsonl\)$"):
+        load([tmp_path])
+
+
+def test_a_folder_of_suites_leads_to_the_newest(tmp_path: Path) -> None:
+    for number, name in enumerate(("newest", "older", "without")):
+        (tmp_path / name).mkdir()
+        if name != "without":
+            (tmp_path / name / "01-latency.jsonl").touch()
+        os.utime(tmp_path / name, (1e9 - number, 1e9 - number))
+    with pytest.raises(CommlensError, match=f"are in {tmp_path / 'newest'}$"):
+        load([tmp_path])
+
+
+# The JSON schema
+
+
+def samples() -> list[dict[str, Any]]:
+    own = [make_record(), make_overlap_record(), make_exchange_record(), make_solve_record()]
+    return [*own, *make_transform_records(), make_record(status="skipped", reason="no")]
+
+
+def test_the_schema_is_the_one_of_the_structs() -> None:
+    """python -m commlens.model.schema > docs/record.schema.json"""
+    kept = json.loads((SOURCES.parent / "docs" / "record.schema.json").read_text())
+    assert kept == json.loads(json.dumps(document()))
+    command = [sys.executable, "-m", "commlens.model.schema"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert json.loads(printed) == kept
+
+
+def test_the_schema_takes_what_is_read() -> None:
+    schema = document()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    for line in lines(samples()):
+        validator.validate(json.loads(line))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "fine"},
+        {"timeline": None},
+        {"unknown": 1},
+        {"setup_s": -1.0},
+        {"memory": "tape"},
+        {"ceilings": [{"name": "copy", "method": "", "time_us": 1.0, "fraction": 1.0}]},
+    ],
+)
+def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
+    text = {**make_record(), **changes}
+    assert problems(text)
+    with pytest.raises(ValidationError):
+        Draft202012Validator(document()).validate(json.loads(lines([text])[1]))
+
+
+def test_the_records_of_the_documentation_are_read() -> None:
+    """Each file of lines there; what holds other data is named otherwise."""
+    for path in sorted(MEASURED.glob("**/*.jsonl")):
+        loaded = load([path])
+        assert loaded.problems == [], path
+        assert loaded.records or loaded.profiles, path
+
+
+def test_what_records_have_alike_is_in_memory_once() -> None:
+    """A million records are to fit."""
+    one, other = parsed(make_record(bytes=8), make_record(bytes=16))
+    for name in ("benchmark", "transport", "memory", "harness"):
+        assert getattr(one, name) is getattr(other, name)
+    assert one.ceilings[0].method is other.ceilings[0].method

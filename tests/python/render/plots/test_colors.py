@@ -1,0 +1,131 @@
+"""A meaning has one color and one marker in all pictures, and no two of a picture share them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from commlens.model import Record, load, over_starts
+from commlens.model.levels import kind_of
+from commlens.render import plots as plot
+from commlens.render.plots.colors import looks
+from commlens.render.plots.selection import MAX_HEIGHT_INCHES
+from commlens.render.plots.style import Theme
+from plot_helpers import legends
+
+MEASURED = Path(__file__).parents[4] / "docs" / "measured"
+FILES = sorted(MEASURED.glob("**/*.jsonl"))
+
+
+def measured(files: list[Path]) -> list[Record]:
+    return [record for record in load(files).records if record.measured]
+
+
+@cache
+def pictures() -> list[tuple[str, Figure]]:
+    """Of each file, of a record of each benchmark, and their timelines."""
+    found = []
+    by_file = {str(file.relative_to(MEASURED)): measured([file]) for file in FILES}
+    firsts = {own[0].benchmark: own[0] for own in by_file.values() if own}
+    overview = list(firsts.values())
+    for name, records in [*by_file.items(), ("overview", overview)]:
+        if not records:
+            continue
+        found.append((name, plot.draw(over_starts(records))))
+        steps, _ = plot.draw_timelines(records)
+        found += [(f"{name}, timelines", steps)] if steps else []
+    return found
+
+
+def meanings(figure: Figure) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Of each entry of the legends its name, and its looks without the shade of variants."""
+    for legend in figure.legends:
+        handles: list[Any] = list(legend.legend_handles)
+        for handle in handles:
+            name = handle.get_label()
+            if isinstance(handle, Patch):
+                yield name, (to_hex(handle.get_facecolor()), "part")
+            elif isinstance(handle, Line2D):
+                dashes = handle._unscaled_dash_pattern  # type: ignore[attr-defined]
+                color = to_hex(handle.get_color())
+                yield name, (color, str(handle.get_marker()), str(dashes))
+
+
+def test_the_records_of_the_documentation_have_pictures() -> None:
+    assert len(pictures()) > 40
+    names = {name for _, figure in pictures() for name, _ in meanings(figure)}
+    assert {"mpi", "ccl", "ceiling: peer copy", "local FFT", "reductions", "unpack"} < names
+
+
+def test_a_meaning_has_one_look_in_all_pictures() -> None:
+    found: dict[str, set[tuple[Any, ...]]] = {}
+    for _, figure in pictures():
+        for name, look in meanings(figure):
+            if name in ("mpi", "staged", "ccl") or "," not in name:
+                found.setdefault(name, set()).add(look)
+    assert [name for name, seen in found.items() if len(seen) > 1] == []
+
+
+def test_two_meanings_of_a_picture_look_different() -> None:
+    for name, figure in pictures():
+        shown = list(meanings(figure))
+        assert len({label for label, _ in shown}) == len(shown), name
+        assert len({look for _, look in shown}) == len(shown), name
+
+
+def test_all_parts_and_transports_of_the_documentation_are_in_the_table() -> None:
+    theme = Theme.of(measured(FILES))
+    # A part's color is that of its kind: `p7 smoother` and `p3 smoother` are two parts of one.
+    kinds = {kind_of(part): color for part, color in theme.part_colors.items()}
+    assert all(kinds[kind_of(part)] == color for part, color in theme.part_colors.items())
+    assert {kind: looks("parts", [kind])[kind] for kind in kinds} == kinds, "alone as among others"
+    assert len(set(kinds.values())) == len(kinds)
+    colors = [*kinds.values(), *(color for color, _ in theme.transports.values())]
+    for one, other in itertools.combinations(colors, 2):
+        distance = sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other))) ** 0.5
+        assert distance > 0.12, (one, other)
+
+
+def test_other_names_take_what_their_picture_has_left() -> None:
+    found = looks("parts", ["a", "multiplications", "b"])
+    assert found["multiplications"] == looks("parts", ["multiplications"])["multiplications"]
+    assert len(set(found.values())) == 3
+    many = looks("dashes", range(20), lambda number: "peer copy")
+    assert len(set(many.values())) > 3, "one ceiling of several memories"
+
+
+def test_no_picture_is_higher_than_two_screens_and_no_line_is_cut() -> None:
+    for name, figure in pictures():
+        assert figure.get_size_inches()[1] <= MAX_HEIGHT_INCHES, name
+        for axes in figure.axes:
+            assert "…" not in axes.get_title(loc="left"), name
+            assert not any("…" in text.get_text() for text in axes.texts), name
+        assert not any("…" in text.get_text() for text in figure.texts), name
+
+
+def test_no_series_has_two_names() -> None:
+    """As `mpi` and `mpi, host`, where all records are of host memory."""
+    for name, figure in pictures():
+        names = list(itertools.chain(*legends(figure)))
+        memories = {
+            (transport, memory)
+            for transport in ("mpi", "staged", "ccl")
+            for memory in ("host", "device", "pinned")
+            if {transport, f"{transport}, {memory}"} <= set(names)
+        }
+        assert not memories, name
+
+
+@pytest.mark.parametrize("kind", ["transports", "parts", "dashes", "marks"])
+def test_the_looks_that_are_left_differ(kind: str) -> None:
+    found = list(looks(kind, "abcd").values())
+    assert len(set(found)) == 4

@@ -1,4 +1,4 @@
-// Prints example records of every kind, one line each, behind the lines of their starts, so that other programs' tests
+// Prints example records of every kind, one line each, behind the lines of their launches, so that other programs' tests
 // can check them against docs/record.schema.json and read them.
 #include <iostream>
 

@@ -18,13 +18,13 @@ from diagnose_records import (
     failed,
     function,
     jump,
+    launches,
     noisy,
     overlap,
     placement,
     powered,
     profile,
     skipped,
-    starts,
     sweep,
     transform,
     unsteady,
@@ -52,7 +52,7 @@ CASES: dict[str, Cases] = {
         {
             "a sweep": lambda: both(SLOW, "staged", FAST),
             "one size": lambda: both([4.0], "staged", [1.0]),
-            "two starts": lambda: [
+            "two launches": lambda: [
                 *both(SLOW, "staged", FAST, start="one"),
                 *both(SLOW, "staged", FAST, start="two"),
             ],
@@ -102,7 +102,7 @@ CASES: dict[str, Cases] = {
         {
             "up": jump,
             "host memory": lambda: jump(memory="host"),
-            "two starts": lambda: [*jump(start="one"), *jump(start="two")],
+            "two launches": lambda: [*jump(start="one"), *jump(start="two")],
         },
         {
             "a smooth curve": lambda: jump([1 + size / 500 for size in SIZES]),
@@ -148,12 +148,12 @@ CASES: dict[str, Cases] = {
         },
     ),
     "starts-differ": Cases(
-        {"by a quarter": lambda: starts(15.1, 18.9)},
+        {"by a quarter": lambda: launches(15.1, 18.9)},
         {
-            "within samples": lambda: starts(15.1, 15.2),
-            "a little": lambda: starts(15.1, 16.2),
-            "few samples": lambda: without_interval(starts(15.1, 18.9)),
-            "a restless machine": lambda: unsteady(starts(15.1, 99.0)),
+            "within samples": lambda: launches(15.1, 15.2),
+            "a little": lambda: launches(15.1, 16.2),
+            "few samples": lambda: without_interval(launches(15.1, 18.9)),
+            "a restless machine": lambda: unsteady(launches(15.1, 99.0)),
             "other settings": lambda: [
                 make_record(median_us=15.1, start="one"),
                 make_record(median_us=18.9, start="two", environment={"UCX_TLS": "sm"}),
@@ -250,7 +250,7 @@ CASES: dict[str, Cases] = {
         },
         {
             "steady": lambda: clocked(1980, 1965, limits=["power"]),
-            "of other starts": lambda: [
+            "of other launches": lambda: [
                 *clocked(1980, start="one"),
                 *clocked(1410, start="another"),
             ],

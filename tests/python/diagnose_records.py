@@ -120,9 +120,9 @@ def below(
     return records
 
 
-def starts(first_us: float, second_us: float, **changes: Any) -> Lines:
-    both_starts = ((first_us, "one"), (second_us, "two"))
-    return [make_record(median_us=time, start=name, **changes) for time, name in both_starts]
+def launches(first_us: float, second_us: float, **changes: Any) -> Lines:
+    both_launches = ((first_us, "one"), (second_us, "two"))
+    return [make_record(median_us=time, start=name, **changes) for time, name in both_launches]
 
 
 def directions(to_us: float, from_us: float) -> Lines:

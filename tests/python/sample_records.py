@@ -122,14 +122,14 @@ def declare(
 
 def lines(records: Iterable[dict[str, Any]]) -> list[str]:
     """A file of records: each start before the first of its records."""
-    starts: dict[str, str] = {}
+    launches: dict[str, str] = {}
     text = []
     for record in records:
         start = record["start"]
         line = json.dumps(start) + "\n"
-        if start["start"] not in starts:
+        if start["start"] not in launches:
             text.append(line)
-        assert starts.setdefault(start["start"], line) == line, "two starts of one name"
+        assert launches.setdefault(start["start"], line) == line, "two launches of one name"
         text.append(json.dumps({**record, "start": start["start"]}) + "\n")
     return text
 

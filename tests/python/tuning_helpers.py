@@ -13,10 +13,10 @@ from commlens.model import load
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
+from commlens.tuning.launches import Starts
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Situation, applicable
 from commlens.tuning.space import Change, Setting, Space, parse
-from commlens.tuning.starts import Starts
 from commlens.tuning.trial import Outcome
 from sample_records import lines, make_record
 
@@ -121,7 +121,7 @@ def search_of(
     return Search(bench, situation, seed)
 
 
-def tuned(search: Search, starts: int = 5) -> list[Final]:
+def tuned(search: Search, launches: int = 5) -> list[Final]:
     search.begin()
-    search.run(reserve_s(search.bench, starts))
-    return play(search.bench, starts)
+    search.run(reserve_s(search.bench, launches))
+    return play(search.bench, launches)

@@ -4,10 +4,10 @@
     tools/compare/calibration.py [--trials 100] [--percent 10] [--out FILE.json]
 
 Needs build/host/tests/benchmarks/commlens-bench-slowed, whose transport `slowed` is mpi with a busy
-wait after each sum. A trial takes turns between three sets of 5 starts, the default of compare: two
-of the same, which must not differ, and one slowed by --percent, which must be found. Where compare
-leaves the slowed one inconclusive and asks for more starts, as many new ones are measured,
-interleaved, and so on; the last verdict counts.
+wait after each sum. A trial takes turns between three sets of 5 launches, the default of compare:
+two of the same, which must not differ, and one slowed by --percent, which must be found. Where
+compare leaves the slowed one inconclusive and asks for more launches, as many new ones are
+measured, interleaved, and so on; the last verdict counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from commlens.jobs.options import Options  # noqa: E402
 from commlens.jobs.session import Settings  # noqa: E402
 
 THRESHOLD = 0.03  # the default of compare
-STARTS = 5  # likewise
+LAUNCHES = 5  # likewise
 OPTIONS = {
     "transport": "slowed",
     "memory": "host",
@@ -44,16 +44,16 @@ OPTIONS = {
 }
 
 
-def measured(starts: int, *slowdowns: str) -> list[Side]:
-    """A set of starts for each slowdown, interleaved."""
-    entry = Entry("allreduce", Options(OPTIONS), ranks=2, starts=starts)
+def measured(launches: int, *slowdowns: str) -> list[Side]:
+    """A set of launches for each slowdown, interleaved."""
+    entry = Entry("allreduce", Options(OPTIONS), ranks=2, launches=launches)
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in slowdowns]
     said = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(said)):
         found = measure(entry, settings, Settings("auto", Path(folder), quiet=True))
         sys.stderr.flush()
         text = said.getvalue().decode()
-    if found.interrupted or any(len(side.records) < starts for side in found.sides):
+    if found.interrupted or any(len(side.records) < launches for side in found.sides):
         sys.exit(f"{text}a start failed or was interrupted")
     return list(found.sides)
 
@@ -64,7 +64,7 @@ def compared(baseline: Side, other: Side) -> Row:
 
 
 def trial(percent: float) -> dict[str, Row]:
-    same, other, slowed = measured(STARTS, "0", "0.0", f"{percent:g}")
+    same, other, slowed = measured(LAUNCHES, "0", "0.0", f"{percent:g}")
     rows = {
         "same": compared(same, other),
         "one start of the same": compared(
@@ -72,7 +72,7 @@ def trial(percent: float) -> dict[str, Row]:
         ),
         "slowed": compared(same, slowed),
     }
-    while needed := rows["slowed"].starts_needed:
+    while needed := rows["slowed"].launches_needed:
         rows["slowed"] = compared(*measured(needed, "0", f"{percent:g}"))
     return rows
 
@@ -81,7 +81,7 @@ def summary(row: Row) -> dict[str, object]:
     interval = row.interval
     return {
         "verdict": row.verdict.value,
-        "starts": row.starts[0],
+        "launches": row.launches[0],
         "ratio": row.ratio,
         "interval": [interval.low, interval.high] if interval else None,
         "p": row.p_value,
@@ -109,7 +109,7 @@ def main() -> None:
         if options.out:
             write(options.out, options.percent, counts, trials)
         words = ", ".join(f"{name} {dict(own)}" for name, own in counts.items())
-        print(f"{number}: {words}; {rows['slowed'].starts[0]} starts", flush=True)
+        print(f"{number}: {words}; {rows['slowed'].launches[0]} starts", flush=True)
     wrong = counts["same"][Verdict.FASTER.value] + counts["same"][Verdict.SLOWER.value]
     found = counts["slowed"][Verdict.SLOWER.value]
     print(f"the same: {wrong} called faster or slower")
@@ -121,7 +121,7 @@ def write(
 ) -> None:
     result = {
         "date": f"{datetime.now():%Y-%m-%d}",
-        "starts": STARTS,
+        "launches": LAUNCHES,
         "percent": percent,
         "threshold": THRESHOLD,
         "trials": len(trials),

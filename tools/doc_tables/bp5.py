@@ -63,14 +63,14 @@ def bp5() -> list[Row]:
 
 
 @table
-def bp5_starts() -> list[Row]:
-    """Medians over starts of the medians of each."""
+def bp5_launches() -> list[Row]:
+    """Medians over launches of the medians of each."""
     rows: list[Row] = [
         [
             "20³ elements",
             "version",
             "transport",
-            "starts",
+            "launches",
             _THROUGHPUT,
             "least",
             "greatest",
@@ -84,15 +84,15 @@ def bp5_starts() -> list[Row]:
     ):
         title = (gpu, version)
         for transport in ("mpi", "ccl"):
-            starts = [record for record in records(name) if record.transport == transport]
-            rates = [value(record, "throughput_DOF_iter_per_s") for record in starts]
+            launches = [record for record in records(name) if record.transport == transport]
+            rates = [value(record, "throughput_DOF_iter_per_s") for record in launches]
             rows.append(
                 [
                     *title,
                     transport,
-                    len(starts),
+                    len(launches),
                     *(f"{rate:.3g}" for rate in (statistics.median(rates), min(rates), max(rates))),
-                    f"{statistics.median(map(_iteration_us, starts)):.1f}",
+                    f"{statistics.median(map(_iteration_us, launches)):.1f}",
                 ]
             )
             title = ("", "")

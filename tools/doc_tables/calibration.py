@@ -11,11 +11,11 @@ VERDICTS = ("same", "inconclusive", "faster", "slower")
 @table
 def compare_calibration() -> list[Row]:
     own = json_file("compare-calibration.json")
-    starts = sorted(row["slowed"]["starts"] for row in own["rows"])
+    launches = sorted(row["slowed"]["launches"] for row in own["rows"])
     what = {
-        "same": f"two sets of {own['starts']} starts of the same",
-        "slowed": f"{own['percent']:g}% slower, {starts[0]} to {starts[-1]} starts as asked for",
-        "one start of the same": "two starts of the same",
+        "same": f"two sets of {own['launches']} starts of the same",
+        "slowed": f"{own['percent']:g}% slower, {launches[0]} to {launches[-1]} launches as asked",
+        "one start of the same": "two launches of the same",
     }
     rows: list[Row] = [[f"{own['trials']} comparisons of", *VERDICTS]]
     rows += [

@@ -28,14 +28,16 @@ def peer_host() -> list[Row]:
     for size in sorted({int(str(record.parameters["bytes"])) for record in pool}):
         row: Row = [format_bytes(size)]
         for benchmark, timing, _ in _COLUMNS:
-            mpi, peer = (_of_starts(pool, benchmark, timing, one, size) for one in _TRANSPORTS)
+            mpi, peer = (_of_launches(pool, benchmark, timing, one, size) for one in _TRANSPORTS)
             row += [f"{mpi:.3g}", f"{peer:.3g}", f"{mpi / peer:.2f}"]
         rows.append(row)
     return rows
 
 
-def _of_starts(pool: list[Record], benchmark: str, timing: str, transport: str, size: int) -> float:
-    """The median of the starts' medians."""
+def _of_launches(
+    pool: list[Record], benchmark: str, timing: str, transport: str, size: int
+) -> float:
+    """The median of the launches' medians."""
     return median(
         value(record, _METRICS[benchmark])
         for record in pool

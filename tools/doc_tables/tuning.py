@@ -28,7 +28,7 @@ def _figure(choice: dict[str, Any], number: int) -> float:
 def tune_h200() -> list[Row]:
     rows: list[Row] = [
         [
-            *("search", "starts", "size", "default", "best found", "with"),
+            *("search", "launches", "size", "default", "best found", "with"),
             *("verdict on it", "reached by hand"),
         ]
     ]
@@ -43,12 +43,12 @@ def tune_h200() -> list[Row]:
                 rows.append(
                     [
                         f"{title}, {result['target']}" if name == "allreduce" else title,
-                        search["starts"],
+                        search["launches"],
                         _SIZES[size],
                         _text(_figure(default, number)),
                         _text(_figure(best, number)) if result["choice"] else NOTHING,
                         _settings(result["choice"]),
-                        result["verdict"] if result["starts"][1] else NOTHING,
+                        result["verdict"] if result["launches"][1] else NOTHING,
                         _text(own),
                     ]
                 )
@@ -57,7 +57,7 @@ def tune_h200() -> list[Row]:
 
 @table
 def tune_host() -> list[Row]:
-    rows: list[Row] = [["search", "starts", "size", "default", "winner", "with", "to default"]]
+    rows: list[Row] = [["search", "launches", "size", "default", "winner", "with", "to default"]]
     for search in json_file("tune-host.json"):
         (result,) = search["results"]
         interval = f"{result['ratio_low']:.2f} to {result['ratio_high']:.2f}"
@@ -66,12 +66,12 @@ def tune_host() -> list[Row]:
             rows.append(
                 [
                     search["command"].split()[2],
-                    search["starts"],
+                    search["launches"],
                     _SIZES[figure["size"]],
                     _text(_figure(default, number)),
                     _text(_figure(best, number)),
                     _settings(result["choice"]),
-                    f"{result['ratio']:.2f} ({interval}, {result['starts'][1]} starts)",
+                    f"{result['ratio']:.2f} ({interval}, {result['launches'][1]} launches)",
                 ]
             )
     return rows

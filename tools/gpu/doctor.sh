@@ -40,7 +40,7 @@ compare() { # compare SETUP BEFORE BENCHMARK OPTIONS...: BEFORE is the program w
   is_wanted "$1" || return
   local folder=$out/$1 before=$2 benchmark=$3
   shift 3
-  timeout --kill-after=10 "$limit_s" "$python" -m commlens compare --run "$benchmark" --starts 5 \
+  timeout --kill-after=10 "$limit_s" "$python" -m commlens compare --run "$benchmark" --launches 5 \
     --a "COMMLENS_BENCH=$before" --b "COMMLENS_BENCH=$bench" --out "$folder/compare" --format json \
     -- "$@" >"$folder/compare.json" 2>"$folder/compare.err"
 }

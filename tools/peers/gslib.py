@@ -2,7 +2,8 @@
 """gslib's gather-scatter in the place of commlens-bench, for `commlens compare --run`.
 
     GSLIB_HOME=FOLDER commlens compare --run gather-scatter --ranks 2 \\
-        --a COMMLENS_BENCH=tools/peers/gslib.py --b COMMLENS_BENCH=tools/peers/own.py --starts 7 \\
+        --a COMMLENS_BENCH=tools/peers/gslib.py --b COMMLENS_BENCH=tools/peers/own.py \\
+        --launches 7 \\
         -- --elements 40,20,20 --mode pairwise --memory host --transport mpi --repeat 15 --warmup 3
 
 GSLIB_HOME is the folder with gslib_pairwise (build-gslib.sh makes it). Both have the same global

@@ -2,15 +2,15 @@
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter.md.
 
-    tools/peers/measure.py OUT [--starts 15] [--only osu|gslib|nccl]
+    tools/peers/measure.py OUT [--launches 15] [--only osu|gslib|nccl]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
 `commlens compare --format json` says, each with its command line. Without --only osu and gslib.
 
 osu, gslib: needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh). About 10 minutes with
-7 starts.
+7 launches.
 
-nccl: needs NCCL_TESTS_HOME (build-nccl-tests.sh) and two GPUs. About 8 minutes with 15 starts,
+nccl: needs NCCL_TESTS_HOME (build-nccl-tests.sh) and two GPUs. About 8 minutes with 15 launches,
 where one takes 4 s. What is measured takes half a minute of them: in a start with sizes up to 4M
 0.5 s of nccl-tests and 0.3 s of commlens (20 sizes of 7 to 35 us), with sizes from 256M 0.3 s and
 0.2 s (1 GiB takes 3.8 ms at 280 GB/s; nccl-tests always measures in and out of place).
@@ -70,11 +70,18 @@ PEERS = {"osu": osu, "gslib": gslib, "nccl": nccl}
 WITHOUT_GPUS = ("osu", "gslib")
 
 
-def compared(peer: str, starts: int, run: list[str]) -> dict[str, object]:
+def compared(peer: str, launches: int, run: list[str]) -> dict[str, object]:
     at = run.index("--")
     command = [
         *("compare", "--run", *run[:at], "--a", f"COMMLENS_BENCH=tools/peers/{peer}.py"),
-        *("--b", "COMMLENS_BENCH=tools/peers/own.py", "--starts", str(starts), "--format", "json"),
+        *(
+            "--b",
+            "COMMLENS_BENCH=tools/peers/own.py",
+            "--launches",
+            str(launches),
+            "--format",
+            "json",
+        ),
         *run[at:],
     ]
     print("commlens", *command, file=sys.stderr, flush=True)
@@ -91,14 +98,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--starts", type=int, default=15)
+    parser.add_argument("--launches", type=int, default=15)
     parser.add_argument("--only", choices=PEERS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for name in [options.only] if options.only else WITHOUT_GPUS:
         path, documents = options.out / f"peers-{name}.json", []
         for run in PEERS[name]():
-            documents.append(compared(name, options.starts, run))
+            documents.append(compared(name, options.launches, run))
             path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 """nccl-tests' all_reduce_perf in the place of commlens-bench, for `commlens compare --run`.
 
     NCCL_TESTS_HOME=FOLDER commlens compare --run allreduce --ranks 2 \\
-        --a COMMLENS_BENCH=tools/peers/nccl.py --b COMMLENS_BENCH=tools/peers/own.py --starts 7 \\
+        --a COMMLENS_BENCH=tools/peers/nccl.py --b COMMLENS_BENCH=tools/peers/own.py --launches 7 \\
         -- --bytes 8:4M --memory device --transport ccl --batches 1 --repeat 1000 --warmup 100
 
 NCCL_TESTS_HOME is the folder with all_reduce_perf, built with MPI (build-nccl-tests.sh makes it): a

@@ -2,7 +2,7 @@
 """OSU's micro-benchmarks in the place of commlens-bench, for `commlens compare --run`.
 
     OSU_HOME=FOLDER commlens compare --run latency \\
-        --a COMMLENS_BENCH=tools/peers/osu.py --b COMMLENS_BENCH=tools/peers/own.py --starts 7 \\
+        --a COMMLENS_BENCH=tools/peers/osu.py --b COMMLENS_BENCH=tools/peers/own.py --launches 7 \\
         -- --bytes 1:8K:x8 --memory host --transport mpi --batches 1 --repeat 10000 --warmup 100
 
 OSU_HOME is the folder with osu_latency, osu_bw, osu_bibw and osu_allreduce; build-osu.sh makes one.

@@ -147,8 +147,9 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 record`, `3 records`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """`1 record`, `3 records`, `2 launches`."""
+    ending = "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def printable(text: str) -> str:

@@ -37,7 +37,7 @@ Examples:
   commlens compare before after --fail-if-slower 5%
   commlens compare --run allreduce --a UCX_RNDV_THRESH=8192 --b UCX_RNDV_THRESH=inf
   commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
-                   --b COMMLENS_BENCH=new/commlens-bench --starts 10 -- --memory host
+                   --b COMMLENS_BENCH=new/commlens-bench --launches 10 -- --memory host
 
 AFTER may be the name of published figures (`commlens list`): then there is a ratio and no verdict.
 
@@ -59,7 +59,7 @@ none of the cases could be decided.
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
 @click.option(
-    "--starts",
+    "--launches",
     metavar="N",
     callback=values.count(1000),
     default="5",
@@ -99,7 +99,7 @@ def compare(
     benchmark: str | None,
     a: tuple[str, ...],
     b: tuple[str, ...],
-    starts: int,
+    launches: int,
     ranks: int | None,
     launcher: str,
     launcher_args: str,
@@ -116,7 +116,7 @@ def compare(
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
-        entry = _entry(benchmark, what, ranks, launcher_args, starts)
+        entry = _entry(benchmark, what, ranks, launcher_args, launches)
         status, matched = _measured(entry, a, b, launcher, out)
     else:
         if a or b:
@@ -197,14 +197,14 @@ def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
 
 
 def _entry(
-    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: str, starts: int
+    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: str, launches: int
 ) -> Entry:
     return Entry(
         benchmark,
         Options.parse(words),
         ranks,
         launcher_arguments=values.words("--launcher-args", launcher_args),
-        starts=starts,
+        launches=launches,
     )
 
 

@@ -1,4 +1,4 @@
-"""`commlens run`: a benchmark, several starts or numbers of ranks of it, several, or a suite."""
+"""`commlens run`: a benchmark, several launches or numbers of ranks of it, several, or a suite."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from commlens.base.errors import CommlensError
 from commlens.base.terminal import echo
 from commlens.cli import values
 from commlens.jobs import launchers, suite
-from commlens.jobs.entry import MOST_STARTS, Entry, Overrides
+from commlens.jobs.entry import MOST_LAUNCHES, Entry, Overrides
 from commlens.jobs.job import parse_environment
+from commlens.jobs.launches import run_benchmark
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options, whole_number
 from commlens.jobs.scaling import run_scaling
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
 from commlens.jobs.sites.here import on_site
-from commlens.jobs.starts import run_benchmark
 from commlens.jobs.suites import run_suite
 from commlens.tuning import fix as fix
 
@@ -38,7 +38,7 @@ Examples:
   commlens run allreduce --ranks 4 --bytes 8:1G --transport mpi,staged
   commlens run allreduce --scaling 1,2,4,8
   commlens run bp5 --site frontier --nodes 2
-  commlens run latency --starts 5 --env UCX_TLS=self,sm
+  commlens run latency --launches 5 --env UCX_TLS=self,sm
   commlens run latency --settings best.env
 
 \b
@@ -52,7 +52,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
       options: {pairs: 2}
       environment: {OMPI_MCA_pml: ob1}
       launcher_args: --bind-to core
-      starts: 3
+      launches: 3
 """
 
 
@@ -88,10 +88,10 @@ A suite is a list of benchmarks with their options, and how they are launched:
     help="Run on each of these numbers of ranks in turn, and show what more ranks bring.",
 )
 @click.option(
-    "--starts",
+    "--launches",
     metavar="N",
-    callback=values.count(MOST_STARTS),
-    help="How often to launch the whole job: starts differ more than samples.  [default: 1]",
+    callback=values.count(MOST_LAUNCHES),
+    help="How often to launch the whole job: launches differ more than samples.  [default: 1]",
 )
 @click.option(
     "--env",
@@ -157,7 +157,7 @@ def run(
     nodes: int | None,
     ranks_per_node: int | None,
     scaling: str | None,
-    starts: int | None,
+    launches: int | None,
     variables: tuple[str, ...],
     settings_file: str | None,
     launcher: str,
@@ -182,7 +182,7 @@ def run(
         ranks,
         {**given.environment, **parse_environment(variables)},
         [*given.launcher_arguments, *values.words("--launcher-args", launcher_args)],
-        starts,
+        launches,
         nodes,
         ranks_per_node,
     )

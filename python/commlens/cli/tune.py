@@ -58,7 +58,7 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
     " or a YAML file; may be given several times.",
 )  # fmt: skip
 @click.option(
-    "--starts", metavar="N", callback=values.count(100), default="5", show_default=True,
+    "--launches", metavar="N", callback=values.count(100), default="5", show_default=True,
     help="Starts of the winner and of the default at the end: fewer than 5 decide little.",
 )  # fmt: skip
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
@@ -69,7 +69,7 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
 )
 @click.option(
     "--env", "variables", multiple=True, metavar="NAME=VALUE",
-    help="Set a variable for all starts; it is then not varied.",
+    help="Set a variable for all launches; it is then not varied.",
 )  # fmt: skip
 @click.option(
     "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
@@ -90,7 +90,7 @@ def tune(
     benchmark: str | None,
     budget: float,
     spaces: tuple[str, ...],
-    starts: int,
+    launches: int,
     by_size: bool,
     matrix: str | None,
     resume: str | None,
@@ -109,7 +109,7 @@ def tune(
                 f"--resume {resume}: the search has its benchmark and options; leave out"
                 f" '{benchmark}'"
             )
-        sys.exit(_resume(Path(resume), out, budget, starts))
+        sys.exit(_resume(Path(resume), out, budget, launches))
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     session = Session(find_native(), _settings(launcher, out))
@@ -126,7 +126,7 @@ def tune(
                 f"--matrix {matrix} measures the settings that it names: leave out --space,"
                 " --by-size and --dry-run"
             )
-        sys.exit(_matrix(session, entry, matrix, out, budget, starts))
+        sys.exit(_matrix(session, entry, matrix, out, budget, launches))
     from commlens.tuning import command, plan
 
     made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size, seed=seed)
@@ -136,7 +136,7 @@ def tune(
     folder = reserve_folder(out, f"tune-{made.benchmark}")
     plan.save(made, folder)
     echo(f"search: {folder}")
-    sys.exit(command.tune(session, made, folder, budget, starts))
+    sys.exit(command.tune(session, made, folder, budget, launches))
 
 
 def _settings(launcher: str, out: Path) -> Settings:
@@ -144,16 +144,16 @@ def _settings(launcher: str, out: Path) -> Settings:
     return Settings(launcher, out, use_probe=False, silent=True)
 
 
-def _resume(folder: Path, out: Path, budget: float, starts: int) -> int:
+def _resume(folder: Path, out: Path, budget: float, launches: int) -> int:
     from commlens.tuning import command, plan
 
     made = plan.resumed(folder)
     session = Session(find_native(), _settings(made.launcher, out))
-    return command.tune(session, made, folder, budget, starts)
+    return command.tune(session, made, folder, budget, launches)
 
 
 def _matrix(
-    session: Session, entry: Entry, name: str, out: Path, budget: float, starts: int
+    session: Session, entry: Entry, name: str, out: Path, budget: float, launches: int
 ) -> int:
     from commlens.tuning import matrix
 
@@ -169,4 +169,4 @@ def _matrix(
         return matrix.show_published(wanted, lacking, folder)
     options = Options(wanted.options).replaced_by(entry.options)
     whole = replace(entry, options=options)
-    return matrix.measure(wanted, session, whole, folder, budget, starts)
+    return matrix.measure(wanted, session, whole, folder, budget, launches)

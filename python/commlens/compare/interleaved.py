@@ -13,10 +13,10 @@ from commlens.base.text import plural
 from commlens.compare.matching import Side
 from commlens.jobs.entry import Entry
 from commlens.jobs.job import Job, parse_environment
+from commlens.jobs.launches import Turns, take_turns
 from commlens.jobs.native import find_native
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session, Settings
-from commlens.jobs.starts import Turns, take_turns
 from commlens.model import Record
 
 PROGRAM = "COMMLENS_BENCH"  # of the side that names one, the native program that it runs
@@ -33,7 +33,7 @@ class Measured:
 def measure(
     entry: Entry, settings_of_sides: Sequence[Sequence[str]], settings: Settings
 ) -> Measured:
-    """Launches the entry's starts of each side interleaved, and says which start it is.
+    """Launches the entry's launches of each side interleaved, and says which start it is.
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """
@@ -61,9 +61,9 @@ def _turns(entry: Entry, name: str, session: Session, job: Job, path: Path) -> T
     file = RecordFile(path, collects=True)
 
     def announce(start: int) -> None:
-        say(f"{entry.benchmark}, start {start} of {entry.starts}: {name}")
+        say(f"{entry.benchmark}, start {start} of {entry.launches}: {name}")
 
-    return Turns(session, job, entry.starts, lambda _: file, announce)
+    return Turns(session, job, entry.launches, lambda _: file, announce)
 
 
 def _records(turns: Turns) -> list[Record]:

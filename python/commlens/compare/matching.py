@@ -27,7 +27,7 @@ class Case:
     baseline: Sequence[Record]
     other: Sequence[Record]
     metric: Metric
-    note: str = ""  # what part of the starts gave nothing
+    note: str = ""  # what part of the launches gave nothing
 
 
 class Missing(NamedTuple):
@@ -76,7 +76,7 @@ def _add(found: Matched, name: str, baseline: list[Record], other: list[Record])
             found.changed.append(f"{name}: the sides have no metric in common")
             return
         notes = [
-            f"{len(own) - len(good)} of {plural(len(own), 'start')} of {side.name} gave nothing"
+            f"{len(own) - len(good)} of {plural(len(own), 'launch')} of {side.name} gave nothing"
             for side, own, good in zip((found.baseline, found.other), (baseline, other), measured)
             if len(good) < len(own)
         ]
@@ -110,8 +110,8 @@ def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId
     """Settings that vary within a side are part of its cases: records/ may hold several."""
     varying: set[str] = set()
     for side in sides:
-        starts = {record.start.start: record.start for record in side.records}
-        settings = [start.settings_of_transport for start in starts.values()]
+        launches = {record.start.start: record.start for record in side.records}
+        settings = [start.settings_of_transport for start in launches.values()]
         names = {name for own in settings for name in own}
         varying |= {name for name in names if len({own.get(name) for own in settings}) > 1}
 
@@ -149,8 +149,8 @@ _NONE = "not set"
 
 def _facts(side: Side) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    starts = {record.start.start: record.start for record in side.records}
-    for start in starts.values():
+    launches = {record.start.start: record.start for record in side.records}
+    for start in launches.values():
         words: dict[str, Any] = {
             "host": start.host,
             "GPU": start.gpu or "none",

@@ -53,8 +53,8 @@ class Proof:
         if self.gain is not None and self.row is not None:
             own = self.row.interval
             low_high = f", 95% interval {1 / own.high:.3g} to {1 / own.low:.3g}" if own else ""
-            starts = f"; {plural(min(self.row.starts), 'start')} each"
-            interval = f" ({format_ratio(self.gain)}{low_high}{starts})"
+            launches = f"; {plural(min(self.row.launches), 'launch')} each"
+            interval = f" ({format_ratio(self.gain)}{low_high}{launches})"
         return f"{self.case}: {before} -> {after}{interval}: {self.verdict}."
 
     def _text(self, value: float | None, why: str) -> str:

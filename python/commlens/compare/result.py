@@ -11,9 +11,9 @@ from commlens.compare.verdicts import Row
 from commlens.model.rank_test import DECISION
 
 _BASIS = {
-    "starts": "over starts",
-    "samples": "over samples within the same starts",
-    "few starts": "over samples of 3 or 4 starts, wider by a factor of 2; with fewer there is none",
+    "launches": "over launches",
+    "samples": "over samples within the same launches",
+    "few launches": "over samples of 3 or 4 launches, wider by a factor of 2; fewer have none",
 }
 
 

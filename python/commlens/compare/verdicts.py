@@ -11,10 +11,12 @@ from statistics import median
 from commlens.compare.matching import Case, Matched
 from commlens.model import Record
 from commlens.model.comparison import Basis, Difference, Ratio
-from commlens.model.rank_test import DECISION, fewest_for, holm, starts_to_decide
+from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
 
-_MOST_STARTS = 100  # that anybody would wait for
-_STEP = 4  # few starts do not tell how many are needed: the next time at most so many times as many
+_MOST_LAUNCHES = 100  # that anybody would wait for
+_STEP = (
+    4  # few launches do not tell how many are needed: the next time at most so many times as many
+)
 
 
 class Verdict(str, Enum):
@@ -31,14 +33,14 @@ class Row:
     case: Case
     other: str  # the name of the side beside the baseline
     medians: tuple[float, float]
-    starts: tuple[int, int]
+    launches: tuple[int, int]
     basis: Basis
     ratio: float | None  # above 1: worse than the baseline
     interval: Ratio | None
     p_value: float  # of this case alone
     corrected_p_value: float
     verdict: Verdict
-    starts_needed: int | None = None  # on each side, for the next time
+    launches_needed: int | None = None  # on each side, for the next time
 
     @property
     def name(self) -> str:
@@ -51,9 +53,9 @@ class Row:
             return ""
         if self.ratio is None:
             return "a median is 0"
-        if self.starts_needed is None:
+        if self.launches_needed is None:
             return "too noisy: make each start longer (--batches, --min-time)"
-        return f"take {self.starts_needed} new starts of each"
+        return f"take {self.launches_needed} new launches of each"
 
 
 def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
@@ -71,12 +73,12 @@ def _row(
     case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
 ) -> Row:
     verdict = verdict_of(found.interval, corrected, threshold)
-    needed = starts_needed(found, threshold, tests) if verdict is Verdict.INCONCLUSIVE else None
+    needed = launches_needed(found, threshold, tests) if verdict is Verdict.INCONCLUSIVE else None
     return Row(
         case,
         other,
         (_median(case.baseline, case.metric.name), _median(case.other, case.metric.name)),
-        found.starts,
+        found.launches,
         found.basis,
         found.ratio,
         found.interval,
@@ -98,17 +100,17 @@ def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Ve
     return Verdict.INCONCLUSIVE
 
 
-def starts_needed(found: Difference, threshold: float, tests: int) -> int | None:
+def launches_needed(found: Difference, threshold: float, tests: int) -> int | None:
     """New ones on each side; None where that would be too many to wait for."""
     if found.logs is None:
         return None
     fewest = fewest_for(DECISION / max(1, tests))
-    if found.basis != "starts":
+    if found.basis != "launches":
         return fewest
-    needed = starts_to_decide(*found.logs, math.log1p(threshold), tests)
-    needed = max(needed, max(found.starts) + 1)
-    needed = min(needed, max(fewest, _STEP * max(found.starts), _MOST_STARTS // _STEP))
-    return needed if needed <= _MOST_STARTS else None
+    needed = launches_to_decide(*found.logs, math.log1p(threshold), tests)
+    needed = max(needed, max(found.launches) + 1)
+    needed = min(needed, max(fewest, _STEP * max(found.launches), _MOST_LAUNCHES // _STEP))
+    return needed if needed <= _MOST_LAUNCHES else None
 
 
 def _median(records: Sequence[Record], metric: str) -> float:

@@ -32,9 +32,9 @@ class DoctorView:
         return self.behaviour.records
 
     @cached_property
-    def starts(self) -> list[tuple[Start, tuple[Record, ...]]]:
+    def launches(self) -> list[tuple[Start, tuple[Record, ...]]]:
         """Each with its records; the placement of ranks is in it."""
-        return View(self.records).starts
+        return View(self.records).launches
 
     @property
     def of_each_machine(self) -> list[DoctorView]:

@@ -44,7 +44,7 @@ class Registered:
         return self.module.rpartition(".")[2]
 
     def findings_of(self, observations: Iterable[Observation]) -> Iterator[Finding]:
-        """What is the same in several starts is one finding with the records of all."""
+        """What is the same in several launches is one finding with the records of all."""
         found: dict[str, list[Observation]] = {}
         for one in observations:
             found.setdefault(one.sentence, []).append(one)

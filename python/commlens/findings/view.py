@@ -32,7 +32,7 @@ class View:
         return groups(self.records) if self._groups is None else self._groups
 
     @cached_property
-    def starts(self) -> list[tuple[Start, tuple[Record, ...]]]:
+    def launches(self) -> list[tuple[Start, tuple[Record, ...]]]:
         """Each with its records."""
         found: dict[int, list[Record]] = {}
         for record in self.records:
@@ -48,7 +48,7 @@ class View:
 
 @dataclass
 class Curve:
-    """One transport over sizes, and over starts with the same settings."""
+    """One transport over sizes, and over launches with the same settings."""
 
     group: Group
     transport: str

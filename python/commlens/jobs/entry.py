@@ -13,7 +13,7 @@ from commlens.jobs.launchers import MOST_RANKS
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options, whole_number
 
-MOST_STARTS = 10_000
+MOST_LAUNCHES = 10_000
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Entry:
     ranks: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     launcher_arguments: Sequence[str] = ()
-    starts: int = 1  # how often the whole job is launched
+    launches: int = 1  # how often the whole job is launched
     where: str = ""  # in which suite it stands, for messages
     nodes: int | None = None  # that the ranks are spread over; None: all that there are
     ranks_per_node: int | None = None
@@ -50,7 +50,7 @@ class Overrides:
     ranks: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     launcher_arguments: Sequence[str] = ()
-    starts: int | None = None
+    launches: int | None = None
     nodes: int | None = None
     ranks_per_node: int | None = None
 
@@ -65,7 +65,7 @@ class Overrides:
             ranks_per_node=self.ranks_per_node or entry.ranks_per_node,
             environment={**entry.environment, **self.environment},
             launcher_arguments=(*entry.launcher_arguments, *self.launcher_arguments),
-            starts=self.starts or entry.starts,
+            launches=self.launches or entry.launches,
         )
 
 

@@ -75,7 +75,7 @@ class Launcher:
     settings: Callable[[Sequence[str]], dict[str, str]] = _nothing
     whole_node: Sequence[str] = ()  # with them a single task is given all GPUs of its node
     allocation: str = ""  # the variable that is set where it is the launcher of the allocation
-    mpi_families: Sequence[str] = ()  # of --about; whose programs it starts, empty: those of any
+    mpi_families: Sequence[str] = ()  # of --about; whose programs it launches, empty: those of any
     version: str = ""  # a pattern in its answer to --version, where others have its name too
 
 

@@ -99,7 +99,7 @@ def silent_nodes(record_file: Path) -> str:
 
 def _ranks_by_node(record_file: Path) -> Mapping[str, Sequence[int]]:
     ranks: dict[str, list[int]] = {}
-    for start in load([record_file]).starts[-1:]:
+    for start in load([record_file]).launches[-1:]:
         for place in start.placement:
             ranks.setdefault(place.host, []).append(place.rank)
     return ranks

@@ -148,5 +148,5 @@ def _kept(own: Path) -> Kept:
     if not own.exists():
         return Kept([], own)
     loaded = load([own])
-    nodes = max((start.nodes for start in loaded.starts), default=1)
+    nodes = max((start.nodes for start in loaded.launches), default=1)
     return Kept(loaded.records, own, loaded.problems, nodes=nodes)

@@ -9,9 +9,9 @@ from commlens.base.errors import Status, say, status_text, worst
 from commlens.base.text import plural
 from commlens.jobs.entry import Entry
 from commlens.jobs.job import Job
+from commlens.jobs.launches import Turns, is_for_people, planned_file, take_turns
 from commlens.jobs.session import Session
-from commlens.jobs.starts import Turns, is_for_people, planned_file, take_turns
-from commlens.model import Record, groups, over_starts
+from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import scalings
 from commlens.render import dftfe, show
 
@@ -33,9 +33,9 @@ def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
         place = f"[{number}/{len(jobs)}] {entry.benchmark} on {plural(job.ranks, 'rank')}"
 
         def announce(start: int) -> None:
-            say(place if entry.starts == 1 else f"{place}, start {start} of {entry.starts}")
+            say(place if entry.launches == 1 else f"{place}, start {start} of {entry.launches}")
 
-        return Turns(session, job, entry.starts, lambda _: record_file, announce)
+        return Turns(session, job, entry.launches, lambda _: record_file, announce)
 
     all_turns = [turns(number, job) for number, job in enumerate(jobs, start=1)]
     try:
@@ -61,6 +61,6 @@ def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
 def _print(records: Sequence[Record]) -> None:
     """What the records say by ranks."""
     console = show.console()
-    for scaling in scalings(groups(over_starts(records)), fewest=1):
+    for scaling in scalings(groups(over_launches(records)), fewest=1):
         console.print()
         show.show_scaling(scaling, console)

@@ -13,7 +13,7 @@ import msgspec
 from commlens import knowledge
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite_text
-from commlens.jobs.entry import MOST_STARTS, Entry
+from commlens.jobs.entry import MOST_LAUNCHES, Entry
 from commlens.jobs.job import is_variable
 from commlens.jobs.launchers import MOST_RANKS
 from commlens.jobs.options import Options
@@ -45,10 +45,10 @@ _Ranks = Optional[
         _must(f"a whole number from 1 to {MOST_RANKS:,}"),
     ]
 ]
-_Starts = Annotated[
+_Launches = Annotated[
     int,
-    msgspec.Meta(ge=1, le=MOST_STARTS),
-    _must(f"a whole number from 1 to {MOST_STARTS:,}"),
+    msgspec.Meta(ge=1, le=MOST_LAUNCHES),
+    _must(f"a whole number from 1 to {MOST_LAUNCHES:,}"),
 ]
 
 
@@ -66,7 +66,7 @@ class _EntryText(msgspec.Struct):
     ranks: _Ranks = None
     environment: _Environment = {}
     launcher_args: _Text = ""
-    starts: _Starts = 1
+    launches: _Launches = 1
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _entry(data: Any, where: str) -> Entry:
         entry.ranks,
         {name: _variable(name, value, where) for name, value in entry.environment.items()},
         launcher_arguments,
-        entry.starts,
+        entry.launches,
         where,
     )
 

@@ -13,10 +13,10 @@ from commlens.base.errors import Status, say, status_text, worst
 from commlens.base.outputs import reserve_folder
 from commlens.jobs.entry import Entry, Overrides
 from commlens.jobs.job import Job
+from commlens.jobs.launches import Turns, print_tables, take_turns
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
-from commlens.jobs.starts import Turns, print_tables, take_turns
 from commlens.jobs.suite import Suite
 from commlens.model import Record
 from commlens.render import show
@@ -52,14 +52,14 @@ class _SuiteRun:
 
     def _turns(self, entry: Entry, job: Job, number: int) -> Turns:
         def announce(start: int) -> None:
-            which = f", start {start} of {entry.starts}" if entry.starts > 1 else ""
+            which = f", start {start} of {entry.launches}" if entry.launches > 1 else ""
             title = f"[{number}/{len(self._entries)}] {job.benchmark} {shlex.join(_words(entry))}"
             print(f"\n{title}{which}", flush=True)
 
         def file_of(start: int) -> RecordFile:
             return self._record_file(entry, number, start)
 
-        return Turns(self._session, job, entry.starts, file_of, announce)
+        return Turns(self._session, job, entry.launches, file_of, announce)
 
     def finish(self, options: Options) -> int:
         """Prints the summary, draws, and says where everything is; the status of the whole."""
@@ -79,7 +79,7 @@ class _SuiteRun:
         return status
 
     def _summary(self) -> Table:
-        summary = _table("benchmark", "options", "starts", "records", "seconds", "status")
+        summary = _table("benchmark", "options", "launches", "records", "seconds", "status")
         for entry, own in zip(self._entries, self.turns):
             summary.add_row(
                 entry.benchmark,
@@ -100,7 +100,7 @@ class _SuiteRun:
 
 
 def _file_name(entry: Entry, number: str, start: int) -> str:
-    which = f"-start{start}" if entry.starts > 1 else ""
+    which = f"-start{start}" if entry.launches > 1 else ""
     return f"{number}-{entry.benchmark}{which}.jsonl"
 
 
@@ -108,9 +108,9 @@ def _print_commands(
     session: Session, suite: Suite, entries: Sequence[Entry], jobs: Sequence[Job]
 ) -> None:
     folder = session.settings.out / f"{suite.name}-TIME"
-    for start in range(1, max(entry.starts for entry in entries) + 1):
+    for start in range(1, max(entry.launches for entry in entries) + 1):
         for number, (entry, job) in enumerate(zip(entries, jobs), start=1):
-            if start > entry.starts:
+            if start > entry.launches:
                 continue
             given = entry.options.text("record")
             file = Path(given) if given else folder / _file_name(entry, f"{number:02}", start)

@@ -3,16 +3,16 @@
 from commlens.model.cases import Group, Standing, groups, merged_transports
 from commlens.model.comparison import INCONCLUSIVE, TIE, difference, no_difference, why_tie
 from commlens.model.key import CaseKey, case_key
-from commlens.model.over_starts import OverStarts, over_starts, starts_of
+from commlens.model.over_launches import OverLaunches, launches_of, over_launches
 from commlens.model.reading import Loaded, Room, Tell, load, load_each, read
 from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC, TIME_METRIC, Record, option_text
 from commlens.model.results import (
     Candidate,
     Ceiling,
     Interval,
+    LaunchesStatistic,
     Part,
     Span,
-    StartsStatistic,
     Statistic,
     Timeline,
 )
@@ -41,10 +41,11 @@ __all__ = [
     "FactDeclaration",
     "Group",
     "Interval",
+    "LaunchesStatistic",
     "Loaded",
     "Metric",
     "Nic",
-    "OverStarts",
+    "OverLaunches",
     "Parameter",
     "Part",
     "Place",
@@ -54,7 +55,6 @@ __all__ = [
     "Standing",
     "Start",
     "StartLine",
-    "StartsStatistic",
     "Statistic",
     "Tell",
     "Timeline",
@@ -62,13 +62,13 @@ __all__ = [
     "case_key",
     "difference",
     "groups",
+    "launches_of",
     "load",
     "load_each",
     "merged_transports",
     "no_difference",
     "option_text",
-    "over_starts",
+    "over_launches",
     "read",
-    "starts_of",
     "why_tie",
 ]

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from commlens.base.text import format_bytes, format_count
 from commlens.model.comparison import difference, no_difference
+from commlens.model.launch_labels import dated_labels, start_labels
 from commlens.model.record import BYTES, Record, option_text
 from commlens.model.start import Metric, Parameter, Start, Value
-from commlens.model.start_labels import dated_labels, start_labels
 
 
 def merged_transports(records: Iterable[Record]) -> list[str]:
-    """All transports of the records' starts, each start's in the order that it declares."""
+    """All transports of the records' launches, each start's in the order that it declares."""
     merged: dict[str, None] = {}
     for start in {id(record.start): record.start for record in records}.values():
         merged |= dict.fromkeys(start.transports)
@@ -80,7 +80,7 @@ class Group:
         return record.size or 0, self._ranking[record.transport], record.memory
 
     @cached_property
-    def starts(self) -> list[Start]:
+    def launches(self) -> list[Start]:
         """Each once, by its name."""
         return list({record.start.start: record.start for record in self.records}.values())
 
@@ -88,7 +88,9 @@ class Group:
     def metrics(self) -> list[Metric]:
         """Those that any record has, in the order in which they are shown."""
         names = {name for record in self.records for name in record.statistics}
-        declared = {name: metric for start in self.starts for name, metric in start.metrics.items()}
+        declared = {
+            name: metric for start in self.launches for name, metric in start.metrics.items()
+        }
         return [metric for name, metric in declared.items() if name in names]
 
     @property
@@ -162,7 +164,7 @@ class Group:
         return ", ".join(filter(None, (record.variant_value, self.start_label(record))))
 
     def dated_label(self, record: Record) -> str:
-        """The same with the times of starts instead of their numbers, as far as times differ."""
+        """The same with the times of launches instead of their numbers, as far as times differ."""
         start = self._dated_labels.get(record.start.start, "")
         return ", ".join(filter(None, (record.variant_value, start)))
 
@@ -171,7 +173,7 @@ class Group:
         return dated_labels(self.records)
 
     def series_number(self, record: Record) -> int:
-        """Counts variants and starts that are set apart; 0 where there are none."""
+        """Counts variants and launches that are set apart; 0 where there are none."""
         values = len(self.variant_values) or 1
         variant = self._variant_numbers.get(record.variant_value, 0)
         return self._label_numbers.get(self.start_label(record), 0) * values + variant

@@ -1,14 +1,14 @@
 """Whether two measurements differ: the rule behind every `best`, `tie`, `faster` and `slower`.
 
 They differ where the interval of their ratio leaves out 1. What that interval is of depends on how
-often the job was started, since starts differ more than samples:
+often the job was started, since launches differ more than samples:
 
-- 5 starts or more on each side: their medians, by ranks (rank_test.py).
-- The same starts on both sides, and fewer: within each of them, the intervals of the medians over
-  its samples. The two differ where they do so in all of these starts, in the same direction.
-- 3 or 4 starts, each side its own: as before for any two of them, and a factor of 2 is allowed for
-  on top, as starts of one program may differ by as much.
-- 1 or 2 starts, each side its own: nothing can be said.
+- 5 launches or more on each side: their medians, by ranks (rank_test.py).
+- The same launches on both sides, and fewer: within each of them, the intervals of the medians over
+  its samples. The two differ where they do so in all of these launches, in the same direction.
+- 3 or 4 launches, each side its own: as before for any two of them, and a factor of 2 is allowed
+  for on top, as launches of one program may differ by as much.
+- 1 or 2 launches, each side its own: nothing can be said.
 
 An interval over samples takes at least 6 of them. What does not differ is a tie: the measurements
 do not tell which is better.
@@ -25,15 +25,15 @@ from itertools import product
 from typing import Literal
 
 from commlens.model import rank_test
-from commlens.model.over_starts import starts_of
+from commlens.model.over_launches import launches_of
 from commlens.model.record import Record
 from commlens.model.results import Statistic
 from commlens.model.start import Metric
 
 TIE, INCONCLUSIVE = "tie", "inconclusive"
-ALLOWANCE = 2.0  # by how much starts of one program may differ
-_FEWEST_APART = 3  # starts of a side of its own: one may be slow by any factor on a busy machine
-Basis = Literal["starts", "samples", "few starts"]
+ALLOWANCE = 2.0  # by how much launches of one program may differ
+_FEWEST_APART = 3  # launches of a side of its own: one may be slow by any factor on a busy machine
+Basis = Literal["launches", "samples", "few launches"]
 _MOST_SAMPLES = 20_000  # of a start, for a p value
 
 
@@ -51,21 +51,21 @@ class Ratio:
 
 
 class Difference:
-    """Two sides of one case, each measured in one or several starts."""
+    """Two sides of one case, each measured in one or several launches."""
 
     def __init__(self, baseline: Sequence[Record], other: Sequence[Record], metric: Metric) -> None:
         self._sides = (_by_start(baseline), _by_start(other))
         self._metric = metric
 
     @property
-    def starts(self) -> tuple[int, int]:
+    def launches(self) -> tuple[int, int]:
         return len(self._sides[0]), len(self._sides[1])
 
     @cached_property
     def basis(self) -> Basis:
-        if min(self.starts) >= rank_test.FEWEST:
-            return "starts"
-        return "samples" if self._sides[0].keys() == self._sides[1].keys() else "few starts"
+        if min(self.launches) >= rank_test.FEWEST:
+            return "launches"
+        return "samples" if self._sides[0].keys() == self._sides[1].keys() else "few launches"
 
     @cached_property
     def ratio(self) -> float | None:
@@ -86,8 +86,8 @@ class Difference:
 
     @cached_property
     def p_value(self) -> float:
-        """Of the U test over starts; else over the samples of two starts, the largest of them."""
-        if self.logs and self.basis == "starts":
+        """Of the U test over launches; else over the samples of two, the largest of them."""
+        if self.logs and self.basis == "launches":
             return rank_test.u_test(*self.logs)
         values = [
             rank_test.u_test(_samples(one), _samples(another)) for one, another in self._pairs()
@@ -96,7 +96,7 @@ class Difference:
 
     @cached_property
     def logs(self) -> tuple[list[float], list[float]] | None:
-        """Of the starts' medians: larger is worse. None where one of them has no logarithm."""
+        """Of the launches' medians: larger is worse. None where one of them has no logarithm."""
         found = tuple(
             [self._statistic(one).median for one in side.values()] for side in self._sides
         )
@@ -109,10 +109,10 @@ class Difference:
     def _interval(self, level: float) -> Ratio | None:
         if self.logs is None or self.ratio is None:
             return None
-        if self.basis == "starts":
+        if self.basis == "launches":
             found = rank_test.shift_interval(*self.logs, level)
             return Ratio(self.ratio, _times(found[0]), _times(found[1])) if found else None
-        if self.basis == "few starts" and min(self.starts) < _FEWEST_APART:
+        if self.basis == "few launches" and min(self.launches) < _FEWEST_APART:
             return None
         ratios = [
             _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
@@ -141,27 +141,27 @@ def _times(log: float) -> float:
 
 
 def difference(one: Record, other: Record, metric: Metric) -> Difference:
-    """Of two records, each of one or several starts."""
-    return Difference(starts_of(one), starts_of(other), metric)
+    """Of two records, each of one or several launches."""
+    return Difference(launches_of(one), launches_of(other), metric)
 
 
 def no_difference(found: Difference) -> str:
-    """Empty where the two differ; else `tie`, or `inconclusive` for too few starts to tell."""
+    """Empty where the two differ; else `tie`, or `inconclusive` for too few launches to tell."""
     if found.differs:
         return ""
-    return INCONCLUSIVE if found.basis == "few starts" else TIE
+    return INCONCLUSIVE if found.basis == "few launches" else TIE
 
 
 def why_tie(one: Record, other: Record, metric: Metric) -> str:
     """`2 and 20 samples: too few`, or of what the intervals overlap."""
     found = difference(one, other, metric)
-    starts = f"{found.starts[0]} and {found.starts[1]} starts"
-    if found.basis == "few starts":
-        return f"{starts}: too few"
-    if found.basis == "starts":
-        return f"intervals of {starts} overlap"
-    if found.starts[0] > 1:
-        return f"not in each of {found.starts[0]} starts"
+    launches = f"{found.launches[0]} and {found.launches[1]} launches"
+    if found.basis == "few launches":
+        return f"{launches}: too few"
+    if found.basis == "launches":
+        return f"intervals of {launches} overlap"
+    if found.launches[0] > 1:
+        return f"not in each of {found.launches[0]} launches"
     counts = [own.statistics[metric.name].count for own in (one, other)]
     samples = f"{counts[0]} and {counts[1]} samples"
     return f"{samples}: too few" if found.interval is None else f"intervals of {samples} overlap"

@@ -47,11 +47,11 @@ def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
 
 
 def encoded(
-    starts: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
+    launches: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
 ) -> Iterator[bytes]:
     """The lines of a file that has them: as they were read, with what is secret masked, and with
     fewer digits: most of those that a program writes are below what a clock tells."""
-    for start in starts:
+    for start in launches:
         line = replace(start.line, environment=start.environment, command=start.command)
         yield _line(line)
     yield from map(_line, records)

@@ -16,7 +16,7 @@ from itertools import product
 from statistics import NormalDist, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
-# How often one comparison may see a difference where there is none: who is asked for more starts
+# How often one comparison may see a difference where there is none: who is asked for more launches
 # compares up to three times, and all of them together are to be wrong in 5 of 100 cases.
 DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
@@ -141,7 +141,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def starts_to_decide(
+def launches_to_decide(
     baseline: Sequence[float], other: Sequence[float], least: float, tests: int
 ) -> int:
     """How many values a side show a shift as large as that of these values, or of `least`, with a

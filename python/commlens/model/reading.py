@@ -43,14 +43,14 @@ class Loaded:
         default_factory=list
     )  # "file:line: what is wrong", "file:2-40: ..."
     profiles: list[profile_record.Profile] = field(default_factory=list)
-    starts: list[Start] = field(default_factory=list)  # with and without records
+    launches: list[Start] = field(default_factory=list)  # with and without records
     dropped: int = 0  # records for which there was no room
 
     def extend(self, other: Loaded) -> None:
         self.records.extend(other.records)
         self.problems.extend(other.problems)
         self.profiles.extend(other.profiles)
-        self.starts.extend(other.starts)
+        self.launches.extend(other.launches)
         self.dropped += other.dropped
 
 
@@ -147,7 +147,7 @@ def _keep(line: str, reader: _Reader, loaded: Loaded, room: Room | None) -> None
         else:
             loaded.dropped += 1
     elif found is not None:
-        loaded.starts.append(found)
+        loaded.launches.append(found)
 
 
 def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
@@ -159,10 +159,10 @@ def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
 
 
 class _Reader:
-    """The starts of one file, which its records refer to."""
+    """The launches of one file, which its records refer to."""
 
     def __init__(self) -> None:
-        self._starts: dict[str, Start] = {}
+        self._launches: dict[str, Start] = {}
         self._shared: dict[Any, Any] = {}
         kinds = Union[StartLine, Record]
         self._decoder: msgspec.json.Decoder[StartLine | Record] = msgspec.json.Decoder(
@@ -198,12 +198,12 @@ class _Reader:
                 force_setattr(record, name, self._shared.setdefault(key, mapping))
 
     def _keep(self, line: StartLine) -> Start | None:
-        known = self._starts.get(line.start)
+        known = self._launches.get(line.start)
         if known is None:
-            declared = msgspec.json.encode(line.benchmark)  # the same in very many starts
+            declared = msgspec.json.encode(line.benchmark)  # the same in very many launches
             shared = self._shared.setdefault(declared, line.benchmark)
             force_setattr(line, "benchmark", shared)
-            start = self._starts[line.start] = Start(line)
+            start = self._launches[line.start] = Start(line)
             return start
         if known.line != line:
             raise ValueError(f"a second start is called '{line.start}', and it is another one")
@@ -214,9 +214,9 @@ class _Reader:
             return _samples(value)
         if not isinstance(value, str):
             raise ValueError("a start is named by a text")
-        if value not in self._starts:
+        if value not in self._launches:
             raise ValueError(f"its start '{value}' is not in this file before it")
-        return self._starts[value]
+        return self._launches[value]
 
 
 def _samples(values: Any) -> array[float]:

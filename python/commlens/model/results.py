@@ -128,11 +128,11 @@ def _percentile(ordered: Sequence[float], percent: int) -> float:
     return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
-class StartsStatistic(Statistic, frozen=True):
-    """Over the medians of several starts."""
+class LaunchesStatistic(Statistic, frozen=True):
+    """Over the medians of several launches."""
 
     def scaled(self, factor: float) -> Interval:
-        """With the range of the starts: how far they spread."""
+        """With the range of the launches: how far they spread."""
         low, high = self.drawn
         return Interval(self.median * factor, low * factor, high * factor, self.min * factor)
 

@@ -116,7 +116,9 @@ class Scaling:
     @property
     def divides_work(self) -> bool:
         """Whether speed-up and efficiency mean something."""
-        return all(start.benchmark.divides_work for group in self.groups for start in group.starts)
+        return all(
+            start.benchmark.divides_work for group in self.groups for start in group.launches
+        )
 
     @property
     def is_weak(self) -> bool:

@@ -306,7 +306,7 @@ class Start:
 
     @cached_property
     def setting(self) -> tuple[object, ...]:
-        """Where and with what it ran: starts that agree in this are repetitions."""
+        """Where and with what it ran: launches that agree in this are repetitions."""
         settings, versions = self.settings_of_transport, self.versions
         return self.host, tuple(sorted(settings.items())), tuple(sorted(versions.items()))
 

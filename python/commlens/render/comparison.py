@@ -89,7 +89,7 @@ _COLUMNS: Mapping[str, Callable[[Row], str]] = {
     "ratio": lambda row: NOTHING if row.ratio is None else _ratio(row.ratio),
     "95% interval": lambda row: _interval(row.interval),
     "p": lambda row: f"{row.corrected_p_value:.2g}",
-    "starts": lambda row: f"{row.starts[0]}, {row.starts[1]}",
+    "launches": lambda row: f"{row.launches[0]}, {row.launches[1]}",
     "verdict": lambda row: row.verdict.value,
     "what to do": lambda row: row.why,
 }
@@ -137,8 +137,8 @@ def _plain(row: Row, baseline: str) -> dict[str, Any]:
         "better": row.case.metric.better,
         "baseline_median": row.medians[0],
         "other_median": row.medians[1],
-        "baseline_starts": row.starts[0],
-        "other_starts": row.starts[1],
+        "baseline_launches": row.launches[0],
+        "other_launches": row.launches[1],
         "basis": row.basis,
         "ratio": row.ratio,
         "ratio_low": row.interval.low if row.interval else None,
@@ -146,7 +146,7 @@ def _plain(row: Row, baseline: str) -> dict[str, Any]:
         "p": row.p_value,
         "p_holm": row.corrected_p_value,
         "verdict": row.verdict.value,
-        "starts_needed": row.starts_needed,
+        "launches_needed": row.launches_needed,
     }
 
 

@@ -12,7 +12,7 @@ from commlens.base.text import format_ratio, format_value, labelled
 from commlens.compare.matching import Missing, Side
 from commlens.compare.naming import case_names
 from commlens.compare.references import Beside, Figure, Source, beside
-from commlens.model import case_key, over_starts, starts_of
+from commlens.model import case_key, launches_of, over_launches
 from commlens.render.comparison import NOTHING, missing_lines, print_csv, print_json, print_markdown
 from commlens.render.show.grid import Column, Grid, Lines, print_whole
 
@@ -30,7 +30,7 @@ class Published:
 
 def against(side: Side, source: Source) -> Published:
     """Raises CommlensError where nothing is comparable."""
-    records = over_starts(side.records)
+    records = over_launches(side.records)
     found = [one for one in beside(records) if one.source.name == source.name]
     figures = [figure for figure in source.figures if figure.metric]
     if not found:
@@ -56,7 +56,7 @@ def _size(figure: Figure) -> str:
 
 
 def _lies(one: Beside) -> str:
-    """Where ours lies: whether the published figure is within what our starts or samples gave."""
+    """Where ours lies: whether the published figure is within what our launches or samples gave."""
     statistic = one.record.statistics.get(one.figure.metric)
     if one.ratio is None:
         return "another size or memory"
@@ -79,7 +79,7 @@ _COLUMNS: Mapping[str, Callable[[Beside], str]] = {
     "metric": lambda one: labelled(one.metric.label, one.metric.unit),
     "ours": lambda one: format_value(one.ours, one.metric.unit),
     "interval or range": _interval,
-    "starts": lambda one: str(len(starts_of(one.record))),
+    "launches": lambda one: str(len(launches_of(one.record))),
     "published": lambda one: format_value(one.figure.value, one.metric.unit),
     "ratio": lambda one: NOTHING if one.ratio is None else format_ratio(one.ratio),
     "where ours lies": _lies,
@@ -117,7 +117,7 @@ def _plain(own: Published) -> list[dict[str, Any]]:
             "metric": one.figure.metric,
             "unit": one.metric.unit,
             "ours": one.ours,
-            "starts": len(starts_of(one.record)),
+            "launches": len(launches_of(one.record)),
             "published": one.figure.value,
             "as_printed": one.figure.as_printed,
             "printed_unit": one.figure.printed_unit,

@@ -11,8 +11,8 @@ from commlens.base.errors import say
 from commlens.base.text import format_ratio
 from commlens.model import Record
 from commlens.tuning.figures import Figures, Reference, Slot, Slots, Target, targets
+from commlens.tuning.launches import Start, Starts
 from commlens.tuning.space import Choice, Space
-from commlens.tuning.starts import Start, Starts
 from commlens.tuning.trial import GRACE, InterruptionError, Runner
 
 DEFAULT: Choice = {}
@@ -21,7 +21,7 @@ DEFAULT_STAGE = "default"
 _TIMES_DEFAULT = 3.0  # how much longer than the default a start may take
 _LEAST_LIMIT_S, _LIMIT_WITHOUT_DEFAULT_S = 10.0, 300.0
 _CLEARLY_WORSE = 3.0
-_DEFAULT_AGAIN = 20  # after so many starts the default is measured again
+_DEFAULT_AGAIN = 20  # after so many launches the default is measured again
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Bench:
     """What all stages of a search share."""
 
     runner: Runner
-    starts: Starts
+    launches: Starts
     space: Space
     slots: Slots
     transports: Sequence[str]  # those that are tuned
@@ -58,10 +58,10 @@ class Bench:
     @property
     def reference(self) -> Reference | None:
         """The default's figures; where it fails, those of the first choice that was measured."""
-        own = [start.figures for start in self.starts.find(DEFAULT) if start.is_ok]
+        own = [start.figures for start in self.launches.find(DEFAULT) if start.is_ok]
         if found := Reference.of(own, is_default=True):
             return found
-        others = (start for start in self.starts.done if start.is_ok and start.choice)
+        others = (start for start in self.launches.done if start.is_ok and start.choice)
         first = next(others, None)
         return Reference.of([first.figures], is_default=False) if first else None
 
@@ -80,15 +80,15 @@ class Bench:
         return reference.score(figures, target.slots if target else tuned)
 
     def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
-        """The median over the choice's starts; None where it has failed."""
-        own = self.starts.find(choice, stage)
+        """The median over the choice's launches; None where it has failed."""
+        own = self.launches.find(choice, stage)
         scores = [self.score_of(start.figures, target) for start in own if start.is_ok]
         known = [one for one in scores if one is not None]
         return median(known) if known else None
 
     def luck(self, target: Target) -> float:
         """How much better than usual a start of the default was, without any setting."""
-        own = [start for start in self.starts.find(DEFAULT) if start.is_ok]
+        own = [start for start in self.launches.find(DEFAULT) if start.is_ok]
         scores = [self.score_of(start.figures, target) for start in own]
         known = [one for one in scores if one is not None]
         return min(known) / median(known) if known else 1.0
@@ -96,8 +96,8 @@ class Bench:
     @property
     def limit_s(self) -> float:
         """How long a start may take."""
-        took = [start.seconds for start in self.starts.find(DEFAULT) if start.is_ok]
-        took = took or [start.seconds for start in self.starts.done if start.is_ok]
+        took = [start.seconds for start in self.launches.find(DEFAULT) if start.is_ok]
+        took = took or [start.seconds for start in self.launches.done if start.is_ok]
         if not took:
             return _LIMIT_WITHOUT_DEFAULT_S
         return max(_LEAST_LIMIT_S, _TIMES_DEFAULT * max(took))
@@ -105,7 +105,7 @@ class Bench:
     @property
     def typical_s(self) -> float:
         """Of a start that does not fail."""
-        took = [start.seconds for start in self.starts.done if start.is_ok]
+        took = [start.seconds for start in self.launches.done if start.is_ok]
         return median(took) if took else 0.0
 
     def has_time(self, until: float | None = None) -> bool:
@@ -115,7 +115,7 @@ class Bench:
 
     def known(self, choice: Choice) -> Start | None:
         """A start with this choice that has been made; one that went well, if there is one."""
-        found = self.starts.find(choice)
+        found = self.launches.find(choice)
         return next((start for start in found if start.is_ok), found[0] if found else None)
 
     def start(
@@ -130,7 +130,7 @@ class Bench:
         """Raises InterruptionError."""
         if self.requests:
             raise InterruptionError(128 + self.requests[0])
-        made = self.starts.add(
+        made = self.launches.add(
             stage,
             choice,
             lambda file: self.runner.run(
@@ -193,7 +193,7 @@ class Bench:
         return "; ".join(results) or "not all that the default measures was measured"
 
     def _best(self, target: Target) -> str:
-        choices = {tuple(one.choice.items()) for one in self.starts.done if one.is_ok}
+        choices = {tuple(one.choice.items()) for one in self.launches.done if one.is_ok}
         scores = (self.score(dict(choice), target) for choice in choices)
         best = min((one for one in scores if one is not None), default=None)
         return "" if best is None else f" (best {format_ratio(best)})"

@@ -18,17 +18,17 @@ from commlens.tuning.bench import DEFAULT, Bench, Budget
 from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
 from commlens.tuning.importance import importance
+from commlens.tuning.launches import OTHER_TRANSPORTS, Start, Starts
 from commlens.tuning.plan import Plan
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Applicable
 from commlens.tuning.space import Change
-from commlens.tuning.starts import OTHER_TRANSPORTS, Start, Starts
 from commlens.tuning.trial import InterruptionError, Runner
 
 RESULT, PICTURE = "result.json", "curves.png"
 
 
-def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: int) -> int:
+def tune(session: Session, plan: Plan, folder: Path, budget_s: float, launches: int) -> int:
     """Searches, plays the finals, prints and writes what was found; the exit status."""
     budget = Budget(budget_s)
     space = plan.space
@@ -48,12 +48,12 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
     try:
         with signals.listed() as requests:
             bench.requests = requests
-            finals, others = _found(search, plan, starts)
+            finals, others = _found(search, plan, launches)
     except InterruptionError as interruption:
         say(f"interrupted; go on with commlens tune --resume {folder}")
         return interruption.status
     finally:
-        bench.starts.close()
+        bench.launches.close()
     if not finals:
         output.print_failures(bench)
         raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
@@ -62,19 +62,19 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, starts: in
     return Status.OK if decided else Status.NOTHING_RAN
 
 
-def _found(search: Search, plan: Plan, starts: int) -> tuple[list[Final], list[Start]]:
+def _found(search: Search, plan: Plan, launches: int) -> tuple[list[Final], list[Start]]:
     bench = search.bench
     search.begin()
     others = _other_transports(bench, plan)
-    search.run(reserve_s(bench, starts))
-    return play(bench, starts), others
+    search.run(reserve_s(bench, launches))
+    return play(bench, launches), others
 
 
 def _other_transports(bench: Bench, plan: Plan) -> list[Start]:
     """Measured once: what they take without any tuning."""
-    if plan.others and not bench.starts.others and bench.has_time():
+    if plan.others and not bench.launches.others and bench.has_time():
         bench.start(OTHER_TRANSPORTS, DEFAULT, transports=plan.others)
-    return [start for start in bench.starts.others if start.is_ok]
+    return [start for start in bench.launches.others if start.is_ok]
 
 
 def _report(search: Search, finals: list[Final], others: list[Start], folder: Path) -> None:
@@ -95,7 +95,7 @@ def _report(search: Search, finals: list[Final], others: list[Start], folder: Pa
             _write_fix(place, change, search, final)
     picture.draw(bench, finals, folder / PICTURE)
     echo(folder / PICTURE)
-    say(f"{plural(len(bench.starts.done), 'start')} in {folder}")
+    say(f"{plural(len(bench.launches.done), 'launch')} in {folder}")
 
 
 def _write_fix(place: Path, change: Change, search: Search, final: Final) -> None:

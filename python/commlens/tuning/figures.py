@@ -156,7 +156,7 @@ class Reference:
 
     @classmethod
     def of(cls, several: Sequence[Figures], *, is_default: bool) -> Reference | None:
-        """The medians over some starts of the same choice; None where none measured anything."""
+        """The medians over some launches of the same choice; None where none measured anything."""
         metric = next((one.metric for one in several if one.metric), None)
         if metric is None:
             return None

@@ -1,7 +1,7 @@
 """Whether the best choice is better than the default: both are started again, interleaved.
 
-First the best few among themselves, then the winner and the default: the starts that decide are not
-those by which it was chosen.
+First the best few among themselves, then the winner and the default: the launches that decide are
+not those by which it was chosen.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from commlens.model.comparison import ALLOWANCE, Ratio
 from commlens.model.record import Record
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Target
+from commlens.tuning.launches import Start
 from commlens.tuning.space import Choice
-from commlens.tuning.starts import Start
 
-FEWEST = 3  # starts of a side
+FEWEST = 3  # launches of a side
 _ROUNDS = ((6, 1), (3, 3))  # of the selection: so many choices, and how often each was started
 _BETTER = 0.98  # a score that is worth a final
 _AS_GOOD = 1.02  # of these the one with the fewest settings
@@ -39,7 +39,7 @@ class Final:
     verdict: Verdict
     ratio: float | None = None  # to the default: below 1 is better
     interval: Ratio | None = None
-    starts: tuple[int, int] = (0, 0)
+    launches: tuple[int, int] = (0, 0)
     default_fails: str = ""
     comparison: Result | None = None  # size by size
 
@@ -48,27 +48,27 @@ class Final:
         return bool(self.choice) and self.verdict is Verdict.FASTER
 
 
-def reserve_s(bench: Bench, starts: int) -> float:
+def reserve_s(bench: Bench, launches: int) -> float:
     """What the finals of all targets need; not more than half of the budget."""
     count = max(1, len(bench.targets) or len(bench.transports))
     (many, once), (few, times) = _ROUNDS
     selection = many * once + few * (times - once)
-    needed = count * (selection + 2 * starts) * _LONGER * bench.typical_s
+    needed = count * (selection + 2 * launches) * _LONGER * bench.typical_s
     return min(needed, bench.budget.seconds / 2)
 
 
-def play(bench: Bench, starts: int) -> list[Final]:
+def play(bench: Bench, launches: int) -> list[Final]:
     """The finals of all targets, which share what is left of the budget. Raises
     InterruptionError."""
     targets, found = bench.targets, []
     for number, target in enumerate(targets):
         used = bench.budget.used
         until = used + (bench.budget.seconds - used) / (len(targets) - number)
-        found.append(_final(bench, target, starts, until))
+        found.append(_final(bench, target, launches, until))
     return found
 
 
-def _final(bench: Bench, target: Target, starts: int, until: float) -> Final:
+def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
     candidates = _candidates(bench, target)
     if not candidates:
         return Final(target, DEFAULT, Verdict.SAME)
@@ -76,9 +76,9 @@ def _final(bench: Bench, target: Target, starts: int, until: float) -> Final:
     stage = f"final {target.name}: {bench.space.text(winner)}"
     fails = _why_default_fails(bench)
     sides = [winner] if fails else [DEFAULT, winner]
-    for number in range(starts):
+    for number in range(launches):
         for choice in sides:
-            if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
+            if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
                 bench.start(stage, choice, final=True)
     return _judged(bench, target, winner, stage, fails)
 
@@ -86,7 +86,7 @@ def _final(bench: Bench, target: Target, starts: int, until: float) -> Final:
 def _candidates(bench: Bench, target: Target) -> list[Choice]:
     """The best by what was measured so far."""
     found: dict[tuple[tuple[str, str], ...], tuple[float, Choice]] = {}
-    for start in bench.starts.done:
+    for start in bench.launches.done:
         if start.is_ok and start.choice:
             score = bench.score(start.choice, target)
             if score is not None:
@@ -98,14 +98,14 @@ def _candidates(bench: Bench, target: Target) -> list[Choice]:
 
 
 def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:
-    """By starts of its own: many single starts before have made some choices look good."""
+    """By launches of its own: many single launches before have made some choices look good."""
     stage = f"selection {target.name}"
     left = list(candidates)
     for count, times in _ROUNDS if len(left) > 1 else ():
         left = left[:count]
         for number in range(times):
             for choice in left:
-                if len(bench.starts.find(choice, stage)) <= number and bench.has_time(until):
+                if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
                     bench.start(stage, choice)
         scores = [(bench.score(choice, target, stage), choice) for choice in left]
         known = [(score, choice) for score, choice in scores if score is not None]
@@ -120,7 +120,7 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
 
 
 def _why_default_fails(bench: Bench) -> str:
-    own = bench.starts.find(DEFAULT)
+    own = bench.launches.find(DEFAULT)
     if any(start.is_ok for start in own):
         return ""
     return next((f"{start.ending}: {start.reason}" for start in own), "")
@@ -128,24 +128,24 @@ def _why_default_fails(bench: Bench) -> str:
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
     default, other = (
-        [start for start in bench.starts.find(choice, stage) if start.is_ok]
+        [start for start in bench.launches.find(choice, stage) if start.is_ok]
         for choice in (DEFAULT, winner)
     )
     logs = _logs(bench, default, target), _logs(bench, other, target)
     counts = len(logs[0]), len(logs[1])
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.INCONCLUSIVE
-        return Final(target, winner, verdict, starts=counts, default_fails=fails)
+        return Final(target, winner, verdict, launches=counts, default_fails=fails)
     verdict, ratio, interval = decide(*logs)
     comparison = None
     if min(counts):
-        records = (_records(bench, starts, target) for starts in (default, other))
+        records = (_records(bench, launches, target) for launches in (default, other))
         comparison = _compared(bench, winner, *records)
     return Final(target, winner, verdict, ratio, interval, counts, comparison=comparison)
 
 
-def _logs(bench: Bench, starts: Sequence[Start], target: Target) -> list[float]:
-    scores = (bench.score_of(start.figures, target) for start in starts)
+def _logs(bench: Bench, launches: Sequence[Start], target: Target) -> list[float]:
+    scores = (bench.score_of(start.figures, target) for start in launches)
     return [math.log(score) for score in scores if score is not None]
 
 
@@ -163,7 +163,7 @@ def decide(
         ends = rank_test.shift_interval(default, winner, rank_test.LEVEL)
         p_value = rank_test.u_test(default, winner)
         low, high = (math.exp(end) for end in ends) if ends else (0.0, math.inf)
-    else:  # starts of one program may differ by as much
+    else:  # launches of one program may differ by as much
         differences = [b - a for a in default for b in winner]
         low, high = math.exp(min(differences)) / ALLOWANCE, math.exp(max(differences)) * ALLOWANCE
         p_value = 0.0
@@ -171,9 +171,9 @@ def decide(
     return verdict_of(interval, p_value, THRESHOLD), ratio, interval
 
 
-def _records(bench: Bench, starts: Sequence[Start], target: Target) -> list[Record]:
+def _records(bench: Bench, launches: Sequence[Start], target: Target) -> list[Record]:
     slots = set(target.slots)
-    found = load([start.file for start in starts]).records if starts else []
+    found = load([start.file for start in launches]).records if launches else []
     return [record for record in found if bench.slots.slot_of(record) in slots]
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from commlens.tuning.bench import Bench
 from commlens.tuning.figures import Target
 from commlens.tuning.finals import Final
+from commlens.tuning.launches import quiet_optuna
 from commlens.tuning.search import Gain, Search
 from commlens.tuning.space import UNSET
-from commlens.tuning.starts import quiet_optuna
 
 _FEWEST_TRIALS = 12  # for an estimate of shares
 

@@ -22,10 +22,10 @@ from commlens.render.show.grid import Column, Grid, Lines, print_whole
 from commlens.tuning import output
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.figures import Slots
+from commlens.tuning.launches import Starts
 from commlens.tuning.picture import curve_of
 from commlens.tuning.plan import situation
 from commlens.tuning.space import Setting, Space, Value
-from commlens.tuning.starts import Starts
 from commlens.tuning.trial import InterruptionError, Runner
 
 _SETTING = "setting"
@@ -83,7 +83,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
 
 
 def measure(
-    wanted: Matrix, session: Session, entry: Entry, folder: Path, budget_s: float, starts: int
+    wanted: Matrix, session: Session, entry: Entry, folder: Path, budget_s: float, launches: int
 ) -> int:
     """In turns, each setting once a round."""
     setting = Setting(_SETTING, "group", wanted.settings, wanted.title)
@@ -95,7 +95,7 @@ def measure(
     )  # fmt: skip
     try:
         with signals.listed() as bench.requests:
-            for _ in range(starts):
+            for _ in range(launches):
                 for value in wanted.settings:
                     if bench.has_time():
                         bench.start("matrix", {_SETTING: value.name}, final=True)

@@ -16,8 +16,8 @@ from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.figures import Reference, Slot, Target
 from commlens.tuning.finals import FEWEST, Final
 from commlens.tuning.importance import Importance
+from commlens.tuning.launches import Start
 from commlens.tuning.space import Choice
-from commlens.tuning.starts import Start
 
 NOTHING = "-"
 _MOST_ROWS = 25
@@ -37,9 +37,9 @@ def print_target(bench: Bench, target: Target) -> None:
     names = [_shortened(bench.space.text(choice)) for choice, _, _ in shown]
     columns = [Column("setting", names, left=True)]
     for slot in _shown_slots(target):
-        columns += _figure_columns(reference, slot, [starts for _, starts, _ in shown])
+        columns += _figure_columns(reference, slot, [launches for _, launches, _ in shown])
     columns.append(Column("to default", [_score(score) for _, _, score in shown]))
-    columns.append(Column("starts", [str(len(starts)) for _, starts, _ in shown]))
+    columns.append(Column("launches", [str(len(launches)) for _, launches, _ in shown]))
     things.append(Grid(columns))
     notes = [f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
     basis = "the default" if reference.is_default else "the first choice that worked"
@@ -50,17 +50,19 @@ def print_target(bench: Bench, target: Target) -> None:
 
 
 def _plain_row(
-    target: Target, choice: Choice, starts: Sequence[Start], score: float
+    target: Target, choice: Choice, launches: Sequence[Start], score: float
 ) -> dict[str, Any]:
-    """A choice with its figure at each size: the median of its starts' medians."""
+    """A choice with its figure at each size: the median of its launches' medians."""
     figures = []
     for slot in target.slots:
         own = [
-            start.figures.by_slot[slot].median for start in starts if slot in start.figures.by_slot
+            start.figures.by_slot[slot].median
+            for start in launches
+            if slot in start.figures.by_slot
         ]
         figures.append({"size": slot.size, "median": median(own) if own else None})
     return {
-        "choice": dict(choice), "to_default": score, "starts": len(starts), "figures": figures
+        "choice": dict(choice), "to_default": score, "launches": len(launches), "figures": figures
     }  # fmt: skip
 
 
@@ -70,15 +72,15 @@ def _shortened(text: str) -> str:
 
 def _rows(bench: Bench, target: Target) -> list[tuple[Choice, list[Start], float]]:
     found: dict[tuple[tuple[str, str], ...], list[Start]] = {}
-    for start in bench.starts.done:
+    for start in bench.launches.done:
         if start.is_ok:
             found.setdefault(tuple(start.choice.items()), []).append(start)
     rows = []
-    for key, starts in found.items():
+    for key, launches in found.items():
         choice = dict(key)
         score = bench.score(choice, target)
         if score is not None:
-            rows.append((choice, starts, score))
+            rows.append((choice, launches, score))
     return sorted(rows, key=lambda row: row[2])
 
 
@@ -91,10 +93,10 @@ def _shown_slots(target: Target) -> list[Slot]:
 
 
 def _figure_columns(
-    reference: Reference, slot: Slot, starts_of_rows: Sequence[Sequence[Start]]
+    reference: Reference, slot: Slot, launches_of_rows: Sequence[Sequence[Start]]
 ) -> list[Column]:
     metric = reference.metric
-    cells = [_cells(reference, slot, starts) for starts in starts_of_rows]
+    cells = [_cells(reference, slot, launches) for launches in launches_of_rows]
     figures, intervals, ceilings = (list(column) for column in zip(*cells))
     title = "\n".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
     columns = [Column(title, figures), Column("interval", intervals, optional=True)]
@@ -103,9 +105,9 @@ def _figure_columns(
     return columns
 
 
-def _cells(reference: Reference, slot: Slot, starts: Sequence[Start]) -> tuple[str, str, str]:
-    """The figure, its interval (the range of several starts) and its share of the ceiling."""
-    own = [start.figures.by_slot[slot] for start in starts if slot in start.figures.by_slot]
+def _cells(reference: Reference, slot: Slot, launches: Sequence[Start]) -> tuple[str, str, str]:
+    """The figure, its interval (the range of several launches) and its share of the ceiling."""
+    own = [start.figures.by_slot[slot] for start in launches if slot in start.figures.by_slot]
     if not own:
         return NOTHING, NOTHING, NOTHING
     values, unit = [figure.median for figure in own], reference.metric.unit
@@ -155,7 +157,7 @@ def _optional(ratio: float | None) -> str:
 
 def print_failures(bench: Bench) -> None:
     """What crashed, hung or was wrong is a result."""
-    failed = [start for start in bench.starts.done if not start.is_ok]
+    failed = [start for start in bench.launches.done if not start.is_ok]
     if not failed:
         return
     things: list[Grid | Lines] = [Lines([[], [("what did not work", "bold")]])]
@@ -187,7 +189,7 @@ def verdict_text(bench: Bench, final: Final) -> str:
     name, text = final.target.name, bench.space.text(final.choice)
     if not final.choice:
         return f"{name}: nothing was better than the default; leave the settings as they are"
-    if min(final.starts[1:] if final.default_fails else final.starts) < FEWEST:
+    if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST:
         return (
             f"{name}: the budget has ended before {text} was started often enough to be sure:"
             " --resume goes on"
@@ -200,15 +202,15 @@ def verdict_text(bench: Bench, final: Final) -> str:
     why = {
         Verdict.SAME: "a tie with the default",
         Verdict.SLOWER: "slower when it was measured again",
-        Verdict.INCONCLUSIVE: f"inconclusive, take more starts (--starts {2 * max(final.starts)})",
+        Verdict.INCONCLUSIVE: f"inconclusive; --launches {2 * max(final.launches)} may decide",
     }[final.verdict]
     return f"{name}: nothing is recommended; the best was {measured}: {why}"
 
 
 def _measured(final: Final) -> str:
-    """`0.51 times the default (95% interval 0.49 to 0.52; 5 starts in turns with 5 of it)`"""
+    """`0.51 times the default (95% interval 0.49 to 0.52; 5 launches in turns with 5 of it)`"""
     assert final.ratio is not None, "both sides were measured"
-    counts = f"{plural(final.starts[1], 'start')} in turns with {final.starts[0]} of it"
+    counts = f"{plural(final.launches[1], 'launch')} in turns with {final.launches[0]} of it"
     low, high = (final.interval.low, final.interval.high) if final.interval else (0.0, math.inf)
     interval = f"95% interval {low:.3g} to {high:.3g}"
     return f"{final.ratio:.3g} times the default ({interval}; {counts})"
@@ -219,8 +221,8 @@ def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Sta
     reference = bench.reference
     found: dict[Slot, dict[str, float]] = {}
     for final in finals:
-        starts = bench.starts.find(final.choice if final.is_recommended else DEFAULT)
-        _add_figures(found, starts, final.target.slots)
+        launches = bench.launches.find(final.choice if final.is_recommended else DEFAULT)
+        _add_figures(found, launches, final.target.slots)
     _add_figures(found, others, [slot for start in others for slot in start.figures.by_slot])
     if reference is None or all(len(values) < 2 for values in found.values()):
         return
@@ -234,10 +236,10 @@ def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Sta
 
 
 def _add_figures(
-    found: dict[Slot, dict[str, float]], starts: Sequence[Start], slots: Sequence[Slot]
+    found: dict[Slot, dict[str, float]], launches: Sequence[Start], slots: Sequence[Slot]
 ) -> None:
     for slot in dict.fromkeys(slots):
-        own = [one.figures.by_slot[slot].median for one in starts if slot in one.figures.by_slot]
+        own = [one.figures.by_slot[slot].median for one in launches if slot in one.figures.by_slot]
         if own:
             found.setdefault(slot._replace(transport=""), {})[slot.transport] = median(own)
 
@@ -253,7 +255,7 @@ def plain(bench: Bench, final: Final, change: Any) -> dict[str, Any]:
         "ratio": final.ratio,
         "ratio_low": final.interval.low if final.interval else None,
         "ratio_high": final.interval.high if final.interval else None,
-        "starts": list(final.starts),
+        "launches": list(final.launches),
         "default_fails": final.default_fails,
         "environment": dict(change.environment),
         "launcher_arguments": list(change.launcher_arguments),

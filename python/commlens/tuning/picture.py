@@ -40,14 +40,14 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
 
 
 def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> Curve:
-    """The medians over the starts of a choice, and their range."""
+    """The medians over the launches of a choice, and their range."""
     from commlens.render.plots.settings_curves import Curve, Point
 
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
         own = [
             start.figures.by_slot[slot].median
-            for start in bench.starts.find(choice)
+            for start in bench.launches.find(choice)
             if slot in start.figures.by_slot
         ]
         if own:
@@ -58,7 +58,7 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
 def _worst(bench: Bench, target: Target) -> Choice:
     scores = [
         (score, start.number, start.choice)
-        for start in bench.starts.done
+        for start in bench.launches.done
         if start.is_ok and (score := bench.score(start.choice, target)) is not None
     ]
     return max(scores, key=lambda one: one[:2])[2]

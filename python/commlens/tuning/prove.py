@@ -16,14 +16,14 @@ from commlens.compare.proof import Proof
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
+from commlens.jobs.launches import Turns, take_turns
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Result
-from commlens.jobs.starts import Turns, take_turns
 from commlens.model import Record, case_key
 
-_STARTS = 5  # of each side: fewer decide little
+_LAUNCHES = 5  # of each side: fewer decide little
 _THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
 _SHORT = {
     "batches": "10", "max-time": "2", "repeat": "50", "warmup": "10", "no-ceilings": None,
@@ -122,7 +122,7 @@ def _side(
     return _Side(
         session,
         job,
-        _STARTS,
+        _LAUNCHES,
         lambda _: file,
         lambda _: None,
         environment=own.variables,

@@ -14,12 +14,12 @@ from commlens.base.errors import say
 from commlens.base.text import plural
 from commlens.tuning.bench import DEFAULT, DEFAULT_STAGE, Bench
 from commlens.tuning.figures import Target
+from commlens.tuning.launches import quiet_optuna
 from commlens.tuning.situation import Situation, is_met
 from commlens.tuning.space import UNSET, Choice, Setting
-from commlens.tuning.starts import quiet_optuna
 
 SCREENING, CONFIRMATION = "screening", "confirmation"
-_DEFAULT_STARTS = 2
+_DEFAULT_LAUNCHES = 2
 _SHARE_OF_SCREENING = 0.75  # of the time before the finals
 _GAIN = 0.98  # a score below it is worth another look
 _KEPT = 0.99  # by how much a setting must improve a combination to stay
@@ -43,10 +43,10 @@ class Search:
 
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
-        made = self.bench.starts.of_stage(DEFAULT_STAGE)
+        made = self.bench.launches.of_stage(DEFAULT_STAGE)
         if not all(start.is_ok for start in made):
             return
-        for number in range(len(made), _DEFAULT_STARTS):
+        for number in range(len(made), _DEFAULT_LAUNCHES):
             if number > 0 and not self.bench.has_time():
                 return
             if not self.bench.start(DEFAULT_STAGE, DEFAULT, ceilings=number == 0).is_ok:
@@ -146,7 +146,7 @@ class Search:
 
     def gains(self, target: Target) -> list[Gain]:
         """Of each setting on each base its best value, if it is better than the base, and by more
-        than starts of the default were by luck."""
+        than launches of the default were by luck."""
         least = min(_GAIN, self.bench.luck(target))
         found = []
         for setting in self.bench.space.settings.values():
@@ -184,10 +184,10 @@ class Search:
                 self._proposed(target, base, on_top, until)
 
     def _confirm(self, target: Target, until: float) -> None:
-        """Starts what looked best again: of many single starts the best ones were lucky, too."""
+        """Starts what looked best again: of many single launches the best ones were lucky, too."""
         for gain in self.gains(target)[:_MOST_GAINS]:
             choice = self.bench.space.ordered({**gain.base, gain.setting: gain.value})
-            if len(self.bench.starts.find(choice)) < 2 and self.bench.has_time(until):
+            if len(self.bench.launches.find(choice)) < 2 and self.bench.has_time(until):
                 self.bench.start(CONFIRMATION, choice)
 
     def _goes_with(self, base: Choice, gain: Gain) -> bool:
@@ -279,7 +279,7 @@ class Search:
         self, target: Target, base: Choice, values: dict[str, list[str]], without: str = ""
     ) -> Iterator[tuple[dict[str, str], float]]:
         """The choices measured on this base that differ from it in these settings alone."""
-        made = [start for start in self.bench.starts.done if start.stage != without]
+        made = [start for start in self.bench.launches.done if start.stage != without]
         for choice in _distinct([start.choice for start in made]):
             rest = {name: value for name, value in choice.items() if name not in values}
             params = {name: choice.get(name, UNSET) for name in values}

@@ -125,7 +125,7 @@ class Runner:
             options=options.replaced_by(changed),
             environment={**self.entry.environment, **change.environment},
             launcher_arguments=(*self.entry.launcher_arguments, *change.launcher_arguments),
-            starts=1,
+            launches=1,
         )
 
 

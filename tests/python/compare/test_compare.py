@@ -23,8 +23,8 @@ from sample_records import make_record
 NOISE = (0.0, 0.004, -0.004, 0.002, -0.002, 0.001, -0.001, 0.003)
 
 
-def starts(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[str, Any]]:
-    """Medians of starts that differ by less than a percent."""
+def launches(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[str, Any]]:
+    """Medians of launches that differ by less than a percent."""
     return [
         make_record(median_us=us * (1 + noise), start=f"{name}{number}", **changes)
         for number, noise in enumerate(NOISE[:count])
@@ -51,15 +51,15 @@ def only_row(result: Result) -> Row:
     ("us", "verdict"), [(2.0, "same"), (2.02, "same"), (2.2, "slower"), (1.8, "faster")]
 )
 def test_5_starts_each_decide(us: float, verdict: str) -> None:
-    row = only_row(compared(starts(2.0, "a"), starts(us, "b")))
+    row = only_row(compared(launches(2.0, "a"), launches(us, "b")))
     assert row.verdict.value == verdict
     assert row.ratio == pytest.approx(us / 2, rel=0.005)
-    assert row.basis == "starts"
-    assert row.starts == (5, 5)
+    assert row.basis == "launches"
+    assert row.launches == (5, 5)
 
 
 def test_p_is_that_of_scipy_over_the_medians_of_starts() -> None:
-    baseline, other = starts(2.0, "a", 8), starts(2.008, "b", 8)
+    baseline, other = launches(2.0, "a", 8), launches(2.008, "b", 8)
     row = only_row(compared(baseline, other))
     medians = [
         [record["statistics"]["latency_us"]["median"] for record in side]
@@ -80,7 +80,7 @@ def test_of_one_start_p_is_that_of_its_samples() -> None:
 
 def test_a_rate_that_falls_is_slower() -> None:
     def rates(us: float, name: str) -> list[dict[str, Any]]:
-        return starts(us, name, metric="bandwidth_GBps", benchmark="bandwidth")
+        return launches(us, name, metric="bandwidth_GBps", benchmark="bandwidth")
 
     assert verdicts(compared(rates(2.0, "a"), rates(2.2, "b"))) == ["slower"]
     assert verdicts(compared(rates(2.2, "a"), rates(2.0, "b"))) == ["faster"]
@@ -88,10 +88,10 @@ def test_a_rate_that_falls_is_slower() -> None:
 
 @pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
 def test_of_one_start_each_little_can_be_said(us: float) -> None:
-    row = only_row(compared(starts(2.0, "a", 1), starts(us, "b", 1)))
+    row = only_row(compared(launches(2.0, "a", 1), launches(us, "b", 1)))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.basis == "few starts"
-    assert row.why == "take 5 new starts of each"
+    assert row.basis == "few launches"
+    assert row.why == "take 5 new launches of each"
 
 
 def test_with_2_samples_nothing_is_slower() -> None:
@@ -110,12 +110,12 @@ def test_many_cases_take_more_starts() -> None:
         return [
             record
             for power in range(10)
-            for record in starts(us, f"{name}{power}-", count, bytes=2**power)
+            for record in launches(us, f"{name}{power}-", count, bytes=2**power)
         ]
 
     five = compared(sizes(2.0, "a", 5), sizes(2.2, "b", 5))
     assert verdicts(five) == ["inconclusive"] * 10
-    assert {row.starts_needed for row in five.rows} == {7}
+    assert {row.launches_needed for row in five.rows} == {7}
     assert verdicts(compared(sizes(2.0, "a", 7), sizes(2.2, "b", 7))) == ["slower"] * 10
 
 
@@ -126,12 +126,12 @@ def test_noise_asks_for_more_starts_than_5() -> None:
     ]
     row = only_row(compared(noisy, other))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.starts_needed == 25, "what 5 starts ask for is no more than a next step"
+    assert row.launches_needed == 25, "what 5 launches ask for is no more than a next step"
 
 
 def test_what_has_no_partner_is_named() -> None:
-    baseline = [*starts(2.0, "a"), make_record(start="a-large", bytes=4096)]
-    other = [*starts(2.0, "b"), make_record(start="b-staged", transport="staged")]
+    baseline = [*launches(2.0, "a"), make_record(start="a-large", bytes=4096)]
+    other = [*launches(2.0, "b"), make_record(start="b-staged", transport="staged")]
     (matched,) = compared(baseline, other).matched
     assert [(one.case, one.only_in) for one in matched.missing] == [
         ("latency 4 KiB, mpi, host", "before"),
@@ -141,17 +141,17 @@ def test_what_has_no_partner_is_named() -> None:
 
 def test_what_fails_now_is_named_with_its_reason() -> None:
     failed = make_record(start="b", status="failed", reason="a wrong byte")
-    (matched,) = compared(starts(2.0, "a"), [failed]).matched
+    (matched,) = compared(launches(2.0, "a"), [failed]).matched
     assert matched.changed == ["latency 1 KiB, mpi, host: failed in after (a wrong byte)"]
     assert matched.broken == ["latency 1 KiB, mpi, host"]
-    some = [*starts(2.0, "b", 4), failed]
-    (matched,) = compared(starts(2.0, "a"), some).matched
-    assert matched.cases[0].note == "1 of 5 starts of after gave nothing"
+    some = [*launches(2.0, "b", 4), failed]
+    (matched,) = compared(launches(2.0, "a"), some).matched
+    assert matched.cases[0].note == "1 of 5 launches of after gave nothing"
 
 
 def test_what_differs_between_the_machines_is_named() -> None:
-    other = starts(2.0, "b", versions={"mpi": "Open MPI 5.0.7"}, environment={"UCX_TLS": "sm"})
-    (matched,) = compared(starts(2.0, "a"), other).matched
+    other = launches(2.0, "b", versions={"mpi": "Open MPI 5.0.7"}, environment={"UCX_TLS": "sm"})
+    (matched,) = compared(launches(2.0, "a"), other).matched
     assert "mpi: Open MPI 4.1.4 → Open MPI 5.0.7" in matched.differences
     assert "UCX_TLS: not set → sm" in matched.differences
     assert len(matched.cases) == 1
@@ -162,7 +162,7 @@ def test_settings_that_vary_within_a_side_are_part_of_its_cases() -> None:
         return [
             record
             for value in ("sm", "tcp")
-            for record in starts(2.0, f"{name}-{value}", environment={"UCX_TLS": value})
+            for record in launches(2.0, f"{name}-{value}", environment={"UCX_TLS": value})
         ]
 
     result = compared(side("a"), side("b"))
@@ -183,7 +183,7 @@ def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[
         *(
             record
             for number, change in enumerate(changes)
-            for record in starts(2.0, f"s{number}-", **change)
+            for record in launches(2.0, f"s{number}-", **change)
         )
     )
     sides, key_of = split(records, by)
@@ -206,23 +206,23 @@ def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
 
 
 def test_the_gate_names_what_is_slower(capsys: pytest.CaptureFixture[str]) -> None:
-    slower = compared(starts(2.0, "a"), starts(2.2, "b"))
+    slower = compared(launches(2.0, "a"), launches(2.2, "b"))
     assert gate(slower, 0.05) == Status.FAILED
     assert "slower: latency 1 KiB, mpi, host by 10.0%" in capsys.readouterr().err
     assert gate(slower, 0.2) == Status.OK
-    assert gate(compared(starts(2.2, "a"), starts(2.0, "b")), 0.05) == Status.OK
+    assert gate(compared(launches(2.2, "a"), launches(2.0, "b")), 0.05) == Status.OK
 
 
 def test_the_gate_names_what_is_there_no_more(capsys: pytest.CaptureFixture[str]) -> None:
-    baseline = [*starts(2.0, "a"), make_record(start="a-large", bytes=4096)]
-    assert gate(compared(baseline, starts(2.0, "b")), 0.05) == Status.FAILED
+    baseline = [*launches(2.0, "a"), make_record(start="a-large", bytes=4096)]
+    assert gate(compared(baseline, launches(2.0, "b")), 0.05) == Status.FAILED
     assert "missing or failed: latency 4 KiB, mpi, host" in capsys.readouterr().err
 
 
 def test_a_gate_that_could_decide_nothing_is_not_passed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert gate(compared(starts(2.0, "a", 1), starts(2.5, "b", 1)), 0.05) == Status.NOTHING_RAN
+    assert gate(compared(launches(2.0, "a", 1), launches(2.5, "b", 1)), 0.05) == Status.NOTHING_RAN
     assert "no case could be decided" in capsys.readouterr().err
 
 
@@ -234,8 +234,8 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
     form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = [
-        *starts(2.0, "a", parameters={"bytes": 8, "pairs": HOSTILE}),
-        *starts(2.0, "b", parameters={"bytes": 8, "pairs": "\n| other"}),
+        *launches(2.0, "a", parameters={"bytes": 8, "pairs": HOSTILE}),
+        *launches(2.0, "b", parameters={"bytes": 8, "pairs": "\n| other"}),
     ]
     result = compared(both, both)
     FORMATS[form](result)
@@ -252,7 +252,7 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
 
 
 def test_absurd_numbers_have_no_ratio_or_a_finite_one(capsys: pytest.CaptureFixture[str]) -> None:
-    result = compared(starts(1e-25, "a"), starts(1e25, "b"))
+    result = compared(launches(1e-25, "a"), launches(1e25, "b"))
     for form in FORMATS.values():
         form(result)
     assert capsys.readouterr().out
@@ -268,8 +268,8 @@ def run(*words: Any) -> int:
 
 
 def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = write(tmp_path / "before.jsonl", *starts(2.0, "a"))
-    after = write(tmp_path / "after.jsonl", *starts(2.2, "b"))
+    before = write(tmp_path / "before.jsonl", *launches(2.0, "a"))
+    after = write(tmp_path / "after.jsonl", *launches(2.2, "b"))
     assert run(before, after) == 0
     assert "1 case: 1 slower" in capsys.readouterr().out
     assert run(before, after, "--fail-if-slower", "5%") == 1
@@ -277,8 +277,8 @@ def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_foreign_lines_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = write(tmp_path / "before.jsonl", *starts(2.0, "a"))
-    after = write(tmp_path / "after.jsonl", *starts(2.0, "b"))
+    before = write(tmp_path / "before.jsonl", *launches(2.0, "a"))
+    after = write(tmp_path / "after.jsonl", *launches(2.0, "b"))
     after.write_text(after.read_text() + '{"schema": 1}\n')
     assert run(before, after) == 1
     assert "after.jsonl:11: not a record of schema 2 (its schema is 1)" in capsys.readouterr().err
@@ -290,7 +290,7 @@ def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         records = [
             record
             for size in (1, 1024, 65536)
-            for record in starts(factor * size**0.5, f"{name}{size}-", bytes=size)
+            for record in launches(factor * size**0.5, f"{name}{size}-", bytes=size)
         ]
         sides.append(write(tmp_path / f"{name}.jsonl", *records))
     picture = tmp_path / "ratio.svg"

@@ -18,15 +18,15 @@ from sample_records import lines, make_record
 CASES = 2_000
 
 
-def side(name: str, us: float, cases: int, starts: int) -> Side:
-    return Side(name, records(name, us, cases, starts))
+def side(name: str, us: float, cases: int, launches: int) -> Side:
+    return Side(name, records(name, us, cases, launches))
 
 
-def records(name: str, us: float, cases: int, starts: int) -> Sequence[Record]:
+def records(name: str, us: float, cases: int, launches: int) -> Sequence[Record]:
     return read(
         lines(
             make_record(median_us=us * (1 + 0.001 * start), start=f"{name}{start}", bytes=size)
-            for start in range(starts)
+            for start in range(launches)
             for size in range(1, cases + 1)
         )
     ).records
@@ -43,7 +43,7 @@ def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) 
     assert all(row.ratio == pytest.approx(1.1) for row in result.rows)
     FORMATS["table"](result)
     table = capsys.readouterr().out
-    assert {row.starts_needed for row in result.rows} == {fewest_for(DECISION / CASES)}
+    assert {row.launches_needed for row in result.rows} == {fewest_for(DECISION / CASES)}
     assert sum("inconclusive  " in line for line in table.splitlines()) == CASES
     assert "only in after (500 cases)" in table
     assert "and 488 more cases (--format json has all)" in table

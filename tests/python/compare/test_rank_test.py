@@ -15,10 +15,10 @@ from commlens.model.rank_test import (
     DECISION,
     fewest_for,
     holm,
+    launches_to_decide,
     lower_rank_of_median,
     shift,
     shift_interval,
-    starts_to_decide,
     u_test,
 )
 from simulated_starts import Values, start_medians
@@ -59,11 +59,11 @@ def test_of_many_values_the_differences_are_found_without_a_list(
     one, other = generator.normal(0, 1, 41).tolist(), generator.normal(0.3, 1, 38).tolist()
     other[3] = other[4]
     asked = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
-    needed = starts_to_decide(one, other, 0.01, 1)
+    needed = launches_to_decide(one, other, 0.01, 1)
     monkeypatch.setattr(rank_test, "_MOST_PAIRS", 0)
     again = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
     assert again == pytest.approx(asked, rel=1e-12)
-    assert starts_to_decide(one, other, 0.01, 1) == needed
+    assert launches_to_decide(one, other, 0.01, 1) == needed
     assert shift_interval([1.0] * 50, [2.0] * 50) == (1, 1)
 
 
@@ -100,13 +100,13 @@ def test_more_cases_take_more_starts() -> None:
     assert [fewest_for(DECISION / cases) for cases in (1, 2, 3, 7, 8, 28)] == [5, 5, 6, 6, 7, 7]
 
 
-@pytest.mark.parametrize("starts", [5, 6, 8, 12])
+@pytest.mark.parametrize("launches", [5, 6, 8, 12])
 @pytest.mark.parametrize("between", [0.01, 0.1])
-def test_the_same_differs_in_5_of_300_at_most(starts: int, between: float) -> None:
-    generator = np.random.default_rng(starts)
+def test_the_same_differs_in_5_of_300_at_most(launches: int, between: float) -> None:
+    generator = np.random.default_rng(launches)
     wrong = missed = 0
     for _ in range(TRIALS):
-        one, other = (start_medians(generator, starts, between) for _ in range(2))
+        one, other = (start_medians(generator, launches, between) for _ in range(2))
         interval = shift_interval(one, other)
         assert interval is not None
         missed += not interval[0] <= 0 <= interval[1]
@@ -116,12 +116,12 @@ def test_the_same_differs_in_5_of_300_at_most(starts: int, between: float) -> No
 
 
 def disturbed(
-    generator: np.random.Generator, starts: int, share: float, slowdown: float = 0.0
+    generator: np.random.Generator, launches: int, share: float, slowdown: float = 0.0
 ) -> Values:
     """Of which a share is slower by up to a factor of 5."""
-    values = np.array(start_medians(generator, starts, 0.01, slowdown))
-    is_slow = generator.random(starts) < share
-    found: Values = (values + is_slow * generator.uniform(0, math.log(5), starts)).tolist()
+    values = np.array(start_medians(generator, launches, 0.01, slowdown))
+    is_slow = generator.random(launches) < share
+    found: Values = (values + is_slow * generator.uniform(0, math.log(5), launches)).tolist()
     return found
 
 
@@ -134,23 +134,23 @@ def test_as_many_starts_as_it_asks_for_find_a_tenth_among_disturbed_ones(share: 
         if u_test(*pilot) < DECISION:
             found += shift(*pilot) > 0
             continue
-        starts = min(200, starts_to_decide(*pilot, math.log(1.03), tests=1))
-        one = disturbed(generator, starts, share)
-        other = disturbed(generator, starts, share, 0.1)
+        launches = min(200, launches_to_decide(*pilot, math.log(1.03), tests=1))
+        one = disturbed(generator, launches, share)
+        other = disturbed(generator, launches, share, 0.1)
         found += u_test(one, other) < DECISION and shift(one, other) > 0
     assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
 
 @pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
 def test_as_many_starts_as_it_asks_for_find_a_tenth(between: float) -> None:
-    """A pilot of 5 starts each asks for a number; so many new ones find a slowdown of 10%."""
+    """A pilot of 5 launches each asks for a number; so many new ones find a slowdown of 10%."""
     generator = np.random.default_rng(7)
     least, found = math.log(1.1), 0
     for _ in range(TRIALS):
         pilot = [start_medians(generator, 5, between) for _ in range(2)]
-        starts = min(200, starts_to_decide(pilot[0], pilot[1], least, tests=1))
-        one = start_medians(generator, starts, between)
-        other = start_medians(generator, starts, between, slowdown=0.1)
+        launches = min(200, launches_to_decide(pilot[0], pilot[1], least, tests=1))
+        one = start_medians(generator, launches, between)
+        other = start_medians(generator, launches, between, slowdown=0.1)
         found += u_test(one, other) < DECISION and shift(one, other) > 0
     assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
@@ -170,7 +170,7 @@ def test_among_many_cases_one_is_wrong_in_5_of_300() -> None:
 
 
 def test_a_bootstrap_over_few_starts_is_wrong_more_often() -> None:
-    """Why the interval is not one: with 3 starts a side it leaves out the truth in 1 of 10."""
+    """Why the interval is not one: with 3 launches a side it leaves out the truth in 1 of 10."""
     generator = np.random.default_rng(13)
     wrong = 0
     for _ in range(TRIALS):

@@ -1,6 +1,6 @@
-"""Whoever is told to take more starts compares again: how often the last verdict is wrong.
+"""Whoever is told to take more launches compares again: how often the last verdict is wrong.
 
-Each comparison has new starts, as many as the one before asked for.
+Each comparison has new launches, as many as the one before asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from commlens.compare.verdicts import Verdict, starts_needed, verdict_of
+from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
 from commlens.model.comparison import Basis, Difference
 from simulated_starts import Values, start_medians
 
@@ -18,16 +18,16 @@ THRESHOLD = 0.03
 MOST_STEPS = 8
 
 
-class OfStarts(Difference):
+class OfLaunches(Difference):
     """Of starts of which nothing but the medians is known."""
 
-    basis: Basis = "starts"
+    basis: Basis = "launches"
 
     def __init__(self, baseline: Values, other: Values) -> None:
         self.logs = baseline, other
 
     @property
-    def starts(self) -> tuple[int, int]:
+    def launches(self) -> tuple[int, int]:
         return len(self.logs[0]), len(self.logs[1])
 
 
@@ -35,12 +35,12 @@ def last_verdict(generator: np.random.Generator, between: float, slowdown: float
     count: int | None = 5
     for _ in range(MOST_STEPS):
         assert count is not None
-        found = OfStarts(
+        found = OfLaunches(
             start_medians(generator, count, between),
             start_medians(generator, count, between, slowdown),
         )
         own = verdict_of(found.interval, found.p_value, THRESHOLD)
-        count = starts_needed(found, THRESHOLD, tests=1)
+        count = launches_needed(found, THRESHOLD, tests=1)
         if own is not Verdict.INCONCLUSIVE or count is None:
             return own
     return Verdict.INCONCLUSIVE

@@ -12,7 +12,7 @@ from run_helpers import kept
 def test_a_and_b_take_turns(commlens: Commlens) -> None:
     run = commlens(
         *("compare", "--run", "latency", "--a", "UCX_TLS=sm", "--b", "UCX_TLS=tcp"),
-        *("--starts", 3, "--ranks", 2, "--", "--bytes", "1,2"),
+        *("--launches", 3, "--ranks", 2, "--", "--bytes", "1,2"),
     )
     assert run.returncode == 0, run.stderr
     said = [line for line in run.stderr.splitlines() if ", start " in line]
@@ -23,8 +23,8 @@ def test_a_and_b_take_turns(commlens: Commlens) -> None:
     ]
     (folder,) = Path("results").iterdir()
     for name, value in (("a", "sm"), ("b", "tcp")):
-        starts = {one.start.start: one.start for one in kept(folder / f"{name}.jsonl")}
-        assert [one.environment["UCX_TLS"] for one in starts.values()] == [value] * 3
+        launches = {one.start.start: one.start for one in kept(folder / f"{name}.jsonl")}
+        assert [one.environment["UCX_TLS"] for one in launches.values()] == [value] * 3
     assert "UCX_TLS=tcp  against UCX_TLS=sm" in run.stdout
     assert "row 0" not in run.stdout  # the jobs' own tables
 
@@ -35,7 +35,7 @@ def test_5_starts_are_the_default(commlens: Commlens) -> None:
     )
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
-    assert {one["baseline_starts"] for one in document["cases"]} == {5}
+    assert {one["baseline_launches"] for one in document["cases"]} == {5}
     assert {one["baseline"] for one in document["cases"]} == {"default settings"}
 
 
@@ -48,7 +48,9 @@ def test_two_builds_are_compared(commlens: Commlens, tmp_path: Path) -> None:
         )
         program.chmod(0o755)
         builds.append(f"COMMLENS_BENCH={program}")
-    run = commlens("compare", "--run", "latency", "--a", builds[0], "--b", builds[1], "--starts", 1)
+    run = commlens(
+        "compare", "--run", "latency", "--a", builds[0], "--b", builds[1], "--launches", 1
+    )
     assert run.returncode == 0, run.stderr
     (folder,) = Path("results").iterdir()
     for letter, name in (("a", "old"), ("b", "new")):
@@ -76,7 +78,7 @@ def test_what_is_no_setting_is_refused_before_anything_runs(commlens: Commlens) 
 def test_a_side_that_fails_is_a_failure(commlens: Commlens) -> None:
     run = commlens(
         *("compare", "--run", "latency", "--a", "FAKE_X=1", "--b", "FAKE_MODE=die early"),
-        *("--starts", 2),
+        *("--launches", 2),
     )
     assert run.returncode == 1
     assert "a side has no record: nothing is compared" in run.stderr

@@ -236,12 +236,12 @@ def test_only_settings_of_the_transport_tell_starts_apart() -> None:
 
 
 def test_two_starts_of_a_sweep_are_two_series() -> None:
-    starts = [
+    launches = [
         one
         for name in ("ucx", "ob1")
         for one in make_overlap_sweep(start=name, environment={"OMPI_MCA_pml": name})
     ]
-    (group,) = grouped(*starts)
+    (group,) = grouped(*launches)
     assert group.start_labels == {"ucx": "OMPI_MCA_pml=ucx", "ob1": "OMPI_MCA_pml=ob1"}
     best = [(one.transport, one.start.start) for one in group.at_best_size()]
     assert best == [(transport, start) for transport in ("mpi", "staged", "ccl")
@@ -308,12 +308,12 @@ def test_the_variants_of_a_start_share_a_group() -> None:
 
 
 def test_starts_of_variants_are_told_apart_by_both() -> None:
-    starts = [
+    launches = [
         one
         for pml in ("ucx", "ob1")
         for one in make_transform_records(start=pml, environment={"OMPI_MCA_pml": pml})
     ]
-    (group,) = grouped(*starts)
+    (group,) = grouped(*launches)
     assert [(group.label(one), group.series_number(one)) for one in group.records] == [
         ("per-transpose, OMPI_MCA_pml=ucx", 0), ("cached, OMPI_MCA_pml=ucx", 1),
         ("per-transpose, OMPI_MCA_pml=ob1", 2), ("cached, OMPI_MCA_pml=ob1", 3),

@@ -33,11 +33,11 @@ def without_interval(record: dict[str, Any], count: int = 5) -> dict[str, Any]:
 
 
 def pair(
-    baseline: dict[str, Any], other: dict[str, Any], starts: tuple[str, str] = ("one", "one")
+    baseline: dict[str, Any], other: dict[str, Any], launches: tuple[str, str] = ("one", "one")
 ) -> tuple[Record, Record, Metric]:
-    """Two records with these statistics of their latency, of these starts."""
+    """Two records with these statistics of their latency, of these launches."""
     records = []
-    for transport, own, start in zip(("mpi", "staged"), (baseline, other), starts):
+    for transport, own, start in zip(("mpi", "staged"), (baseline, other), launches):
         raw = make_record(transport=transport, start=start)
         raw["statistics"]["latency_us"] = own
         records.append(record_of(raw))
@@ -49,7 +49,7 @@ def record_of(raw: dict[str, Any]) -> Record:
     return found
 
 
-def of_starts(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
+def of_launches(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
     """A record a start, the metric of which has these medians."""
     return parsed(
         *(
@@ -62,7 +62,7 @@ def of_starts(medians_us: Sequence[float], name: str = "", **changes: Any) -> li
 def compared(
     baseline: Sequence[float], other: Sequence[float], names: tuple[str, str] = ("a", "b")
 ) -> Difference:
-    one, two = (of_starts(us, name) for us, name in zip((baseline, other), names))
+    one, two = (of_launches(us, name) for us, name in zip((baseline, other), names))
     return Difference(one, two, one[0].start.metrics["latency_us"])
 
 
@@ -89,7 +89,7 @@ def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
 def test_of_two_starts_none_is_better(us: float) -> None:
     own = pair(statistic(2.0), statistic(us), ("one", "another"))
     assert no_difference(difference(*own)) == "inconclusive"
-    assert why_tie(*own) == "1 and 1 starts: too few"
+    assert why_tie(*own) == "1 and 1 launches: too few"
 
 
 @pytest.mark.parametrize(("us", "differs"), [(2.5, False), (3.9, False), (4.4, True)])
@@ -117,7 +117,7 @@ def test_from_5_starts_on_only_starts_count() -> None:
 
 def test_more_is_worse_or_better_as_the_metric_says() -> None:
     slow, fast = (
-        of_starts([us + 0.01 * n for n in range(5)], name, metric="bandwidth_GBps")
+        of_launches([us + 0.01 * n for n in range(5)], name, metric="bandwidth_GBps")
         for us, name in ((2.2, "a"), (2.0, "b"))
     )
     found = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])
@@ -135,10 +135,10 @@ def test_what_is_0_has_no_ratio() -> None:
     assert not found.differs
 
 
-@pytest.mark.parametrize("starts", [1, 5])
-def test_absurd_values_have_a_ratio_that_is_a_number(starts: int) -> None:
+@pytest.mark.parametrize("launches", [1, 5])
+def test_absurd_values_have_a_ratio_that_is_a_number(launches: int) -> None:
     least, most = (
-        [make_record(start=f"{name}{number}") for number in range(starts)] for name in "ab"
+        [make_record(start=f"{name}{number}") for number in range(launches)] for name in "ab"
     )
     for raw in least:
         raw["statistics"]["latency_us"] |= {"min": 0.0, "median": 1e-310, "ci_low": 1e-310}
@@ -147,7 +147,7 @@ def test_absurd_values_have_a_ratio_that_is_a_number(starts: int) -> None:
     one, other = parsed(*least), parsed(*most)
     found = Difference(one, other, one[0].start.metrics["latency_us"])
     assert found.ratio == pytest.approx(sys.float_info.max)
-    assert found.differs is (starts == 5)
+    assert found.differs is (launches == 5)
 
 
 def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:

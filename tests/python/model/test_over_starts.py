@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from commlens.model import OverStarts, groups, over_starts, starts_of
+from commlens.model import OverLaunches, groups, launches_of, over_launches
 from record_helpers import parsed
 from sample_applications import make_exchange_record
 from sample_records import make_record
 from show_helpers import shown
 
 
-def starts(*medians_us: float, **changes: Any) -> list[dict[str, Any]]:
+def launches(*medians_us: float, **changes: Any) -> list[dict[str, Any]]:
     return [
         make_record(median_us=us, start=f"start{number}", **changes)
         for number, us in enumerate(medians_us)
@@ -19,16 +19,16 @@ def starts(*medians_us: float, **changes: Any) -> list[dict[str, Any]]:
 
 
 def test_a_record_over_starts_has_the_median_of_their_medians() -> None:
-    (found,) = over_starts(parsed(*starts(2, 5, 3)))
-    assert isinstance(found, OverStarts)
+    (found,) = over_launches(parsed(*launches(2, 5, 3)))
+    assert isinstance(found, OverLaunches)
     own = found.statistics["latency_us"]
     assert (own.count, own.median, own.min, own.max) == (3, 3, 2, 5)
     assert own.ci_low is None  # 6 make an interval
-    assert len(starts_of(found)) == 3
+    assert len(launches_of(found)) == 3
 
 
 def test_from_6_starts_on_there_is_an_interval() -> None:
-    (found,) = over_starts(parsed(*starts(2, 5, 3, 4, 7, 6)))
+    (found,) = over_launches(parsed(*launches(2, 5, 3, 4, 7, 6)))
     own = found.statistics["latency_us"]
     assert (own.median, own.ci_low, own.ci_high) == (4.5, 2, 7)
 
@@ -40,32 +40,32 @@ def test_other_settings_versions_and_failures_stay_apart() -> None:
         make_record(start="three", versions={"mpi": "Open MPI 5.0.7"}),
         make_record(start="four", status="failed", reason="a wrong byte"),
     ]
-    assert not any(isinstance(one, OverStarts) for one in over_starts(parsed(*records)))
+    assert not any(isinstance(one, OverLaunches) for one in over_launches(parsed(*records)))
 
 
 def test_what_one_start_measured_twice_stays_twice() -> None:
-    (raw,) = starts(2)
-    assert len(over_starts(parsed(raw, {**raw, "time": "2025-01-02T03:04:06Z"}))) == 2
+    (raw,) = launches(2)
+    assert len(over_launches(parsed(raw, {**raw, "time": "2025-01-02T03:04:06Z"}))) == 2
 
 
 def test_what_several_starts_skipped_is_told_once() -> None:
-    records = parsed(*starts(2, 3, status="skipped", reason="no GPU"))
-    assert len(over_starts(records)) == 1
+    records = parsed(*launches(2, 3, status="skipped", reason="no GPU"))
+    assert len(over_launches(records)) == 1
 
 
 def test_tables_have_a_row_over_starts_and_wide_each() -> None:
-    records = starts(2, 5, 3)
+    records = launches(2, 5, 3)
     lines = shown(*records)
-    assert any(line.endswith("timing batch · medians of 3 starts") for line in lines)
-    assert any("3.000 2.000 to 5.000 (range) 3 starts" in line for line in lines)
+    assert any(line.endswith("timing batch · medians of 3 launches") for line in lines)
+    assert any("3.000 2.000 to 5.000 (range) 3 launches" in line for line in lines)
     wide = shown(*records, wide=True)
     assert sum(" host default settings, start" in line for line in wide) >= 3
     assert any(line.endswith("timing batch · one start") for line in wide)
 
 
 def test_an_interval_over_starts_is_no_range() -> None:
-    lines = shown(*starts(2, 5, 3, 4, 7, 6))
-    assert any("4.500 2.000 to 7.000 6 starts" in line for line in lines)
+    lines = shown(*launches(2, 5, 3, 4, 7, 6))
+    assert any("4.500 2.000 to 7.000 6 launches" in line for line in lines)
 
 
 def test_an_application_uses_what_is_fastest_over_starts() -> None:
@@ -74,15 +74,15 @@ def test_an_application_uses_what_is_fastest_over_starts() -> None:
         for start in ("one", "two", "three")
         for mode, seconds in (("pairwise", 1e-6), ("all-reduce", 2e-6))
     ]
-    (group,) = groups(over_starts(parsed(*records)))
+    (group,) = groups(over_launches(parsed(*records)))
     used = [one for one in group.records if group.is_used(one)]
     assert len(used) == 1
 
 
 def test_parts_and_ceilings_are_medians_over_starts() -> None:
-    records = starts(2, 4, 8)
+    records = launches(2, 4, 8)
     for raw, rate in zip(records, (10.0, 30.0, 20.0)):
         raw["ceilings"][0]["rate"] = rate
-    (found,) = over_starts(parsed(*records))
+    (found,) = over_launches(parsed(*records))
     assert found.ceilings[0].rate == 20
     assert found.ceilings[0].fraction == 0.125

@@ -148,7 +148,7 @@ def test_a_start_belongs_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(start)
     (tmp_path / "b.jsonl").write_text(line)
     loaded = load([tmp_path])
-    assert [one.start for one in loaded.starts] == ["one"]
+    assert [one.start for one in loaded.launches] == ["one"]
     missing = "start: its start 'one' is not in this file before it"
     problem = f"{tmp_path / 'b.jsonl'}:1: not a record of schema 2 ({missing})"
     assert (loaded.records, loaded.problems) == ([], [problem])

@@ -80,7 +80,7 @@ def test_the_tables_at_the_end_are_those_of_show(commlens: Commlens) -> None:
 
 
 def test_variables_reach_the_ranks_and_their_records(commlens: Commlens) -> None:
-    words = ("--env", "OMPI_MCA_btl=self,vader", "--env", "UCX_TLS=a b", "--starts", 2)
+    words = ("--env", "OMPI_MCA_btl=self,vader", "--env", "UCX_TLS=a b", "--launches", 2)
     run = commlens("run", "latency", "--bytes", 8, "--transport", "mpi", *words, *_BRIEFLY)
     assert run.returncode == 0, run.stderr
     first, second = kept()

@@ -107,7 +107,7 @@ def test_records_are_complete_where_nobody_reads_the_tables(output: str, tmp_pat
 
 
 def test_a_full_disk_shows_the_result_at_hand(tmp_path: Path) -> None:
-    job = through_command(tmp_path, "latency", BRIEFLY, "--starts", 1, "--record", "/dev/full")
+    job = through_command(tmp_path, "latency", BRIEFLY, "--launches", 1, "--record", "/dev/full")
     assert job.status == FAILED
     assert " 8 B  mpi " in job.output
 

@@ -147,7 +147,7 @@ def test_it_runs_in_jobs(commlens: Commlens, home: Path, bench: str, tmp_path: P
         (tmp_path / side).mkdir()
     a, b = (f"COMMLENS_BENCH={adaptor('nccl.py', tmp_path / side)}" for side in "ab")
     compared = commlens(
-        *("compare", "--run", "allreduce", "--a", a, "--b", b, "--starts", 1, "--ranks", 2),
+        *("compare", "--run", "allreduce", "--a", a, "--b", b, "--launches", 1, "--ranks", 2),
         *("--format", "json", "--", "--bytes", "8:32", *OPTIONS),
         COMMLENS_BENCH=bench,
         FAKE_BACKEND="cuda",

@@ -37,13 +37,13 @@ def test_it_is_compared_with_commlens(commlens: Commlens, home: Path, tmp_path: 
     printing(home / "osu_latency", LATENCY)
     setting = f"COMMLENS_BENCH={adaptor('osu.py', tmp_path)}"
     compared = commlens(
-        *("compare", "--run", "latency", "--a", setting, "--b", "", "--starts", 2, "--ranks", 2),
+        *("compare", "--run", "latency", "--a", setting, "--b", "", "--launches", 2, "--ranks", 2),
         *("--format", "json", "--", "--bytes", "1:4", *OPTIONS),
     )
     assert compared.returncode == 0, compared.stderr
     document = json.loads(compared.stdout)
     assert [case["baseline_median"] for case in document["cases"]] == [0.21, 0.22, 0.24]
-    assert {case["baseline_starts"] for case in document["cases"]} == {2}
+    assert {case["baseline_launches"] for case in document["cases"]} == {2}
     (folder,) = Path("results").iterdir()
     assert len(kept(folder / "a.jsonl")) == len(kept(folder / "b.jsonl")) == 6
 

@@ -10,8 +10,8 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.compare import Verdict
 from commlens.tuning.importance import importance
+from commlens.tuning.launches import JOURNAL
 from commlens.tuning.output import verdict_text
-from commlens.tuning.starts import JOURNAL
 from tuning_helpers import Machine, here, search_of, settings, tuned
 
 A = '{name: A, values: ["good", "bad"]}'
@@ -36,7 +36,7 @@ def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
     (final,) = tuned(search)
     assert dict(final.choice) == {"A": "good", "B": "good"}
     assert final.is_recommended and final.ratio == pytest.approx(0.4, rel=0.1)
-    endings = {start.ending for start in search.bench.starts.done}
+    endings = {start.ending for start in search.bench.launches.done}
     assert endings == {"ok", "crashed", "hung", "wrong", "refused"}
     assert verdict_text(search.bench, final).startswith("mpi: use A=good, B=good: 0.4")
 
@@ -122,7 +122,7 @@ def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
     assert verdict_text(search.bench, final) == (
         "mpi: the default fails (crashed: it crashed); use A=good, B=good"
     )
-    search.bench.starts.close()
+    search.bench.launches.close()
     again = Machine(factor)
     tuned(search_of(again, settings(C, A, B), tmp_path))
     assert again.started == []
@@ -178,11 +178,11 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
             machine.started.pop()  # which did not count
         else:
             (final,) = tuned(search)
-        search.bench.starts.close()
+        search.bench.launches.close()
         started += machine.started
     assert started == whole.started
     assert dict(final.choice) == dict(expected.choice)
-    assert final.starts == (5, 5)
+    assert final.launches == (5, 5)
 
 
 def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
     first = tuned(search)
     with pytest.raises(CommlensError, match="this search is running"):
         search_of(Machine(two_good_ones), found, tmp_path)
-    search.bench.starts.close()
+    search.bench.launches.close()
     machine = Machine(two_good_ones)
     second = tuned(search_of(machine, found, tmp_path))
     assert machine.started == []
@@ -201,11 +201,11 @@ def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
 def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:
     search = search_of(Machine(two_good_ones), settings(A), tmp_path)
     search.begin()
-    search.bench.starts.close()
+    search.bench.launches.close()
     with (tmp_path / JOURNAL).open("a") as journal:
         journal.write('{"op_code": 4, "wor')
     again = search_of(Machine(two_good_ones), settings(A), tmp_path)
-    assert len(again.bench.starts.done) == 2
+    assert len(again.bench.launches.done) == 2
     tuned(again)
 
 

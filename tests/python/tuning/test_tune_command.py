@@ -14,8 +14,8 @@ import pytest
 
 from commlens.tuning import bench
 from commlens.tuning.figures import Slots
+from commlens.tuning.launches import Starts
 from commlens.tuning.plan import resumed
-from commlens.tuning.starts import Starts
 from conftest import Commlens, command_line
 from run_helpers import kept, wait_for
 
@@ -40,7 +40,7 @@ def folder() -> Path:
     return found
 
 
-def starts_in(place: Path) -> Starts:
+def launches_in(place: Path) -> Starts:
     found = Starts(place, resumed(place).space, Slots(()))
     found.close()
     return found
@@ -56,7 +56,7 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
     (result,) = json.loads((folder() / "result.json").read_bytes())
     assert (result["recommended"], result["environment"]) == (True, {"FAKE_A": "good"})
     assert "5 values of 2 settings to try for mpi" in run.stderr
-    done = starts_in(folder()).done
+    done = launches_in(folder()).done
     endings = {next(iter(one.choice.values()), ""): one.ending for one in done}
     assert endings == {
         "": "ok",
@@ -76,28 +76,28 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
 
 
 def test_what_is_killed_goes_on(commlens: Commlens) -> None:
-    words = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--starts", 3)
+    words = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
     Path("my.yaml").write_text(SPACE.replace("hang, ", ""), encoding="utf-8")
     with Path("said").open("wb") as said:
         killed = subprocess.Popen(command_line(*words), stderr=said, env=os.environ)
         wait_for(lambda: Path("said").read_text().count("\n") >= 3)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-    before = [start.number for start in starts_in(folder()).done]
+    before = [start.number for start in launches_in(folder()).done]
     assert len(before) >= 2
     with Path("said").open("wb") as said:
         interrupted = subprocess.Popen(
-            command_line("tune", "--resume", folder(), "--starts", 3), stderr=said, env=os.environ
+            command_line("tune", "--resume", folder(), "--launches", 3), stderr=said, env=os.environ
         )
         wait_for(lambda: Path("said").read_text().count("\n") >= 2)
         interrupted.send_signal(signal.SIGINT)
         assert interrupted.wait() == 128 + signal.SIGINT
     assert f"go on with commlens tune --resume {folder()}" in Path("said").read_text()
-    run = commlens("tune", "--resume", folder(), "--starts", 3)
-    # 3 starts do not decide; on a busy machine the interrupt may come after some of the final's.
-    inconclusive = "inconclusive, take more starts (--starts 6)" in run.stdout
+    run = commlens("tune", "--resume", folder(), "--launches", 3)
+    # 3 launches do not decide; on a busy machine the interrupt may come after some of the final's.
+    inconclusive = "inconclusive, take more launches (--launches 6)" in run.stdout
     assert run.returncode == (4 if inconclusive else 0)
-    done = starts_in(folder()).done
+    done = launches_in(folder()).done
     assert [start.number for start in done][: len(before)] == before
     screened = Counter(str(dict(one.choice)) for one in done if one.stage == "screening")
     assert screened == {
@@ -114,9 +114,9 @@ def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
         '  - {name: window, kind: option, meaning: messages on their way, values: ["8"]}\n',
         encoding="utf-8",
     )
-    run = commlens("tune", "bandwidth", "--space", "my.yaml", "--ranks", 1, "--starts", 3)
+    run = commlens("tune", "bandwidth", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
     assert run.returncode == 4, run.stderr
-    assert starts_in(folder()).find({"window": "8"})
+    assert launches_in(folder()).find({"window": "8"})
 
 
 def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
@@ -169,7 +169,7 @@ def test_a_matrix_that_cannot_be_measured_shows_what_was_published(commlens: Com
 
 def test_a_matrix_is_measured_in_turns(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commlens.tuning.matrix.missing", lambda *_: [])
-    run = commlens("tune", "latency", "--matrix", "gpudirect", "--ranks", 1, "--starts", 2)
+    run = commlens("tune", "latency", "--matrix", "gpudirect", "--ranks", 1, "--launches", 2)
     assert run.returncode == 0, run.stderr
     said = [line.split(") ")[1].split(":")[0] for line in run.stderr.splitlines() if " (0:" in line]
     assert said == 2 * [
@@ -199,7 +199,7 @@ def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
     for name, value in (("BACKEND", "cuda"), ("GPUS", "2"), ("TRANSPORTS", "mpi,staged,ccl")):
         monkeypatch.setenv(f"FAKE_{name}", value)
     Path("my.yaml").write_text(SPACE.replace("crash, hang, wrong", "crash"), encoding="utf-8")
-    words = ("--space", "my.yaml", "--ranks", 1, "--starts", 5, "--bytes", "1M")
+    words = ("--space", "my.yaml", "--ranks", 1, "--launches", 5, "--bytes", "1M")
     run = commlens("tune", "latency", *words)
     assert run.returncode == 0, run.stderr
     assert "mpi: use FAKE_A=good: 0." in run.stdout
@@ -208,4 +208,4 @@ def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
     assert "the best transport is ccl" in run.stdout
     for name in ("mpi", "staged"):
         assert (folder() / name / "best.env").exists()
-    assert starts_in(folder()).others[0].file.exists()
+    assert launches_in(folder()).others[0].file.exists()

@@ -135,7 +135,7 @@ def one_gpu_visible(view: DoctorView) -> Seen:
     if not any(machine.devices.gpus > 1 for machine in view.machines):
         yield NotApplicable("no node has 2 GPUs")
         return
-    for start, _ in view.starts:
+    for start, _ in view.launches:
         by_host: dict[str, set[tuple[int, str]]] = {}
         for place in start.placement:
             if place.device:

@@ -95,10 +95,10 @@ def launcher_of_another_mpi(view: DoctorView) -> Seen:
         yield NotApplicable("there is no mpirun on the PATH")
     elif not mpi.launchers[0].families:
         yield not_seen(f"{mpi.launchers[0].path} does not say whose it is")
-    elif not _starts(mpi.launchers[0].families, mpi.library.family):
+    elif not _launches(mpi.launchers[0].families, mpi.library.family):
         first = mpi.launchers[0]
         own = next(
-            (one for one in mpi.launchers if _starts(one.families, mpi.library.family)), None
+            (one for one in mpi.launchers if _launches(one.families, mpi.library.family)), None
         )
         yield Observed(
             f"{first.path} is {first.name}'s, and the program is linked with {mpi.library.name}: "
@@ -109,7 +109,7 @@ def launcher_of_another_mpi(view: DoctorView) -> Seen:
         )
 
 
-def _starts(families: tuple[str, ...], family: str) -> bool:
+def _launches(families: tuple[str, ...], family: str) -> bool:
     """Cray MPICH and MVAPICH are MPICH to a launcher."""
     return family in families or (family in ("cray", "mvapich") and "mpich" in families)
 
@@ -127,7 +127,7 @@ def launcher_of_another_version(view: DoctorView) -> Seen:
     if not is_open_mpi(view.machine) or mpi.library is None:
         yield NotApplicable(NO_OPEN_MPI)
         return
-    first = next((one for one in mpi.launchers if _starts(one.families, "openmpi")), None)
+    first = next((one for one in mpi.launchers if _launches(one.families, "openmpi")), None)
     if first is None:
         yield NotApplicable("there is no mpirun of Open MPI on the PATH")
         return

@@ -19,9 +19,9 @@ _MOST_CORES = 4096  # of a node: a larger list is none
 
 
 def _placed(view: DoctorView) -> Iterator[tuple[Machine, list[Place]]]:
-    """Of each node the ranks of each start that are there; of starts that are alike one."""
+    """Of each node the ranks of each start that are there; of launches that are alike one."""
     known: list[tuple[str, list[Place]]] = []
-    for start, _ in view.starts:
+    for start, _ in view.launches:
         for machine in view.machines:
             own = [one for one in start.placement if _short(one.host) == _short(machine.host)]
             if own and (machine.host, own) not in known:
@@ -45,7 +45,7 @@ def _short(host: str) -> str:
 def cpu_quota_below_ranks(view: DoctorView) -> Seen:
     if not any(machine.cpus.cpu_quota for machine in view.machines):
         yield NotApplicable("no control group limits the time of processors")
-    elif not view.starts:
+    elif not view.launches:
         yield NotApplicable(_NO_RANKS)
     for machine, places in _placed(view):
         quota = machine.cpus.cpu_quota
@@ -69,7 +69,7 @@ def cpu_quota_below_ranks(view: DoctorView) -> Seen:
     "`--cpu-bind=cores --hint=nomultithread` (srun).",
 )
 def ranks_share_core(view: DoctorView) -> Seen:
-    if not view.starts:
+    if not view.launches:
         yield NotApplicable(_NO_RANKS)
     elif not any(machine.cpus.siblings for machine in view.machines):
         yield not_seen("the kernel does not tell which processors are of one core")
@@ -115,7 +115,7 @@ def ranks_share_exclusive_gpu(view: DoctorView) -> Seen:
     }
     if not exclusive:
         yield NotApplicable("no GPU takes one process only")
-    elif not view.starts:
+    elif not view.launches:
         yield NotApplicable(_NO_RANKS)
     for machine, places in _placed(view):
         for uuid, gpu in exclusive.items():
@@ -146,8 +146,8 @@ def _plain(uuid: str) -> str:
     "(UCX_NET_DEVICES).",
 )
 def ranks_far_from_nic(view: DoctorView) -> Seen:
-    several = [start for start, _ in view.starts if start.nodes > 1]
-    if not view.starts:
+    several = [start for start, _ in view.launches if start.nodes > 1]
+    if not view.launches:
         yield NotApplicable(_NO_RANKS)
     elif not several:
         yield NotApplicable("all ranks are on one node")

@@ -32,7 +32,7 @@ POWER_FIX = (
     "by an administrator), or look for what lowers it: `nvidia-smi --query --display=PERFORMANCE`.",
 )
 def gpu_clocks_changed(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
+    for start, records in view.launches:
         own = [record for record in records if _least(record) > 0]
         if len(own) < 2:
             continue
@@ -60,7 +60,7 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
     fix=POWER_FIX,
 )
 def gpu_power_limit_lowered(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
+    for start, records in view.launches:
         lowered = [place for place in start.placement if _is_lowered(place)]
         on_gpu = on_gpu_of(records)
         if not lowered or not on_gpu or lowered[0].device is None:

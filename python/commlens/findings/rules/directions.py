@@ -18,7 +18,7 @@ _FACTOR = 1.5
     "warning",
     "one direction is slower than the other",
     speaks=f"from memory A to memory B the same bytes take more than {_FACTOR:g} times as long as "
-    "from B to A (`--from host --to device` and the reverse), and all starts of both support it; "
+    "from B to A (`--from host --to device` and the reverse), and all launches of both support it; "
     "in a sweep, at three sizes in a row. Pairs of ranks cannot be told apart: a sample is the "
     "longest over the ranks, whichever it was.",
     fix="Look which copy the slow direction takes: pin the host's buffers (`--from pinned`), bind "

@@ -37,7 +37,7 @@ def ranks_share_cores(view: View) -> Iterator[Observation]:
                 f"Ranks share cores ({_crowd(crowded)}) and wait for one while they could run",
                 *cost_of(profile, queued),
             )
-    for start, records in view.starts:
+    for start, records in view.launches:
         if crowded := crowds([(place.host, place.cores) for place in start.placement]):
             yield Observation(
                 f"Ranks share cores ({_crowd(crowded)}): times show the scheduler as much as the "
@@ -94,7 +94,7 @@ def ranks_wait_for_processors(view: View) -> Iterator[Observation]:
     "--bind-to core` (mpirun), `--cpus-per-task={threads} --cpu-bind=cores` (srun).",
 )
 def too_few_cores(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
+    for start, records in view.launches:
         threads, why = _threads(start, records)
         few = [
             place
@@ -133,7 +133,7 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     "--membind={node}`, `--map-by numa --bind-to numa` (mpirun) or `--gpu-bind=closest` (srun).",
 )
 def far_from_gpu(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
+    for start, records in view.launches:
         far = [place for place in start.placement if _is_far(place)]
         on_gpu = on_gpu_of(records) if far else ()
         if not on_gpu:
@@ -165,7 +165,7 @@ def _is_far(place: Place) -> bool:
     "multi-process service (`nvidia-cuda-mps-control -d`).",
 )
 def ranks_share_gpu(view: View) -> Iterator[Observation]:
-    for start, records in view.starts:
+    for start, records in view.launches:
         by_gpu: dict[tuple[str, str], list[Place]] = {}
         for place in start.placement:
             if place.device:

@@ -49,22 +49,22 @@ class _Jump(NamedTuple):
 def jump_between_sizes(view: View) -> Iterator[Observation]:
     for own in view.alternatives:
         for curve in own.curves.values():
-            found = _jumps_of_all_starts(curve)
+            found = _jumps_of_all_launches(curve)
             if not found:
                 continue
             worst = max(found, key=lambda jump: jump.factor)
             yield _jump_observation(own, curve, worst, [*found])
 
 
-def _jumps_of_all_starts(curve: Curve) -> list[_Jump]:
+def _jumps_of_all_launches(curve: Curve) -> list[_Jump]:
     by_place: dict[tuple[int | None, int | None], list[_Jump]] = {}
-    starts = 0
+    launches = 0
     for records in curve.by_start:
-        starts += len(records) >= 4
+        launches += len(records) >= 4
         for jump in _jumps(records):
             by_place.setdefault((jump.before.size, jump.after.size), []).append(jump)
     return [
-        min(own, key=lambda jump: jump.factor) for own in by_place.values() if len(own) == starts
+        min(own, key=lambda jump: jump.factor) for own in by_place.values() if len(own) == launches
     ]
 
 
@@ -123,7 +123,7 @@ def _jump_observation(
             "setting": f"Move the switch: `{library.switch}={library.values[0]}` against "
             f"`{library.switch}={library.values[1]}`, interleaved: `commlens compare --run "
             f"{group.benchmark} --a '{library.switch}={library.values[0]}' --b "
-            f"'{library.switch}={library.values[1]}' --starts 3`."
+            f"'{library.switch}={library.values[1]}' --launches 3`."
             if library
             else "Look for the library's eager limit or rendezvous threshold, and move it."
         },

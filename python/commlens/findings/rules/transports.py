@@ -11,7 +11,7 @@ from commlens.findings.rule import Observation, rule
 from commlens.findings.view import Alternatives, Slower, View, is_sure, slower, transport_name
 from commlens.model import Record
 
-_STAGED_FACTOR = 1.5  # more than two starts of one case were seen to differ
+_STAGED_FACTOR = 1.5  # more than two launches of one case were seen to differ
 _CCL_FACTOR = 2.0
 _LONGEST = 300  # characters of a reason
 
@@ -95,7 +95,7 @@ _FIXES = {
 )
 def transport_not_available(view: View) -> Iterator[Observation]:
     told: set[tuple[str, str, str]] = set()
-    for start, own in view.starts:
+    for start, own in view.launches:
         by_place: dict[tuple[str, str], list[Record]] = {}
         for record in own:
             if is_on_gpu(record.memory):

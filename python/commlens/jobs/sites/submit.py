@@ -125,7 +125,7 @@ def wait(submitted: Submitted) -> int:
 
 
 def _await_end(submitted: Submitted) -> State | None:
-    """The state in which it was seen last; None: it never starts, and has been cancelled."""
+    """The state in which it was seen last; None: it never launches, and has been cancelled."""
     told = State(Phase.UNKNOWN)
     pauses = iter(_LOOKS_S)
     next_look = time.monotonic() + _FIRST_LOOK_S

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from commlens.base.errors import CommlensError, reason, say
 from commlens.base.text import plural
-from commlens.model import Record, over_starts
+from commlens.model import Record, over_launches
 from commlens.model.profile import Profile
 from commlens.render.plots.layout import (
     Single,
@@ -74,7 +74,7 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
     Raises CommlensError if there is nothing to draw or a file cannot be written.
     """
     check_ending(out)
-    chosen, left_out = select(over_starts(records), height_of_picture)
+    chosen, left_out = select(over_launches(records), height_of_picture)
     if not chosen:
         count = plural(len(records), "record")
         raise CommlensError(f"nothing to plot: none of {count} holds a measurement that passed")

@@ -171,7 +171,7 @@ def _set_ratio_ticks(axis: object, span: float) -> None:
 
 
 def _draw_sweep(axes: Sequence[Axes], sweep: _Sweep, threshold: float) -> None:
-    """Medians of both sides with the range of their starts, and the ratio below."""
+    """Medians of both sides with the range of their launches, and the ratio below."""
     above, below = axes
     metric, sizes = sweep.rows[0].case.metric, sweep.sizes
     names = (sweep.matched.baseline.name, sweep.matched.other.name)

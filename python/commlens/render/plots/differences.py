@@ -44,7 +44,7 @@ def difference(group: Group, groups: Sequence[Group]) -> str:
 
 def given(groups: Sequence[Group]) -> str:
     """What groups of one benchmark have in common, as it was asked for: `dofs 400000, order 7`."""
-    commands = [start.command for group in groups for start in group.starts]
+    commands = [start.command for group in groups for start in group.launches]
     options = {word.partition("=")[0] for command in commands for word in command}
     first = groups[0]
     words = [

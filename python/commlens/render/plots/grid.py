@@ -31,8 +31,8 @@ class Grid:
     rows: list[list[AnyPanel | None]] = field(default_factory=list)
 
     def add(self, panels: Sequence[AnyPanel | None]) -> None:
-        starts = range(0, len(panels), self.columns)
-        rows = [list(panels[start : start + self.columns]) for start in starts]
+        launches = range(0, len(panels), self.columns)
+        rows = [list(panels[start : start + self.columns]) for start in launches]
         self.rows.extend(row for row in rows if any(row))
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from commlens.base.text import format_days, memory_name, plural
-from commlens.model import Group, Record, Start, starts_of
+from commlens.model import Group, Record, Start, launches_of
 from commlens.render.plots.colors import QUIET_COLOR
 from commlens.render.plots.differences import given
 from commlens.render.plots.heading import wrapped
@@ -52,19 +52,19 @@ class Head:
 
 def _title(records: Sequence[Record], characters: int) -> list[str]:
     """Host, GPU, ranks and MPI, as far as the records agree on them."""
-    starts = _starts(records)
+    launches = _launches(records)
     parts = [
-        _joined(map(_hosts, starts)),
-        _joined(start.gpu for start in starts if start.gpu),
+        _joined(map(_hosts, launches)),
+        _joined(start.gpu for start in launches if start.gpu),
         _ranks(records),
-        _joined(start.mpi for start in starts),
+        _joined(start.mpi for start in launches),
     ]
     whole = [part.replace(" ", _SPACE) for part in parts if part]
     lines = textwrap.wrap(f"{_SPACE}{_SPACE}·  ".join(whole), characters, break_on_hyphens=False)
     return [line.replace(_SPACE, " ") for line in lines]
 
 
-def _starts(records: Sequence[Record]) -> list[Start]:
+def _launches(records: Sequence[Record]) -> list[Start]:
     return list({id(record.start): record.start for record in records}.values())
 
 
@@ -84,29 +84,29 @@ def _joined(names: Iterable[str]) -> str:
     return " and ".join(distinct) if len(distinct) <= _MAX_NAMES else f"{len(distinct)} machines"
 
 
-def _starts_of_each(records: Sequence[Record]) -> str:
+def _launches_of_each(records: Sequence[Record]) -> str:
     """What curves and bars show, and what is around them."""
-    counts = sorted({len(starts_of(record)) for record in records})
+    counts = sorted({len(launches_of(record)) for record in records})
     if counts == [1]:
         return "one start (median, 95% interval)"
     which = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    return f"{which} starts (median, range of their medians)"
+    return f"{which} launches (median, range of their medians)"
 
 
 def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
     """The day, the memory and the settings of all, and what was asked of each benchmark."""
-    starts = _starts(records)
+    launches = _launches(records)
     memories = {record.memory for record in records}
-    words = [format_days(start.time for start in starts)]
+    words = [format_days(start.time for start in launches)]
     if len(memories) == 1:
         words.append(f"{memory_name(*memories)} memory")
-    settings = [start.settings_of_transport for start in starts]
+    settings = [start.settings_of_transport for start in launches]
     words += [
         f"{name}={value}"
         for name, value in settings[0].items()
         if all(other.get(name) == value for other in settings)
     ]
-    words.append(_starts_of_each(records))
+    words.append(_launches_of_each(records))
     own: dict[str, list[Group]] = {}
     for group in groups:
         own.setdefault(group.benchmark, []).append(group)

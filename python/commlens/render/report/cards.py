@@ -10,7 +10,7 @@ from itertools import dropwhile, islice
 from typing import NamedTuple, Union
 
 from commlens.base.text import labelled, plural
-from commlens.model import Group, Record, Start, groups, over_starts
+from commlens.model import Group, Record, Start, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
 from commlens.render.show.details import report_lines
 from commlens.render.show.grid import Grid, Lines
@@ -63,7 +63,7 @@ class Card:
 
     @property
     def description(self) -> str:
-        return self.sections[0].group.starts[0].benchmark.description
+        return self.sections[0].group.launches[0].benchmark.description
 
     @property
     def records(self) -> list[Record]:
@@ -73,7 +73,7 @@ class Card:
     def definitions(self) -> list[Definition]:
         """Of its metrics and facts, in the benchmark's words."""
         found: dict[str, str] = {}
-        for start in self._starts:
+        for start in self._launches:
             for metric in start.metrics.values():
                 name = labelled(metric.label, metric.unit)
                 found[name] = f"{metric.definition} ({metric.better} is better)"
@@ -92,13 +92,13 @@ class Card:
         return [Definition(*one) for one in found.items()]
 
     @property
-    def _starts(self) -> Iterator[Start]:
-        return (start for section in self.sections for start in section.group.starts)
+    def _launches(self) -> Iterator[Start]:
+        return (start for section in self.sections for start in section.group.launches)
 
 
 def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     """In the order in which benchmarks are met, and what was left out, in sentences."""
-    found = groups(over_starts(records))
+    found = groups(over_launches(records))
     by_name: dict[str, list[Group]] = {}
     for group in found[:_MOST_SECTIONS]:
         by_name.setdefault(group.benchmark, []).append(group)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from commlens.base.text import format_days, plural
 from commlens.findings import SEVERITIES, Finding, findings
 from commlens.findings.rule import worst_first
-from commlens.model import Loaded, Record, Start, Tell, starts_of
+from commlens.model import Loaded, Record, Start, Tell, launches_of
 from commlens.model.profile import Profile
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.examined import Examined
+from commlens.render.report.launches import launches_grid
 from commlens.render.report.machine import Machine, machines
-from commlens.render.report.starts import starts_grid
 from commlens.render.show.grid import Grid
 
 MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
@@ -59,7 +59,7 @@ class Report:
     conclusions: Sequence[Conclusion]
     machines: Sequence[Machine]
     cards: Sequence[Card]
-    starts: Grid
+    launches: Grid
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
 
     @property
@@ -87,7 +87,7 @@ class Report:
     @property
     def days(self) -> str:
         """`2026-11-21 to 2026-11-22`"""
-        times = [start.time for _, one in self.sources for start in one.starts]
+        times = [start.time for _, one in self.sources for start in one.launches]
         return format_days([*times, *(own.time for own in self.profiles)])
 
     @property
@@ -127,8 +127,8 @@ class Report:
 
     @property
     def _machines(self) -> str:
-        count = sum(len(one.starts) for one in self.machines)
-        return plural(count, "start")
+        count = sum(len(one.launches) for one in self.machines)
+        return plural(count, "launch")
 
 
 def _count(number: int, noun: str, words: str) -> tuple[str, str, str]:
@@ -161,9 +161,9 @@ def build(
     ):
         if there > shown:
             left_out.append(f"shown are the first {shown} of {there:,} {what}")
-    all_starts = _with_records(loaded)
-    grid, more = starts_grid(all_starts)
-    own_machines, unseen = machines(all_starts, loaded.records)
+    all_launches = _with_records(loaded)
+    grid, more = launches_grid(all_launches)
+    own_machines, unseen = machines(all_launches, loaded.records)
     return Report(
         sources=_named_once(sources),
         loaded=loaded,
@@ -172,7 +172,7 @@ def build(
         conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
         machines=own_machines,
         cards=own_cards,
-        starts=grid,
+        launches=grid,
         left_out=[*left_out, *more, *unseen],
     )
 
@@ -187,7 +187,7 @@ def _with_those_of_doctor(own: Sequence[Finding], examined: Examined) -> list[Fi
 
 def _with_records(loaded: Loaded) -> list[Start]:
     """Starts in files, each once, those without records too."""
-    return list({(start.start, start.time): start for start in loaded.starts}.values())
+    return list({(start.start, start.time): start for start in loaded.launches}.values())
 
 
 def _named_once(sources: Sequence[tuple[str, Loaded]]) -> list[tuple[str, Loaded]]:
@@ -214,7 +214,7 @@ def _conclusions(
         for card in own_cards
         for section in card.sections
         for merged in section.group.records
-        for record in starts_of(merged)
+        for record in launches_of(merged)
     }
     pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
     by_kind: dict[tuple[str, str], list[Observation]] = {}

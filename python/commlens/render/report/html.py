@@ -149,7 +149,7 @@ def _data(report: Report) -> tuple[list[Data], list[str]]:
     for name, loaded in report.sources:
         url = None
         if not loaded.dropped and len(loaded.records) <= _MOST_RECORDS:
-            url = pack(encoded(loaded.starts, loaded.records, loaded.profiles), room)
+            url = pack(encoded(loaded.launches, loaded.records, loaded.profiles), room)
         if url is None:
             missing.append(f"{name} is too large to be in this page: send it beside it")
             continue

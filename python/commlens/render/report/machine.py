@@ -18,11 +18,11 @@ _NETWORK_SETTINGS = ("UCX_NET_DEVICES", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "FI
 
 @dataclass
 class Machine:
-    """The starts on the same hosts, and on the same GPUs of them."""
+    """The launches on the same hosts, and on the same GPUs of them."""
 
     hosts: set[str]
     gpus: set[tuple[str, str]]  # host and UUID
-    starts: list[Start] = field(default_factory=list)
+    launches: list[Start] = field(default_factory=list)
     rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
 
     def has(self, hosts: set[str], gpus: set[tuple[str, str]]) -> bool:
@@ -30,14 +30,14 @@ class Machine:
         return bool(hosts & self.hosts) and alike
 
     def add(self, start: Start, hosts: set[str], gpus: set[tuple[str, str]]) -> None:
-        self.starts.append(start)
+        self.launches.append(start)
         self.hosts |= hosts
         self.gpus |= gpus
 
     @cached_property
     def widest(self) -> Start:
         """The start that shows most of the machine: the most GPUs, then the most ranks."""
-        return max(self.starts, key=lambda one: (len(_gpus(one)), one.ranks))
+        return max(self.launches, key=lambda one: (len(_gpus(one)), one.ranks))
 
     @cached_property
     def title(self) -> str:
@@ -51,37 +51,39 @@ class Machine:
 
     @property
     def when(self) -> str:
-        """`3 starts, 2026-11-21`"""
-        days = format_days(start.time for start in self.starts)
-        return f"{plural(len(self.starts), 'start')}, {days}"
+        """`3 launches, 2026-11-21`"""
+        days = format_days(start.time for start in self.launches)
+        return f"{plural(len(self.launches), 'launch')}, {days}"
 
     @cached_property
     def software(self) -> list[tuple[str, str]]:
         """What and which version, of several how often each."""
-        return _counted([start.versions for start in self.starts])
+        return _counted([start.versions for start in self.launches])
 
     @cached_property
     def settings(self) -> list[tuple[str, str]]:
         """Variables that change how bytes travel, where any start has them."""
-        return _counted([start.settings_of_transport for start in self.starts])
+        return _counted([start.settings_of_transport for start in self.launches])
 
     @cached_property
     def unusual(self) -> list[str]:
-        """What may distort results, in sentences; the same of several starts once."""
-        warnings = Counter(warning for start in self.starts for warning in start.warnings)
-        lines = [_often(text, count, len(self.starts)) for text, count in warnings.items()]
-        crowded = sum(start.is_oversubscribed for start in self.starts)
+        """What may distort results, in sentences; the same of several launches once."""
+        warnings = Counter(warning for start in self.launches for warning in start.warnings)
+        lines = [_often(text, count, len(self.launches)) for text, count in warnings.items()]
+        crowded = sum(start.is_oversubscribed for start in self.launches)
         if crowded:
             text = "more ranks than cores on a host: they take turns, and times are of that"
-            lines.append(_often(text, crowded, len(self.starts)))
+            lines.append(_often(text, crowded, len(self.launches)))
         differing = [name for name, text in self.software if ";" in text]
         if differing:
-            lines.append(f"starts differ in {', '.join(differing)}: compare them with care")
+            lines.append(f"launches differ in {', '.join(differing)}: compare them with care")
         return lines[:_MOST_LINES]
 
     @cached_property
     def notes(self) -> list[str]:
-        return list(dict.fromkeys(note for one in self.starts for note in one.notes))[:_MOST_LINES]
+        return list(dict.fromkeys(note for one in self.launches for note in one.notes))[
+            :_MOST_LINES
+        ]
 
     @property
     def links(self) -> dict[str, str]:
@@ -96,12 +98,14 @@ class Machine:
         )
 
 
-def machines(starts: Sequence[Start], records: Iterable[Record]) -> tuple[list[Machine], list[str]]:
-    """The one with the most starts first; and a sentence if there are too many."""
+def machines(
+    launches: Sequence[Start], records: Iterable[Record]
+) -> tuple[list[Machine], list[str]]:
+    """The one with the most launches first; and a sentence if there are too many."""
     found: list[Machine] = []
     unseen = 0
     of_start: dict[str, Machine] = {}
-    for start in starts:
+    for start in launches:
         hosts = {place.host for place in start.placement}
         gpus = set(_gpus(start))
         machine = next((one for one in found if one.has(hosts, gpus)), None)
@@ -118,8 +122,8 @@ def machines(starts: Sequence[Start], records: Iterable[Record]) -> tuple[list[M
             own = of_start.get(record.start.start)
             if own and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
                 own.rates[ceiling.name] = max(ceiling.rate, own.rates.get(ceiling.name, 0.0))
-    text = f"shown are the first {_MOST_MACHINES} machines, without those of {unseen:,} starts"
-    return sorted(found, key=lambda one: -len(one.starts)), [text] if unseen else []
+    text = f"shown are the first {_MOST_MACHINES} machines, without those of {unseen:,} launches"
+    return sorted(found, key=lambda one: -len(one.launches)), [text] if unseen else []
 
 
 def _gpus(start: Start) -> list[tuple[str, str]]:
@@ -137,7 +141,7 @@ def _named_gpus(start: Start) -> list[tuple[str, str, str]]:
 
 
 def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Of each name its value; several with the numbers of starts that have them."""
+    """Of each name its value; several with the numbers of launches that have them."""
     values: dict[str, Counter[str]] = {}
     for one in mappings:
         for name, value in one.items():
@@ -148,10 +152,10 @@ def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
-def _texts(own: Counter[str], starts: int) -> Iterator[str]:
+def _texts(own: Counter[str], launches: int) -> Iterator[str]:
     for value, count in own.most_common(5):
-        yield value if count == starts else f"{value} ({count:,} of {plural(starts, 'start')})"
+        yield value if count == launches else f"{value} ({count:,} of {plural(launches, 'launch')})"
 
 
-def _often(text: str, count: int, starts: int) -> str:
-    return text if count == starts else f"{text} ({count:,} of {plural(starts, 'start')})"
+def _often(text: str, count: int, launches: int) -> str:
+    return text if count == launches else f"{text} ({count:,} of {plural(launches, 'launch')})"

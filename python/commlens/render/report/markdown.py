@@ -48,7 +48,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _profiles(report)
     yield "## How it was made"
     yield ""
-    yield from table(report.starts, _MOST_ROWS)
+    yield from table(report.launches, _MOST_ROWS)
     yield ""
     yield from _listed("### What is not shown", report.left_out)
 

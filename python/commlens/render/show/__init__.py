@@ -8,7 +8,7 @@ from rich.console import Console
 
 from commlens import findings as diagnose
 from commlens.base.terminal import console
-from commlens.model import Record, groups, over_starts
+from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
 from commlens.render.show.diagnosis import findings_block
 from commlens.render.show.grid import Lines, print_whole
@@ -29,7 +29,7 @@ def show(
     numbers of ranks, and findings. Starts that measured the same are one row. `wide`: each start
     by itself, and all metrics, however long the lines become."""
     print_whole(console, machines(records))
-    found = groups(records if wide else over_starts(records))
+    found = groups(records if wide else over_launches(records))
     told: set[tuple[str, str]] = set()
     width = None if wide else console.width
     print_whole(console, (one for group in found for one in group_tables(group, width, told)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from commlens.base.text import format_number, format_value, labelled, memory_name
-from commlens.model import Group, Metric, Record, StartsStatistic, Statistic
+from commlens.model import Group, LaunchesStatistic, Metric, Record, Statistic
 from commlens.render.show.grid import Column
 
 NOTHING = "-"
@@ -59,14 +59,14 @@ def metric_column(metric: Metric, records: Sequence[Record]) -> Column:
 
 
 def interval_column(metric: Metric, records: Sequence[Record]) -> Column:
-    """The confidence intervals of the medians: over starts where there are several, and all that
+    """The confidence intervals of the medians: over launches where there are several, and all that
     too few of them gave."""
     own = [record.statistics.get(metric.name) for record in records]
     largest = max((abs(one.median) for one in own if one is not None), default=0)
 
     def text(one: Statistic) -> str:
         ends, note = (one.ci_low, one.ci_high), ""
-        if ends[0] is None and isinstance(one, StartsStatistic):
+        if ends[0] is None and isinstance(one, LaunchesStatistic):
             ends, note = (one.min, one.max), " (range)"
         texts = [format_value(end, metric.unit, largest) for end in ends if end is not None]
         return (" to ".join(texts) or "too few samples") + note
@@ -76,10 +76,10 @@ def interval_column(metric: Metric, records: Sequence[Record]) -> Column:
 
 
 def count_column(metric: Metric, records: Sequence[Record]) -> Column:
-    """The numbers of samples, or of starts."""
+    """The numbers of samples, or of launches."""
     own = (record.statistics.get(metric.name) for record in records)
     texts = cells(
-        own, lambda one: f"{one.count:,}{' starts' if isinstance(one, StartsStatistic) else ''}"
+        own, lambda one: f"{one.count:,}{' launches' if isinstance(one, LaunchesStatistic) else ''}"
     )
     return Column("n", texts, style="dim")
 

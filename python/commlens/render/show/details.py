@@ -121,7 +121,7 @@ def facts_grid(group: Group, records: Sequence[Record], names: Sequence[str]) ->
 
 
 def _declared(group: Group) -> dict[str, FactDeclaration]:
-    return {name: fact for start in group.starts for name, fact in start.facts.items()}
+    return {name: fact for start in group.launches for name, fact in start.facts.items()}
 
 
 def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> Lines | None:

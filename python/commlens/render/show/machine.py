@@ -1,4 +1,4 @@
-"""Where and with what the records were measured: one block for all starts that agree in it."""
+"""Where and with what the records were measured: one block for all launches that agree in it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _USUAL_THREAD_LEVEL = "MPI_THREAD_SINGLE"
 
 
 def machines(records: Iterable[Record]) -> list[Lines]:
-    """One block for all starts with the same placement, versions, warnings, settings and notes."""
-    starts: dict[str, Start] = {}
+    """One block for launches with the same placement, versions, warnings, settings and notes."""
+    launches: dict[str, Start] = {}
     libraries: dict[str, dict[str, str]] = {}
     for record in records:
-        starts.setdefault(record.start.start, record.start)
+        launches.setdefault(record.start.start, record.start)
         if record.libraries:
             libraries.setdefault(record.start.start, {}).update(record.libraries)
     blocks: dict[str, list[Start]] = {}
-    for name, start in starts.items():
+    for name, start in launches.items():
         places = (start.placement, start.nodes, start.backend)
         rest = (start.warnings, start.notes, start.versions, start.settings_of_transport)
         blocks.setdefault(repr((places, rest, libraries.get(name))), []).append(start)
     return [_block(own, libraries.get(own[0].start, {})) for own in blocks.values()]
 
 
-def _block(starts: Sequence[Start], libraries: dict[str, str]) -> Lines:
-    start = starts[0]
-    many = f"  ({plural(len(starts), 'start')})" if len(starts) > 1 else ""
+def _block(launches: Sequence[Start], libraries: dict[str, str]) -> Lines:
+    start = launches[0]
+    many = f"  ({plural(len(launches), 'launch')})" if len(launches) > 1 else ""
     lines = [[(" · ".join(_title(start, libraries)), "bold"), (many, "dim")]]
     lines += [
         [(_rank(place, with_nics=start.nodes > 1), "dim")]

@@ -23,7 +23,7 @@ from commlens.model import (
     Metric,
     Record,
     Standing,
-    starts_of,
+    launches_of,
 )
 from commlens.model.levels import has_levels
 from commlens.render.show import details
@@ -82,17 +82,17 @@ def group_tables(
 def title(group: Group) -> str:
     """`dtype f64 · in-place true · 2 ranks · timing batch · one start`"""
     parameters = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
-    words = [*parameters, plural(group.ranks, "rank"), f"timing {group.timing}", _starts(group)]
+    words = [*parameters, plural(group.ranks, "rank"), f"timing {group.timing}", _launches(group)]
     return " · ".join(filter(None, words))
 
 
-def _starts(group: Group) -> str:
+def _launches(group: Group) -> str:
     """Of what the intervals are, where all of them are of the same."""
-    counts = {len(starts_of(record)) for record in group.records if record.measured}
+    counts = {len(launches_of(record)) for record in group.records if record.measured}
     if len(counts) != 1:
         return ""
     (count,) = counts
-    return "one start" if count == 1 else f"medians of {count} starts"
+    return "one start" if count == 1 else f"medians of {count} launches"
 
 
 def main_grid(group: Group, records: Sequence[Record], wide: bool) -> Grid:

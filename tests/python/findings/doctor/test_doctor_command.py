@@ -209,8 +209,8 @@ def test_machines_arrive_in_pieces_that_are_mixed_and_lost() -> None:
 
 
 @pytest.fixture
-def two_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prove, "_STARTS", 2)
+def two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prove, "_LAUNCHES", 2)
 
 
 def with_setting(setting: Setting) -> Examination:
@@ -228,7 +228,7 @@ def proof_of(setting: Setting, tmp_path: Path) -> Proof:
 
 
 def test_a_crash_is_fixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_starts: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_launches: None
 ) -> None:
     monkeypatch.setenv("FAKE_MODE", "die early")
     proof = proof_of(Setting({"FAKE_MODE": None}, shown_by=LATENCY), tmp_path)
@@ -239,21 +239,21 @@ def test_a_crash_is_fixed(
     assert len({one.start.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}) == 2
 
 
-def test_a_fix_that_changes_nothing(tmp_path: Path, two_starts: None) -> None:
+def test_a_fix_that_changes_nothing(tmp_path: Path, two_launches: None) -> None:
     proof = proof_of(Setting({"UCX_TLS": "all"}, shown_by=LATENCY), tmp_path)
     assert proof.verdict in ("same", "inconclusive") and not proof.helps
     assert proof.gain is not None and proof.plain["gain"] == proof.gain
-    assert " -> " in str(proof) and "2 starts each" in str(proof)
+    assert " -> " in str(proof) and "2 launches each" in str(proof)
 
 
-def test_a_fix_that_does_not_help(tmp_path: Path, two_starts: None) -> None:
+def test_a_fix_that_does_not_help(tmp_path: Path, two_launches: None) -> None:
     plan = Setting({"FAKE_MODE": "die early"}, shown_by=LATENCY)
     proof = proof_of(plan, tmp_path)
     assert proof.verdict == "not fixed" and proof.after is None and "died" in proof.why_no_after
 
 
 def test_the_command_proves(
-    commlens: Commlens, monkeypatch: pytest.MonkeyPatch, two_starts: None
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch, two_launches: None
 ) -> None:
     here = changed(SOUND, "environment", {"OMP_NUM_THREADS": "64", "NCCL_DEBUG": "INFO"})
     monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
@@ -264,13 +264,13 @@ def test_the_command_proves(
 
 
 def test_the_launcher_arguments_of_a_fix_replace_the_users(
-    tmp_path: Path, two_starts: None
+    tmp_path: Path, two_launches: None
 ) -> None:
     setting = Setting({}, ("--bind-to", "core"), LATENCY)
     plan = Plan(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"), out=tmp_path / "out")
     prove_all(with_setting(setting), find_native(), plan, {}, lambda _: None)
-    starts = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
-    settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in starts.values())
+    launches = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
+    settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in launches.values())
     assert settings == [""] * 2 + ["1"] * 2
 
 

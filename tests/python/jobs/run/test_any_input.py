@@ -22,7 +22,7 @@ ODD = st.sampled_from(
 )  # fmt: skip
 TEXT = ODD | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"))
 NAMES = st.sampled_from(
-    ["bytes", "ranks", "starts", "env", "launcher", "launcher-args", "out", "record", "repeat",
+    ["bytes", "ranks", "launches", "env", "launcher", "launcher-args", "out", "record", "repeat",
      "scaling", "wide", "no-probe", "pairs", "memory", "timeout", "nonsense", "help", "dry-run"]
 )  # fmt: skip
 WORDS = st.lists(
@@ -35,7 +35,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 KEYS = st.sampled_from(
-    ["benchmark", "options", "ranks", "environment", "launcher_args", "starts", "x"]
+    ["benchmark", "options", "ranks", "environment", "launcher_args", "launches", "x"]
 )
 ENTRIES = st.dictionaries(KEYS, VALUES, max_size=4) | VALUES
 SUITES = st.fixed_dictionaries(

@@ -106,7 +106,7 @@ def test_an_interrupted_run_leaves_records_and_no_process(
 
 def test_an_interruption_ends_all_starts() -> None:
     process = subprocess.Popen(
-        command_line("run", "latency", "--starts", 3),
+        command_line("run", "latency", "--launches", 3),
         env={**os.environ, "FAKE_MODE": "wait"},
         text=True,
         stderr=subprocess.PIPE,

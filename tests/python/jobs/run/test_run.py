@@ -74,8 +74,8 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
             "--ranks 0: write a whole number from 1 to 1,000,000",
         ),
         (
-            ["latency", "--starts", "0"],
-            "--starts 0: write a whole number from 1 to 10,000",
+            ["latency", "--launches", "0"],
+            "--launches 0: write a whole number from 1 to 10,000",
         ),
         (["latency", "--ranks", "abc"], "--ranks abc: write a whole number from 1 to 1,000,000"),
         (["latency", "--ranks", "2.0"], "--ranks 2.0: write a whole number from 1 to 1,000,000"),
@@ -192,7 +192,7 @@ def test_what_is_no_native_program_is_named(
     assert str(other) in line and said in line
 
 
-# Variables and starts
+# Variables and launches
 
 
 def test_a_variable_is_set_for_all_ranks_and_recorded(commlens: Commlens) -> None:
@@ -211,7 +211,7 @@ def test_a_dry_run_shows_variables_as_the_shell_and_the_launcher_take_them(
 
 
 def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
-    run = commlens("run", "latency", "--starts", 3)
+    run = commlens("run", "latency", "--launches", 3)
     assert run.returncode == 0, run.stderr
     (file,) = Path("results").iterdir()
     said = [f"commlens: latency, start {start} of 3" for start in (1, 2, 3)]
@@ -221,17 +221,17 @@ def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
 
 
 def test_starts_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens) -> None:
-    run = commlens("run", "latency", "--starts", 2, FAKE_MODE="wrong")
+    run = commlens("run", "latency", "--launches", 2, FAKE_MODE="wrong")
     assert run.returncode == 1
     assert len(kept()) == 8
-    refused = commlens("run", "latency", "--starts", 3, "--repeat", 0, "--out", "none")
+    refused = commlens("run", "latency", "--launches", 3, "--repeat", 0, "--out", "none")
     assert refused.returncode == 2
     assert refused.stderr.count("--repeat 0: must be at least 1") == 1
     assert list(Path("none").iterdir()) == []
 
 
 def test_a_dry_run_of_several_starts_has_a_line_for_each(commlens: Commlens) -> None:
-    assert len(commlens("run", "latency", "--starts", 3, "--dry-run").stdout.splitlines()) == 3
+    assert len(commlens("run", "latency", "--launches", 3, "--dry-run").stdout.splitlines()) == 3
 
 
 # Help and list

@@ -71,7 +71,7 @@ def test_a_wrong_result_is_the_status_of_all(commlens: Commlens) -> None:
 
 
 def test_numbers_of_ranks_take_turns_with_several_starts(commlens: Commlens) -> None:
-    run = commlens("run", "latency", "--scaling", "1,2", "--starts", 2)
+    run = commlens("run", "latency", "--scaling", "1,2", "--launches", 2)
     assert run.returncode == 0, run.stderr
     assert run.stderr.splitlines()[:4] == [
         "commlens: [1/2] latency on 1 rank, start 1 of 2",

@@ -43,7 +43,7 @@ def test_an_entry_says_how_it_is_launched(commlens: Commlens) -> None:
         "- benchmark: latency\n"
         "  environment: {UCX_TLS: all, UCX_NET_DEVICES: lo}\n"
         "  launcher_args: --mca pml 'ob1'\n"
-        "  starts: 2\n"
+        "  launches: 2\n"
         "- benchmark: latency\n"
     )
     run = commlens("run", "mine.yaml", "--env", "UCX_NET_DEVICES=eth0", "--wide")
@@ -65,8 +65,8 @@ def test_entries_take_turns(commlens: Commlens) -> None:
     """A B C A B A: whatever drifts hits all alike."""
     Path("mine.yaml").write_text(
         "runs:\n"
-        "- {benchmark: latency, starts: 3}\n"
-        "- {benchmark: allreduce, starts: 2}\n"
+        "- {benchmark: latency, launches: 3}\n"
+        "- {benchmark: allreduce, launches: 2}\n"
         "- {benchmark: fft}\n"
     )
     run = commlens("run", "mine.yaml")
@@ -90,7 +90,7 @@ def test_records_may_go_to_a_file_of_the_users(commlens: Commlens) -> None:
 
 def test_a_dry_run_has_the_command_of_each_start(commlens: Commlens) -> None:
     Path("mine.yaml").write_text(
-        "runs: [{benchmark: latency, starts: 2}, {benchmark: allreduce, ranks: 3}]\n"
+        "runs: [{benchmark: latency, launches: 2}, {benchmark: allreduce, ranks: 3}]\n"
     )
     first, second, third = commlens("run", "mine.yaml", "--dry-run").stdout.splitlines()
     assert " -n 2 " in first and "results/mine-TIME/01-latency-start1.jsonl" in first

@@ -26,11 +26,11 @@ def test_values_stay_as_they_are_written() -> None:
 
 def test_an_entry_says_how_it_is_launched() -> None:
     text = (
-        RUNS + "    ranks: 4\n    starts: 3\n    environment: {UCX_TLS: n, NCCL_DEBUG: 010}\n"
+        RUNS + "    ranks: 4\n    launches: 3\n    environment: {UCX_TLS: n, NCCL_DEBUG: 010}\n"
         "    launcher_args: --bind-to core --host 'a b'\n  - benchmark: fft\n"
     )
     entry, plain = suite.parse(text, "mine.yaml").entries
-    assert (entry.ranks, entry.starts) == (4, 3)
+    assert (entry.ranks, entry.launches) == (4, 3)
     assert entry.environment == {"UCX_TLS": "n", "NCCL_DEBUG": "010"}
     assert entry.launcher_arguments == ["--bind-to", "core", "--host", "a b"]
     assert plain == Entry("fft", launcher_arguments=[], where="mine.yaml, entry 2")
@@ -70,7 +70,7 @@ NO_RANKS = "mine.yaml, entry 1: 'ranks' must be a whole number from 1 to 1,000,0
         (
             RUNS + "    option: {}",
             "mine.yaml, entry 1: unknown key 'option'; known are benchmark, options, ranks, "
-            "environment, launcher_args, starts",
+            "environment, launcher_args, launches",
         ),
         (
             RUNS + "    options: [repeat]",
@@ -93,8 +93,8 @@ NO_RANKS = "mine.yaml, entry 1: 'ranks' must be a whole number from 1 to 1,000,0
         (RUNS + "    ranks: 1000001", f"{NO_RANKS} '1000001'"),
         (RUNS + "    ranks:", f"{NO_RANKS} nothing"),
         (
-            RUNS + "    starts: 0",
-            "mine.yaml, entry 1: 'starts' must be a whole number from 1 to 10,000, not '0'",
+            RUNS + "    launches: 0",
+            "mine.yaml, entry 1: 'launches' must be a whole number from 1 to 10,000, not '0'",
         ),
         (
             RUNS + "    environment: [A]",
@@ -171,7 +171,7 @@ DIGITS = "9" * 5000
         ),
         (f"{RUNS}    options: {{'': 1}}", "mine.yaml, entry 1: '' is no option; leave it out"),
         (f"{RUNS}    ranks: {DIGITS}", f"{NO_RANKS} '999"),
-        (f"{RUNS}    starts: {DIGITS}", "mine.yaml, entry 1: 'starts' must be a whole number"),
+        (f"{RUNS}    launches: {DIGITS}", "mine.yaml, entry 1: 'launches' must be a whole number"),
         (
             f'{RUNS}    options: {{memory: "host\\0"}}',
             "mine.yaml, line 3: a NUL character cannot be in a value",

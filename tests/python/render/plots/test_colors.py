@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from commlens.model import Record, load, over_starts
+from commlens.model import Record, load, over_launches
 from commlens.model.levels import kind_of
 from commlens.render import plots as plot
 from commlens.render.plots.colors import looks
@@ -40,7 +40,7 @@ def pictures() -> list[tuple[str, Figure]]:
     for name, records in [*by_file.items(), ("overview", overview)]:
         if not records:
             continue
-        found.append((name, plot.draw(over_starts(records))))
+        found.append((name, plot.draw(over_launches(records))))
         steps, _ = plot.draw_timelines(records)
         found += [(f"{name}, timelines", steps)] if steps else []
     return found

@@ -188,7 +188,7 @@ def test_a_narrow_range_has_ticks() -> None:
         assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
 
 
-# ---- what is said of settings and starts: tests/python/render/plots/test_settings.py has more ----
+# ---- what is said of settings and launches: more: test_settings.py ----
 
 
 def test_long_details_leave_the_panels_their_width_and_are_not_cut() -> None:

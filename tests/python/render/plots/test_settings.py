@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commlens.model import groups, over_starts
+from commlens.model import groups, over_launches
 from commlens.render.plots import draw
 from plot_helpers import details, drawn, legends, modes, panel, texts, titles, y_labels
 from record_helpers import parsed
@@ -145,9 +145,9 @@ def test_starts_are_named_by_their_times_and_not_by_numbers() -> None:
 
 def test_what_is_over_several_starts_is_said() -> None:
     records = [make_record(start=name) for name in ("a", "b", "c")]
-    figure = draw(over_starts(parsed(*records)))
+    figure = draw(over_launches(parsed(*records)))
     assert (
         figure.texts[1]
         .get_text()
-        .endswith("host memory, 3 starts (median, range of their medians)")
+        .endswith("host memory, 3 launches (median, range of their medians)")
     )

@@ -143,7 +143,7 @@ def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
         make_record(bytes=16, placement=placement(["node02"])),
     )
     found, _ = machines([one.start, two.start, other.start], [])
-    assert [len(machine.starts) for machine in found] == [2, 1]
+    assert [len(machine.launches) for machine in found] == [2, 1]
     assert found[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"
 
 

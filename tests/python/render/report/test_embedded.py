@@ -40,7 +40,7 @@ def test_show_prints_of_a_report_what_it_prints_of_its_files(
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", *everything())
     loaded = load([file])
-    lines = list(embedded.encoded(loaded.starts, loaded.records, loaded.profiles))
+    lines = list(embedded.encoded(loaded.launches, loaded.records, loaded.profiles))
     before = [json.loads(line) for line in file.read_text().splitlines()]
     after = [json.loads(line) for line in lines]
     for kind in ("start", "record"):
@@ -48,14 +48,14 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         assert len(own) == len(others) > 0
         assert all(map(alike, own, others))
     again = read(line.decode() for line in lines)
-    assert list(embedded.encoded(again.starts, again.records, again.profiles)) == lines
+    assert list(embedded.encoded(again.launches, again.records, again.profiles)) == lines
 
 
 def test_numbers_are_kept_to_nine_digits(tmp_path: Path) -> None:
     record = make_overlap_record(steps=2)
     record["timeline"]["spans"][0].update(start_us=22.655999287962914, end_us=123456.789012345)
     loaded = load([write(tmp_path / "records.jsonl", record)])
-    *_, line = embedded.encoded(loaded.starts, loaded.records, loaded.profiles)
+    *_, line = embedded.encoded(loaded.launches, loaded.records, loaded.profiles)
     span = json.loads(line)["timeline"]["spans"][0]
     assert (span["start_us"], span["end_us"]) == (22.6559993, 123456.789)
 

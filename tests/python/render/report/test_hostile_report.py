@@ -115,7 +115,7 @@ def test_all_names_may_be_markup(file: list[dict[str, Any]], tmp_path: Path) -> 
 
 
 def test_very_many_records_make_no_larger_page(tmp_path: Path) -> None:
-    """Of many groups, starts and sizes."""
+    """Of many groups, launches and sizes."""
     records = [
         make_record(bytes=size, start=f"s{start}", parameters={"bytes": size, "pairs": start})
         for start in range(1, 301)
@@ -126,7 +126,7 @@ def test_very_many_records_make_no_larger_page(tmp_path: Path) -> None:
     assert len(page) < 1_500_000
     text = Page(page).text
     assert "shown are the first 120 of 300 groups of records" in text
-    assert "shown are the first 200 of 300 starts" in text
+    assert "shown are the first 200 of 300 launches" in text
     assert "600 records" in text
 
 

@@ -127,7 +127,7 @@ def test_starts_that_agree_share_a_block() -> None:
     records.append(make_record(start="c", nodes=2, ranks=4, environment={"UCX_TLS": "all"}))
     lines = shown(*records)
     ours = "node · 2 ranks · Open MPI 4.1.4 · backend host · commlens 0.1.0"
-    assert lines[0] == f"{ours} (2 starts)"
+    assert lines[0] == f"{ours} (2 launches)"
     assert "2 nodes from node · 4 ranks · Open MPI 4.1.4 · backend host · commlens 0.1.0" in lines
     assert "UCX_TLS=all" in lines
 

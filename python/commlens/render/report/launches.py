@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from commlens.model import Start
 from commlens.render.show.grid import Column, Grid
 
-_MOST_STARTS = 200
+_MOST_LAUNCHES = 200
 
 
-def starts_grid(starts: Sequence[Start]) -> tuple[Grid, list[str]]:
+def launches_grid(launches: Sequence[Start]) -> tuple[Grid, list[str]]:
     """A row for each start, and a sentence if there are too many."""
-    shown = sorted(starts, key=lambda start: start.time)[:_MOST_STARTS]
+    shown = sorted(launches, key=lambda start: start.time)[:_MOST_LAUNCHES]
     columns = [
         Column("time", [start.time for start in shown], left=True),
         Column("benchmark", [start.benchmark.name for start in shown], left=True),
@@ -21,9 +21,9 @@ def starts_grid(starts: Sequence[Start]) -> tuple[Grid, list[str]]:
         Column("settings", [settings_text(start) for start in shown], left=True),
         Column("command of each rank", [shlex.join(start.command) for start in shown], left=True),
     ]
-    if len(starts) == len(shown):
+    if len(launches) == len(shown):
         return Grid(columns), []
-    return Grid(columns), [f"shown are the first {len(shown)} of {len(starts):,} starts"]
+    return Grid(columns), [f"shown are the first {len(shown)} of {len(launches):,} launches"]
 
 
 def settings_text(start: Start) -> str:

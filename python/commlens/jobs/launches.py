@@ -1,4 +1,4 @@
-"""Runs one benchmark, once or for several starts; and several jobs interleaved."""
+"""Runs one benchmark, once or for several launches; and several jobs interleaved."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def run_benchmark(session: Session, entry: Entry) -> int:
     """Runs one benchmark and returns the exit status. Raises CommlensError for bad usage."""
     (job,) = session.jobs([entry])
     if session.settings.dry_run:
-        for _ in range(entry.starts):
+        for _ in range(entry.launches):
             session.print_command(job, planned_file(session, entry))
         return Status.OK
 
     def announce(start: int) -> None:
-        if entry.starts > 1:
-            say(f"{entry.benchmark}, start {start} of {entry.starts}")
+        if entry.launches > 1:
+            say(f"{entry.benchmark}, start {start} of {entry.launches}")
 
-    record_file = session.record_file(entry, several_jobs=entry.starts > 1)
+    record_file = session.record_file(entry, several_jobs=entry.launches > 1)
     try:
-        turns = Turns(session, job, entry.starts, lambda _: record_file, announce)
+        turns = Turns(session, job, entry.launches, lambda _: record_file, announce)
         interruption = take_turns([turns])
     finally:
         record_file.discard_if_empty()
@@ -52,11 +52,11 @@ class Turns:
 
     session: Session
     job: Job
-    starts: int
+    launches: int
     file_of: Callable[[int], RecordFile]
     announce: Callable[[int], None]
     results: list[Result] = field(default_factory=list)
-    seconds: float = 0.0  # of all its starts so far
+    seconds: float = 0.0  # of all its launches so far
 
     @property
     def is_refused(self) -> bool:
@@ -76,9 +76,9 @@ def take_turns(jobs: Sequence[Turns]) -> Result | None:
 
     Goes on whatever fails on the way, but for an interruption, which is returned.
     """
-    for start in range(1, max(job.starts for job in jobs) + 1):
+    for start in range(1, max(job.launches for job in jobs) + 1):
         for job in jobs:
-            if start <= job.starts and not job.is_refused:
+            if start <= job.launches and not job.is_refused:
                 result = job.run(start)
                 if result.interrupted:
                     return result

@@ -17,21 +17,21 @@ _SPREAD = 0.1
 class _Spread(NamedTuple):
     low: Record
     high: Record
-    starts: int
+    launches: int
     share: float  # of the time of the fastest
 
 
 @rule(
     "starts-differ",
     "note",
-    "starts of the same case differ more than their samples",
-    speaks=f"the medians of two starts of one case, with the same settings on the same host, are "
+    "launches of the same case differ more than their samples",
+    speaks=f"the medians of two launches of one case, with the same settings on the same host, are "
     f"more than {_SPREAD:.0%} apart, the samples support that they differ, and half of each "
     f"interval is at most {STEADY:.0%} of its median.",
     fix="The interval of one start is not the truth about this machine: measure several "
-    "(`commlens run ... --starts 5`), and compare the medians of starts.",
+    "(`commlens run ... --launches 5`), and compare the medians of launches.",
 )
-def starts_differ(view: View) -> Iterator[Observation]:
+def launches_differ(view: View) -> Iterator[Observation]:
     for own in view.alternatives:
         for curve in own.curves.values():
             spreads = {size: _spread(records) for size, records in curve.by_size.items()}
@@ -41,19 +41,19 @@ def starts_differ(view: View) -> Iterator[Observation]:
 
 
 def _spread(records: list[Record]) -> _Spread | None:
-    starts = {record.start.start: record for record in records}
-    if len(starts) < 2:
+    launches = {record.start.start: record for record in records}
+    if len(launches) < 2:
         return None
-    low = min(starts.values(), key=median_us)
-    high = max(starts.values(), key=median_us)
+    low = min(launches.values(), key=median_us)
+    high = max(launches.values(), key=median_us)
     share = median_us(high) / median_us(low) - 1
     is_found = share > _SPREAD and _is_apart(low, high) and is_steady(low) and is_steady(high)
-    return _Spread(low, high, len(starts), share) if is_found else None
+    return _Spread(low, high, len(launches), share) if is_found else None
 
 
 def _is_apart(low: Record, high: Record) -> bool:
-    """Whether the intervals over their samples do not overlap: what is said of starts here cannot
-    be told over starts."""
+    """Whether the intervals over their samples do not overlap: what is said of launches here cannot
+    be told over launches."""
     end, beginning = low.statistics[TIME_METRIC].ci_high, high.statistics[TIME_METRIC].ci_low
     return end is not None and beginning is not None and end < beginning
 
@@ -67,7 +67,7 @@ def _observation(own: Alternatives, curve: Curve, found: list[_Spread]) -> Obser
     many = f"; so at {len(found)} of {len(curve.by_size)} sizes" if several else ""
     place = own.where([worst.low.size])
     return Observation(
-        f"{plural(worst.starts, 'start')} of {place}, {worst.low.transport}, differ by "
+        f"{plural(worst.launches, 'launch')} of {place}, {worst.low.transport}, differ by "
         f"{format_percent(worst.share)}: {times} us, each within {format_percent(widths)} of "
         f"itself{many}",
         Evidence(

@@ -1,4 +1,4 @@
-"""What sets starts apart that measured the same: their settings, else a number or their time."""
+"""What sets launches apart that measured the same: their settings, else a number or their time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commlens.model.start import Start
 
 
 class _Labels(NamedTuple):
-    """By the names of starts."""
+    """By the names of launches."""
 
     settings: dict[str, str]  # those that differ; empty if one label is enough for all
     repeated: dict[str, Start]  # those whose settings another start has that measured the same
@@ -29,7 +29,7 @@ def start_labels(records: Sequence[Record]) -> dict[str, str]:
 
 
 def dated_labels(records: Sequence[Record]) -> dict[str, str]:
-    """`UCX_TLS=sm, 03:04`: with as much of the time as tells starts apart, else as above."""
+    """`UCX_TLS=sm, 03:04`: with as much of the time as tells launches apart, else as above."""
     settings, repeated = _labels(records)
     for times in _times(repeated):
         if len({(settings[start], time) for start, time in times.items()}) == len(times):
@@ -42,9 +42,9 @@ def dated_labels(records: Sequence[Record]) -> dict[str, str]:
     return start_labels(records)
 
 
-def _times(starts: Mapping[str, Start]) -> list[dict[str, str]]:
+def _times(launches: Mapping[str, Start]) -> list[dict[str, str]]:
     """Their times, in more and more words."""
-    times = {name: (start.time[:10], start.time[11:19]) for name, start in starts.items()}
+    times = {name: (start.time[:10], start.time[11:19]) for name, start in launches.items()}
     if len({day for day, _ in times.values()}) == 1:
         return [{name: time[:end] for name, (_, time) in times.items()} for end in (5, 8)]
     return [
@@ -54,10 +54,10 @@ def _times(starts: Mapping[str, Start]) -> list[dict[str, str]]:
 
 
 def _labels(records: Sequence[Record]) -> _Labels:
-    starts = {record.start.start: record.start for record in records}
-    if len(starts) == 1 or len(set(map(_cell, records))) == len(records):
+    launches = {record.start.start: record.start for record in records}
+    if len(launches) == 1 or len(set(map(_cell, records))) == len(records):
         return _Labels({}, {})
-    described = {name: _description(start) for name, start in starts.items()}
+    described = {name: _description(start) for name, start in launches.items()}
     names = sorted({name for description in described.values() for name in description})
     differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
     labels = {start: _label(one, differing) for start, one in described.items()}
@@ -65,7 +65,9 @@ def _labels(records: Sequence[Record]) -> _Labels:
     # something are not.
     by_label = Counter((labels[record.start.start], _cell(record)) for record in records)
     again = {label for (label, _), count in by_label.items() if count > 1}
-    return _Labels(labels, {name: start for name, start in starts.items() if labels[name] in again})
+    return _Labels(
+        labels, {name: start for name, start in launches.items() if labels[name] in again}
+    )
 
 
 def _cell(record: Record) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Several starts of one job as one record: the median of their medians, and how far they spread.
+"""Several launches of one job as one record: the median of their medians, and how far they spread.
 
 The struct is evaluated by Python 3.9 too, as in start.py.
 """
@@ -12,11 +12,11 @@ import msgspec
 
 from commlens.model.key import case_key
 from commlens.model.record import Record
-from commlens.model.results import Candidate, Ceiling, Part, PartStatistics, StartsStatistic
+from commlens.model.results import Candidate, Ceiling, LaunchesStatistic, Part, PartStatistics
 
 
-class OverStarts(Record, frozen=True, tag_field="kind", tag="record", eq=False):
-    """A record whose statistics are over the medians of several starts.
+class OverLaunches(Record, frozen=True, tag_field="kind", tag="record", eq=False):
+    """A record whose statistics are over the medians of several launches.
 
     What is no statistic, part, ceiling or time of a candidate is that of the first start.
     """
@@ -25,22 +25,22 @@ class OverStarts(Record, frozen=True, tag_field="kind", tag="record", eq=False):
 
     @property
     def missed_half_width(self) -> Optional[float]:
-        """The widest of its starts."""
+        """The widest of its launches."""
         return max(
             (one.missed_half_width for one in self.members if one.missed_half_width is not None),
             default=None,
         )
 
 
-def starts_of(record: Record) -> Sequence[Record]:
-    """The records of its starts: itself, where it is of one."""
-    return record.members if isinstance(record, OverStarts) else (record,)
+def launches_of(record: Record) -> Sequence[Record]:
+    """The records of its launches: itself, where it is of one."""
+    return record.members if isinstance(record, OverLaunches) else (record,)
 
 
-def over_starts(records: Iterable[Record]) -> list[Record]:
-    """What several starts with the same settings have measured is one record, in the place of the
+def over_launches(records: Iterable[Record]) -> list[Record]:
+    """What several launches with the same settings have measured is one record, in the place of the
     first. What one start alone measured stays as it is, and so does what failed or was skipped; of
-    several starts for the same reason, the first."""
+    several launches for the same reason, the first."""
     numbers: dict[object, int] = {}  # of what repeats: keys are long, and are hashed once
     times: Counter[object] = Counter()  # that a start has measured the same
     found: dict[object, list[Record]] = {}
@@ -56,17 +56,17 @@ def _key(record: Record, setting: int) -> tuple[object, ...]:
     return case_key(record), setting, tuple(record.statistics), record.status, record.reason
 
 
-def _merged(members: Sequence[Record]) -> OverStarts:
+def _merged(members: Sequence[Record]) -> OverLaunches:
     first = members[0]
     fields = {name: getattr(first, name) for name in first.__struct_fields__}
     fields["statistics"] = {
-        name: StartsStatistic.of([one.statistics[name].median for one in members])
+        name: LaunchesStatistic.of([one.statistics[name].median for one in members])
         for name in first.statistics
     }
     fields["parts"] = tuple(_part(part, members) for part in first.parts)
     fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
     fields["candidate"] = _candidate(members)
-    return OverStarts(**fields, members=tuple(members))
+    return OverLaunches(**fields, members=tuple(members))
 
 
 def _part(part: Part, members: Sequence[Record]) -> Part:
@@ -77,12 +77,12 @@ def _part(part: Part, members: Sequence[Record]) -> Part:
         if one.name == part.name
     ]
     return msgspec.structs.replace(
-        part, statistics=PartStatistics(time_us=StartsStatistic.of(times))
+        part, statistics=PartStatistics(time_us=LaunchesStatistic.of(times))
     )
 
 
 def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
-    """The median of what the starts found."""
+    """The median of what the launches found."""
     own = [
         one
         for member in members

@@ -1,4 +1,4 @@
-"""All starts of a search, kept by Optuna in a file: an interrupted search knows what it has."""
+"""All launches of a search, kept by Optuna in a file: an interrupted search knows what it has."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOURNAL = "search.journal"
 _LOCK = "search.lock"
 _LOCK_LIMIT_S = 2.0
 OTHER_TRANSPORTS = "other transports"  # a stage
-_STUDY = "starts"
+_STUDY = "launches"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ ScoreOf = Callable[[Start], "float | None"]
 
 
 class Starts:
-    """The starts in a folder, in the order in which they were made."""
+    """The launches in a folder, in the order in which they were made."""
 
     def __init__(self, folder: Path, space: Space, slots: Slots) -> None:
         self.folder = folder

@@ -2,9 +2,7 @@
 
 from typing import Optional
 
-from commlens.machine import pci
 from commlens.machine.pci import PciLink, Vendor
-from commlens.machine.system import System
 from commlens.machine.view import PartView, Seen
 
 
@@ -56,15 +54,3 @@ class GpuView(PartView, frozen=True, kw_only=True):
         if not self.installed:
             return "there is no GPU"
         return f"GPUs cannot be seen ({'; '.join(self.unseen.values())})"
-
-
-def look(system: System) -> GpuView:
-    # Each knows of a view and looks only for its own vendor.
-    from commlens.machine import amd, nvidia
-
-    installed = pci.gpus(system)
-    vendors = {one.vendor for one in installed}
-    if vendors == {"amd"}:
-        return amd.look(system, installed)
-    # Where the bus shows none, as in some containers, nvidia-smi may.
-    return nvidia.look(system, installed)

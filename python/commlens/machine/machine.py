@@ -7,15 +7,17 @@ import platform
 import msgspec
 
 from commlens.machine import (
+    amd,
     cpus,
     devices,
-    gpus,
     kernel,
     limits,
     links,
     mpi,
     nccl,
     nics,
+    nvidia,
+    pci,
     settings,
     ucx,
 )
@@ -53,7 +55,7 @@ def look(system: System, program: str = "") -> Machine:
     return Machine(
         host=platform.node(),
         devices=devices.look(system),
-        gpus=gpus.look(system),
+        gpus=look_at_gpus(system),
         links=links.look(system),
         nics=nics.look(system),
         cpus=cpus.look(system),
@@ -64,3 +66,12 @@ def look(system: System, program: str = "") -> Machine:
         nccl=nccl.look(system, own),
         environment=settings.communication(system),
     )
+
+
+def look_at_gpus(system: System) -> GpuView:
+    """By the tools of the vendor whose GPUs the bus shows."""
+    installed = pci.gpus(system)
+    if {one.vendor for one in installed} == {"amd"}:
+        return amd.look(system, installed)
+    # Where the bus shows none, as in some containers, nvidia-smi may.
+    return nvidia.look(system, installed)

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commlens.machine.gpus import GpuView, look
+from commlens.machine.gpus import GpuView
+from commlens.machine.machine import look_at_gpus as look
 from commlens.machine.system import Output, RecordedSystem
 from machine_helpers import recorded, unpacked
 

@@ -153,7 +153,7 @@ def test_what_could_not_be_read_is_said(commlens: Commlens, tmp_path: Path) -> N
 def test_starts_with_different_versions_are_unusual(tmp_path: Path) -> None:
     other = {"commlens": "0.1.0", "mpi": "Open MPI 5.0.7"}
     page = page_of(tmp_path, make_record(), make_record(bytes=8, versions=other))
-    assert "starts differ in mpi" in Page(page).text
+    assert "launches differ in mpi" in Page(page).text
 
 
 def test_a_file_that_cannot_be_written_is_named(commlens: Commlens, tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""The rooms of the Python package, from the ground up: imports go down, never up, and in no circle.
+
+CONTRIBUTING.md, "Where things are", has the same list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "python" / "commlens"
+ROOMS = (
+    "base", "knowledge", "model", "machine", "jobs", "findings", "profile", "compare", "render",
+    "tuning", "cli",
+)  # fmt: skip
+TOP = ("__init__", "__main__")
+ARROWS_UP = {
+    ("jobs", "render"),
+    ("machine", "jobs"),
+}  # those that are still to go
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts), path
+
+
+def imports(source: str) -> Iterator[str]:
+    """Of this package, wherever they stand: within a function, too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+def room(module: str) -> str:
+    words = module.split(".")
+    return words[1] if words[0] == "commlens" and len(words) > 1 and words[1] in ROOMS else ""
+
+
+def arrows_up(module: str, source: str) -> Iterator[tuple[str, str]]:
+    own = room(module)
+    for name in imports(source):
+        other = room(name)
+        if own and other and ROOMS.index(other) > ROOMS.index(own):
+            yield own, other
+
+
+def test_imports_go_down() -> None:
+    found = {
+        arrow: name
+        for name, path in modules()
+        for arrow in arrows_up(name, path.read_text(encoding="utf-8"))
+    }
+    assert {arrow: name for arrow, name in found.items() if arrow not in ARROWS_UP} == {}
+    assert found.keys() >= ARROWS_UP, "an arrow is gone: take it from the list"
+
+
+def test_every_module_stands_in_a_room() -> None:
+    assert [name for name, path in modules() if not room(name) and path.stem not in TOP] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not in a circle within a room either; what stands in a function counts, too."""
+    known = {name.removesuffix(".__init__"): path for name, path in modules()}
+    graph = {
+        name: {
+            other
+            for one in imports(path.read_text(encoding="utf-8"))
+            for other in (one if one in known else one.rpartition(".")[0],)
+            if other in known and other != name
+        }
+        for name, path in known.items()
+    }
+    while leaves := {name for name, others in graph.items() if not others}:
+        graph = {name: others - leaves for name, others in graph.items() if name not in leaves}
+    assert sorted(graph) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from commlens.render import show",
+        "import commlens.cli.run",
+        "def f():\n import commlens.cli",
+    ],
+)
+def test_an_arrow_up_is_seen(source: str) -> None:
+    assert list(arrows_up("commlens.jobs.session", source))

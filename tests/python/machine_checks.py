@@ -12,8 +12,8 @@ import msgspec
 from commlens.findings.behaviour import Behaviour
 from commlens.findings.check import Outcome, all_checks
 from commlens.findings.machine_view import DoctorView
-from commlens.machine import cpus, gpus, kernel, links, nics
-from commlens.machine.machine import Machine
+from commlens.machine import cpus, kernel, links, nics
+from commlens.machine.machine import Machine, look_at_gpus
 from commlens.machine.system import RecordedSystem
 from machine_helpers import recorded
 from record_helpers import parsed
@@ -44,7 +44,10 @@ def machine(folder: Path, name: str, host: str = "node01", **changes: Any) -> Ma
     ucx = changes.pop("ucx", None)
     system = recorded(folder, name, **changes)
     own = msgspec.structs.replace(
-        _seen_in_files(system.folder), host=host, gpus=gpus.look(system), links=links.look(system)
+        _seen_in_files(system.folder),
+        host=host,
+        gpus=look_at_gpus(system),
+        links=links.look(system),
     )
     return own if ucx is None else msgspec.structs.replace(own, ucx=ucx)
 

@@ -11,8 +11,8 @@ import pytest
 
 from commlens.findings.check import all_checks
 from commlens.findings.machine_view import DoctorView
-from commlens.machine import cpus, gpus, kernel, links, nics
-from commlens.machine.machine import Machine
+from commlens.machine import cpus, kernel, links, nics
+from commlens.machine.machine import Machine, look_at_gpus
 from commlens.machine.system import Output
 from hostile import TEXTS
 from machine_checks import own_codes
@@ -61,7 +61,7 @@ def test_nothing_fails(text: str, target: str) -> None:
     system = Odd(text.encode(errors="replace").decode(), target)  # as bytes are decoded
     machine = Machine(
         host="node01",
-        gpus=gpus.look(system),
+        gpus=look_at_gpus(system),
         links=links.look(system),
         nics=nics.look(system),
         cpus=cpus.look(system),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/*.md from the records in docs/measured/ (see doc_tables/).
+"""Writes tables and outputs into README.md and docs/*.md from the records in docs/measured/.
 
-tools/tables.py            rewrites what stands between <!-- table: NAME --> and <!-- end -->
-tools/tables.py --check    exit status 1 if a table differs from its records
+tools/tables.py            rewrites the text from <!-- table: NAME --> and <!-- output: FILE -->
+                           to <!-- end --> (see doc_tables/)
+tools/tables.py --check    exit status 1 if a table or an output differs from its records
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from doc_tables import rewritten  # noqa: E402
 
 def main() -> int:
     stale = 0
-    for page in sorted((TOP / "docs").glob("*.md")):
+    for page in [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         current = rewritten(text)
         if current == text:
             continue
         if "--check" in sys.argv:
-            print(f"{page.name}: a table differs from its records; run tools/tables.py")
+            print(f"{page.name}: not what the records say; run tools/tables.py")
             stale = 1
         else:
             page.write_text(current, encoding="utf-8")

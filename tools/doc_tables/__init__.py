@@ -1,4 +1,4 @@
-"""The tables of docs/*.md, made from the records in docs/measured/.
+"""The tables and outputs of README.md and docs/*.md, made from the records in docs/measured/.
 
 A table is a function of a module in this folder, decorated with @table. Its name is that between
 <!-- table: NAME --> and <!-- end --> in a page.
@@ -12,6 +12,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Union
 
+from doc_tables import outputs
+
 Row = list[Union[str, int]]
 _TABLE = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _MAKERS: dict[str, Callable[[], list[Row]]] = {}
@@ -24,10 +26,10 @@ def table(maker: Callable[[], list[Row]]) -> Callable[[], list[Row]]:
 
 
 def rewritten(text: str) -> str:
-    """The text of a page with its tables as the records have them."""
+    """The text of a page with its tables and outputs as the records have them."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    return _TABLE.sub(lambda match: _block(match[1]), text)
+    return outputs.rewritten(_TABLE.sub(lambda match: _block(match[1]), text))
 
 
 def _block(name: str) -> str:

@@ -14,7 +14,8 @@ def compare_calibration() -> list[Row]:
     launches = sorted(row["slowed"]["launches"] for row in own["rows"])
     what = {
         "same": f"two sets of {own['launches']} launches of the same",
-        "slowed": f"{own['percent']:g}% slower, {launches[0]} to {launches[-1]} launches as asked for",
+        "slowed": f"{own['percent']:g}% slower, {launches[0]} to {launches[-1]} launches "
+        "as asked for",
         "one start of the same": "two launches of the same",
     }
     rows: list[Row] = [[f"{own['trials']} comparisons of", *VERDICTS]]

@@ -1,9 +1,9 @@
 // Layouts and redistributions of all ranks, computed in one process.
 #include "fft/layout.hpp"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>

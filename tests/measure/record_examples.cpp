@@ -1,5 +1,5 @@
-// Prints example records of every kind, one line each, behind the lines of their launches, so that other programs' tests
-// can check them against docs/record.schema.json and read them.
+// Prints example records of every kind, one line each, behind the lines of their launches, so that other programs'
+// tests can check them against docs/record.schema.json and read them.
 #include <iostream>
 
 #include "measure/examples.hpp"

@@ -138,7 +138,7 @@ void Options::refuse(const MemoryBudget& budget, int ranks) const {
   const Blocks wanted = widest_blocks(vectors);
   const std::string narrower = largest < wanted.width ? ", and --block no wider" : "";
   const std::string fix = largest > 0 ? fmt::format("the largest that fits is --vectors {}{}", largest, narrower)
-                                       : "not even one fits: ask for less of them, or start more ranks";
+                                      : "not even one fits: ask for less of them, or start more ranks";
   refuse_for_memory("vectors", std::to_string(vectors), estimate(wanted, 0, ranks), budget,
                     fmt::format("with --dofs {} --depth {} {}", dofs, depth, fix));
 }

@@ -123,7 +123,7 @@ def _options_of(record: Record) -> str:
 def xtx_numbers() -> list[Row]:
     rows: list[Row] = [
         [
-            *("one H200, one start each", "clock after it, of 1980 MHz", "total, s", "TFLOP/s"),
+            *("one H200, one launch each", "clock after it, of 1980 MHz", "total, s", "TFLOP/s"),
             *("of 67 TFLOP/s", "block GEMM", "square GEMM, all bits"),
         ]
     ]

@@ -28,9 +28,9 @@ sys.path.insert(0, str(TOP / "python"))
 
 from commlens.compare import Row, Side, Verdict, judge, match  # noqa: E402
 from commlens.compare.interleaved import measure  # noqa: E402
-from commlens.jobs.entry import Entry  # noqa: E402
 from commlens.jobs.options import Options  # noqa: E402
 from commlens.jobs.session import Settings  # noqa: E402
+from commlens.jobs.spec import JobSpec  # noqa: E402
 
 THRESHOLD = 0.03  # the default of compare
 LAUNCHES = 5  # likewise
@@ -46,7 +46,7 @@ OPTIONS = {
 
 def measured(launches: int, *slowdowns: str) -> list[Side]:
     """A set of launches for each slowdown, interleaved."""
-    entry = Entry("allreduce", Options(OPTIONS), ranks=2, launches=launches)
+    entry = JobSpec("allreduce", Options(OPTIONS), ranks=2, launches=launches)
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in slowdowns]
     said = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(said)):

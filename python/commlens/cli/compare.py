@@ -19,9 +19,9 @@ from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.gate import gate
 from commlens.compare.result import Result
 from commlens.jobs import launchers
-from commlens.jobs.entry import Entry
 from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
+from commlens.jobs.spec import MOST_RANKS, JobSpec
 from commlens.model import Record
 from commlens.render.comparison import FORMATS
 
@@ -66,9 +66,7 @@ none of the cases could be decided.
     show_default=True,
     help="Starts of each side with --run: fewer than 5 decide little.",
 )
-@click.option(
-    "-n", "--ranks", metavar="N", callback=values.count(launchers.MOST_RANKS), help="As in run."
-)
+@click.option("-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help="As in run.")
 @click.option(
     "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
     help="As in run.",
@@ -198,18 +196,18 @@ def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
 
 def _entry(
     benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: str, launches: int
-) -> Entry:
-    return Entry(
+) -> JobSpec:
+    return JobSpec(
         benchmark,
         Options.parse(words),
-        ranks,
+        ranks or 0,
         launcher_arguments=values.words("--launcher-args", launcher_args),
         launches=launches,
     )
 
 
 def _measured(
-    entry: Entry, a: Sequence[str], b: Sequence[str], launcher: str, out: Path
+    entry: JobSpec, a: Sequence[str], b: Sequence[str], launcher: str, out: Path
 ) -> tuple[int, list[Matched]]:
     from commlens.compare.interleaved import measure
 

@@ -12,8 +12,6 @@ from commlens.base.errors import CommlensError
 from commlens.base.terminal import echo
 from commlens.cli import values
 from commlens.jobs import launchers, suite
-from commlens.jobs.entry import MOST_LAUNCHES, Entry, Overrides
-from commlens.jobs.job import parse_environment
 from commlens.jobs.launches import run_benchmark
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options, whole_number
@@ -21,6 +19,7 @@ from commlens.jobs.scaling import run_scaling
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
 from commlens.jobs.sites.here import on_site
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, parse_environment
 from commlens.jobs.suites import run_suite
 from commlens.tuning import fix as fix
 
@@ -67,19 +66,19 @@ A suite is a list of benchmarks with their options, and how they are launched:
     "-n",
     "--ranks",
     metavar="N",
-    callback=values.count(launchers.MOST_RANKS),
+    callback=values.count(MOST_RANKS),
     help="Ranks to start.  [default: as many as the job was given, else one a GPU, at least 2]",
 )
 @click.option(
     "--nodes",
     metavar="N",
-    callback=values.count(launchers.MOST_RANKS),
+    callback=values.count(MOST_RANKS),
     help="Nodes to spread the ranks over.  [default: all of the allocation]",
 )
 @click.option(
     "--ranks-per-node",
     metavar="N",
-    callback=values.count(launchers.MOST_RANKS),
+    callback=values.count(MOST_RANKS),
     help="Ranks to start on each node; a benchmark of pairs takes two a pair.",
 )
 @click.option(
@@ -177,14 +176,15 @@ def run(
     _check_ranks(ranks, nodes, ranks_per_node)
     counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else None
     given = fix.read(Path(settings_file)) if settings_file is not None else fix.Given()
-    overrides = Overrides(
+    overrides = JobSpec(
+        "",
         given.options.replaced_by(Options.parse(words)),
-        ranks,
+        ranks or 0,
         {**given.environment, **parse_environment(variables)},
         [*given.launcher_arguments, *values.words("--launcher-args", launcher_args)],
-        launches,
-        nodes,
-        ranks_per_node,
+        launches or 0,
+        nodes or 0,
+        ranks_per_node or 0,
     )
     if site_name is not None:
         launcher, overrides = on_site(site.load(site_name), launcher, overrides)
@@ -193,7 +193,7 @@ def run(
     session = Session(find_native(), settings)
     if wanted:
         context.exit(run_suite(session, wanted, overrides))
-    entry = overrides.applied_to(Entry(names[0]))
+    entry = JobSpec(names[0]).overridden_by(overrides)
     if counts:
         context.exit(run_scaling(session, entry, counts))
     context.exit(run_benchmark(session, entry))
@@ -246,10 +246,10 @@ def _scaling(text: str, ranks: int | None, names: Sequence[str]) -> list[int]:
     counts: list[int] = []
     for word in text.split(","):
         count = whole_number(word) or 0
-        if not 1 <= count <= launchers.MOST_RANKS:
+        if not 1 <= count <= MOST_RANKS:
             raise CommlensError(
                 f"--scaling {text[:80]}: '{word[:20]}' is no number of ranks; "
-                f"write whole numbers from 1 to {launchers.MOST_RANKS:,} as in 1,2,4,8"
+                f"write whole numbers from 1 to {MOST_RANKS:,} as in 1,2,4,8"
             )
         if count in counts:
             raise CommlensError(

@@ -13,11 +13,10 @@ from commlens.base.outputs import reserve_folder
 from commlens.base.terminal import echo
 from commlens.cli import values
 from commlens.jobs import launchers
-from commlens.jobs.entry import Entry
-from commlens.jobs.job import parse_environment
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
 from commlens.jobs.session import Session, Settings
+from commlens.jobs.spec import MOST_RANKS, JobSpec, parse_environment
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.
@@ -64,9 +63,7 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
 @click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")
 @click.option("--resume", metavar="FOLDER", help="Go on with the search in this folder.")
-@click.option(
-    "-n", "--ranks", metavar="N", callback=values.count(launchers.MOST_RANKS), help="As in run."
-)
+@click.option("-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help="As in run.")
 @click.option(
     "--env", "variables", multiple=True, metavar="NAME=VALUE",
     help="Set a variable for all launches; it is then not varied.",
@@ -113,10 +110,10 @@ def tune(
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     session = Session(find_native(), _settings(launcher, out))
-    entry = Entry(
+    entry = JobSpec(
         session.native.benchmark(benchmark).name,
         Options.parse(options),
-        ranks,
+        ranks or 0,
         parse_environment(variables),
         values.words("--launcher-args", launcher_args),
     )
@@ -153,7 +150,7 @@ def _resume(folder: Path, out: Path, budget: float, launches: int) -> int:
 
 
 def _matrix(
-    session: Session, entry: Entry, name: str, out: Path, budget: float, launches: int
+    session: Session, entry: JobSpec, name: str, out: Path, budget: float, launches: int
 ) -> int:
     from commlens.tuning import matrix
 

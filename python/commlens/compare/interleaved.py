@@ -11,12 +11,11 @@ from commlens.base.errors import CommlensError, say, worst
 from commlens.base.outputs import reserve_folder
 from commlens.base.text import plural
 from commlens.compare.matching import Side
-from commlens.jobs.entry import Entry
-from commlens.jobs.job import Job, parse_environment
 from commlens.jobs.launches import Turns, take_turns
 from commlens.jobs.native import find_native
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session, Settings
+from commlens.jobs.spec import JobSpec, parse_environment
 from commlens.model import Record
 
 PROGRAM = "COMMLENS_BENCH"  # of the side that names one, the native program that it runs
@@ -31,7 +30,7 @@ class Measured:
 
 
 def measure(
-    entry: Entry, settings_of_sides: Sequence[Sequence[str]], settings: Settings
+    entry: JobSpec, settings_of_sides: Sequence[Sequence[str]], settings: Settings
 ) -> Measured:
     """Launches the entry's launches of each side interleaved, and says which start it is.
 
@@ -57,13 +56,13 @@ def measure(
     return Measured(sides, status, interrupted=interruption is not None)
 
 
-def _turns(entry: Entry, name: str, session: Session, job: Job, path: Path) -> Turns:
+def _turns(entry: JobSpec, name: str, session: Session, job: JobSpec, path: Path) -> Turns:
     file = RecordFile(path, collects=True)
 
     def announce(start: int) -> None:
-        say(f"{entry.benchmark}, start {start} of {entry.launches}: {name}")
+        say(f"{entry.benchmark}, start {start} of {job.launches}: {name}")
 
-    return Turns(session, job, entry.launches, lambda _: file, announce)
+    return Turns(session, job, job.launches, lambda _: file, announce)
 
 
 def _records(turns: Turns) -> list[Record]:
@@ -71,8 +70,8 @@ def _records(turns: Turns) -> list[Record]:
 
 
 def _prepared(
-    entry: Entry, own: Sequence[str], settings: Settings, option: str
-) -> tuple[str, Session, Job]:
+    entry: JobSpec, own: Sequence[str], settings: Settings, option: str
+) -> tuple[str, Session, JobSpec]:
     variables = parse_environment([setting for setting in own if setting], option)
     native = find_native({**os.environ, **variables})
     session = Session(native, settings)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.base.errors import CommlensError, Status
-from commlens.jobs.entry import Entry
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.probe import Verdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import TOO_LONG, Session, Settings
+from commlens.jobs.spec import JobSpec
 from commlens.model import Record
 
 BENCHMARKS = ("latency", "bandwidth", "allreduce")
@@ -68,13 +68,13 @@ class Plan:
     def session(self, native: Native, folder: Path) -> Session:
         return Session(native, Settings(self.launcher, folder, quiet=True, time_limit_s=_LIMIT_S))
 
-    def entry(self, benchmark: str, session: Session, options: Options) -> Entry:
+    def entry(self, benchmark: str, session: Session, options: Options) -> JobSpec:
         """On several nodes a rank on each; on two of them, for a benchmark of pairs."""
         if self.nodes is None or self.nodes == 1:
-            return Entry(benchmark, options, launcher_arguments=self.launcher_arguments)
+            return JobSpec(benchmark, options, launcher_arguments=self.launcher_arguments)
         is_of_pairs = session.native.benchmark(benchmark).default("pairs") is not None
         nodes = 2 if is_of_pairs else self.nodes
-        return Entry(
+        return JobSpec(
             benchmark, options, nodes, launcher_arguments=self.launcher_arguments, nodes=nodes
         )
 

@@ -16,10 +16,8 @@ from pathlib import Path
 from commlens.base.errors import CommlensError
 from commlens.jobs import allocation, slurm
 from commlens.jobs.allocation import Allocation
-from commlens.jobs.job import Job
 from commlens.jobs.native import Native
-
-MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
+from commlens.jobs.spec import JobSpec
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Conditions:
     """What the options of a launcher depend on."""
 
     ranks: int
-    nodes: int | None  # the ranks are spread over so many, as evenly as it goes; None: not said
+    nodes: int  # the ranks are spread over so many, as evenly as it goes; 0: not given
     arguments: Sequence[str]  # the user's own for the launcher
     in_allocation: bool
     with_gpus: bool
@@ -212,13 +210,20 @@ class Chosen:
         """Whether a job may stand in a queue before it starts."""
         return bool(self.launcher.allocation) and self.allocation is None
 
-    def command(self, job: Job, native: Path, *, with_gpus: bool = False) -> list[str]:
-        """The command line that starts the job. What the user says to the launcher comes last."""
-        nodes = job.nodes and min(job.nodes, job.ranks)
+    def command(
+        self,
+        job: JobSpec,
+        native: Path,
+        record_file: Path | None = None,
+        *,
+        with_gpus: bool = False,
+    ) -> list[str]:
+        """The command line that launches the job. The user's own arguments come last."""
+        nodes = min(job.nodes, job.ranks)
         conditions = Conditions(
             job.ranks, nodes, job.launcher_arguments, self.allocation is not None, with_gpus
         )
-        return self._command(conditions, job.environment, job.program(native))
+        return self._command(conditions, job.environment, job.program(native, record_file))
 
     def on_each_node(
         self,
@@ -249,11 +254,11 @@ class Chosen:
         if self.allocation is None:
             return []
         own = self.launcher.whole_node
-        conditions = Conditions(1, None, own, in_allocation=True, with_gpus=False)
+        conditions = Conditions(1, 0, own, in_allocation=True, with_gpus=False)
         here = conditions.unless_given(*self.options_here)
         return [self.program, *self.launcher.options(conditions), *here, *own]
 
-    def settings(self, job: Job, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    def settings(self, job: JobSpec, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The environment as the ranks see it."""
         own = self.launcher.settings(job.launcher_arguments)
         return {**environment, **job.environment, **own}

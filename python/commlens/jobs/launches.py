@@ -8,30 +8,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commlens.base.errors import Status, say, worst
-from commlens.jobs.entry import Entry
-from commlens.jobs.job import Job
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Result, Session
+from commlens.jobs.spec import JobSpec
 from commlens.model import Record
 from commlens.render import dftfe, show
 
 
-def run_benchmark(session: Session, entry: Entry) -> int:
+def run_benchmark(session: Session, entry: JobSpec) -> int:
     """Runs one benchmark and returns the exit status. Raises CommlensError for bad usage."""
     (job,) = session.jobs([entry])
     if session.settings.dry_run:
-        for _ in range(entry.launches):
+        for _ in range(job.launches):
             session.print_command(job, planned_file(session, entry))
         return Status.OK
 
     def announce(start: int) -> None:
-        if entry.launches > 1:
-            say(f"{entry.benchmark}, start {start} of {entry.launches}")
+        if job.launches > 1:
+            say(f"{entry.benchmark}, start {start} of {job.launches}")
 
-    record_file = session.record_file(entry, several_jobs=entry.launches > 1)
+    record_file = session.record_file(entry, several_jobs=job.launches > 1)
     try:
-        turns = Turns(session, job, entry.launches, lambda _: record_file, announce)
+        turns = Turns(session, job, job.launches, lambda _: record_file, announce)
         interruption = take_turns([turns])
     finally:
         record_file.discard_if_empty()
@@ -51,7 +50,7 @@ class Turns:
     """A job that is launched several times, interleaved with others."""
 
     session: Session
-    job: Job
+    job: JobSpec
     launches: int
     file_of: Callable[[int], RecordFile]
     announce: Callable[[int], None]
@@ -85,7 +84,7 @@ def take_turns(jobs: Sequence[Turns]) -> Result | None:
     return None
 
 
-def planned_file(session: Session, entry: Entry) -> Path:
+def planned_file(session: Session, entry: JobSpec) -> Path:
     """Where a dry run says that records would be kept."""
     given = entry.options.text("record")
     return Path(given or session.settings.out / f"{entry.benchmark}-TIME.jsonl")

@@ -7,16 +7,15 @@ from dataclasses import replace
 
 from commlens.base.errors import Status, say, status_text, worst
 from commlens.base.text import plural
-from commlens.jobs.entry import Entry
-from commlens.jobs.job import Job
 from commlens.jobs.launches import Turns, is_for_people, planned_file, take_turns
 from commlens.jobs.session import Session
+from commlens.jobs.spec import JobSpec
 from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import scalings
 from commlens.render import dftfe, show
 
 
-def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
+def run_scaling(session: Session, entry: JobSpec, counts: Sequence[int]) -> int:
     """Runs a benchmark on each number of ranks, whatever fails on the way, and returns the worst
     status.
 
@@ -29,13 +28,13 @@ def run_scaling(session: Session, entry: Entry, counts: Sequence[int]) -> int:
         return Status.OK
     record_file = session.record_file(entry, several_jobs=True)
 
-    def turns(number: int, job: Job) -> Turns:
+    def turns(number: int, job: JobSpec) -> Turns:
         place = f"[{number}/{len(jobs)}] {entry.benchmark} on {plural(job.ranks, 'rank')}"
 
         def announce(start: int) -> None:
-            say(place if entry.launches == 1 else f"{place}, start {start} of {entry.launches}")
+            say(place if job.launches == 1 else f"{place}, start {start} of {job.launches}")
 
-        return Turns(session, job, entry.launches, lambda _: record_file, announce)
+        return Turns(session, job, job.launches, lambda _: record_file, announce)
 
     all_turns = [turns(number, job) for number, job in enumerate(jobs, start=1)]
     try:

@@ -15,15 +15,14 @@ from typing import BinaryIO
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.outputs import reserve_record_file
 from commlens.jobs import launchers, probe, process, signals
-from commlens.jobs.entry import Entry, jobs_of
 from commlens.jobs.explain import EndedJob, explain
-from commlens.jobs.job import Job
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import PROGRAM, Native
 from commlens.jobs.node_watch import NodeWatch
 from commlens.jobs.options import Options
 from commlens.jobs.probe import GpuSupport, Verdict
 from commlens.jobs.record_file import Kept, RecordFile
+from commlens.jobs.spec import JobSpec, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.model import Record
 
@@ -77,16 +76,16 @@ class Session:
         """What probes have found, one for each set of conditions."""
         return list(self._verdicts.values())
 
-    def jobs(self, entries: Sequence[Entry]) -> list[Job]:
+    def jobs(self, entries: Sequence[JobSpec]) -> list[JobSpec]:
         """A job for each entry, so that whatever cannot be is found before anything runs."""
         for entry in entries:
             if "record" in entry.options:
                 self._check_record_file(entry.options.text("record"))
-        jobs = jobs_of(entries, self.native, self._launcher.allocation)
+        jobs = resolve(entries, self.native, self._launcher.allocation)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
-    def record_file(self, entry: Entry, *, several_jobs: bool) -> RecordFile:
+    def record_file(self, entry: JobSpec, *, several_jobs: bool) -> RecordFile:
         """The user's file of records, or a new one named after the benchmark."""
         if given := entry.options.text("record"):
             return RecordFile.of_user(Path(given), self.settings.out)
@@ -99,24 +98,24 @@ class Session:
         if not self.settings.dry_run:
             RecordFile.of_user(Path(name), self.settings.out)
 
-    def print_command(self, job: Job, record_file: Path) -> None:
+    def print_command(self, job: JobSpec, record_file: Path) -> None:
         """What would be run, as a line for a shell."""
         variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
-        print(*variables, shlex.join(self._command(replace(job, record_file=record_file))))
+        print(*variables, shlex.join(self._command(job, record_file)))
 
     def run(
-        self, job: Job, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
+        self, job: JobSpec, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
     ) -> Result:
         """Runs one job, which is ended where `why_end`, asked all the time, has a reason. What goes
         wrong in it is said here, in one line unless the native program has said it already."""
         with signals.listed() as requests:
             probed = self._probed(job, requests)
-            if not isinstance(probed, Job):
+            if not isinstance(probed, JobSpec):
                 return probed
             return self._run(probed, record_file, requests, why_end)
 
     def _run(
-        self, job: Job, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
+        self, job: JobSpec, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
     ) -> Result:
         own = record_file.begin_job()
         show_output = not (self.settings.quiet or self.settings.silent)
@@ -127,7 +126,7 @@ class Session:
         try:
             with nodes:
                 outcome = process.run(
-                    self._command(replace(job, record_file=own)),
+                    self._command(job, own),
                     {**os.environ, **job.environment},
                     nodes.observing(output.feed),
                     nodes.observing(error.feed),
@@ -148,7 +147,7 @@ class Session:
         limit = self.settings.time_limit_s
         return f"{TOO_LONG} {limit:g} s, and was ended" if times.since_start > limit else ""
 
-    def _probed(self, job: Job, requests: list[int]) -> Job | Result:
+    def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:
         """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""
         if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
             return job
@@ -163,7 +162,7 @@ class Session:
             return replace(job, options=off.replaced_by(job.options))
         return job
 
-    def _result(self, job: Job, ended: EndedJob, interrupted: int | None) -> Result:
+    def _result(self, job: JobSpec, ended: EndedJob, interrupted: int | None) -> Result:
         kept = ended.kept
         for problem in filter(None, (kept.failure, *kept.problems)):
             self._say(problem)
@@ -201,13 +200,13 @@ class Session:
         if not self.settings.silent:
             say(message)
 
-    def _suspect(self, job: Job) -> str:
+    def _suspect(self, job: JobSpec) -> str:
         """Of a launcher that has done something else."""
         if job.launcher_arguments:
             return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
         return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
 
-    def _verdict(self, job: Job, requests: list[int]) -> tuple[Verdict, int | None]:
+    def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[Verdict, int | None]:
         """What a probe under the job's conditions finds, which is said once; and the signal that
         ended it."""
         conditions = (*job.environment.items(), *job.launcher_arguments)
@@ -221,8 +220,9 @@ class Session:
                 self._say(verdict.sentence)
         return verdict, outcome.interrupted
 
-    def _command(self, job: Job) -> list[str]:
-        return self._launcher.command(job, self.native.path, with_gpus=self.native.about.has_gpu)
+    def _command(self, job: JobSpec, record_file: Path) -> list[str]:
+        with_gpus = self.native.about.has_gpu
+        return self._launcher.command(job, self.native.path, record_file, with_gpus=with_gpus)
 
 
 def _ignore(_: bytes) -> None:

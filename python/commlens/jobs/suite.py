@@ -13,10 +13,8 @@ import msgspec
 from commlens import knowledge
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite_text
-from commlens.jobs.entry import MOST_LAUNCHES, Entry
-from commlens.jobs.job import is_variable
-from commlens.jobs.launchers import MOST_RANKS
 from commlens.jobs.options import Options
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
 
 ENDINGS = (".yaml", ".yml")
 _TRUE = ("true", "yes", "on")
@@ -73,7 +71,7 @@ class _EntryText(msgspec.Struct):
 class Suite:
     name: str
     description: str
-    entries: Sequence[Entry]
+    entries: Sequence[JobSpec]
 
 
 def is_suite(name: str) -> bool:
@@ -98,7 +96,7 @@ def of_names(names: Sequence[str]) -> Suite:
     """All of several suites and benchmarks, one after the other. Raises CommlensError for a mistake
     in one of them."""
     suites = [
-        load(name) if is_suite(name) else Suite(name, "", [Entry(name, where=name)])
+        load(name) if is_suite(name) else Suite(name, "", [JobSpec(name, where=name)])
         for name in names
     ]
     if len(suites) == 1:
@@ -135,7 +133,7 @@ def _name(given: str | None, source: str) -> str:
     return name
 
 
-def _entry(data: Any, where: str) -> Entry:
+def _entry(data: Any, where: str) -> JobSpec:
     if not isinstance(data, dict):
         raise CommlensError(f"{where}: must be a mapping (`benchmark: latency`), not {_kind(data)}")
     entry = _converted(_EntryText, data, where)
@@ -145,14 +143,14 @@ def _entry(data: Any, where: str) -> Entry:
         raise CommlensError(
             f"{where}: launcher_args {entry.launcher_args!r}: {str(error).lower()}"
         ) from None
-    return Entry(
+    return JobSpec(
         entry.benchmark,
         _options(entry.options, where),
-        entry.ranks,
+        entry.ranks or 0,
         {name: _variable(name, value, where) for name, value in entry.environment.items()},
         launcher_arguments,
         entry.launches,
-        where,
+        where=where,
     )
 
 

@@ -11,21 +11,20 @@ from rich.text import Text
 
 from commlens.base.errors import Status, say, status_text, worst
 from commlens.base.outputs import reserve_folder
-from commlens.jobs.entry import Entry, Overrides
-from commlens.jobs.job import Job
 from commlens.jobs.launches import Turns, print_tables, take_turns
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
+from commlens.jobs.spec import JobSpec
 from commlens.jobs.suite import Suite
 from commlens.model import Record
 from commlens.render import show
 
 
-def run_suite(session: Session, suite: Suite, overrides: Overrides) -> int:
+def run_suite(session: Session, suite: Suite, overrides: JobSpec) -> int:
     """Runs all of a suite, whatever fails on the way, and returns the worst status. Raises
     CommlensError for bad usage."""
-    entries = [overrides.applied_to(entry) for entry in suite.entries]
+    entries = [entry.overridden_by(overrides) for entry in suite.entries]
     jobs = session.jobs(entries)
     if session.settings.dry_run:
         _print_commands(session, suite, entries, jobs)
@@ -39,7 +38,7 @@ class _SuiteRun:
     """A suite on its way: its folder, and what its entries have given."""
 
     def __init__(
-        self, session: Session, name: str, entries: Sequence[Entry], jobs: Sequence[Job]
+        self, session: Session, name: str, entries: Sequence[JobSpec], jobs: Sequence[JobSpec]
     ) -> None:
         self._session = session
         self._entries = entries
@@ -50,16 +49,18 @@ class _SuiteRun:
             for number, (entry, job) in enumerate(zip(entries, jobs), start=1)
         ]
 
-    def _turns(self, entry: Entry, job: Job, number: int) -> Turns:
+    def _turns(self, entry: JobSpec, job: JobSpec, number: int) -> Turns:
         def announce(start: int) -> None:
-            which = f", start {start} of {entry.launches}" if entry.launches > 1 else ""
+            which = (
+                f", start {start} of {max(1, entry.launches)}" if max(1, entry.launches) > 1 else ""
+            )
             title = f"[{number}/{len(self._entries)}] {job.benchmark} {shlex.join(_words(entry))}"
             print(f"\n{title}{which}", flush=True)
 
         def file_of(start: int) -> RecordFile:
             return self._record_file(entry, number, start)
 
-        return Turns(self._session, job, entry.launches, file_of, announce)
+        return Turns(self._session, job, max(1, entry.launches), file_of, announce)
 
     def finish(self, options: Options) -> int:
         """Prints the summary, draws, and says where everything is; the status of the whole."""
@@ -91,7 +92,7 @@ class _SuiteRun:
             )
         return summary
 
-    def _record_file(self, entry: Entry, number: int, start: int) -> RecordFile:
+    def _record_file(self, entry: JobSpec, number: int, start: int) -> RecordFile:
         """Each start has a file of its own in the suite's folder, unless the user names another."""
         if given := entry.options.text("record"):
             self._elsewhere[Path(given)] = None
@@ -99,25 +100,25 @@ class _SuiteRun:
         return RecordFile(self._folder / _file_name(entry, f"{number:02}", start))
 
 
-def _file_name(entry: Entry, number: str, start: int) -> str:
-    which = f"-start{start}" if entry.launches > 1 else ""
+def _file_name(entry: JobSpec, number: str, start: int) -> str:
+    which = f"-start{start}" if max(1, entry.launches) > 1 else ""
     return f"{number}-{entry.benchmark}{which}.jsonl"
 
 
 def _print_commands(
-    session: Session, suite: Suite, entries: Sequence[Entry], jobs: Sequence[Job]
+    session: Session, suite: Suite, entries: Sequence[JobSpec], jobs: Sequence[JobSpec]
 ) -> None:
     folder = session.settings.out / f"{suite.name}-TIME"
-    for start in range(1, max(entry.launches for entry in entries) + 1):
+    for start in range(1, max(max(1, entry.launches) for entry in entries) + 1):
         for number, (entry, job) in enumerate(zip(entries, jobs), start=1):
-            if start > entry.launches:
+            if start > max(1, entry.launches):
                 continue
             given = entry.options.text("record")
             file = Path(given) if given else folder / _file_name(entry, f"{number:02}", start)
             session.print_command(job, file)
 
 
-def _words(entry: Entry) -> list[str]:
+def _words(entry: JobSpec) -> list[str]:
     """What is particular to the entry, as `commlens run` takes it."""
     ranks = ["--ranks", str(entry.ranks)] if entry.ranks else []
     variables = [word for item in entry.environment.items() for word in ("--env", "=".join(item))]

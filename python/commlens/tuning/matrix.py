@@ -15,8 +15,8 @@ from commlens.base.terminal import console, echo
 from commlens.base.text import format_bytes, format_number, labelled
 from commlens.compare.references import find
 from commlens.jobs import signals
-from commlens.jobs.entry import Entry
 from commlens.jobs.session import Session
+from commlens.jobs.spec import JobSpec
 from commlens.render.plots.settings_curves import Curve, Panel, Point, draw
 from commlens.render.show.grid import Column, Grid, Lines, print_whole
 from commlens.tuning import output
@@ -56,7 +56,7 @@ def matrix(name: str) -> Matrix:
     return msgspec.convert(knowledge.load(f"matrices/{name}", as_text=True), Matrix)
 
 
-def missing(wanted: Matrix, session: Session, entry: Entry) -> list[str]:
+def missing(wanted: Matrix, session: Session, entry: JobSpec) -> list[str]:
     """What this machine lacks."""
     backend = session.native.about.backend
     found = []
@@ -83,7 +83,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
 
 
 def measure(
-    wanted: Matrix, session: Session, entry: Entry, folder: Path, budget_s: float, launches: int
+    wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
 ) -> int:
     """In turns, each setting once a round."""
     setting = Setting(_SETTING, "group", wanted.settings, wanted.title)

@@ -11,11 +11,11 @@ import msgspec
 
 from commlens.base.errors import CommlensError, reason
 from commlens.base.text import plural
-from commlens.jobs.entry import Entry
 from commlens.jobs.launchers import physical_cores
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.session import Session
+from commlens.jobs.spec import JobSpec
 from commlens.tuning import library
 from commlens.tuning.situation import (
     Applicable,
@@ -49,8 +49,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: tuple[Setting, ...]  # those that apply
 
     @property
-    def entry(self) -> Entry:
-        return Entry(
+    def entry(self) -> JobSpec:
+        return JobSpec(
             self.benchmark,
             Options.parse(self.options),
             self.ranks,
@@ -103,7 +103,7 @@ class Found(msgspec.Struct, frozen=True):
     listed_ucx: str
 
 
-def situation(session: Session, entry: Entry) -> Found:
+def situation(session: Session, entry: JobSpec) -> Found:
     """Raises CommlensError for what cannot run."""
     (job,) = session.jobs([entry])
     about, chosen = session.native.about, session.launcher
@@ -135,7 +135,7 @@ def situation(session: Session, entry: Entry) -> Found:
 
 
 def planned(
-    session: Session, entry: Entry, launcher: str, spaces: Sequence[str], *, by_size: bool,
+    session: Session, entry: JobSpec, launcher: str, spaces: Sequence[str], *, by_size: bool,
     seed: int,
 ) -> tuple[Plan, Applicable]:  # fmt: skip
     """Raises CommlensError for what cannot be searched."""
@@ -200,7 +200,7 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
     return [name for name in wanted if name in native.about.transports]
 
 
-def _nodes(entry: Entry) -> str:
+def _nodes(entry: JobSpec) -> str:
     words = list(entry.launcher_arguments)
     hosts: set[str] = set()
     for option, value in zip(words, words[1:]):

@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from commlens import knowledge
 from commlens.base.errors import CommlensError, reason
-from commlens.jobs.job import is_variable
+from commlens.jobs.spec import is_variable
 
 CURATED = (
     "messaging", "allocator", "openmpi", "ucx", "nccl", "cray-mpich", "libfabric", "binding",

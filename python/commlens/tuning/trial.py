@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from commlens.base.errors import CommlensError, Status
-from commlens.jobs.entry import Entry
-from commlens.jobs.job import Job
 from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Result, Session
+from commlens.jobs.spec import JobSpec
 from commlens.model import TIME_METRIC, Record, load
 from commlens.tuning.figures import Figures
 from commlens.tuning.space import Change
@@ -53,8 +52,8 @@ class Runner:
     """Starts the benchmark with the user's own options and a change."""
 
     session: Session
-    entry: Entry
-    _jobs: dict[tuple[str, ...], Job] = field(default_factory=dict)
+    entry: JobSpec
+    _jobs: dict[tuple[str, ...], JobSpec] = field(default_factory=dict)
     _repeat: int | None = None  # operations of a batch; None: as by default
 
     def run(
@@ -86,7 +85,7 @@ class Runner:
             self._repeat = _repeat_of(result.records)
         return Outcome(ending, reason, time.monotonic() - began, result.records)
 
-    def _job(self, entry: Entry) -> Job:
+    def _job(self, entry: JobSpec) -> JobSpec:
         """The native program is asked once for each set of options."""
         words = tuple(entry.options.words())
         if words not in self._jobs:
@@ -104,7 +103,7 @@ class Runner:
         ceilings: bool,
         final: bool,
         transports: Sequence[str],
-    ) -> Entry:
+    ) -> JobSpec:
         most = _MAX_TIME_FINAL if final else _MAX_TIME
         quick: dict[str, str | None] = {
             "max-time": most,

@@ -14,10 +14,10 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite
-from commlens.jobs.entry import jobs_of
 from commlens.jobs.native import PROGRAM, Native, find_native
 from commlens.jobs.probe import gather
 from commlens.jobs.process import Outcome
+from commlens.jobs.spec import resolve
 from conftest import SOURCES, Commlens, command_line
 from native_helpers import LIMIT_S
 from run_helpers import kept, wait_for
@@ -69,7 +69,7 @@ def test_a_suite_of_every_benchmark_runs(commlens: Commlens) -> None:
 
 def test_the_shipped_suites_suit_the_native_program(real_world: Native) -> None:
     for name in suite.shipped():
-        jobs_of(suite.load(name).entries, real_world)
+        resolve(suite.load(name).entries, real_world)
 
 
 def test_the_tables_at_the_end_are_those_of_show(commlens: Commlens) -> None:

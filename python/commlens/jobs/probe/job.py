@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commlens.jobs import process
-from commlens.jobs.job import PROBE, Job
 from commlens.jobs.launchers import Chosen
 from commlens.jobs.messages import death
 from commlens.jobs.native import Native
@@ -19,6 +18,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.probe.causes import TIME_LIMIT_S, judge
 from commlens.jobs.probe.evidence import START, Evidence, Step, Verdict
 from commlens.jobs.process import Outcome
+from commlens.jobs.spec import PROBE, JobSpec
 
 # With it Open MPI logs which pml it chose, and which one it passed over.
 _LOG_THE_CHOICE = {"OMPI_MCA_pml_base_verbose": "10"}
@@ -38,7 +38,7 @@ def is_needed(native: Native, options: Options) -> bool:
 
 
 def run_probe(
-    job: Job, ranks: int, launcher: Chosen, native: Native, requests: list[int]
+    job: JobSpec, ranks: int, launcher: Chosen, native: Native, requests: list[int]
 ) -> tuple[Verdict, Outcome]:
     """Runs the probe on `ranks` ranks, under the conditions of `job`. Raises CommlensError where
     the launcher cannot be started."""
@@ -48,7 +48,6 @@ def run_probe(
         options=Options({"memory": "device"}),
         ranks=ranks,
         environment={**_LOG_THE_CHOICE, **job.environment},
-        record_file=None,
     )
     output, error = bytearray(), bytearray()
     outcome = process.run(

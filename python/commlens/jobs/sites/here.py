@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from commlens.jobs import allocation
-from commlens.jobs.entry import Overrides
 from commlens.jobs.sites.script import numbers
 from commlens.jobs.sites.site import Site
+from commlens.jobs.spec import JobSpec
 
 
 def on_site(
     site: Site,
     launcher: str,
-    overrides: Overrides,
+    overrides: JobSpec,
     environment: Mapping[str, str] = os.environ,
-) -> tuple[str, Overrides]:
+) -> tuple[str, JobSpec]:
     """The launcher and what is said to every entry. What the user says, and the variables that are
     set, come before the site's."""
     given = allocation.current(environment)

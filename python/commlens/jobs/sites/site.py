@@ -13,8 +13,8 @@ import msgspec
 from commlens import knowledge
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite_text
-from commlens.jobs.job import is_variable
 from commlens.jobs.launchers import CHOICES
+from commlens.jobs.spec import is_variable
 
 _ENDING = ".yaml"
 

@@ -9,9 +9,8 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import allocation, slurm
 from commlens.jobs.allocation import Allocation
-from commlens.jobs.entry import Entry, Overrides
 from commlens.jobs.native import Native, find_native
-from commlens.jobs.options import Options
+from commlens.jobs.spec import JobSpec
 from conftest import Commlens
 
 
@@ -74,9 +73,8 @@ def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
     assert cores == [*wanted, "--cpus-per-task=7"]
 
 
-def entry(benchmark: str, given: Allocation | None, **wanted: int) -> tuple[int, int | None]:
-    applied = Overrides(**wanted).applied_to(Entry(benchmark, Options()))  # type: ignore[arg-type]
-    job = applied.job(find_native(), given)
+def entry(benchmark: str, given: Allocation | None, **wanted: int) -> tuple[int, int]:
+    job = JobSpec(benchmark, **wanted).resolved(find_native(), given)  # type: ignore[arg-type]
     return job.ranks, job.nodes
 
 
@@ -86,10 +84,10 @@ TWO = Allocation("SLURM_JOB_ID", 2)
 @pytest.mark.parametrize(
     ("given", "wanted", "expected"),
     [
-        (None, {}, (2, None)),
+        (None, {}, (2, 0)),
         (TWO, {}, (2, 2)),
         (Allocation("SLURM_JOB_ID", 2, 16), {}, (16, 2)),
-        (Allocation("SLURM_JOB_ID", 1, 1), {}, (2, None)),
+        (Allocation("SLURM_JOB_ID", 1, 1), {}, (2, 0)),
         (TWO, {"ranks_per_node": 8}, (16, 2)),
         (TWO, {"ranks_per_node": 8, "nodes": 1}, (8, 1)),
         (TWO, {"ranks": 3}, (3, 2)),
@@ -97,7 +95,7 @@ TWO = Allocation("SLURM_JOB_ID", 2)
     ],
 )
 def test_how_many_ranks_and_nodes(
-    given: Allocation | None, wanted: dict[str, int], expected: tuple[int, int | None]
+    given: Allocation | None, wanted: dict[str, int], expected: tuple[int, int]
 ) -> None:
     assert entry("allreduce", given, **wanted) == expected
 
@@ -114,7 +112,7 @@ def test_gpus_are_counted_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert native.about.gpus == 0
     there = Native(native.path, (str(tmp_path / "launcher"),))
     assert there.about.gpus == 4
-    job = Entry("allreduce", Options()).job(there, TWO)
+    job = JobSpec("allreduce").resolved(there, TWO)
     assert job.ranks == 8
 
 

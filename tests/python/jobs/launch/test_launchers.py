@@ -7,10 +7,10 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import launchers
 from commlens.jobs.allocation import Allocation
-from commlens.jobs.job import Job
 from commlens.jobs.launchers import LAUNCHERS, Chosen, Launcher
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
+from commlens.jobs.spec import JobSpec
 from conftest import FAKES
 
 PROGRAM = Path("/commlens-bench")
@@ -24,11 +24,13 @@ def choose(requested: str = "auto", **environment: str) -> Chosen:
     return launchers.choose(requested, find_native(), {"PATH": str(FAKES), **environment})
 
 
-def job(ranks: int, *arguments: str, **environment: str) -> Job:
-    return Job("latency", Options(), ranks, environment, arguments)
+def job(ranks: int, *arguments: str, **environment: str) -> JobSpec:
+    return JobSpec("latency", Options(), ranks, environment, arguments)
 
 
-def command(name: str, wanted: Job, *, with_gpus: bool = False, in_allocation: bool = False) -> str:
+def command(
+    name: str, wanted: JobSpec, *, with_gpus: bool = False, in_allocation: bool = False
+) -> str:
     """Without the program of the ranks."""
     chosen = Chosen("launcher", launcher(name), Allocation("X") if in_allocation else None)
     words = chosen.command(wanted, PROGRAM, with_gpus=with_gpus)

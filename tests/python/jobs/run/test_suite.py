@@ -9,9 +9,9 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite
-from commlens.jobs.entry import Entry, Overrides, jobs_of
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
+from commlens.jobs.spec import JobSpec, resolve
 
 RUNS = "runs:\n  - benchmark: latency\n"
 
@@ -33,16 +33,16 @@ def test_an_entry_says_how_it_is_launched() -> None:
     assert (entry.ranks, entry.launches) == (4, 3)
     assert entry.environment == {"UCX_TLS": "n", "NCCL_DEBUG": "010"}
     assert entry.launcher_arguments == ["--bind-to", "core", "--host", "a b"]
-    assert plain == Entry("fft", launcher_arguments=[], where="mine.yaml, entry 2")
+    assert plain == JobSpec("fft", launcher_arguments=[], launches=1, where="mine.yaml, entry 2")
 
 
 def test_the_command_line_replaces_what_the_suite_says() -> None:
-    own = Entry("latency", Options({"memory": "host"}), 2, {"A": "1", "B": "2"}, ["-v"], 3)
-    said = Overrides(Options({"memory": "device"}), 4, {"A": "3"}, ["-q"], 5)
-    assert said.applied_to(own) == Entry(
+    own = JobSpec("latency", Options({"memory": "host"}), 2, {"A": "1", "B": "2"}, ["-v"], 3)
+    said = JobSpec("", Options({"memory": "device"}), 4, {"A": "3"}, ["-q"], 5)
+    assert own.overridden_by(said) == JobSpec(
         "latency", Options({"memory": "device"}), 4, {"A": "3", "B": "2"}, ("-v", "-q"), 5
     )
-    assert Overrides().applied_to(own) == Entry(
+    assert own.overridden_by(JobSpec()) == JobSpec(
         "latency", own.options, 2, own.environment, ("-v",), 3
     )
 
@@ -145,7 +145,7 @@ def test_a_mistake_is_named_with_its_fix(text: str, message: str) -> None:
 def test_names_are_checked_before_anything_runs(run: str, message: str) -> None:
     wanted = suite.parse(f"runs: [{run}]", "mine.yaml")
     with pytest.raises(CommlensError, match=message.replace("?", "[?]")):
-        jobs_of(wanted.entries, find_native())
+        resolve(wanted.entries, find_native())
 
 
 DIGITS = "9" * 5000
@@ -233,15 +233,15 @@ def test_ten_thousand_entries_are_checked_by_one_process(monkeypatch: pytest.Mon
         return run(command, **settings)
 
     monkeypatch.setattr(subprocess, "run", counted)
-    assert len(jobs_of(loaded.entries, native)) == 10_000
+    assert len(resolve(loaded.entries, native)) == 10_000
     assert len(started) <= 3, "what the build has, its benchmarks, and the check"
 
 
 def test_a_mistake_of_the_command_line_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = suite.parse(RUNS + "  - benchmark: fft\n", "mine.yaml")
-    said = Overrides(Options({"grid": "8"}))
+    said = JobSpec(options=Options({"grid": "8"}))
     with pytest.raises(CommlensError, match=r"^mine.yaml, entry 1: no option '--grid'"):
-        jobs_of([said.applied_to(entry) for entry in loaded.entries], find_native())
+        resolve([entry.overridden_by(said) for entry in loaded.entries], find_native())
 
 
 def test_the_shipped_suites_are_sound() -> None:
@@ -250,7 +250,7 @@ def test_the_shipped_suites_are_sound() -> None:
         loaded = suite.load(name)
         assert loaded.name == name
         assert loaded.description
-        jobs_of(loaded.entries, find_native())
+        resolve(loaded.entries, find_native())
 
 
 def test_a_missing_file_is_named() -> None:

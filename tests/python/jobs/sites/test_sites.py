@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.entry import Overrides
 from commlens.jobs.launchers import LAUNCHERS
 from commlens.jobs.sites import site
 from commlens.jobs.sites.here import on_site
 from commlens.jobs.sites.request import Request, minutes_in
+from commlens.jobs.spec import JobSpec
 from conftest import Commlens
 from run_helpers import lines_of
 from site_helpers import site_file
@@ -124,7 +124,7 @@ def test_times(text: str, minutes: int | None) -> None:
 
 def test_run_takes_the_launcher_of_a_site() -> None:
     own = {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "MPICH_OFI_NIC_POLICY": "GPU"}
-    launcher, overrides = on_site(site.load("frontier"), "auto", Overrides(), own)
+    launcher, overrides = on_site(site.load("frontier"), "auto", JobSpec(), own)
     assert launcher == "srun"
     assert overrides.ranks_per_node == 8
     assert overrides.launcher_arguments == (
@@ -135,9 +135,9 @@ def test_run_takes_the_launcher_of_a_site() -> None:
 
 
 def test_the_user_comes_before_the_site() -> None:
-    said = Overrides(ranks=4, launcher_arguments=["-v"], environment={"FI_CXI_RX_MATCH_MODE": "x"})
+    said = JobSpec(ranks=4, launcher_arguments=["-v"], environment={"FI_CXI_RX_MATCH_MODE": "x"})
     launcher, overrides = on_site(site.load("frontier"), "mpirun", said, {})
-    assert (launcher, overrides.ranks, overrides.ranks_per_node) == ("mpirun", 4, None)
+    assert (launcher, overrides.ranks, overrides.ranks_per_node) == ("mpirun", 4, 0)
     assert overrides.launcher_arguments[-1] == "-v"
     assert overrides.environment["FI_CXI_RX_MATCH_MODE"] == "x"
 

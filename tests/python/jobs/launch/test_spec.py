@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.job import Job, parse_environment
 from commlens.jobs.options import Options
+from commlens.jobs.spec import JobSpec, parse_environment
 
 
 def test_a_job_is_a_command_line_of_the_native_program() -> None:
-    job = Job("latency", Options({"bytes": "8", "in-place": None}), ranks=2)
+    job = JobSpec("latency", Options({"bytes": "8", "in-place": None}), ranks=2)
     assert job.program(Path("/b")) == [
         *["/b", "latency", "--expect-ranks", "2", "--bytes", "8", "--in-place"]
     ]
     # The file comes first: an option that lacks its value must not take ours for it.
-    with_file = Job("latency", Options({"bytes": None}), ranks=2, record_file=Path("r.jsonl"))
+    with_file = JobSpec("latency", Options({"bytes": None}), ranks=2)
     own = ["--record", "r.jsonl", "--expect-ranks", "2"]
-    assert with_file.program(Path("/b")) == ["/b", "latency", *own, "--bytes"]
+    assert with_file.program(Path("/b"), Path("r.jsonl")) == ["/b", "latency", *own, "--bytes"]
 
 
 def test_variables_are_parsed() -> None:

@@ -1,0 +1,191 @@
+"""What is to be run: one benchmark, and how it is launched."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commlens.base.errors import CommlensError
+from commlens.base.text import plural
+from commlens.jobs.allocation import Allocation
+from commlens.jobs.native import Native
+from commlens.jobs.options import Options, whole_number
+
+MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
+MOST_LAUNCHES = 10_000
+PROBE = "probe"  # a command of the native program that is no benchmark
+
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """A benchmark with its options, and how it is launched.
+
+    The command line, a suite, a site and a search each make one. A number of 0 is not given:
+    `resolved` completes it.
+    """
+
+    benchmark: str = ""
+    options: Options = field(default_factory=Options)
+    ranks: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)  # set for this job, on all nodes
+    launcher_arguments: Sequence[str] = ()
+    launches: int = 0  # of the whole job
+    nodes: int = 0  # over which the ranks are spread; if still 0 at launch, the launcher decides
+    ranks_per_node: int = 0
+    where: str = ""  # the suite and the entry that it is from, for messages
+
+    def overridden_by(self, other: JobSpec) -> JobSpec:
+        """This benchmark with the options, variables and numbers of `other` in place of those here.
+
+        Launcher arguments are added.
+        """
+        return replace(
+            self,
+            options=self.options.replaced_by(other.options),
+            # Ranks per node are another way to give their number.
+            ranks=other.ranks or (0 if other.ranks_per_node else self.ranks),
+            nodes=other.nodes or self.nodes,
+            ranks_per_node=other.ranks_per_node or self.ranks_per_node,
+            environment={**self.environment, **other.environment},
+            launcher_arguments=(*self.launcher_arguments, *other.launcher_arguments),
+            launches=other.launches or self.launches,
+        )
+
+    def resolved(self, native: Native, allocation: Allocation | None) -> JobSpec:
+        """The job with its numbers of ranks, nodes and launches.
+
+        Raises CommlensError for a benchmark that does not exist, and for numbers that are too
+        large.
+        """
+        nodes = _nodes_of(self, allocation)
+        return replace(
+            self,
+            benchmark=native.benchmark(self.benchmark).name,
+            ranks=_ranks_of(self, native, nodes or 1, allocation),
+            nodes=nodes,
+            launches=self.launches or 1,
+        )
+
+    def words(self) -> list[str]:
+        """The options of `commlens run` that give this job, after the name of the benchmark."""
+        numbers = {
+            "--ranks": self.ranks,
+            "--nodes": self.nodes,
+            "--ranks-per-node": self.ranks_per_node,
+        }
+        own = shlex.join(self.launcher_arguments)
+        return [
+            *self.options.words(),
+            *(word for name, number in numbers.items() if number for word in (name, str(number))),
+            *(word for item in self.environment.items() for word in ("--env", "=".join(item))),
+            *(["--launcher-args", own] if own else []),
+        ]
+
+    def program(self, native: Path, record_file: Path | None = None) -> list[str]:
+        """The command line of the native program on each rank."""
+        record = ["--record", str(record_file)] if record_file else []
+        expect = ["--expect-ranks", str(self.ranks)] if self.benchmark != PROBE else []
+        options = self.options.without("record").words()
+        return [str(native), self.benchmark, *record, *expect, *options]
+
+
+def resolve(
+    specs: Sequence[JobSpec], native: Native, allocation: Allocation | None = None
+) -> list[JobSpec]:
+    """Resolves all jobs, in an allocation or without one.
+
+    Raises CommlensError for the first mistake that can be found before anything runs.
+    """
+    jobs = []
+    for spec in specs:
+        try:
+            jobs.append(spec.resolved(native, allocation))
+        except CommlensError as error:
+            raise _at(spec, str(error)) from None
+    lines = [(job.ranks, (job.benchmark, *job.options.without("record").words())) for job in jobs]
+    for spec, mistake in zip(specs, native.mistakes(lines)):
+        if mistake:
+            raise _at(spec, mistake)
+    return jobs
+
+
+def _at(spec: JobSpec, mistake: str) -> CommlensError:
+    return CommlensError(f"{spec.where}: {mistake}" if spec.where else mistake)
+
+
+def _nodes_of(spec: JobSpec, allocation: Allocation | None) -> int:
+    """The number of nodes, where the launcher must be given it, else 0.
+
+    Raises CommlensError for more nodes than the allocation has.
+    """
+    available = (allocation.nodes if allocation else None) or 0
+    if spec.nodes and available and spec.nodes > available:
+        raise CommlensError(
+            f"--nodes {spec.nodes}: this allocation has {plural(available, 'node')}"
+        )
+    if spec.nodes or spec.ranks_per_node:
+        return spec.nodes or available
+    return available if allocation and allocation.spans_nodes else 0
+
+
+def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation | None) -> int:
+    """The number that was asked for; else two per pair for a benchmark of pairs; else the ranks per
+    node times the nodes; else the tasks of the allocation; else one per GPU, or one per node, at
+    least two.
+
+    Raises CommlensError for more than MOST_RANKS.
+    """
+    if spec.ranks:
+        return spec.ranks
+    pairs = spec.options.text("pairs") or native.benchmark(spec.benchmark).default("pairs")
+    if pairs is not None:
+        return _ranks_of_pairs(pairs)
+    if spec.ranks_per_node:
+        ranks = spec.ranks_per_node * nodes
+        if ranks > MOST_RANKS:
+            raise CommlensError(
+                f"--ranks-per-node {spec.ranks_per_node} on {plural(nodes, 'node')}: more than "
+                f"{MOST_RANKS:,} ranks cannot be started"
+            )
+        return ranks
+    if allocation and (allocation.tasks or 1) > 1 and not spec.nodes:
+        return min(allocation.tasks or 1, MOST_RANKS)
+    return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
+
+
+def _ranks_of_pairs(pairs: str) -> int:
+    number = whole_number(pairs) or 0
+    if 2 * number > MOST_RANKS:
+        raise CommlensError(
+            f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be started"
+        )
+    return 2 * max(number, 1)
+
+
+def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[str, str]:
+    """Reads the variables in `NAME=VALUE`, `NAME=VALUE` ...
+
+    Raises CommlensError, which names the option.
+    """
+    environment: dict[str, str] = {}
+    for setting in settings:
+        name, is_whole, value = setting.partition("=")
+        if not is_whole or not is_variable(name):
+            raise CommlensError(
+                f"{option} {setting!r}: write NAME=VALUE with the name of a variable, "
+                "as in UCX_TLS=all"
+            )
+        if name in environment:
+            raise CommlensError(f"{option} {setting}: {name} is set twice; leave one of them out")
+        environment[name] = value
+    return environment
+
+
+def is_variable(name: str) -> bool:
+    """Whether this can be the name of an environment variable."""
+    return _VARIABLE.fullmatch(name) is not None

@@ -24,9 +24,17 @@ class NcclView(msgspec.Struct, frozen=True):
     unknown: tuple[Unknown, ...] = ()
 
 
+class NcclVariables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of libraries/nccl-variables.yaml."""
+
+    names: tuple[str, ...]  # without NCCL_
+
+
 @cache
 def names() -> frozenset[str]:
-    return frozenset(f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables")["names"])
+    return frozenset(
+        f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables", NcclVariables).names
+    )
 
 
 def look(system: System, mpi: MpiView) -> NcclView:

@@ -7,23 +7,22 @@ from difflib import get_close_matches
 
 import msgspec
 
-from commlens.base.secrets import mask_variables
+from commlens.knowledge import load
+from commlens.knowledge.secrets import mask_variables
 from commlens.machine.system import System
 
-# As the native program has them, and those of CUDA and of Open MPI's runtime.
-_BEGINNINGS = (
-    "UCX_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "MVP_",
-    "NCCL_", "RCCL_", "FI_", "HSA_", "PSM2_", "PSM3_", "CUDA_", "ROCR_", "HIP_", "GDRCOPY_",
-    "OMP_", "SLURM_MPI_TYPE",
-)  # fmt: skip
-# What Open MPI's launcher passes to its processes: addresses of one job, not settings.
-_OF_LAUNCHER = (
-    "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_R", "OMPI_MCA_pmix",
-    "PRTE_MCA_ess",
-)  # fmt: skip
 # Of a likeness of 0 to 1. Letters that changed places count more: `UCX_TSL` is 0.86 like `UCX_TLS`,
 # but so is `UCX_RC_TIMEOUT` like `UCX_UD_TIMEOUT`.
 _LIKELY, _LIKELY_PERMUTED = 0.9, 0.85
+
+
+class Variables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of variables.yaml, which says what each list is."""
+
+    recorded: tuple[str, ...]
+    of_launcher: tuple[str, ...]
+    transport_settings: tuple[str, ...]
+    per_process: tuple[str, ...]
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -43,13 +42,13 @@ class FileSetting(msgspec.Struct, frozen=True):
 
 def communication(system: System) -> dict[str, str]:
     """The variables that concern communication, secrets masked."""
-    own = system.environment.items()
+    known = load("variables", Variables)
     found = {
         name: value
-        for name, value in own
-        if name.startswith(_BEGINNINGS) and not name.startswith(_OF_LAUNCHER)
+        for name, value in sorted(system.environment.items())
+        if name.startswith(known.recorded) and not name.startswith(known.of_launcher)
     }
-    return mask_variables(dict(sorted(found.items())))
+    return mask_variables(found)
 
 
 def unknown(

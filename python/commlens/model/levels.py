@@ -16,7 +16,9 @@ from commlens.model.results import Span, Timeline
 _NAME = re.compile(r"(?P<level>p\d+) (?P<kind>.+?)(?: (?P<type>f\d+))?")
 
 
-class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LevelNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of levels.yaml, which says what each list is."""
+
     solver: str
     type_of_solver: str
     levels: dict[str, str]
@@ -24,8 +26,8 @@ class _Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _names() -> _Names:
-    return msgspec.convert(knowledge.load("levels"), _Names)
+def _names() -> LevelNames:
+    return knowledge.load("levels", LevelNames)
 
 
 class Place(NamedTuple):

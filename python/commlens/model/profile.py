@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commlens.base.json_line import NotJsonError, decode
-from commlens.base.secrets import mask_variables, mask_words
+from commlens.knowledge.secrets import mask_variables, mask_words
 from commlens.model.imbalance import Imbalance, imbalance_of, mean
 
 VERSION: Literal[1] = 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar, Un
 
 from msgspec import Meta, Struct
 
-from commlens.base.secrets import mask_variables, mask_words
+from commlens.knowledge.secrets import mask_variables, mask_words
 
 SCHEMA_VERSION = 2
 

@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import commlens
-from commlens.base.secrets import mask_words
 from commlens.base.text import plural
+from commlens.knowledge.secrets import mask_words
 from commlens.model.profile import FINALIZED, VERSION, Profile
 from commlens.profile import call_sites
 from commlens.profile.jobs import Left, Started, losses, named_ranks

@@ -53,7 +53,7 @@ def matrix(name: str) -> Matrix:
         near = difflib.get_close_matches(name[:80], names, 1)
         fix = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
         raise CommlensError(f"--matrix {name[:80]}: no matrix has this name; {fix}")
-    return msgspec.convert(knowledge.load(f"matrices/{name}", as_text=True), Matrix)
+    return knowledge.load(f"matrices/{name}", Matrix)
 
 
 def missing(wanted: Matrix, session: Session, entry: JobSpec) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from functools import cache
 from itertools import cycle
 from typing import Any, TypeVar
 
+import msgspec
 from matplotlib.colors import to_rgb
 
 from commlens import knowledge
@@ -24,26 +24,37 @@ MEAN_COLOR, IMBALANCE_COLOR, SIZE_COLOR = "#4477AA", "#EE99AA", "#7F9F7F"
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-@cache
-def _table() -> Any:
-    return knowledge.load("colors")
+class Palettes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The looks of names that have none of their own, by kind."""
+
+    transports: tuple[tuple[str, str], ...]  # color and marker
+    parts: tuple[str, ...]
+    dashes: tuple[tuple[float, ...], ...]
+    marks: tuple[str, ...]
+
+
+class Looks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of colors.yaml: the look of each name, by kind."""
+
+    transports: dict[str, tuple[str, str]]
+    parts: dict[str, str]
+    dashes: dict[str, tuple[float, ...]]
+    marks: dict[str, str]
+    others: Palettes
 
 
 def looks(kind: str, keys: Iterable[_Key], name: Callable[[_Key], str] = str) -> dict[_Key, Any]:
     """The look of each key, which is that of its name in all pictures."""
     ordered = list(dict.fromkeys(keys))
-    fixed, palette = _table()[kind], [_value(look) for look in _table()["others"][kind]]
+    table = knowledge.load("colors", Looks)
+    fixed, palette = getattr(table, kind), getattr(table.others, kind)
     found: dict[_Key, Any] = {}
     for key in ordered:
-        look = _value(fixed.get(name(key)))
+        look = fixed.get(name(key))
         if look is not None and look not in found.values():
             found[key] = look
     free = cycle([look for look in palette if look not in found.values()] or palette)
     return {key: found[key] if key in found else next(free) for key in ordered}
-
-
-def _value(look: Any) -> Any:
-    return tuple(look) if isinstance(look, list) else look
 
 
 def color_of_text_on(color: str) -> str:

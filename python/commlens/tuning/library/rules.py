@@ -35,7 +35,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def load_rules() -> Rules:
-    rules = msgspec.convert(knowledge.load("libraries/rules", as_text=True), Rules, strict=False)
+    rules = knowledge.load("libraries/rules", Rules)
     for pattern in (rules.openmpi_skipped, rules.ucx_skipped, *(one.names for one in rules.ucx)):
         re.compile(pattern)
     return rules

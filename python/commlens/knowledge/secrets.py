@@ -1,7 +1,7 @@
-"""What sounds like a secret, in variables and command lines.
+"""What is likely to be a secret, in variables and command lines.
 
-The native program leaves such variables out of its records, by the same rule and the same words
-(src/measure/environment_variables.hpp); whatever was written otherwise is masked when it is read.
+The native program leaves such variables out of its records, by the same rule and the same lists
+(secrets.yaml); whatever was written otherwise is masked when it is read.
 """
 
 from __future__ import annotations
@@ -9,28 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-MASK = "***"
-SECRET_WORDS = (
-    "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "CREDENTIAL", "AUTH", "PRIVATE",
-    "APIKEY", "COOKIE",
-)  # fmt: skip
-SECRET_NAMES = ("KEY", "KEYS", "PASS", "PWD", "PW", "CRED", "CREDS")  # as whole words
-BEGINNINGS_OF_KEYS = (
-    "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA", "eyJ",
-    "sk-", "hf_",
-)  # fmt: skip
-SHORTEST_KEY = 20
-SHORTEST_SECRET = 32
+import msgspec
 
-_WORDS = "|".join(SECRET_WORDS)
-_NAMES = "|".join(SECRET_NAMES)
+from commlens.knowledge import load
+
+MASK = "***"
+
+
+class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of secrets.yaml, which says what each list is."""
+
+    secret_words: tuple[str, ...]
+    secret_names: tuple[str, ...]
+    beginnings_of_keys: tuple[str, ...]
+    shortest_key: int
+    shortest_secret: int
+
+
+_SECRETS = load("secrets", Secrets)
+_WORDS = "|".join(_SECRETS.secret_words)
+_NAMES = "|".join(_SECRETS.secret_names)
+_KEYS = "|".join(map(re.escape, _SECRETS.beginnings_of_keys))
 _IN_NAME = re.compile(rf"{_WORDS}|(?<![a-z0-9])(?:{_NAMES})(?![a-z0-9])", re.ASCII | re.IGNORECASE)
-_KEY = re.compile(
-    r"(?!/)(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=]" f"{{{SHORTEST_SECRET},}}"
+_IS_KEY = re.compile(
+    r"(?!/)(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=]"
+    f"{{{_SECRETS.shortest_secret},}}"
 )
 _IN_VALUE = re.compile(
     rf":[^@]*@|(?i:{_WORDS})[=:]|-----BEGIN"
-    rf"|\A(?=.{{{SHORTEST_KEY}}})(?:{'|'.join(map(re.escape, BEGINNINGS_OF_KEYS))})",
+    rf"|\A(?=.{{{_SECRETS.shortest_key}}})(?:{_KEYS})",
     re.DOTALL,
 )
 _IS_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -38,10 +45,11 @@ _IS_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 def is_secret(name: str, value: str) -> bool:
     """Whether the variable or option is likely to hold a password or a key."""
-    return bool(_IN_NAME.search(name) or _KEY.fullmatch(value) or _IN_VALUE.search(value))
+    return bool(_IN_NAME.search(name) or _IS_KEY.fullmatch(value) or _IN_VALUE.search(value))
 
 
 def mask_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """The same variables with `***` in the place of values that are likely to be secrets."""
     return {name: MASK if is_secret(name, value) else value for name, value in variables.items()}
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from commlens.base import secrets
-from commlens.base.secrets import is_secret, mask_words
+from commlens.knowledge.secrets import is_secret, mask_words
 from commlens.model import read
 from conftest import Commlens
 from record_helpers import record, write
@@ -29,16 +27,6 @@ def test_secrets_are_those_of_the_table(kind: str, variable: str) -> None:
     """The same as tests/measure/secrets_test.cpp."""
     name, _, value = variable.partition("=")
     assert is_secret(name, value) is (kind == "secret")
-
-
-def test_the_words_are_those_of_the_native_program() -> None:
-    text = (TOP / "src/measure/environment_variables.hpp").read_text(encoding="utf-8")
-    for name in ("secret_words", "secret_names", "beginnings_of_keys"):
-        (found,) = re.findall(rf"constexpr Names {name} = \{{(.*?)\}};", text, re.DOTALL)
-        assert tuple(re.findall(r'"(.*?)"', found)) == getattr(secrets, name.upper())
-    for name in ("shortest_key", "shortest_secret"):
-        (number,) = re.findall(rf"std::size_t {name} = (\d+);", text)
-        assert int(number) == getattr(secrets, name.upper())
 
 
 @pytest.mark.parametrize(

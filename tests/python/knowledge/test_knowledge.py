@@ -1,0 +1,72 @@
+"""Every YAML file of the knowledge has a schema and satisfies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commlens import knowledge
+from commlens.compare import references
+from commlens.jobs import suite
+from commlens.jobs.sites import site
+from commlens.knowledge.secrets import Secrets
+from commlens.machine.nccl import NcclVariables
+from commlens.machine.settings import Variables
+from commlens.model.levels import LevelNames
+from commlens.render.plots.colors import Looks
+from commlens.tuning import space
+from commlens.tuning.library.rules import Rules
+from commlens.tuning.matrix import Matrix
+
+FOLDER = Path(knowledge.__file__).parent
+FILES = sorted(
+    path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.yaml")
+)
+STRUCTS: Mapping[str, type] = {
+    "colors": Looks,
+    "levels": LevelNames,
+    "libraries/nccl-variables": NcclVariables,
+    "libraries/rules": Rules,
+    "matrices/": Matrix,
+    "secrets": Secrets,
+    "variables": Variables,
+}
+# Those that users write too: their messages name the file and the mistake.
+PARSERS: Mapping[str, Callable[[str, str], object]] = {
+    "libraries/nccl": space.parse,
+    "references/": references.parse,
+    "settings/": space.parse,
+    "sites/": site.parse,
+    "suites/": suite.parse,
+}
+
+
+def kind_of(name: str) -> str:
+    """The name itself, or its folder for one of many files of one kind."""
+    return name if name in {*STRUCTS, *PARSERS} else f"{name.rpartition('/')[0]}/"
+
+
+def check(name: str, text: str) -> None:
+    kind = kind_of(name)
+    if kind in PARSERS:
+        PARSERS[kind](text, name)
+    else:
+        knowledge.load(name, STRUCTS[kind])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_satisfies_the_schema_of_its_kind(name: str) -> None:
+    check(name, knowledge.text(name))
+
+
+def test_each_kind_has_a_file() -> None:
+    assert {kind_of(name) for name in FILES} == {*STRUCTS, *PARSERS}
+
+
+def test_no_name_stands_twice_in_a_list() -> None:
+    for name, kind in (("variables", Variables), ("secrets", Secrets)):
+        for field, words in msgspec.structs.asdict(knowledge.load(name, kind)).items():
+            assert isinstance(words, int) or len(set(words)) == len(words), field

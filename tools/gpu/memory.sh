@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Bytes that an iteration of bp5 moves between a GPU and its memory, in every variant, as Nsight
-# Compute counts them: the measurement behind "what memory really moves" in docs/gather-scatter.md.
+# Compute counts them: the measurement behind "what memory really moves" in docs/bp5-measured.md.
 # Needs one GPU, ncu on the PATH, and a build by tools/gpu/check.sh.
 #
 #   tools/gpu/memory.sh OUT      writes OUT/bp5-memory.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
-docs/gather-scatter.md.
+docs/gather-scatter-measured.md.
 
     tools/peers/measure.py OUT [--launches 15] [--only osu|gslib|nccl]
 

@@ -16,25 +16,34 @@ include(${CMAKE_CURRENT_LIST_DIR}/Lapack.cmake)
 find_package(FFTW REQUIRED)
 find_package(HYPRE)
 
-if(EXISTS ${PROJECT_SOURCE_DIR}/vendor) # in an archive of tools/release_archive.py, which is built without a network
-  foreach(target CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+# What tools/setup has unpacked for people without root: Debian's packages, and a header from PyPI.
+set(unpacked $ENV{VIRTUAL_ENV}/debian/usr)
+if(EXISTS ${unpacked})
+  list(APPEND CMAKE_PREFIX_PATH ${unpacked})
+endif()
+file(GLOB unpacked_headers ${unpacked}/include $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nlohmann_json/include)
+
+# commlens_headers(NAME TARGET FOLDER REPOSITORY TAG): the target, of headers that are at hand (those unpacked, or vendor/ of
+# an archive of tools/release_archive.py, which is built without a network), or of the package NAME, or fetched.
+function(commlens_headers name target folder repository tag)
+  find_path(headers ${folder} PATHS ${PROJECT_SOURCE_DIR}/vendor/include ${unpacked_headers} NO_DEFAULT_PATH NO_CACHE)
+  if(headers)
     add_library(${target} INTERFACE IMPORTED)
-    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/vendor/include)
-  endforeach()
-  set_target_properties(fmt::fmt PROPERTIES INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY)
-else()
-  FetchContent_Declare(CLI11 GIT_REPOSITORY https://github.com/CLIUtils/CLI11.git GIT_TAG v2.4.2 FIND_PACKAGE_ARGS)
-  FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git GIT_TAG 10.2.1 FIND_PACKAGE_ARGS)
-  FetchContent_Declare(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3
-    FIND_PACKAGE_ARGS)
-  FetchContent_MakeAvailable(CLI11 fmt nlohmann_json)
+    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${headers})
+  else()
+    FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} FIND_PACKAGE_ARGS)
+    FetchContent_MakeAvailable(${name})
+  endif()
   # What such an archive brings of them. A target may have several folders, and the headers be in any of them.
-  foreach(headers "CLI11::CLI11 CLI" "fmt::fmt fmt" "nlohmann_json::nlohmann_json nlohmann")
-    separate_arguments(headers)
-    list(POP_FRONT headers target)
-    install(DIRECTORY "$<JOIN:$<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>,/${headers};>/${headers}"
-      DESTINATION include COMPONENT vendor EXCLUDE_FROM_ALL OPTIONAL)
-  endforeach()
+  install(DIRECTORY "$<JOIN:$<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>,/${folder};>/${folder}"
+    DESTINATION include COMPONENT vendor EXCLUDE_FROM_ALL OPTIONAL)
+  set(${name}_AT_HAND ${headers} PARENT_SCOPE)
+endfunction()
+commlens_headers(CLI11 CLI11::CLI11 CLI https://github.com/CLIUtils/CLI11.git v2.4.2)
+commlens_headers(fmt fmt::fmt fmt https://github.com/fmtlib/fmt.git 10.2.1)
+commlens_headers(nlohmann_json nlohmann_json::nlohmann_json nlohmann https://github.com/nlohmann/json.git v3.11.3)
+if(fmt_AT_HAND)
+  set_target_properties(fmt::fmt PROPERTIES INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY)
 endif()
 
 if(COMMLENS_TESTS)

@@ -18,7 +18,6 @@ ROOMS = (
 )  # fmt: skip
 TOP = ("__init__", "__main__")
 ARROWS_UP = {
-    ("jobs", "render"),
     ("machine", "jobs"),
 }  # those that are still to go
 

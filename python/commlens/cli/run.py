@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
 import click
 
-from commlens.base.errors import CommlensError
+from commlens.base.errors import CommlensError, Status
 from commlens.base.terminal import echo
+from commlens.base.text import plural
 from commlens.cli import values
 from commlens.jobs import launchers, suite
-from commlens.jobs.launches import run_benchmark
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options, whole_number
-from commlens.jobs.scaling import run_scaling
+from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
 from commlens.jobs.sites.here import on_site
 from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, parse_environment
-from commlens.jobs.suites import run_suite
+from commlens.render import run_summary
 from commlens.tuning import fix as fix
 
 _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
@@ -174,7 +176,7 @@ def run(
         return
     names, words = _benchmarks(benchmark, options)
     _check_ranks(ranks, nodes, ranks_per_node)
-    counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else None
+    counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else []
     given = fix.read(Path(settings_file)) if settings_file is not None else fix.Given()
     overrides = JobSpec(
         "",
@@ -192,11 +194,30 @@ def run(
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:
-        context.exit(run_suite(session, wanted, overrides))
-    entry = JobSpec(names[0]).overridden_by(overrides)
+        specs = [entry.overridden_by(overrides) for entry in wanted.entries]
+        ran = run_suite(session, wanted.name, specs)
+        context.exit(
+            _printed(ran, lambda ran: run_summary.print_suite(ran, overrides.options, wide=wide))
+        )
+    spec = JobSpec(names[0]).overridden_by(overrides)
+    specs = [replace(spec, ranks=count) for count in counts] or [spec]
+    titles = [
+        f"[{number}/{len(counts)}] {names[0]} on {plural(count, 'rank')}"
+        for number, count in enumerate(counts, 1)
+    ]
+    ran = run_into_file(session, specs, titles)
     if counts:
-        context.exit(run_scaling(session, entry, counts))
-    context.exit(run_benchmark(session, entry))
+        context.exit(_printed(ran, run_summary.print_scaling))
+    context.exit(_printed(ran, partial(run_summary.print_run, wide=wide)))
+
+
+def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
+    """Prints what was run, unless the user has interrupted it, and returns the exit status."""
+    if ran is None:
+        return Status.OK  # a dry run
+    if ran.interruption is None:
+        write(ran)
+    return ran.status
 
 
 def _show_help(context: click.Context, benchmark: str | None) -> None:

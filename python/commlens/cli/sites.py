@@ -11,12 +11,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from commlens.base.errors import CommlensError, say
+from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import echo
 from commlens.cli import values
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.request import Request, minutes_in
-from commlens.render import show
+from commlens.render import run_summary, show
 
 _MOST_NODES = 1_000_000
 _MOST_MINUTES = 60 * 24 * 365
@@ -159,7 +159,7 @@ def submit_(
     if attach is not None:
         if name or words:
             raise CommlensError("--attach: name a job alone; its site and words are known")
-        context.exit(submit.wait(submit.find(attach, out)))
+        context.exit(_wait(submit.find(attach, out)))
     if name is None:
         raise CommlensError("submit where? name a site: `commlens sites` shows them")
     wanted = Request(nodes, minutes, words, account, queue)
@@ -173,4 +173,10 @@ def submit_(
     if detach:
         submit.tell_attach(submitted)
         return
-    context.exit(submit.wait(submitted))
+    context.exit(_wait(submitted))
+
+
+def _wait(submitted: submit.Submitted) -> int:
+    """Waits for the end of the job, shows its records, and returns the exit status."""
+    status, has_ended = submit.wait(submitted)
+    return worst([status, run_summary.show_folder(submitted.folder)]) if has_ended else status

@@ -11,12 +11,11 @@ from commlens.base.errors import CommlensError, say, worst
 from commlens.base.outputs import reserve_folder
 from commlens.base.text import plural
 from commlens.compare.matching import Side
-from commlens.jobs.launches import Turns, take_turns
 from commlens.jobs.native import find_native
 from commlens.jobs.record_file import RecordFile
+from commlens.jobs.run import JobRun, interleave
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import JobSpec, parse_environment
-from commlens.model import Record
 
 PROGRAM = "COMMLENS_BENCH"  # of the side that names one, the native program that it runs
 _DEFAULT = "default settings"
@@ -32,7 +31,7 @@ class Measured:
 def measure(
     entry: JobSpec, settings_of_sides: Sequence[Sequence[str]], settings: Settings
 ) -> Measured:
-    """Launches the entry's launches of each side interleaved, and says which start it is.
+    """Launches the entry's launches of each side interleaved, and announces each.
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """
@@ -44,29 +43,25 @@ def measure(
     if len(set(names)) < len(names):
         raise CommlensError(f"--a and --b are both {names[0]}: name two settings that differ")
     folder = reserve_folder(settings.out, f"compare-{entry.benchmark}")
-    turns = [
-        _turns(entry, name, session, job, folder / f"{option[2:]}.jsonl")
+    runs = [
+        _run_of(entry, name, session, job, folder / f"{option[2:]}.jsonl")
         for option, (name, session, job) in zip(options, prepared)
     ]
-    interruption = take_turns(turns)
-    sides = [Side(name, _records(own)) for name, own in zip(names, turns)]
+    interruption = interleave(runs)
+    sides = [Side(name, run.records) for name, run in zip(names, runs)]
     count = sum(len(side.records) for side in sides)
     say(f"{plural(count, 'record')} in {folder}")
-    status = worst(result.status for own in turns for result in own.results)
+    status = worst(result.status for run in runs for result in run.results)
     return Measured(sides, status, interrupted=interruption is not None)
 
 
-def _turns(entry: JobSpec, name: str, session: Session, job: JobSpec, path: Path) -> Turns:
+def _run_of(entry: JobSpec, name: str, session: Session, job: JobSpec, path: Path) -> JobRun:
     file = RecordFile(path, collects=True)
 
-    def announce(start: int) -> None:
-        say(f"{entry.benchmark}, start {start} of {job.launches}: {name}")
+    def announce(launch: int) -> None:
+        say(f"{entry.benchmark}, launch {launch} of {job.launches}: {name}")
 
-    return Turns(session, job, job.launches, lambda _: file, announce)
-
-
-def _records(turns: Turns) -> list[Record]:
-    return [record for result in turns.results for record in result.records]
+    return JobRun(session, job, lambda _: file, announce)
 
 
 def _prepared(

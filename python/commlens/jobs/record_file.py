@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from commlens.base.errors import CommlensError, reason, say
+from commlens.base.errors import CommlensError, reason
 from commlens.base.outputs import reserve_record_file
 from commlens.base.text import plural
 from commlens.jobs import signals
@@ -97,12 +96,6 @@ class RecordFile:
     def _is_file(self) -> bool:
         """Or will be one."""
         return is_regular(self.path) or not self.path.exists()
-
-    def tell(self, results: Sequence[Kept | None]) -> None:
-        """Says how many records of several jobs are in it."""
-        count = sum(len(kept.records) for kept in results if kept and kept.path == self.path)
-        if count:
-            say(f"{plural(count, 'record')} in {self.path}")
 
     def discard_if_empty(self) -> None:
         """Removes a file into which nothing was written."""

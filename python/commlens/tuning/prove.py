@@ -16,10 +16,10 @@ from commlens.compare.proof import Proof
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
-from commlens.jobs.launches import Turns, take_turns
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
+from commlens.jobs.run import JobRun, interleave
 from commlens.jobs.session import Result
 from commlens.model import Record, case_key
 
@@ -32,7 +32,7 @@ _SHORT = {
 
 
 @dataclass
-class _Side(Turns):
+class _Side(JobRun):
     """A side whose job fails once is not started again: it has shown what it does."""
 
     environment: Mapping[str, str | None] = field(default_factory=dict)
@@ -43,9 +43,9 @@ class _Side(Turns):
     def is_refused(self) -> bool:
         return bool(self.results) and not _measured(self.results[-1].records)
 
-    def run(self, start: int) -> Result:
+    def run(self, launch: int) -> Result:
         with _without(name for name, value in self.environment.items() if value is None):
-            result = super().run(start)
+            result = super().run(launch)
         lines = self.said.take() if self.said else ()
         if self.is_refused:
             reasons = [one.reason or one.validation.message for one in result.records]
@@ -102,7 +102,7 @@ def prove_all(
 def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
     with folder_of(plan) as folder, listened() as said:
         sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
-        if interruption := take_turns(sides):
+        if interruption := interleave(sides):
             raise StoppedError(interruption.status)
     return _proof(sides[0], sides[1])
 
@@ -117,14 +117,12 @@ def _side(
     options = Options(_SHORT).replaced_by(Options.parse(words))
     entry = here.entry(benchmark, session, options)
     variables = {name: value for name, value in own.variables.items() if value is not None}
-    (job,) = session.jobs([replace(entry, environment=variables)])
+    (job,) = session.jobs([replace(entry, environment=variables, launches=_LAUNCHES)])
     file = RecordFile(folder / "doctor-fixes.jsonl", collects=True)
     return _Side(
         session,
         job,
-        _LAUNCHES,
         lambda _: file,
-        lambda _: None,
         environment=own.variables,
         said=said,
     )

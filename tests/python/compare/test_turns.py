@@ -17,7 +17,7 @@ def test_a_and_b_take_turns(commlens: Commlens) -> None:
     assert run.returncode == 0, run.stderr
     said = [line for line in run.stderr.splitlines() if ", start " in line]
     assert said == [
-        f"commlens: latency, start {start} of 3: UCX_TLS={value}"
+        f"commlens: latency, launch {start} of 3: UCX_TLS={value}"
         for start in (1, 2, 3)
         for value in ("sm", "tcp")
     ]

@@ -1,4 +1,4 @@
-"""Submits a job, waits for its end, and shows what it has measured.
+"""Submits a job, and waits for its end.
 
 A job has a folder: its script, its log, its exit status, its records, and a file that says which
 job it is, by which another command finds it again.
@@ -16,17 +16,14 @@ from pathlib import Path
 
 import msgspec
 
-from commlens.base.errors import CommlensError, Status, reason, say, worst
+from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve_folder
-from commlens.base.text import plural
 from commlens.jobs import node_watch
 from commlens.jobs.options import whole_number
 from commlens.jobs.sites import schedulers, script
 from commlens.jobs.sites.request import Request
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
 from commlens.jobs.sites.site import Site
-from commlens.model import load
-from commlens.render import show
 
 _SCRIPT = "job.sh"
 _ABOUT = "job.json"
@@ -113,15 +110,18 @@ def find(job: str, out: Path) -> Submitted:
     )
 
 
-def wait(submitted: Submitted) -> int:
-    """Waits for the end of the job, shows its records, and returns the exit status."""
+def wait(submitted: Submitted) -> tuple[int, bool]:
+    """Waits for the end of the job, and prints how it ended.
+
+    Returns the exit status, and whether the job has ended, so that there are records to show.
+    """
     try:
         state = _await_end(submitted)
     except KeyboardInterrupt:
-        return _interrupted(submitted)
+        return _interrupted(submitted), False
     if state is None:
-        return Status.FAILED  # it has been said why
-    return _tell_end(submitted, state)
+        return Status.FAILED, False  # the reason has been printed
+    return _tell_end(submitted, state), True
 
 
 def _await_end(submitted: Submitted) -> State | None:
@@ -178,7 +178,7 @@ def _tell_end(submitted: Submitted, state: State) -> int:
     elif status:
         say(f"{submitted.name} ended with status {status}")
         _show_end_of(log)
-    return worst([status, _show_records(submitted.folder)])
+    return status
 
 
 def _cleaned_up(submitted: Submitted) -> State:
@@ -244,23 +244,6 @@ def _show_end_of(log: Path) -> None:
     own = [line for line in lines if line.startswith("commlens: ")]
     for line in (own or [line for line in lines if line.strip()])[-_LINES_OF_LOG:]:
         say(f"log: {line.removeprefix('commlens: ')}")
-
-
-def _show_records(folder: Path) -> int:
-    """All that there are in the folder of a job."""
-    files = sorted(folder.rglob("*.jsonl"))
-    loaded = load(files) if files else None
-    if loaded is None or not loaded.records:
-        say(f"no record in {folder}")
-        return Status.FAILED
-    for problem in loaded.problems:
-        say(problem)
-    console = show.console()
-    console.print()
-    show.show(loaded.records, console)
-    places = sorted({str(file.parent) for file in files})
-    say(f"{plural(len(loaded.records), 'record')} in {', '.join(places)}")
-    return Status.FAILED if loaded.problems else Status.OK
 
 
 def _interrupted(submitted: Submitted) -> int:

@@ -117,7 +117,7 @@ def test_an_interruption_ends_all_starts() -> None:
     (file,) = Path("results").iterdir()
     assert process.returncode == 130
     ending = f"commlens: interrupted by SIGINT; 3 records kept in {file}"
-    assert error.splitlines() == ["commlens: latency, start 1 of 3", ending]
+    assert error.splitlines() == ["commlens: latency, launch 1 of 3", ending]
 
 
 def test_a_hangup_does_not_end_what_nohup_has_started() -> None:

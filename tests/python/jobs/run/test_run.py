@@ -214,7 +214,7 @@ def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--launches", 3)
     assert run.returncode == 0, run.stderr
     (file,) = Path("results").iterdir()
-    said = [f"commlens: latency, start {start} of 3" for start in (1, 2, 3)]
+    said = [f"commlens: latency, launch {start} of 3" for start in (1, 2, 3)]
     assert run.stderr.splitlines() == [*said, f"commlens: 9 records in {file}"]
     assert len({record.start.start for record in kept(file)}) == 3
     assert run.stdout.startswith("row 0\nrow 1\nrow 2\n" * 3)

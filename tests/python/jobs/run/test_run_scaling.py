@@ -74,10 +74,10 @@ def test_numbers_of_ranks_take_turns_with_several_starts(commlens: Commlens) -> 
     run = commlens("run", "latency", "--scaling", "1,2", "--launches", 2)
     assert run.returncode == 0, run.stderr
     assert run.stderr.splitlines()[:4] == [
-        "commlens: [1/2] latency on 1 rank, start 1 of 2",
-        "commlens: [2/2] latency on 2 ranks, start 1 of 2",
-        "commlens: [1/2] latency on 1 rank, start 2 of 2",
-        "commlens: [2/2] latency on 2 ranks, start 2 of 2",
+        "commlens: [1/2] latency on 1 rank, launch 1 of 2",
+        "commlens: [2/2] latency on 2 ranks, launch 1 of 2",
+        "commlens: [1/2] latency on 1 rank, launch 2 of 2",
+        "commlens: [2/2] latency on 2 ranks, launch 2 of 2",
     ]
     assert [record.ranks for record in kept()] == [1] * 3 + [2] * 3 + [1] * 3 + [2] * 3
     assert len({record.start.start for record in kept()}) == 4

@@ -49,14 +49,14 @@ def test_an_entry_says_how_it_is_launched(commlens: Commlens) -> None:
     run = commlens("run", "mine.yaml", "--env", "UCX_NET_DEVICES=eth0", "--wide")
     assert run.returncode == 0, run.stderr
     (folder,) = Path("results").iterdir()
-    files = ["01-latency-start1.jsonl", "01-latency-start2.jsonl", "02-latency.jsonl"]
+    files = ["01-latency-launch1.jsonl", "01-latency-launch2.jsonl", "02-latency.jsonl"]
     assert sorted(path.name for path in folder.glob("*.jsonl")) == files
     environments = [dict(kept(folder / file)[0].start.environment) for file in files]
     here = {"UCX_NET_DEVICES": "eth0"}
     assert environments == [{**here, "UCX_TLS": "all", "OMPI_MCA_pml": "ob1"}] * 2 + [here]
     own = "--env UCX_TLS=all --env UCX_NET_DEVICES=eth0 --launcher-args '--mca pml ob1'"
-    assert f"[1/2] latency {own}, start 1 of 2\n" in run.stdout
-    assert f"[1/2] latency {own}, start 2 of 2\n" in run.stdout
+    assert f"[1/2] latency {own}, launch 1 of 2\n" in run.stdout
+    assert f"[1/2] latency {own}, launch 2 of 2\n" in run.stdout
     tables = commlens("show", folder, "--wide").stdout.strip()
     assert tables and tables in run.stdout
 
@@ -93,9 +93,9 @@ def test_a_dry_run_has_the_command_of_each_start(commlens: Commlens) -> None:
         "runs: [{benchmark: latency, launches: 2}, {benchmark: allreduce, ranks: 3}]\n"
     )
     first, second, third = commlens("run", "mine.yaml", "--dry-run").stdout.splitlines()
-    assert " -n 2 " in first and "results/mine-TIME/01-latency-start1.jsonl" in first
+    assert " -n 2 " in first and "results/mine-TIME/01-latency-launch1.jsonl" in first
     assert " -n 3 " in second and "results/mine-TIME/02-allreduce.jsonl" in second
-    assert "results/mine-TIME/01-latency-start2.jsonl" in third
+    assert "results/mine-TIME/01-latency-launch2.jsonl" in third
     assert not Path("results").exists()
 
 

@@ -1,0 +1,182 @@
+"""Runs a list of jobs interleaved: the first launch of each, then the second, A B C A B C, so that
+drift hits all alike. Returns what was run; printing it is not done here."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commlens.base.errors import Status, say, worst
+from commlens.base.outputs import reserve_folder
+from commlens.jobs.record_file import RecordFile
+from commlens.jobs.session import Result, Session
+from commlens.jobs.spec import JobSpec
+from commlens.model import Record
+
+
+@dataclass
+class JobRun:
+    """A job that is launched as often as it says, interleaved with others."""
+
+    session: Session
+    job: JobSpec
+    file_of: Callable[[int], RecordFile]  # for the records of a launch
+    announce: Callable[[int], None] = lambda _: None
+    results: list[Result] = field(default_factory=list)
+    seconds: float = 0.0  # of all its launches so far
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether another launch would end as the last one did: it was bad usage."""
+        return bool(self.results) and self.results[-1].status == Status.USAGE
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all launches so far."""
+        return [record for result in self.results for record in result.records]
+
+    @property
+    def status(self) -> int:
+        """The worst exit status of its launches."""
+        return worst(result.status for result in self.results)
+
+    def run(self, launch: int) -> Result:
+        """Runs the launch of this number, from 1."""
+        self.announce(launch)
+        began = time.monotonic()
+        self.results.append(self.session.run(self.job, self.file_of(launch)))
+        self.seconds += time.monotonic() - began
+        return self.results[-1]
+
+
+def interleave(runs: Sequence[JobRun]) -> Result | None:
+    """Runs all launches of all jobs, whatever fails on the way, but for an interruption, which is
+    returned."""
+    for index, launch in _order([run.job for run in runs]):
+        if not runs[index].is_refused:
+            result = runs[index].run(launch)
+            if result.interrupted:
+                return result
+    return None
+
+
+def _order(jobs: Sequence[JobSpec]) -> Iterator[tuple[int, int]]:
+    """The index of a job and the number of its launch, one after the other."""
+    for launch in range(1, max(job.launches for job in jobs) + 1):
+        yield from ((index, launch) for index, job in enumerate(jobs) if launch <= job.launches)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What `commlens run` has run."""
+
+    specs: Sequence[JobSpec]  # as they were asked for
+    runs: Sequence[JobRun]
+    places: Sequence[Path]  # the files and folders of the records
+    interruption: Result | None = None
+    folder: Path | None = None  # of a suite
+
+    @property
+    def results(self) -> list[Result]:
+        """Of all launches, job by job."""
+        return [result for run in self.runs for result in run.results]
+
+    @property
+    def records(self) -> list[Record]:
+        """Of all launches, job by job."""
+        return [record for run in self.runs for record in run.records]
+
+    @property
+    def status(self) -> int:
+        """The exit status of the whole."""
+        if self.interruption:
+            return self.interruption.status
+        return worst(result.status for result in self.results)
+
+
+def run_into_file(
+    session: Session, specs: Sequence[JobSpec], titles: Sequence[str] = ()
+) -> Ran | None:
+    """Runs variants of a benchmark, whose records go into one file; None after a dry run.
+
+    `titles` announce them; without any, launches are announced where there are several. Raises
+    CommlensError for bad usage.
+    """
+    jobs = session.jobs(specs)
+    given = specs[0].options.text("record")
+    if session.settings.dry_run:
+        planned = Path(given or session.settings.out / f"{specs[0].benchmark}-TIME.jsonl")
+        _print_commands(session, jobs, lambda *_: planned)
+        return None
+    several = bool(titles) or jobs[0].launches > 1
+    record_file = session.record_file(specs[0], several_jobs=several)
+
+    def run_of(job: JobSpec, title: str) -> JobRun:
+        def announce(launch: int) -> None:
+            if title or job.launches > 1:
+                say(f"{title or job.benchmark}{_which(job, launch)}")
+
+        return JobRun(session, job, lambda _: record_file, announce)
+
+    runs = [run_of(job, title) for job, title in zip(jobs, titles or [""])]
+    try:
+        interruption = interleave(runs)
+    finally:
+        record_file.discard_if_empty()
+    return Ran(specs, runs, [record_file.path], interruption)
+
+
+def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | None:
+    """Runs all of a suite, with a file of records for each launch in a new folder; None after a dry
+    run. Raises CommlensError for bad usage."""
+    jobs = session.jobs(specs)
+    if session.settings.dry_run:
+        folder = session.settings.out / f"{name}-TIME"
+        _print_commands(
+            session,
+            jobs,
+            lambda index, launch: Path(
+                jobs[index].options.text("record")
+                or folder / _file_name(jobs[index], index, launch)
+            ),
+        )
+        return None
+    folder = reserve_folder(session.settings.out, name)
+
+    def run_of(index: int) -> JobRun:
+        job, spec = jobs[index], specs[index]
+
+        def announce(launch: int) -> None:
+            words = shlex.join(spec.words())
+            title = f"[{index + 1}/{len(jobs)}] {job.benchmark} {words}{_which(job, launch)}"
+            print(f"\n{title}", flush=True)
+
+        def file_of(launch: int) -> RecordFile:
+            if given := job.options.text("record"):
+                return RecordFile.of_user(Path(given), session.settings.out)
+            return RecordFile(folder / _file_name(job, index, launch))
+
+        return JobRun(session, job, file_of, announce)
+
+    runs = [run_of(index) for index in range(len(jobs))]
+    given = [Path(text) for job in jobs if (text := job.options.text("record"))]
+    return Ran(specs, runs, list(dict.fromkeys(given)) or [folder], interleave(runs), folder)
+
+
+def _which(job: JobSpec, launch: int) -> str:
+    return f", launch {launch} of {job.launches}" if job.launches > 1 else ""
+
+
+def _file_name(job: JobSpec, index: int, launch: int) -> str:
+    which = f"-launch{launch}" if job.launches > 1 else ""
+    return f"{index + 1:02}-{job.benchmark}{which}.jsonl"
+
+
+def _print_commands(
+    session: Session, jobs: Sequence[JobSpec], file_of: Callable[[int, int], Path]
+) -> None:
+    for index, launch in _order(jobs):
+        session.print_command(jobs[index], file_of(index, launch))

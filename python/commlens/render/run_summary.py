@@ -1,0 +1,129 @@
+"""What `commlens run` and `commlens submit` print when jobs have ended: tables, a suite's summary,
+and where records and pictures are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from commlens.base.errors import Status, say, status_text
+from commlens.base.text import plural
+from commlens.jobs.options import Options
+from commlens.jobs.run import Ran
+from commlens.model import Record, groups, load, over_launches
+from commlens.model.scaling import scalings
+from commlens.render import dftfe, show
+
+
+def print_run(ran: Ran, *, wide: bool) -> None:
+    """Prints the tables of a benchmark, and how many records are where."""
+    _print_tables(ran.records, ran.specs[0].options, wide=wide)
+    _print_count(ran)
+
+
+def print_scaling(ran: Ran) -> None:
+    """Prints what the records show by ranks, and the numbers of ranks without any record."""
+    for run in ran.runs:
+        if run.status != Status.OK and not run.records:
+            ranks = plural(run.job.ranks, "rank")
+            say(f"{ranks}: {status_text(run.status)}, and no record to show")
+    options = ran.specs[0].options
+    if options.text("format") == dftfe.FORMAT:
+        dftfe.print_published(ran.records)
+    if ran.records and _is_for_people(options):
+        console = show.console()
+        for scaling in scalings(groups(over_launches(ran.records)), fewest=1):
+            console.print()
+            show.show_scaling(scaling, console)
+    _print_count(ran)
+
+
+def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
+    """Prints the summary of a suite, draws it, and prints where everything is."""
+    show.console().print("", _summary(ran), "", sep="\n")
+    if wide:
+        _print_tables(ran.records, options, wide=True)
+    if not ran.records or ran.folder is None:
+        say(f"no record was written, so there is no picture in {ran.folder}")
+        return
+    print(f"records:  {' '.join(map(str, ran.places))}")
+    _draw(ran.records, ran.folder)
+    print(f"tables:   commlens show {shlex.join(map(str, ran.places))}")
+
+
+def show_folder(folder: Path) -> int:
+    """Prints the tables of all records in the folder of a job, and returns an exit status."""
+    files = sorted(folder.rglob("*.jsonl"))
+    loaded = load(files) if files else None
+    if loaded is None or not loaded.records:
+        say(f"no record in {folder}")
+        return Status.FAILED
+    for problem in loaded.problems:
+        say(problem)
+    console = show.console()
+    console.print()
+    show.show(loaded.records, console)
+    places = sorted({str(file.parent) for file in files})
+    say(f"{plural(len(loaded.records), 'record')} in {', '.join(places)}")
+    return Status.FAILED if loaded.problems else Status.OK
+
+
+def _is_for_people(options: Options) -> bool:
+    """Whether the output is a table; programs read the other formats."""
+    return options.text("format") in ("", "table")
+
+
+def _print_tables(records: Sequence[Record], options: Options, *, wide: bool) -> None:
+    """The tables of `commlens show`; for the format of DFT-FE the nearest published lines."""
+    if options.text("format") == dftfe.FORMAT:
+        dftfe.print_published(records)
+    if records and _is_for_people(options):
+        console = show.console()
+        console.print()
+        show.show(records, console, wide=wide)
+
+
+def _print_count(ran: Ran) -> None:
+    """Prints how many records are in the file, unless the end of the only job has named them."""
+    results, (path,) = ran.results, ran.places
+    kept = [result.kept for result in results if result.kept and result.kept.path == path]
+    count = sum(len(one.records) for one in kept)
+    if count and (len(results) > 1 or not results[0].counted):
+        say(f"{plural(count, 'record')} in {path}")
+
+
+def _summary(ran: Ran) -> Table:
+    columns = ("benchmark", "options", "launches", "records", "seconds", "status")
+    summary = Table(*columns, box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for spec, run in zip(ran.specs, ran.runs):
+        style = "green" if run.status == Status.OK else "red"
+        summary.add_row(
+            run.job.benchmark,
+            Text(shlex.join(spec.words())),
+            str(len(run.results)),
+            str(len(run.records)),
+            f"{run.seconds:.1f}",
+            Text(status_text(run.status), style=style),
+        )
+    return summary
+
+
+def _draw(records: Sequence[Record], folder: Path) -> None:
+    """An overview, and a picture of each benchmark that was measured; prints where they are."""
+    try:
+        from commlens.render import plots
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("commlens"):
+            raise
+        say(f"there are no pictures: Python has no {error.name}")
+        return
+    measured = [record for record in records if record.measured]
+    for name in dict.fromkeys(["overview", *(record.benchmark for record in measured)]):
+        chosen = [record for record in measured if name in ("overview", record.benchmark)]
+        if chosen:
+            for picture in plots.plot(chosen, folder / f"{name}.png").pictures:
+                print(f"picture:  {picture}")

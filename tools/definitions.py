@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
-"""Puts the definitions of metrics and facts into docs/records.md, as the native program has them.
+"""Writes docs/records-reference.md's tables: of fields from docs/record.schema.json, of metrics and
+facts from the native program.
 
-tools/definitions.py            rewrites what stands between <!-- metrics --> and <!-- /metrics -->
-tools/definitions.py --check    exit status 1 if that is not what the program says
+tools/definitions.py            rewrites what stands between <!-- NAME --> and <!-- /NAME -->
+tools/definitions.py --check    exit status 1 if the page differs
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 TOP = Path(__file__).resolve().parent.parent
-PAGE = TOP / "docs" / "records.md"
-BLOCK = re.compile(r"(<!-- metrics -->\n).*?(<!-- /metrics -->)", re.DOTALL)
+PAGE = TOP / "docs" / "records-reference.md"
+SCHEMA = TOP / "docs" / "record.schema.json"
+BLOCK = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
 def program() -> Path:
@@ -29,21 +34,83 @@ def program() -> Path:
     return built[-1]
 
 
+def metrics(bench: Path) -> str:
+    """The tables of metrics and facts that the program prints."""
+    command = [bench, "--metrics", "--format", "markdown"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def fields(root: str) -> str:
+    """A table for a struct of the schema and, below it, one for each struct in it."""
+    structs = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    return "\n\n".join(_tables(structs, root, "", {}))
+
+
+def _tables(
+    structs: Mapping[str, Any], name: str, path: str, above: dict[str, str]
+) -> Iterator[str]:
+    """Of a struct that has a table above, its place alone."""
+    if name in above:
+        yield f"### `{path[:-1]}`\n\nThe fields are those of `{above[name]}`."
+        return
+    above[name] = path[:-1]
+    struct = structs[name]
+    inner = []
+    rows = ["| field | type | meaning |", "| --- | --- | --- |"]
+    for field, value in struct["properties"].items():
+        optional = "" if field in struct["required"] or field == "kind" else ", optional"
+        rows.append(f"| `{field}` | {_type(value)}{optional} | {value['description']} |")
+        if found := re.search(r'"#/\$defs/(\w+)"', json.dumps(value)):
+            inner.append((found[1], f"{path}{field}{_suffix(value)}"))
+    heading = f"### `{path[:-1]}`\n\n" if path else ""
+    about = f"{struct['description']}\n\n" if "description" in struct else ""
+    yield f"{heading}{about}" + "\n".join(rows)
+    for other, place in inner:
+        yield from _tables(structs, other, f"{place}.", above)
+
+
+def _suffix(value: Mapping[str, Any]) -> str:
+    return {"array": "[]", "object": ".METRIC"}.get(value.get("type", ""), "")
+
+
+def _type(value: Mapping[str, Any]) -> str:
+    if "enum" in value:
+        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
+    if "anyOf" in value:
+        kinds = [_type(one) for one in value["anyOf"]]
+        return " or ".join(dict.fromkeys(kinds))
+    if value.get("type") == "array":
+        return f"list of {_type(value['items'])}"
+    if value.get("type") == "object":
+        return f"map to {_type(value['additionalProperties'])}"
+    return str(value.get("type", "object"))
+
+
+def rewritten(text: str, bench: Path) -> str:
+    """The text of the page with its tables as the schema and the program have them."""
+    blocks = {
+        "start": lambda: fields("StartLine"),
+        "record": lambda: fields("Record"),
+        "metrics": lambda: metrics(bench),
+    }
+    return BLOCK.sub(lambda match: f"{match[1]}{blocks[match[2]]()}\n{match[3]}", text)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Definitions of metrics and facts for the docs.")
+    """Rewrites or checks the page; the exit status."""
+    parser = argparse.ArgumentParser(description="The tables of docs/records-reference.md.")
     parser.add_argument(
         "--program", type=Path, help="commlens-bench; else COMMLENS_BENCH or build/"
     )
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
-    command = [options.program or program(), "--metrics", "--format", "markdown"]
-    tables = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    bench = options.program or program()
     text = PAGE.read_text(encoding="utf-8")
-    current = BLOCK.sub(lambda match: f"{match[1]}{tables.strip()}\n{match[2]}", text)
+    current = rewritten(text, bench)
     if not options.check:
         PAGE.write_text(current, encoding="utf-8")
     elif current != text:
-        print(f"{PAGE.name}: a definition is not what {command[0]} says; run tools/definitions.py")
+        print(f"{PAGE.name}: not what the schema and {bench} have; run tools/definitions.py")
         return 1
     return 0
 

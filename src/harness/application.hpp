@@ -3,7 +3,7 @@
 
 namespace commlens {
 
-/// Parses, initialises MPI, measures; returns the exit status (docs/records.md).
+/// Parses, initialises MPI, measures; returns the exit status (docs/output.md).
 int run_application(int argc, char** argv);
 
 }  // namespace commlens

@@ -26,7 +26,7 @@
 
 namespace commlens {
 
-/// Exit statuses of the program (docs/records.md).
+/// Exit statuses of the program (docs/output.md).
 enum class Exit { ok = 0, failed = 1, usage = 2, stalled = 3, nothing_ran = 4 };
 
 /// The most that any case needs on this rank.

@@ -11,7 +11,7 @@ std::string benchmarks_json();
 
 /// Every benchmark's metrics and facts: name, unit, direction, definition.
 std::string metrics_json();
-/// The same as the tables of docs/records.md.
+/// The same as the tables of docs/records-reference.md.
 std::string metrics_markdown();
 
 /// For programs: what this build has and what this machine has for it. Needs no MPI_Init.

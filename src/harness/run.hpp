@@ -98,7 +98,7 @@ class Run {
   /// `defaults`, with what the user has set in their place.
   [[nodiscard]] measure::Repetition repetition(const measure::Repetition& defaults) const;
 
-  // What else the record has; rank 0's is written. docs/records.md says what each is for.
+  // What else the record has; rank 0's is written. docs/records-reference.md says what each is for.
   /// Something that was counted or found; given twice, the last counts.
   void fact(const measure::Fact& fact, measure::Value value);
   void series(const std::string& name, std::vector<double> values);

@@ -1,5 +1,5 @@
 // A record: what was run, with which settings, its samples, its validation; and the start that it belongs to.
-// docs/records.md explains every field and docs/record.schema.json is the schema of what is written.
+// docs/records-reference.md explains every field and docs/record.schema.json is the schema of what is written.
 #pragma once
 
 #include <cstddef>

@@ -28,23 +28,23 @@ def test_the_examples_of_contributing_are_the_files_that_are_tested() -> None:
         assert code == (TOP / name).read_text(encoding="utf-8"), name
 
 
-RECORDS = (TOP / "docs" / "records.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    """The code of docs/records.md in this language."""
-    return re.findall(rf"```{language}\n(.*?)```\n", RECORDS, re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    """The code of a page in this language."""
+    text = (TOP / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```\n", text, re.DOTALL)
 
 
 def test_the_example_of_a_record_is_one() -> None:
-    start, record = (json.dumps(json.loads(block)) + "\n" for block in blocks("json"))
+    start, record = (
+        json.dumps(json.loads(block)) + "\n" for block in blocks("records-reference.md", "json")
+    )
     loaded = read([start, record])
     assert (len(loaded.records), loaded.problems) == (1, [])
     assert loaded.records[0].measured and loaded.records[0].ceiling is not None
 
 
 def jq_examples() -> list[str]:
-    (block,) = blocks("sh")
+    block = next(block for block in blocks("records.md", "sh") if "jq" in block)
     return [example for example in block.split("\n\n") if "jq" in example]
 
 
@@ -91,14 +91,14 @@ def test_lines_can_be_chosen_for_a_picture(tmp_path: Path) -> None:
 
 def test_the_example_of_python_runs(tmp_path: Path) -> None:
     write(tmp_path / "records.jsonl", make_record())
-    code = next(block for block in blocks("python") if "commlens" in block)
+    code = next(block for block in blocks("records.md", "python") if "commlens" in block)
     command = [sys.executable, "-c", code]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "2.0 us"
 
 
 @pytest.mark.skipif(not BENCH.exists(), reason="no native program is built")
-def test_the_definitions_are_those_of_the_program() -> None:
+def test_the_reference_of_records_is_what_schema_and_program_have() -> None:
     script = str(TOP / "tools" / "definitions.py")
     command = [sys.executable, script, "--check", "--program", str(BENCH)]
     assert subprocess.run(command, check=False).returncode == 0

@@ -46,7 +46,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     """One case: what was run, its samples, statistics and validation."""
 
     schema: Literal[2]
-    start: Annotated[Start, Meta(description="the `start` of its start's line in the same file")]
+    start: Start
     time: Time
     benchmark: Name
     parameters: Mapping[str, Value]
@@ -55,43 +55,22 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     memory: Annotated[str, Meta(pattern=_MEMORY)]
     harness: Harness
     status: Literal["ok", "failed", "skipped"]
-    reason: Annotated[str, Meta(description="why it failed or was skipped; empty when ok")]
+    reason: str
     samples: Samples
-    statistics: Annotated[
-        Mapping[str, Statistic], Meta(description="by metric; empty where nothing was measured")
-    ]
+    statistics: Mapping[str, Statistic]
     setup_s: Seconds
     validation: Validation
     ceilings: tuple[Ceiling, ...]
-    no_ceiling: Annotated[
-        str, Meta(description="why there is none for its bytes, where one was asked for")
-    ] = ""
-    parts: Annotated[
-        tuple[Part, ...], Meta(description="what an operation consists of: all alone or all within")
-    ] = ()
+    no_ceiling: str = ""
+    parts: tuple[Part, ...] = ()
     timeline: Absent[Timeline] = None
-    calls: Annotated[
-        Mapping[str, AtLeastZero],
-        Meta(description="of each function of MPI in one operation, mean over ranks"),
-    ] = field(default_factory=nothing)
-    facts: Annotated[
-        Mapping[str, Value], Meta(description="what the benchmark counted or found")
-    ] = field(default_factory=nothing)
-    series: Annotated[
-        Mapping[str, list[Optional[Finite]]],
-        Meta(description="a value per step; null: not a finite number"),
-    ] = field(default_factory=nothing)
-    report: Annotated[
-        tuple[str, ...],
-        Meta(description="in the application's words; blocks are separated by empty lines"),
-    ] = ()
+    calls: Mapping[str, AtLeastZero] = field(default_factory=nothing)
+    facts: Mapping[str, Value] = field(default_factory=nothing)
+    series: Mapping[str, list[Optional[Finite]]] = field(default_factory=nothing)
+    report: tuple[str, ...] = ()
     candidate: Absent[Candidate] = None
-    gpu_clock: Annotated[
-        Absent[GpuClock], Meta(description="absent where no GPU's memory was measured")
-    ] = None
-    libraries: Annotated[
-        Mapping[str, str], Meta(description="versions found while this case ran")
-    ] = field(default_factory=nothing)
+    gpu_clock: Absent[GpuClock] = None
+    libraries: Mapping[str, str] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
         """What types cannot say: that what stands in one place fits to what does in another."""

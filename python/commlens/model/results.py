@@ -51,14 +51,9 @@ class Interval(NamedTuple):
 class GpuClock(Strict, frozen=True):
     """Of the GPUs' multiprocessors, right after the samples."""
 
-    least_MHz: Annotated[AtLeastZero, Meta(description="of all ranks")]  # noqa: N815
-    highest_MHz: Annotated[  # noqa: N815
-        AtLeastZero, Meta(description="that the GPUs can have; the least of all ranks")
-    ]
-    limits: Annotated[
-        tuple[Literal["power", "temperature", "setting"], ...],
-        Meta(description="what held one of them back"),
-    ]
+    least_MHz: AtLeastZero  # noqa: N815
+    highest_MHz: AtLeastZero  # noqa: N815
+    limits: tuple[Literal["power", "temperature", "setting"], ...]
 
 
 class Statistic(Strict, frozen=True):
@@ -66,9 +61,7 @@ class Statistic(Strict, frozen=True):
 
     count: AtLeastOne
     median: Number
-    ci_low: Annotated[
-        Optional[Number], Meta(description="null: too few samples for an interval (fewer than 6)")
-    ]
+    ci_low: Optional[Number]
     ci_high: Optional[Number]
     confidence: Annotated[float, Meta(ge=0.95, le=0.95)]
     min: Number
@@ -142,44 +135,33 @@ class LaunchesStatistic(Statistic, frozen=True):
 
 
 class Harness(Strict, frozen=True):
-    timing: Annotated[
-        Literal["batch", "each"],
-        Meta(description="batch: back-to-back operations; each: every operation by itself"),
-    ]
-    repeat: Annotated[AtLeastOne, Meta(description="operations in a batch; with each: in a round")]
+    timing: Literal["batch", "each"]
+    repeat: AtLeastOne
     warmup: Count
     batches: AtLeastOne
     min_time_s: Seconds = 0.0
-    until_ci_percent: Annotated[
-        AtLeastZero, Meta(description="half the width of the interval of the time, of the median")
-    ] = 0.0
-    max_time_s: Annotated[
-        AtLeastZero, Meta(description="where min_time_s and until_ci_percent stop adding batches")
-    ] = 60.0
+    until_ci_percent: AtLeastZero = 0.0
+    max_time_s: AtLeastZero = 60.0
 
 
 class Samples(Strict, frozen=True):
-    operation: Annotated[str, Meta(description="what one sample times: round trip ...")]
-    values_s: Annotated[
-        Samples_s, Meta(description="seconds per operation, the largest over the ranks")
-    ]
+    operation: str
+    values_s: Samples_s
 
 
 class Deviation(Strict, frozen=True):
     """Of results that are right to rounding only, from what they would be exactly."""
 
-    largest: Annotated[
-        float, Meta(ge=0, le=LARGEST, description="of any element, over all checks and ranks")
-    ]
-    total: Annotated[float, Meta(ge=0, le=LARGEST, description="over the elements of a check")]
+    largest: Annotated[float, Meta(ge=0, le=LARGEST)]
+    total: Annotated[float, Meta(ge=0, le=LARGEST)]
 
 
 class Validation(Strict, frozen=True):
     status: Literal["passed", "failed", "off", "not reached"]
-    checks: Annotated[Count, Meta(description="how often results were compared on each rank")]
-    elements: Annotated[Count, Meta(description="compared, over all checks and ranks")]
-    message: Annotated[str, Meta(description="the first wrong element: rank, index, values")]
-    exact: Annotated[bool, Meta(description="to the last bit; false: to rounding")] = True
+    checks: Count
+    elements: Count
+    message: str
+    exact: bool = True
     deviation: Absent[Deviation] = None
 
 
@@ -207,12 +189,10 @@ class Part(Strict, frozen=True):
     """
 
     name: Name
-    stream: Annotated[Name, Meta(description="parts of one stream cannot overlap with each other")]
+    stream: Name
     samples: PartSamples
     statistics: PartStatistics
-    within: Annotated[
-        bool, Meta(description="measured within the operation; all parts of a record or none")
-    ] = False
+    within: bool = False
 
     @property
     def time(self) -> Interval:
@@ -231,7 +211,7 @@ class Span(Strict, frozen=True):
     rank: Count
     stream: Name
     part: Name
-    step: Annotated[Count, Meta(description="the block, from 0")]
+    step: Count
     start_us: Number
     end_us: Number
 
@@ -263,31 +243,22 @@ class Candidate(Strict, frozen=True):
     """One of several ways to do the same, of which the application uses the fastest."""
 
     name: Name
-    seconds: Annotated[Seconds, Meta(description="by which the application chooses")]
-    text: Annotated[str, Meta(description="the name and its times, in the application's words")]
+    seconds: Seconds
+    text: str
 
 
 class Ceiling(Strict, frozen=True):
     """What the hardware needs for the bytes of an operation, or for its arithmetic."""
 
-    name: Annotated[Name, Meta(description="memory copy, peer copy, square GEMM ...")]
+    name: Name
     method: str
-    time_us: Annotated[Positive, Meta(description="the least time of one operation")]
-    fraction: Annotated[
-        AtLeastZero,
-        Meta(description="time_us over the median: 1 is all that the hardware gives"),
-    ]
-    metrics: Annotated[
-        Mapping[str, Number], Meta(description="each metric as it would be at it; of a part none")
-    ]
-    part: Annotated[
-        Absent[Name], Meta(description="whose ceiling it is; absent: the operation's")
-    ] = None
-    rate: Annotated[Absent[Positive], Meta(description="what was reached, in `unit`")] = None
-    unit: Annotated[Absent[Name], Meta(description="of rate: GB/s, TFLOP/s")] = None
-    library: Annotated[
-        bool, Meta(description="what a library gives for a shape; the hardware may give more")
-    ] = False
+    time_us: Positive
+    fraction: AtLeastZero
+    metrics: Mapping[str, Number]
+    part: Absent[Name] = None
+    rate: Absent[Positive] = None
+    unit: Absent[Name] = None
+    library: bool = False
 
     # What __post_init__ says, for the JSON schema.
     rules: ClassVar[Mapping[str, Any]] = {

@@ -1,4 +1,4 @@
-"""The JSON Schema of records, generated from the structs.
+"""The JSON Schema of records, generated from the structs and from what their fields mean.
 
 python -m commlens.model.schema > docs/record.schema.json
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from commlens import knowledge
 from commlens.model.record import Record
 from commlens.model.results import Ceiling
 from commlens.model.start import SCHEMA_VERSION, Start, StartLine
@@ -23,11 +24,14 @@ def document() -> dict[str, Any]:
         (StartLine, Record), schema_hook=_hook, ref_template="#/$defs/{name}"
     )
     components["Ceiling"].update(Ceiling.rules)
+    for name, meanings in knowledge.load("record_fields", dict[str, dict[str, str]]).items():
+        for field, meaning in meanings.items():
+            components[name]["properties"][field]["description"] = meaning
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"commlens record, schema {SCHEMA_VERSION}",
         "description": "One line of a file of records: a start, or a case as it was measured."
-        " docs/records.md explains each field.",
+        " docs/records-reference.md explains each field.",
         "oneOf": [start, record],
         "$defs": {name: _tidy(one) for name, one in components.items()},
     }

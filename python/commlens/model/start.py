@@ -1,6 +1,7 @@
 """What a start of a benchmark writes down once: its declarations, where it ran and with what.
 
-The structs are the schema: docs/record.schema.json is generated from their types and descriptions.
+The structs are the schema: docs/record.schema.json is generated from their types, and from the
+meaning of each field in knowledge/record_fields.yaml.
 Their annotations are evaluated by Python 3.9 too, which is why this module does not postpone them.
 """
 
@@ -47,7 +48,6 @@ Value = Union[bool, Annotated[int, Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)], F
 Numbers = Annotated[str, Meta(pattern=r"^(\d{1,6}(-\d{1,6})?(,|$))*$")]
 Role = Literal["size", "setting", "derived", "variant"]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Unit = Annotated[str, Meta(description="us, GB/s, B (bytes) ...; empty: none")]
 
 UNKNOWN_HOST = "unknown host"
 UNKNOWN_MPI = "unknown MPI"
@@ -62,23 +62,12 @@ class Strict(
 class Parameter(Strict, frozen=True):
     """An option of the benchmark, or a value that follows from its options."""
 
-    name: Annotated[Name, Meta(description="its key in the parameters of a record")]
-    option: Annotated[
-        str, Meta(description="the name of the command line's option, without dashes")
-    ]
-    role: Annotated[
-        Role,
-        Meta(
-            description="size: what a sweep runs over; setting: part of the case; derived: follows"
-            " from other parameters, the ranks or the memory, and is not part of the case; variant:"
-            " the values that this start compares"
-        ),
-    ]
-    unit: Unit
+    name: Name
+    option: str
+    role: Role
+    unit: str
     help: str
-    per_rank: Annotated[
-        bool, Meta(description="the value of each rank: with more ranks the problem grows")
-    ] = False
+    per_rank: bool = False
 
     @property
     def title(self) -> str:
@@ -89,9 +78,9 @@ class Parameter(Strict, frozen=True):
 class Metric(Strict, frozen=True):
     """A quantity derived from a sample."""
 
-    name: Annotated[Name, Meta(description="its key in the statistics of a record")]
-    label: Annotated[str, Meta(description="the name without its unit, as words")]
-    unit: Unit
+    name: Name
+    label: str
+    unit: str
     better: Literal["lower", "higher"]
     definition: str
 
@@ -107,9 +96,9 @@ class Metric(Strict, frozen=True):
 class FactDeclaration(Strict, frozen=True):
     """Something that the benchmark counts or finds out."""
 
-    name: Annotated[Name, Meta(description="its key in the facts of a record")]
+    name: Name
     label: str
-    unit: Unit
+    unit: str
     definition: str
 
 
@@ -117,35 +106,19 @@ class BenchmarkDeclaration(Strict, frozen=True):
     name: Name
     description: str
     parameters: list[Parameter]
-    metrics: Annotated[
-        list[Metric],
-        Meta(
-            description="in the order in which they are shown; the first that a record has"
-            " statistics of is its main metric"
-        ),
-    ]
+    metrics: list[Metric]
     facts: list[FactDeclaration]
-    divides_work: Annotated[
-        bool,
-        Meta(
-            description="the ranks divide the work of one problem, so that speed-up and efficiency"
-            " against ranks mean something"
-        ),
-    ] = False
+    divides_work: bool = False
 
 
 class Device(Strict, frozen=True):
-    ordinal: Annotated[Count, Meta(description="as the rank sees it")]
+    ordinal: Count
     name: str
     uuid: str
     pci: str
-    numa_node: Annotated[
-        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
-    ]
+    numa_node: Annotated[int, Meta(ge=-1, le=LARGEST_COUNT)]
     memory_bytes: Count
-    power_limit_W: Annotated[  # noqa: N815
-        Absent[AtLeastZero], Meta(description="what it may take; absent: the driver does not say")
-    ] = None
+    power_limit_W: Absent[AtLeastZero] = None  # noqa: N815
     default_power_limit_W: Absent[AtLeastZero] = None  # noqa: N815
 
 
@@ -153,21 +126,10 @@ class Nic(Strict, frozen=True):
     """A network adapter with an active link."""
 
     name: Name
-    link_layer: Annotated[Name, Meta(description="InfiniBand, RoCE, Slingshot, Ethernet")]
-    numa_node: Annotated[
-        int, Meta(ge=-1, le=LARGEST_COUNT, description="-1: the machine does not say")
-    ]
-    rate_Gbps: Annotated[  # noqa: N815
-        Absent[Positive],
-        Meta(description="nominal, in Gbit/s each way; absent: the driver does not say"),
-    ] = None
-    distance: Annotated[
-        Absent[Literal["same PCIe switch", "same NUMA node", "other NUMA node"]],
-        Meta(
-            description="from the rank's GPU, without one from its cores; absent: the machine does"
-            " not say"
-        ),
-    ] = None
+    link_layer: Name
+    numa_node: Annotated[int, Meta(ge=-1, le=LARGEST_COUNT)]
+    rate_Gbps: Absent[Positive] = None  # noqa: N815
+    distance: Absent[Literal["same PCIe switch", "same NUMA node", "other NUMA node"]] = None
 
 
 class Place(Strict, frozen=True):
@@ -175,14 +137,10 @@ class Place(Strict, frozen=True):
 
     rank: Count
     host: str
-    cores: Annotated[
-        Numbers, Meta(description="the cores that the rank may run on, as in /proc: 0-3,8")
-    ]
-    numa_nodes: Annotated[Numbers, Meta(description="the NUMA nodes of those cores, likewise")]
-    device: Annotated[Absent[Device], Meta(description="absent without a GPU")] = None
-    nics: Annotated[
-        tuple[Nic, ...], Meta(description="of its node, those that are nearest to the rank")
-    ] = ()
+    cores: Numbers
+    numa_nodes: Numbers
+    device: Absent[Device] = None
+    nics: tuple[Nic, ...] = ()
 
     def __post_init__(self) -> None:
         if any(last < first for first, last in ranges_of(self.cores)):
@@ -193,31 +151,19 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     """One launch of the whole job, before its first record: what all its records have in common."""
 
     schema: Literal[2]
-    start: Annotated[Name, Meta(description="names this start; its records refer to it")]
+    start: Name
     time: Time
     benchmark: BenchmarkDeclaration
-    backend: Annotated[Name, Meta(description="the device code compiled in: host, cuda, hip")]
+    backend: Name
     ranks: Ranks
     nodes: Ranks
-    transports: Annotated[
-        list[Name], Meta(description="those of the build, in the order in which they are shown")
-    ]
+    transports: list[Name]
     placement: list[Place]
-    warnings: Annotated[
-        list[str], Meta(description="what on this machine or in this placement may distort results")
-    ]
-    notes: Annotated[
-        list[str],
-        Meta(description="what was chosen where the user left it open, such as a problem's size"),
-    ]
+    warnings: list[str]
+    notes: list[str]
     versions: dict[str, str]
-    environment: Annotated[
-        dict[str, str],
-        Meta(description="the variables that concern communication, secrets removed"),
-    ]
-    settings: Annotated[
-        list[str], Meta(description="names in environment that change how bytes travel")
-    ]
+    environment: dict[str, str]
+    settings: list[str]
     command: list[str]
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/nccl-variables": NcclVariables,
     "libraries/rules": Rules,
     "matrices/": Matrix,
+    "record_fields": dict[str, dict[str, str]],
     "secrets": Secrets,
     "variables": Variables,
 }

@@ -158,7 +158,7 @@ def test_allreduce_of_odd_counts(ranks: int, kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["--in-place", "--out-of-place"])
 def test_parameters_have_the_names_of_the_documentation(flag: str, tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "records-reference.md").read_text(encoding="utf-8")
     examples = [json.loads(block.split("```")[0]) for block in text.split("```json")[1:]]
     example = next(one for one in examples if "samples" in one)
     (record,) = measured(tmp_path, 2, "allreduce --transport mpi --bytes 64", flag, BRIEFLY)

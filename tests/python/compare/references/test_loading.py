@@ -82,8 +82,8 @@ def test_a_source_is_found_by_its_name() -> None:
 
 
 def declared() -> dict[tuple[str, str], str]:
-    """The units of metrics and facts by benchmark, as docs/records.md has them."""
-    text = (TOP / "docs" / "records.md").read_text(encoding="utf-8")
+    """The units of metrics and facts by benchmark, as docs/records-reference.md has them."""
+    text = (TOP / "docs" / "records-reference.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `?([\w-]+)`? \| `(\w+)` \| (\S*) ", text, re.MULTILINE)
     return {(benchmark, name): unit for benchmark, name, unit in rows}
 

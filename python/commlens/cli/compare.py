@@ -23,7 +23,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
 from commlens.jobs.spec import MOST_RANKS, JobSpec
 from commlens.model import Record
-from commlens.render.comparison import FORMATS
+from commlens.render.comparison import FORMATS, comparison_of
 
 _MANY_CASES = 50  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
@@ -131,7 +131,7 @@ def compare(
         if (count := sum(len(one.cases) for one in matched)) > _MANY_CASES:
             tell(f"comparing {count:,} cases")
         result = Result(matched, judge(matched, threshold), threshold)
-    FORMATS[form](result)
+    comparison_of(result).print_as(form)
     if picture:
         _draw(result, picture)
     sys.exit(worst([status, _status(result, fail_if_slower)]))
@@ -170,7 +170,8 @@ def _published(records: str, name: str, form: str) -> int:
 
     source = find(name)
     loaded = load_any([Path(records)])
-    published.FORMATS[form](published.against(_side(records, loaded.records), source))
+    found = published.against(_side(records, loaded.records), source)
+    published.comparison_of(found).print_as(form)
     return tell_problems(loaded)
 
 

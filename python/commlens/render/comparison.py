@@ -1,42 +1,86 @@
-"""A comparison as a table for people, as Markdown, CSV and JSON."""
+"""Comparisons in the formats of `commlens compare`: a table for people, Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-import msgspec
-
 from commlens.base.terminal import console, echo
-from commlens.base.text import format_value, labelled, plural, printable
-from commlens.compare.matching import Missing
+from commlens.base.text import format_value, labelled, plural
+from commlens.compare.matching import Matched, Missing
 from commlens.compare.result import Result
 from commlens.compare.verdicts import Row, Verdict
 from commlens.model.comparison import Ratio
-from commlens.render.show.grid import Column, Grid, Lines, print_whole
+from commlens.render.data import print_csv, print_json, rows_of
+from commlens.render.markdown import section
+from commlens.render.table import Column, Lines, Note, Table, Thing, data
+from commlens.render.terminal import print_things
 
-NOTHING = "-"
 _MOST_NAMES = 12  # of cases in a line
 _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "bold red", Verdict.INCONCLUSIVE: "yellow"}
 
 
-def _as_table(result: Result) -> None:
-    things: list[Grid | Lines] = []
-    for one in result.matched:
-        rows = result.rows_of(one)
-        head = [(one.other.name, "bold cyan"), (f"  against {one.baseline.name}", "dim")]
-        things.append(Lines([head, *([(f"  {text}", "dim")] for text in one.differences)]))
-        if rows:
-            things.append(_grid(rows))
-        notes = [f"{row.name}: {row.case.note}" for row in rows if row.case.note]
-        lines = [(text, "yellow") for text in (*one.changed, *notes, *missing_lines(one.missing))]
-        things.append(Lines([[], *([(f"  {text}", style)] for text, style in lines)]))
-    if result.rows:
-        things.append(Lines([[(f"  {text}", "dim")] for text in result.how]))
-        things.append(Lines([[(f"  {summary(result.rows)}", "bold")]]))
-    print_whole(console(), things)
+@dataclass(frozen=True)
+class Comparison:
+    """What is printed: tables, lines below them, and what JSON has beside the cases."""
+
+    tables: Sequence[Table[Any]]
+    lines: Lines = field(default_factory=lambda: Lines([]))
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def things(self) -> list[Thing]:
+        return [*self.tables, self.lines]
+
+    def print_as(self, form: str) -> None:
+        """Prints it in one of FORMATS."""
+        FORMATS[form](self)
+
+
+FORMATS: Mapping[str, Callable[[Comparison], None]] = {
+    "table": lambda own: print_things(console(), own.things),
+    "markdown": lambda own: echo("\n".join(line for one in own.things for line in section(one))),
+    "csv": lambda own: print_csv(own.tables),
+    "json": lambda own: print_json({**own.before, "cases": rows_of(own.tables), **own.after}),
+}
+
+
+def comparison_of(result: Result) -> Comparison:
+    """A table for each pair of sides that were compared."""
+    lines = [[(f"  {text}", "dim")] for text in result.how] if result.rows else []
+    lines += [[(f"  {summary(result.rows)}", "bold")]] if result.rows else []
+    return Comparison(
+        [_table(one, result.rows_of(one)) for one in result.matched],
+        Lines(lines),
+        {"threshold": result.threshold},
+        {
+            "missing": [own._asdict() for one in result.matched for own in one.missing],
+            "changed": [text for one in result.matched for text in one.changed],
+            "differences": [text for one in result.matched for text in one.differences],
+        },
+    )
+
+
+def _table(matched: Matched, rows: Sequence[Row]) -> Table[Row]:
+    columns = [*COLUMNS]
+    columns.insert(1, data("baseline", lambda row: matched.baseline.name))
+    notes = [f"{row.name}: {row.case.note}" for row in rows if row.case.note]
+    return Table(
+        columns,
+        rows,
+        title=matched.other.name,
+        subtitle=f"against {matched.baseline.name}",
+        about=matched.differences,
+        notes=warnings((*matched.changed, *notes, *missing_lines(matched.missing))),
+    )
+
+
+def warnings(texts: Sequence[str]) -> list[Note]:
+    """Notes below a table that need attention."""
+    return [(text, "yellow") for text in texts]
 
 
 def missing_lines(missing: Sequence[Missing]) -> list[str]:
@@ -60,134 +104,46 @@ def summary(rows: Sequence[Row]) -> str:
     return f"{plural(len(rows), 'case')}: {', '.join(words)}"
 
 
-def _grid(rows: Sequence[Row]) -> Grid:
-    styles = [_STYLES.get(row.verdict, "") for row in rows]
-    columns = [Column(head, [text(row) for row in rows]) for head, text in _COLUMNS.items()]
-    columns[0].left = True
-    columns[-2] = Column("verdict", columns[-2].cells, left=True, styles=styles)
-    columns[-1] = Column("", columns[-1].cells, left=True, style="dim")
-    return Grid(columns)
-
-
-def _value(row: Row, side: int) -> str:
+def _median(side: int, row: Row) -> str:
     return format_value(row.medians[side], row.case.metric.unit, max(row.medians))
 
 
-def _interval(ratio: Ratio | None) -> str:
-    return f"{_ratio(ratio.low)} to {_ratio(ratio.high)}" if ratio else NOTHING
+def _interval(ratio: Ratio) -> str:
+    return f"{_ratio(ratio.low)} to {_ratio(ratio.high)}"
 
 
 def _ratio(value: float) -> str:
     return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
-_COLUMNS: Mapping[str, Callable[[Row], str]] = {
-    "case": lambda row: row.name,
-    "metric": lambda row: labelled(row.case.metric.label, row.case.metric.unit),
-    "baseline": lambda row: _value(row, 0),
-    "other": lambda row: _value(row, 1),
-    "ratio": lambda row: NOTHING if row.ratio is None else _ratio(row.ratio),
-    "95% interval": lambda row: _interval(row.interval),
-    "p": lambda row: f"{row.corrected_p_value:.2g}",
-    "launches": lambda row: f"{row.launches[0]}, {row.launches[1]}",
-    "verdict": lambda row: row.verdict.value,
-    "what to do": lambda row: row.why,
-}
-
-
-def _as_markdown(result: Result) -> None:
-    for one in result.matched:
-        rows = [[text(row) for text in _COLUMNS.values()] for row in result.rows_of(one)]
-        notes = (*one.differences, *one.changed, *missing_lines(one.missing))
-        print_markdown(f"{one.other.name} against {one.baseline.name}", list(_COLUMNS), rows, notes)
-    echo("\n".join([*result.how, "", f"**{summary(result.rows)}**"]))
-
-
-def print_markdown(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
-) -> None:
-    lines = [f"### {_cell(title)}", ""]
-    if rows:
-        lines += [_line(heads), _line("---" for _ in heads), *map(_line, rows), ""]
-    lines += [f"- {_cell(text)}" for text in notes]
-    echo("\n".join([*lines, ""] if notes else lines))
-
-
-def _line(cells: Any) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
-
-
-def _cell(text: str) -> str:
-    """No text of a record is markup."""
-    for letter, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|")):
-        text = text.replace(letter, written)
-    for letter in "`*_[]":
-        text = text.replace(letter, f"\\{letter}")
-    return printable(text)
-
-
-def _plain(row: Row, baseline: str) -> dict[str, Any]:
-    """A case as programs read it; null is what could not be told."""
-    return {
-        "case": row.name,
-        "baseline": baseline,
-        "other": row.other,
-        "metric": row.case.metric.name,
-        "unit": row.case.metric.unit,
-        "better": row.case.metric.better,
-        "baseline_median": row.medians[0],
-        "other_median": row.medians[1],
-        "baseline_launches": row.launches[0],
-        "other_launches": row.launches[1],
-        "basis": row.basis,
-        "ratio": row.ratio,
-        "ratio_low": row.interval.low if row.interval else None,
-        "ratio_high": row.interval.high if row.interval else None,
-        "p": row.p_value,
-        "p_holm": row.corrected_p_value,
-        "verdict": row.verdict.value,
-        "launches_needed": row.launches_needed,
-    }
-
-
-def _plain_rows(result: Result) -> list[dict[str, Any]]:
-    return [_plain(row, one.baseline.name) for one in result.matched for row in result.rows_of(one)]
-
-
-def _as_csv(result: Result) -> None:
-    print_csv(_plain_rows(result))
-
-
-def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else ["case"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _csv_cell(value) for name, value in row.items()} for row in rows)
-    echo(text.getvalue().rstrip("\n"))
-
-
-def _csv_cell(value: Any) -> Any:
-    return printable(value) if isinstance(value, str) else value
-
-
-def _as_json(result: Result) -> None:
-    document = {
-        "threshold": result.threshold,
-        "cases": _plain_rows(result),
-        "missing": [own._asdict() for one in result.matched for own in one.missing],
-        "changed": [text for one in result.matched for text in one.changed],
-        "differences": [text for one in result.matched for text in one.differences],
-    }
-    print_json(document)
-
-
-def print_json(document: Mapping[str, Any]) -> None:
-    echo(msgspec.json.format(msgspec.json.encode(document), indent=1).decode())
-
-
-FORMATS: Mapping[str, Callable[[Result], None]] = {
-    "table": _as_table,
-    "markdown": _as_markdown,
-    "csv": _as_csv,
-    "json": _as_json,
-}
+COLUMNS: tuple[Column[Row], ...] = (
+    Column("case", lambda row: row.name, left=True, wraps=True, key="case"),
+    data("other", lambda row: row.other),
+    Column("metric", lambda row: labelled(row.case.metric.label, row.case.metric.unit)),
+    data("metric", lambda row: row.case.metric.name),
+    data("unit", lambda row: row.case.metric.unit),
+    data("better", lambda row: row.case.metric.better),
+    Column("baseline", partial(_median, 0)),
+    Column("other", partial(_median, 1)),
+    data("baseline_median", lambda row: row.medians[0]),
+    data("other_median", lambda row: row.medians[1]),
+    data("baseline_launches", lambda row: row.launches[0]),
+    data("other_launches", lambda row: row.launches[1]),
+    data("basis", lambda row: row.basis),
+    Column("ratio", lambda row: row.ratio, format=_ratio, key="ratio"),
+    Column("95% interval", lambda row: row.interval, format=_interval),
+    data("ratio_low", lambda row: row.interval.low if row.interval else None),
+    data("ratio_high", lambda row: row.interval.high if row.interval else None),
+    data("p", lambda row: row.p_value),
+    Column("p", lambda row: row.corrected_p_value, format="{:.2g}".format, key="p_holm"),
+    Column("launches", lambda row: f"{row.launches[0]}, {row.launches[1]}"),
+    Column(
+        "verdict",
+        lambda row: row.verdict.value,
+        left=True,
+        style=lambda row: _STYLES.get(row.verdict, ""),
+        key="verdict",
+    ),
+    data("launches_needed", lambda row: row.launches_needed),
+    Column("what to do", lambda row: row.why, left=True, style="dim", wraps=True, if_any=True),
+)  # p is corrected for the number of cases (Holm)

@@ -1,25 +1,23 @@
-"""Records against published figures: single numbers, so a ratio and no verdict."""
+"""Records against published values: single numbers, so a ratio and no verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from commlens.base.errors import CommlensError
-from commlens.base.terminal import console
 from commlens.base.text import format_ratio, format_value, labelled
 from commlens.compare.matching import Missing, Side
 from commlens.compare.naming import case_names
 from commlens.compare.references import Beside, Figure, Source, beside
-from commlens.model import case_key, launches_of, over_launches
-from commlens.render.comparison import NOTHING, missing_lines, print_csv, print_json, print_markdown
-from commlens.render.show.grid import Column, Grid, Lines, print_whole
+from commlens.model import Statistic, case_key, launches_of, over_launches
+from commlens.render.comparison import Comparison, missing_lines, warnings
+from commlens.render.table import Column, Table, data
 
 
 @dataclass(frozen=True)
 class Published:
-    """The records of one side beside the figures of one source."""
+    """The records of one side beside the values of one source."""
 
     source: Source
     side: Side
@@ -36,7 +34,7 @@ def against(side: Side, source: Source) -> Published:
     if not found:
         benchmarks = ", ".join(sorted({figure.benchmark for figure in figures})) or "no benchmark"
         raise CommlensError(
-            f"{source.name}: none of its figures is comparable with {side.name}: it has those of"
+            f"{source.name}: none of its values is comparable with {side.name}: it has those of"
             f" {benchmarks}; docs/reference.md says what must agree"
         )
     names = case_names({case_key(one): [one] for one in records})
@@ -55,84 +53,60 @@ def _size(figure: Figure) -> str:
     return f"{figure.size_name} {figure.size:,g}, " if figure.size else ""
 
 
-def _lies(one: Beside) -> str:
-    """Where ours lies: whether the published figure is within what our launches or samples gave."""
-    statistic = one.record.statistics.get(one.figure.metric)
+def _statistic(one: Beside) -> Statistic | None:
+    return one.record.statistics.get(one.figure.metric)
+
+
+def _lies(one: Beside) -> str | None:
+    """Where ours lies: whether the published value is within what our launches or samples gave."""
+    statistic = _statistic(one)
     if one.ratio is None:
         return "another size or memory"
     if statistic is None:
-        return NOTHING
+        return None
     low, high = statistic.drawn
     if one.figure.value < low:
         return "ours is above"
     return "ours is below" if one.figure.value > high else "within our interval"
 
 
-def _interval(one: Beside) -> str:
-    statistic = one.record.statistics.get(one.figure.metric)
+def _interval(one: Beside) -> str | None:
+    statistic = _statistic(one)
     if statistic is None:
-        return NOTHING
+        return None
     return " to ".join(format_value(end, one.metric.unit) for end in statistic.drawn)
 
 
-_COLUMNS: Mapping[str, Callable[[Beside], str]] = {
-    "metric": lambda one: labelled(one.metric.label, one.metric.unit),
-    "ours": lambda one: format_value(one.ours, one.metric.unit),
-    "interval or range": _interval,
-    "launches": lambda one: str(len(launches_of(one.record))),
-    "published": lambda one: format_value(one.figure.value, one.metric.unit),
-    "ratio": lambda one: NOTHING if one.ratio is None else format_ratio(one.ratio),
-    "where ours lies": _lies,
-    "published for": lambda one: one.figure.where,
-}
-_HOW = "ratio: ours over the published figure; of a single figure no difference is significant"
+_COLUMNS: tuple[Column[Beside], ...] = (
+    data("source", lambda one: one.source.name),
+    data("url", lambda one: one.source.url),
+    Column("metric", lambda one: labelled(one.metric.label, one.metric.unit)),
+    data("metric", lambda one: one.figure.metric),
+    data("unit", lambda one: one.metric.unit),
+    Column("ours", lambda one: format_value(one.ours, one.metric.unit)),
+    data("ours", lambda one: one.ours),
+    Column("interval or range", _interval),
+    Column("launches", lambda one: len(launches_of(one.record)), key="launches"),
+    Column("published", lambda one: format_value(one.figure.value, one.metric.unit)),
+    data("published", lambda one: one.figure.value),
+    data("as_printed", lambda one: one.figure.as_printed),
+    data("printed_unit", lambda one: one.figure.printed_unit),
+    Column("ratio", lambda one: one.ratio, format=format_ratio, key="ratio"),
+    Column("where ours lies", _lies, left=True),
+    Column("published for", lambda one: one.figure.where, left=True, wraps=True, key="where"),
+)
+_HOW = "ratio: ours over the published value; of a single value no difference is significant"
 
 
-def _as_table(own: Published) -> None:
-    columns = [Column("case", list(own.names), left=True)]
-    columns += [Column(head, [text(one) for one in own.found]) for head, text in _COLUMNS.items()]
-    columns[-1].left = columns[-2].left = True
-    head = [(own.source.name, "bold cyan"), (f"  {own.source.title}", "dim")]
-    missing = [[(f"  {text}", "yellow")] for text in missing_lines(own.missing)]
-    print_whole(
-        console(), [Lines([head]), Grid(columns), Lines([[], *missing, [(f"  {_HOW}", "dim")]])]
+def comparison_of(own: Published) -> Comparison:
+    """One table of all that was found."""
+    names = {id(one): name for one, name in zip(own.found, own.names)}
+    case = Column[Beside]("case", lambda one: names[id(one)], left=True, wraps=True, key="case")
+    table = Table(
+        [case, *_COLUMNS],
+        own.found,
+        title=own.side.name,
+        subtitle=f"against {own.source.name}: {own.source.title}",
+        notes=[*warnings(missing_lines(own.missing)), _HOW],
     )
-
-
-def _as_markdown(own: Published) -> None:
-    rows = [
-        [name, *(text(one) for text in _COLUMNS.values())]
-        for name, one in zip(own.names, own.found)
-    ]
-    title = f"{own.side.name} against {own.source.name}"
-    print_markdown(title, ["case", *_COLUMNS], rows, [*missing_lines(own.missing), _HOW])
-
-
-def _plain(own: Published) -> list[dict[str, Any]]:
-    return [
-        {
-            "case": name,
-            "source": own.source.name,
-            "url": own.source.url,
-            "metric": one.figure.metric,
-            "unit": one.metric.unit,
-            "ours": one.ours,
-            "launches": len(launches_of(one.record)),
-            "published": one.figure.value,
-            "as_printed": one.figure.as_printed,
-            "printed_unit": one.figure.printed_unit,
-            "ratio": one.ratio,
-            "where": one.figure.where,
-        }
-        for name, one in zip(own.names, own.found)
-    ]
-
-
-FORMATS: Mapping[str, Callable[[Published], None]] = {
-    "table": _as_table,
-    "markdown": _as_markdown,
-    "csv": lambda own: print_csv(_plain(own)),
-    "json": lambda own: print_json(
-        {"cases": _plain(own), "missing": [one._asdict() for one in own.missing]}
-    ),
-}
+    return Comparison([table], after={"missing": [one._asdict() for one in own.missing]})

@@ -4,7 +4,7 @@ graph, beside what was published."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,8 @@ from commlens.jobs import signals
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.render.plots.settings_curves import Curve, Panel, Point, draw
-from commlens.render.show.grid import Column, Grid, Lines, print_whole
+from commlens.render.table import Column, Table
+from commlens.render.terminal import print_things
 from commlens.tuning import output
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.figures import Slots
@@ -133,9 +134,12 @@ def _published(wanted: Matrix) -> list[Curve]:
 
 def _print_table(curves: Sequence[Curve], in_bytes: bool, metric: str) -> None:
     sizes = sorted({point.size for curve in curves for point in curve.points})
-    columns = [Column("size", [format_bytes(size) if in_bytes else str(size) for size in sizes])]
-    for curve in curves:
-        values = {point.size: format_number(point.value) for point in curve.points}
-        cells = [values.get(size, output.NOTHING) for size in sizes]
-        columns.append(Column(curve.label.partition(": ")[2] or curve.label, cells))
-    print_whole(console(), [Lines([[(metric, "bold")]]), Grid(columns)])
+    text: Callable[[int], str] = format_bytes if in_bytes else str
+    columns = [Column[int]("size", lambda size: size, format=text), *map(_curve_column, curves)]
+    print_things(console(), [Table(columns, sizes, title=metric)])
+
+
+def _curve_column(curve: Curve) -> Column[int]:
+    values = {point.size: point.value for point in curve.points}
+    head = curve.label.partition(": ")[2] or curve.label
+    return Column(head, values.get, format=format_number)

@@ -1,87 +1,95 @@
-"""What a search has found, as tables."""
+"""What a search found, as tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_fraction, format_ratio, format_value, labelled, plural
 from commlens.compare.verdicts import Verdict
-from commlens.render.comparison import FORMATS
-from commlens.render.show.grid import Column, Grid, Lines, print_whole
+from commlens.render.comparison import comparison_of
+from commlens.render.table import Column, Table
+from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.figures import Reference, Slot, Target
+from commlens.tuning.figures import Figure, Reference, Slot, Target
 from commlens.tuning.finals import FEWEST, Final
 from commlens.tuning.importance import Importance
 from commlens.tuning.launches import Start
 from commlens.tuning.space import Choice
 
-NOTHING = "-"
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
 _LONGEST = 90  # characters of a choice in a table
 
 
 def print_target(bench: Bench, target: Target) -> None:
-    """The choices that were measured, the best first, and those that failed."""
+    """Prints the choices that were measured, the best first."""
     reference = bench.reference
     if reference is None:
         return
     rows = _rows(bench, target)
     shown = rows[:_MOST_ROWS]
-    head = f"{target.name}: {plural(len(rows), 'choice')} of settings, {target.slots[0].where}"
-    things: list[Grid | Lines] = [Lines([[], [(head, "bold")]])]
-    names = [_shortened(bench.space.text(choice)) for choice, _, _ in shown]
-    columns = [Column("setting", names, left=True)]
-    for slot in _shown_slots(target):
-        columns += _figure_columns(reference, slot, [launches for _, launches, _ in shown])
-    columns.append(Column("to default", [_score(score) for _, _, score in shown]))
-    columns.append(Column("launches", [str(len(launches)) for _, launches, _ in shown]))
-    things.append(Grid(columns))
     notes = [f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
-    things.append(Lines([[(f"  {note}", "dim")] for note in notes]))
-    print_whole(console(), things)
+    columns: list[Column[_Row]] = [
+        Column("setting", lambda row: _shortened(bench.space.text(row.choice)), left=True),
+        *(one for slot in _shown_slots(target) for one in _slot_columns(reference, slot)),
+        Column("to default", lambda row: row.score, format=format_ratio),
+        Column("launches", lambda row: len(row.launches)),
+    ]
+    title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
+    table = Table(columns, shown, title=title, subtitle=target.slots[0].where, notes=notes)
+    table.fitted(console().width)
+    print_things(console(), [table])
 
 
-def _plain_row(
-    target: Target, choice: Choice, launches: Sequence[Start], score: float
-) -> dict[str, Any]:
-    """A choice with its figure at each size: the median of its launches' medians."""
-    figures = []
+class _Row(NamedTuple):
+    """A choice of settings, and how it compares with the default."""
+
+    choice: Choice
+    launches: list[Start]
+    score: float
+
+
+def _plain_row(target: Target, row: _Row) -> dict[str, Any]:
+    """A choice with its value at each size: the median of its launches' medians."""
+    values = []
     for slot in target.slots:
-        own = [
-            start.figures.by_slot[slot].median
-            for start in launches
-            if slot in start.figures.by_slot
-        ]
-        figures.append({"size": slot.size, "median": median(own) if own else None})
+        own = [one.median for one in _figures(slot, row.launches)]
+        values.append({"size": slot.size, "median": median(own) if own else None})
     return {
-        "choice": dict(choice), "to_default": score, "launches": len(launches), "figures": figures
-    }  # fmt: skip
+        "choice": dict(row.choice),
+        "to_default": row.score,
+        "launches": len(row.launches),
+        "figures": values,
+    }
+
+
+def _figures(slot: Slot, launches: Sequence[Start]) -> list[Figure]:
+    return [one.figures.by_slot[slot] for one in launches if slot in one.figures.by_slot]
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _rows(bench: Bench, target: Target) -> list[tuple[Choice, list[Start], float]]:
+def _rows(bench: Bench, target: Target) -> list[_Row]:
     found: dict[tuple[tuple[str, str], ...], list[Start]] = {}
     for start in bench.launches.done:
         if start.is_ok:
             found.setdefault(tuple(start.choice.items()), []).append(start)
     rows = []
     for key, launches in found.items():
-        choice = dict(key)
-        score = bench.score(choice, target)
+        score = bench.score(dict(key), target)
         if score is not None:
-            rows.append((choice, launches, score))
-    return sorted(rows, key=lambda row: row[2])
+            rows.append(_Row(dict(key), launches, score))
+    return sorted(rows, key=lambda row: row.score)
 
 
 def _shown_slots(target: Target) -> list[Slot]:
@@ -92,95 +100,77 @@ def _shown_slots(target: Target) -> list[Slot]:
     return [slots[0], slots[len(slots) // 2], slots[-1]]
 
 
-def _figure_columns(
-    reference: Reference, slot: Slot, launches_of_rows: Sequence[Sequence[Start]]
-) -> list[Column]:
+def _slot_columns(reference: Reference, slot: Slot) -> list[Column[_Row]]:
+    """At one size the value, its interval (of several launches the range), and of the ceiling."""
     metric = reference.metric
-    cells = [_cells(reference, slot, launches) for launches in launches_of_rows]
-    figures, intervals, ceilings = (list(column) for column in zip(*cells))
-    title = "\n".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
-    columns = [Column(title, figures), Column("interval", intervals, optional=True)]
-    if any(cell != NOTHING for cell in ceilings):
-        columns.append(Column("of ceiling", ceilings, optional=True))
-    return columns
+    text = partial(format_value, unit=metric.unit)
+
+    def value(row: _Row) -> float | None:
+        own = _figures(slot, row.launches)
+        return median(one.median for one in own) if own else None
+
+    def interval(row: _Row) -> str | None:
+        own = _figures(slot, row.launches)
+        if not own:
+            return None
+        medians = [one.median for one in own]
+        low, high = (
+            (own[0].low, own[0].high)
+            if len(own) == 1
+            else (min(medians), max(medians))
+            if own
+            else (None, None)
+        )
+        return None if low is None or high is None else f"{text(low)} to {text(high)}"
+
+    def share(row: _Row) -> float | None:
+        own = value(row)
+        return None if own is None else reference.of_ceiling(slot, own)
+
+    title = f"{slot.size_text}\n{metric.label}" if slot.size_text else metric.label
+    return [
+        Column(title, value, metric.unit, text),
+        Column("interval", interval, optional=True),
+        Column("of ceiling", share, format=format_fraction, optional=True, if_any=True),
+    ]
 
 
-def _cells(reference: Reference, slot: Slot, launches: Sequence[Start]) -> tuple[str, str, str]:
-    """The figure, its interval (the range of several launches) and its share of the ceiling."""
-    own = [start.figures.by_slot[slot] for start in launches if slot in start.figures.by_slot]
-    if not own:
-        return NOTHING, NOTHING, NOTHING
-    values, unit = [figure.median for figure in own], reference.metric.unit
-    middle = median(values)
-    low, high = (own[0].low, own[0].high) if len(own) == 1 else (min(values), max(values))
-    interval = NOTHING
-    if low is not None and high is not None:
-        interval = f"{format_value(low, unit)} to {format_value(high, unit)}"
-    share = reference.of_ceiling(slot, middle)
-    return (
-        format_value(middle, unit),
-        interval,
-        NOTHING if share is None else format_fraction(share),
-    )
-
-
-def _score(score: float) -> str:
-    return format_ratio(score)
+_IMPORTANCE: tuple[Column[Importance], ...] = (
+    Column("setting", lambda one: one.setting, left=True),
+    Column("best value", lambda one: one.value, left=True),
+    Column("alone", lambda one: one.alone, format=format_ratio),
+    Column("left out of the best", lambda one: one.left_out, format=format_ratio),
+    Column("share of variance", lambda one: one.share, format="{:.0%}".format),
+    Column("may break", lambda one: one.may_break, left=True, style="dim", wraps=True),
+)
 
 
 def print_importance(found: Sequence[Importance]) -> None:
-    if not found:
-        return
-    heads = [Lines([[], [("what each setting does", "bold")]])]
-    grid = Grid(
-        [
-            Column("setting", [one.setting for one in found], left=True),
-            Column("best value", [one.value for one in found], left=True),
-            Column("alone", [format_ratio(one.alone) for one in found]),
-            Column("left out of the best", [_optional(one.left_out) for one in found]),
-            Column(
-                "share of variance",
-                [NOTHING if one.share is None else f"{100 * one.share:.0f}%" for one in found],
-            ),
-            Column("may break", [one.may_break for one in found], left=True, style="dim",
-                   optional=True),
-        ]
-    )  # fmt: skip
-    note = "alone: the ratio to the same start without it; left out: the best without it, relative"
-    notes = Lines([[(f"  {note} to the best", "dim")]])
-    print_whole(console(), [*heads, grid, notes])
-
-
-def _optional(ratio: float | None) -> str:
-    return NOTHING if ratio is None else format_ratio(ratio)
+    """Prints what each setting does by itself, and in the best choice."""
+    if found:
+        note = (
+            "alone: the ratio to the same start without it; left out: the best without it, relative"
+        )
+        notes = [f"{note} to the best"]
+        print_things(console(), [Table(_IMPORTANCE, found, "what each setting does", notes=notes)])
 
 
 def print_failures(bench: Bench) -> None:
-    """What crashed, hung or was wrong is a result."""
+    """Prints what crashed, hung or was wrong, which is a result."""
     failed = [start for start in bench.launches.done if not start.is_ok]
-    if not failed:
-        return
-    things: list[Grid | Lines] = [Lines([[], [("what did not work", "bold")]])]
-    things.append(
-        Grid(
-            [
-                Column(
-                    "setting",
-                    [_shortened(bench.space.text(one.choice)) for one in failed],
-                    left=True,
-                ),
-                Column("ending", [one.ending for one in failed], left=True),
-                Column("reason", [one.reason[:120] for one in failed], left=True, style="dim"),
-            ]
-        )
-    )
-    print_whole(console(), things)
+    columns: list[Column[Start]] = [
+        Column("setting", lambda start: _shortened(bench.space.text(start.choice)), left=True),
+        Column("ending", lambda start: start.ending, left=True),
+        Column("reason", lambda start: start.reason[:120], left=True, style="dim", wraps=True),
+    ]
+    if failed:
+        print_things(console(), [Table(columns, failed, "what did not work")])
 
 
 def print_final(bench: Bench, final: Final) -> None:
     echo("")
     if final.comparison is not None:
-        FORMATS["table"](final.comparison)
+        comparison_of(final.comparison).print_as("table")
     echo(verdict_text(bench, final))
 
 
@@ -248,7 +238,7 @@ def plain(bench: Bench, final: Final, change: Any) -> dict[str, Any]:
     """As programs read it."""
     return {
         "target": final.target.name,
-        "choices": [_plain_row(final.target, *row) for row in _rows(bench, final.target)],
+        "choices": [_plain_row(final.target, row) for row in _rows(bench, final.target)],
         "choice": dict(final.choice),
         "verdict": final.verdict.value,
         "recommended": final.is_recommended,

@@ -16,7 +16,7 @@ from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
 from commlens.compare.gate import gate
 from commlens.compare.result import Result
-from commlens.render.comparison import FORMATS, summary
+from commlens.render.comparison import FORMATS, comparison_of, summary
 from record_helpers import parsed, write
 from sample_records import make_record
 
@@ -238,7 +238,7 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
         *launches(2.0, "b", parameters={"bytes": 8, "pairs": "\n| other"}),
     ]
     result = compared(both, both)
-    FORMATS[form](result)
+    comparison_of(result).print_as(form)
     said = capsys.readouterr().out
     assert "\x1b" not in said
     if form == "markdown":
@@ -253,8 +253,8 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
 
 def test_absurd_numbers_have_no_ratio_or_a_finite_one(capsys: pytest.CaptureFixture[str]) -> None:
     result = compared(launches(1e-25, "a"), launches(1e25, "b"))
-    for form in FORMATS.values():
-        form(result)
+    for form in FORMATS:
+        comparison_of(result).print_as(form)
     assert capsys.readouterr().out
     assert summary(result.rows) == "1 case: 1 slower"
 

@@ -12,7 +12,7 @@ from commlens.compare import Side, judge, match
 from commlens.compare.result import Result
 from commlens.model import Record, read
 from commlens.model.rank_test import DECISION, fewest_for
-from commlens.render.comparison import FORMATS
+from commlens.render.comparison import comparison_of
 from sample_records import lines, make_record
 
 CASES = 2_000
@@ -41,7 +41,7 @@ def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) 
     result = compared(side("before", 2.0, CASES, 1), side("after", 2.2, CASES + 500, 1))
     assert len(result.rows) == CASES
     assert all(row.ratio == pytest.approx(1.1) for row in result.rows)
-    FORMATS["table"](result)
+    comparison_of(result).print_as("table")
     table = capsys.readouterr().out
     assert {row.launches_needed for row in result.rows} == {fewest_for(DECISION / CASES)}
     assert sum("inconclusive  " in line for line in table.splitlines()) == CASES

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import dropwhile, islice
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from commlens.base.text import labelled, plural
 from commlens.model import Group, Record, Start, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
 from commlens.render.show.details import report_lines
-from commlens.render.show.grid import Grid, Lines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables, title
+from commlens.render.table import Lines, Table, Thing
 
-Thing = Union[Grid, Lines]
 _MOST_SECTIONS = 120
 _MOST_RECORDS = 500  # of a section
 _WIDE = 10_000  # characters: no column is left out
@@ -46,8 +45,8 @@ class Section:
     @property
     def first(self) -> Sequence[Thing]:
         """All up to the main table, which stands beside the picture."""
-        grids = [number for number, one in enumerate(self.things) if isinstance(one, Grid)]
-        return self.things[: grids[0] + 1] if grids else self.things
+        tables = [number for number, one in enumerate(self.things) if isinstance(one, Table)]
+        return self.things[: tables[0] + 1] if tables else self.things
 
     @property
     def others(self) -> Sequence[Thing]:
@@ -138,7 +137,7 @@ def _scaling_tables(found: Iterable[Scaling]) -> Iterator[Thing]:
 def _shown(things: Iterable[Thing]) -> Iterator[Thing]:
     """Without empty lines around others, and without lines that are all empty."""
     for thing in things:
-        if isinstance(thing, Grid):
+        if isinstance(thing, Table):
             yield thing
             continue
         lines = list(dropwhile(_is_empty, thing.lines))

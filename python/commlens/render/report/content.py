@@ -12,9 +12,9 @@ from commlens.model import Loaded, Record, Start, Tell, launches_of
 from commlens.model.profile import Profile
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.examined import Examined
-from commlens.render.report.launches import launches_grid
+from commlens.render.report.launches import launches_table
 from commlens.render.report.machine import Machine, machines
-from commlens.render.show.grid import Grid
+from commlens.render.table import Table
 
 MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
 _MOST_FINDINGS = 200
@@ -59,7 +59,7 @@ class Report:
     conclusions: Sequence[Conclusion]
     machines: Sequence[Machine]
     cards: Sequence[Card]
-    launches: Grid
+    launches: Table[Start]
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
 
     @property
@@ -162,7 +162,7 @@ def build(
         if there > shown:
             left_out.append(f"shown are the first {shown} of {there:,} {what}")
     all_launches = _with_records(loaded)
-    grid, more = launches_grid(all_launches)
+    table, more = launches_table(all_launches)
     own_machines, unseen = machines(all_launches, loaded.records)
     return Report(
         sources=_named_once(sources),
@@ -172,7 +172,7 @@ def build(
         conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
         machines=own_machines,
         cards=own_cards,
-        launches=grid,
+        launches=table,
         left_out=[*left_out, *more, *unseen],
     )
 

@@ -23,9 +23,9 @@ from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
 from commlens.render.report.looks import Looks
 from commlens.render.report.svg import inline_svg
-from commlens.render.report.table import MOST_COLUMNS, Table
+from commlens.render.report.table import MOST_COLUMNS, PageTable
 from commlens.render.report.topology import topology
-from commlens.render.show.grid import Grid
+from commlens.render.table import Table
 
 _LONGEST_TEXT = 2000  # characters
 _MOST_LINES = 200  # of a block
@@ -190,8 +190,8 @@ def _environment() -> Environment:
     )
     environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
     environment.filters["code"] = _code
-    environment.filters["table"] = lambda grid: Table.of(grid, _MOST_ROWS)
-    environment.tests["grid"] = lambda thing: isinstance(thing, Grid)
+    environment.filters["table"] = lambda table: PageTable.of(table, _MOST_ROWS)
+    environment.tests["table"] = lambda thing: isinstance(thing, Table)
     environment.globals["most_lines"] = _MOST_LINES
     environment.globals["most_columns"] = MOST_COLUMNS
     return environment

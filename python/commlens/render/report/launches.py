@@ -6,24 +6,24 @@ import shlex
 from collections.abc import Sequence
 
 from commlens.model import Start
-from commlens.render.show.grid import Column, Grid
+from commlens.render.table import Column, Table
 
 _MOST_LAUNCHES = 200
 
 
-def launches_grid(launches: Sequence[Start]) -> tuple[Grid, list[str]]:
-    """A row for each start, and a sentence if there are too many."""
+def launches_table(launches: Sequence[Start]) -> tuple[Table[Start], list[str]]:
+    """A row for each launch, and a sentence if there are too many."""
     shown = sorted(launches, key=lambda start: start.time)[:_MOST_LAUNCHES]
-    columns = [
-        Column("time", [start.time for start in shown], left=True),
-        Column("benchmark", [start.benchmark.name for start in shown], left=True),
-        Column("ranks", [f"{start.ranks:,}" for start in shown]),
-        Column("settings", [settings_text(start) for start in shown], left=True),
-        Column("command of each rank", [shlex.join(start.command) for start in shown], left=True),
+    columns: list[Column[Start]] = [
+        Column("time", lambda start: start.time, left=True),
+        Column("benchmark", lambda start: start.benchmark.name, left=True),
+        Column("ranks", lambda start: start.ranks, format="{:,}".format),
+        Column("settings", settings_text, left=True),
+        Column("command of each rank", lambda start: shlex.join(start.command), left=True),
     ]
-    if len(launches) == len(shown):
-        return Grid(columns), []
-    return Grid(columns), [f"shown are the first {len(shown)} of {len(launches):,} launches"]
+    more = len(launches) > len(shown)
+    note = f"shown are the first {len(shown)} of {len(launches):,} launches"
+    return Table(columns, shown), [note] if more else []
 
 
 def settings_text(start: Start) -> str:

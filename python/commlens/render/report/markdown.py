@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commlens.findings import Finding
+from commlens.render.markdown import escaped, paragraphs, prose, table_lines
 from commlens.render.profile_table import time_table
-from commlens.render.report.cards import Card, Thing
+from commlens.render.report.cards import Card
 from commlens.render.report.content import Conclusion, Report
 from commlens.render.report.machine import Machine
-from commlens.render.show.grid import Grid
-from commlens.render.show.markdown import escaped, paragraphs, prose, table
+from commlens.render.table import Table, Thing
 
 _MOST_ROWS = 100  # of a table
 _MOST_LINES = 60  # of a block
@@ -48,7 +48,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _profiles(report)
     yield "## How it was made"
     yield ""
-    yield from table(report.launches, _MOST_ROWS)
+    yield from table_lines(report.launches, _MOST_ROWS)
     yield ""
     yield from _listed("### What is not shown", report.left_out)
 
@@ -104,7 +104,10 @@ def _card(card: Card) -> Iterator[str]:
 
 
 def _thing(one: Thing) -> Iterator[str]:
-    yield from table(one, _MOST_ROWS) if isinstance(one, Grid) else paragraphs(one, _MOST_LINES)
+    if isinstance(one, Table):
+        yield from table_lines(one, _MOST_ROWS)
+    else:
+        yield from paragraphs(one, _MOST_LINES)
     yield ""
 
 

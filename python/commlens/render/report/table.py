@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from commlens.render.show.grid import Column, Grid
+from commlens.render.table import Cells, Table
 
 MOST_COLUMNS = 32  # which the page's style can name
 COMMON_STYLES = ("dim", "green")
@@ -26,7 +26,7 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """`style` has `left2 dim3`, where the second column is flush left and the third is dim."""
 
     heads: Sequence[Sequence[str]]  # the lines of each
@@ -35,39 +35,39 @@ class Table:
     notes: Sequence[Note]  # long texts that stand in it as marks
 
     @classmethod
-    def of(cls, grid: Grid, most_rows: int) -> Table:
+    def of(cls, table: Table[Any], most_rows: int) -> PageTable:
         notes: dict[str, str] = {}
         style: list[str] = []
         columns = []
-        for number, column in enumerate(grid.columns, start=1):
+        for number, column in enumerate(table.columns, start=1):
             common = _common(column) if number <= MOST_COLUMNS else []
             style += [f"{word}{number}" for word in common]
             columns.append(list(_cells(column, common, most_rows, notes)))
         return cls(
-            [column.head.split("\n") for column in grid.columns],
+            [column.head.split("\n") for column in table.columns],
             " ".join(style),
             list(zip_longest(*columns, fillvalue=Cell("", ""))),
             [Note(mark, text) for text, mark in notes.items()],
         )
 
 
-def _common(column: Column) -> list[str]:
+def _common(column: Cells) -> list[str]:
     """The words of COMMON_STYLES that all its cells have."""
-    styles = [style.split() for style in set(column.styles or [column.style])]
+    styles = [column.style_of(row).split() for row in range(len(column.texts))]
     words = [word for word in COMMON_STYLES if all(word in style for style in styles)]
     return ["left"] * column.left + words
 
 
 def _cells(
-    column: Column, common: Sequence[str], most_rows: int, notes: dict[str, str]
+    column: Cells, common: Sequence[str], most_rows: int, notes: dict[str, str]
 ) -> Iterator[Cell]:
-    filled = column.filled(most_rows)
-    long = [text for text, _ in filled if len(text) > _LONG]
+    texts = column.texts[:most_rows]
+    long = [text for text in texts if len(text) > _LONG]
     is_noted = len(long) >= _OFTEN * len(set(long))
-    for row, (text, is_again) in enumerate(filled):
+    for row, text in enumerate(texts):
         style = [*column.style_of(row).split(), *["left"] * column.left]
         style = [word for word in style if word not in common]
-        style += ["again"] * is_again
+        style += ["again"] * column.is_again(row)
         if len(text) > _LONG and is_noted:
             text = notes.setdefault(text, f"[{len(notes) + 1}]")
         elif len(text) > _LONG:

@@ -11,10 +11,11 @@ from commlens.base.terminal import console
 from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
 from commlens.render.show.diagnosis import findings_block
-from commlens.render.show.grid import Lines, print_whole
 from commlens.render.show.machine import machines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables
+from commlens.render.table import Lines
+from commlens.render.terminal import print_things
 
 __all__ = ["console", "show", "show_scaling"]
 
@@ -28,16 +29,16 @@ def show(
     """Prints machines and placements once, tables of each group, one of what ran on several
     numbers of ranks, and findings. Starts that measured the same are one row. `wide`: each start
     by itself, and all metrics, however long the lines become."""
-    print_whole(console, machines(records))
+    print_things(console, machines(records))
     found = groups(records if wide else over_launches(records))
     told: set[tuple[str, str]] = set()
     width = None if wide else console.width
-    print_whole(console, (one for group in found for one in group_tables(group, width, told)))
+    print_things(console, (one for group in found for one in group_tables(group, width, told)))
     for scaling in scalings(found):
         show_scaling(scaling, console)
     diagnosed = diagnose.findings(records)
-    print_whole(console, [findings_block(diagnosed, console.width, every_finding)])
+    print_things(console, [findings_block(diagnosed, console.width, every_finding)])
 
 
 def show_scaling(scaling: Scaling, console: Console) -> None:
-    print_whole(console, [*scaling_tables(scaling), Lines([[]])])
+    print_things(console, [*scaling_tables(scaling), Lines([[]])])

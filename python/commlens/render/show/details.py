@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from commlens.base.text import (
     format_fact,
@@ -10,27 +11,32 @@ from commlens.base.text import (
     format_number,
     format_percent,
     format_time,
-    labelled,
     memory_name,
 )
 from commlens.model import Ceiling, FactDeclaration, Group, Record, Value
-from commlens.render.show.columns import NOTHING, cells, place_columns
-from commlens.render.show.grid import Column, Grid, Lines
+from commlens.model.results import Deviation
+from commlens.render.show.columns import place_columns
+from commlens.render.table import Column, Lines, Table
 
 
-def ceilings_grid(group: Group, records: Sequence[Record]) -> Grid:
+def ceilings_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """What the hardware reaches by itself, and how much of that the operation did."""
-    found = [{(one.part, one.name): one for one in record.ceilings} for record in records]
-    names = dict.fromkeys(name for own in found for name in own)
-    columns = place_columns(group, records)
-    for name in names:
-        head = f"ceiling of\n{name[0]}:\n{name[1]}" if name[0] else f"ceiling:\n{name[1]}"
-        own = [one.get(name) for one in found]
-        columns.append(Column(head, cells(own, _rate)))
-        columns.append(
-            Column("of it", cells(own, lambda ceiling: format_fraction(ceiling.fraction)))
-        )
-    return Grid(columns)
+    names = dict.fromkeys((one.part, one.name) for record in records for one in record.ceilings)
+    columns = place_columns(group)
+    for part, name in names:
+        head = f"ceiling of\n{part}:\n{name}" if part else f"ceiling:\n{name}"
+        own = partial(_ceiling, part, name)
+        columns += [Column(head, own, format=_rate), Column("of it", own, format=_fraction)]
+    return Table(columns, records)
+
+
+def _ceiling(part: str | None, name: str, record: Record) -> Ceiling | None:
+    own = [one for one in record.ceilings if (one.part, one.name) == (part, name)]
+    return own[-1] if own else None
+
+
+def _fraction(ceiling: Ceiling) -> str:
+    return format_fraction(ceiling.fraction)
 
 
 def _rate(ceiling: Ceiling) -> str:
@@ -45,19 +51,20 @@ def has_several_ceilings(record: Record) -> bool:
 
 
 def no_ceiling_lines(records: Iterable[Record]) -> Lines:
-    """Why these records have no ceiling: each reason once."""
-    reasons = dict.fromkeys(record.no_ceiling for record in records)
+    """Why records have no ceiling: each reason once."""
+    reasons = dict.fromkeys(record.no_ceiling for record in records if record.no_ceiling)
     return Lines([[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons])
 
 
-def calls_grid(group: Group, records: Sequence[Record]) -> Grid:
+def calls_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """How often an operation calls each function of MPI."""
     names = dict.fromkeys(name for record in records for name in record.calls)
-    columns = [
-        Column(f"calls of\n{name}", cells((one.calls.get(name) for one in records), _calls))
-        for name in names
-    ]
-    return Grid([*place_columns(group, records), *columns])
+    columns = [Column(f"calls of\n{name}", partial(_count, name), format=_calls) for name in names]
+    return Table([*place_columns(group), *columns], records)
+
+
+def _count(name: str, record: Record) -> float | None:
+    return record.calls.get(name)
 
 
 def common_calls(records: Sequence[Record]) -> str:
@@ -71,14 +78,21 @@ def _calls(count: float) -> str:
     return f"{count:,g}"
 
 
-def deviations_grid(group: Group, records: Sequence[Record]) -> Grid:
-    """How far results that are right to rounding are from exact ones."""
-    deviations = [record.validation.deviation for record in records]
-    columns = [
-        Column("largest error", cells(deviations, lambda one: f"{one.largest:.2g}")),
-        Column("sum of errors", cells(deviations, lambda one: f"{one.total:.2g}")),
+def deviations_table(group: Group, records: Sequence[Record]) -> Table[Record]:
+    """How far results that are right to rounding are from exact results."""
+    columns: list[Column[Record]] = [
+        Column("largest error", lambda record: record.validation.deviation, format=_largest),
+        Column("sum of errors", lambda record: record.validation.deviation, format=_total),
     ]
-    return Grid([*place_columns(group, records), *columns])
+    return Table([*place_columns(group), *columns], records)
+
+
+def _largest(deviation: Deviation) -> str:
+    return f"{deviation.largest:.2g}"
+
+
+def _total(deviation: Deviation) -> str:
+    return f"{deviation.total:.2g}"
 
 
 def common_facts(records: Iterable[Record]) -> dict[str, Value]:
@@ -103,21 +117,16 @@ def facts_line(group: Group, facts: Mapping[str, Value]) -> Lines:
     return Lines([[("  " + " · ".join(texts), "dim")]])
 
 
-def facts_grid(group: Group, records: Sequence[Record], names: Sequence[str]) -> Grid:
-    """Those in which records differ."""
-    declared = _declared(group)
-    columns = []
-    for name in names:
-        fact = declared[name]
-        unit = "" if fact.unit == "B" else fact.unit  # bytes are shown in KiB, MB ...
-        texts = [
-            format_fact(record.facts[name], fact.unit).removesuffix(f" {unit}")
-            if name in record.facts
-            else NOTHING
-            for record in records
-        ]
-        columns.append(Column(labelled(fact.label, unit), texts))
-    return Grid([*place_columns(group, records), *columns])
+def facts_table(group: Group, records: Sequence[Record], names: Sequence[str]) -> Table[Record]:
+    """The facts in which records differ."""
+    columns = [_fact_column(name, _declared(group)[name]) for name in names]
+    return Table([*place_columns(group), *columns], records)
+
+
+def _fact_column(name: str, fact: FactDeclaration) -> Column[Record]:
+    unit = "" if fact.unit == "B" else fact.unit  # a number of bytes has its own unit
+    text = partial(format_fact, unit="B" if fact.unit == "B" else "")
+    return Column(fact.label, lambda record: record.facts.get(name), unit, text)
 
 
 def _declared(group: Group) -> dict[str, FactDeclaration]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commlens.findings import Finding
 from commlens.findings.text import finding_lines, hint, shortened
-from commlens.render.show.grid import Lines
+from commlens.render.table import Lines
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 

@@ -3,92 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from commlens.base.text import format_number, format_percent, readable_time
+from commlens.base.text import readable_time
 from commlens.model import Group, Record
 from commlens.model.levels import communication_s, depth, times_by_kind, times_by_level
-from commlens.render.show.columns import NOTHING, place_columns
-from commlens.render.show.grid import GAP, INDENT, Column, Grid
+from commlens.render.show.columns import place_columns
+from commlens.render.show.parts import time_and_share
+from commlens.render.table import GAP, INDENT, Cells, Column, Table
 
 _ALL = "all"
-_SUM = "bold"
+_OTHER, _TOGETHER, _COMMUNICATION = "other", "together", "communication"
+_Part = tuple[str, str]  # level and kind
 
 
-def level_grids(group: Group, records: Sequence[Record], width: int | None) -> Iterator[Grid]:
+def level_tables(
+    group: Group, records: Sequence[Record], width: int | None
+) -> Iterator[Table[_Part]]:
     """A column per record; as many tables as records need at most `width` columns each."""
-    table = _Table(group, records)
-    names, columns = table.names, table.columns
-    own = sum(column.width + GAP for column in names)
+    parts = _parts(records)
+    names: list[Column[_Part]] = [
+        Column("level", lambda part: part[0], left=True, once=lambda part: part[0]),
+        Column("part", lambda part: part[1], left=True, style=_style),
+    ]
+    columns = _record_columns(group, records)
+    widths = [Cells(column, parts).width + GAP for column in (*names, *columns)]
     while columns:
-        room = (width or 1_000_000) - INDENT + GAP - own
+        room = (width or 1_000_000) - INDENT + GAP - sum(widths[:2])
         shown = 0
-        while shown < len(columns) and columns[shown].width + GAP <= room:
-            room -= columns[shown].width + GAP
+        while shown < len(columns) and sum(widths[2 : 3 + shown]) <= room:
             shown += 1
         shown = max(1, shown)
-        yield Grid([*names, *columns[:shown]])
+        yield Table([*names, *columns[:shown]], parts)
         columns = columns[shown:]
+        del widths[2 : 2 + shown]
 
 
-class _Table:
-    def __init__(self, group: Group, records: Sequence[Record]) -> None:
-        self._records = records
-        self._times = [times_by_level(record) for record in records]
-        self._places = [
-            _filled(column.cells)
-            for column in place_columns(group, records)
-            if column.head == "transport" or len(set(column.cells)) > 1
-        ]
-        whole = max(record.together_s or 0 for record in records)
-        self._unit, self._factor = readable_time("s", whole)
-        kinds: dict[str, dict[str, None]] = {}
-        for times in self._times:
-            for level, own in times.items():
-                kinds.setdefault(level, {}).update(dict.fromkeys(own))
-        order = sorted(kinds, key=depth)
-        self._rows = [(level, kind) for level in order for kind in [*kinds[level], _ALL]]
-
-    @property
-    def names(self) -> list[Column]:
-        levels, before = [], ""
-        for level, _ in self._rows:
-            levels.append(level if level != before else "")
-            before = level
-        kinds = [kind for _, kind in self._rows]
-        ends = ["other", "together", "communication"]
-        styles = ["bold" if kind == _ALL else "" for kind in kinds]
-        return [
-            Column("level", [*levels, _ALL, "", ""], left=True, repeats=True),
-            Column("part", [*kinds, *ends], left=True, styles=[*styles, "", _SUM, _SUM]),
-        ]
-
-    @property
-    def columns(self) -> list[Column]:
-        return [self._column(number, record) for number, record in enumerate(self._records)]
-
-    def _column(self, number: int, record: Record) -> Column:
-        times, whole = self._times[number], record.together_s or 0.0
-        seconds: list[float | None] = []
-        for level, kind in self._rows:
-            own = times.get(level, {})
-            seconds.append(sum(own.values()) if kind == _ALL and own else own.get(kind))
-        communication = communication_s(times_by_kind(record)) if record.ranks > 1 else None
-        seconds += [record.other_s, whole, communication]
-        texts = [NOTHING if time is None else self._text(time, whole) for time in seconds]
-        words = [own[number] for own in self._places]
-        head = "\n".join(["\n".join(filter(None, words)), f"({self._unit})"])
-        styles = ["bold" if kind == _ALL else "" for _, kind in self._rows]
-        return Column(head, texts, styles=[*styles, "", _SUM, _SUM])
-
-    def _text(self, seconds: float, whole: float) -> str:
-        """`8.000 (36%)`"""
-        time = format_number(self._factor * seconds)
-        return f"{time} ({format_percent(seconds / whole):>4})" if whole else time
+def _parts(records: Sequence[Record]) -> list[_Part]:
+    """Those of each level, the finest first, and of the whole."""
+    kinds: dict[str, dict[str, None]] = {}
+    for record in records:
+        for level, times in times_by_level(record).items():
+            kinds.setdefault(level, {}).update(dict.fromkeys(times))
+    parts = [(level, kind) for level in sorted(kinds, key=depth) for kind in (*kinds[level], _ALL)]
+    return [*parts, (_ALL, _OTHER), ("", _TOGETHER), ("", _COMMUNICATION)]
 
 
-def _filled(cells: Sequence[str]) -> list[str]:
-    """A size, which stands at the first of its records alone, at all of them."""
-    found: list[str] = []
-    for cell in cells:
-        found.append(cell or (found[-1] if found else ""))
-    return found
+def _style(part: _Part) -> str:
+    return "bold" if part[1] in (_ALL, _TOGETHER, _COMMUNICATION) else ""
+
+
+def _record_columns(group: Group, records: Sequence[Record]) -> list[Column[_Part]]:
+    unit, factor = readable_time("s", max(record.together_s or 0 for record in records))
+    places = [Cells(column, records) for column in place_columns(group)]
+    told = [one for one in places if one.head == "transport" or len(set(one.texts)) > 1]
+    return [
+        Column(
+            "\n".join([*(one.texts[number] for one in told if one.texts[number]), f"({unit})"]),
+            partial(_cell, record, factor),
+            style=_style,
+        )
+        for number, record in enumerate(records)
+    ]
+
+
+def _cell(record: Record, factor: float, part: _Part) -> str | None:
+    seconds = _seconds(record, *part)
+    return None if seconds is None else time_and_share(factor * seconds, seconds, record.together_s)
+
+
+def _seconds(record: Record, level: str, kind: str) -> float | None:
+    if kind == _TOGETHER:
+        return record.together_s or 0.0
+    if kind == _COMMUNICATION:
+        return communication_s(times_by_kind(record)) if record.ranks > 1 else None
+    if level == _ALL:
+        return record.other_s
+    times = times_by_level(record).get(level, {})
+    return sum(times.values()) if kind == _ALL and times else times.get(kind)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from commlens.base.text import plural
 from commlens.model import Nic, Place, Record, Start
-from commlens.render.show.grid import Lines
+from commlens.render.table import Lines
 
 _MOST_RANKS = 16  # of a start whose placement is printed rank by rank
 _VERSIONS_LEFT_OUT = ("mpi", "mpi_standard", "mpi_thread_level", "compiler")  # or have a place

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from commlens.base.text import format_value, labelled, memory_name
 from commlens.model import Group, Record
-from commlens.model.pairs import PairMatrix, matrices
-from commlens.render.show.columns import NOTHING
-from commlens.render.show.grid import Column, Grid, Lines
+from commlens.model.pairs import PairMatrix, RankPair, matrices
+from commlens.render.table import Column, Lines, Table, Thing
 
 _MOST_RANKS = 16  # of a matrix that is printed whole
 _SLOWEST = 10
 
 
-def pair_blocks(group: Group, records: Sequence[Record]) -> Iterator[Grid | Lines]:
+def pair_blocks(group: Group, records: Sequence[Record]) -> Iterator[Thing]:
+    """The matrices of records that have them, each below a line that names it."""
     for record, matrix in matrices(records):
         yield Lines([[], [(f"  {_title(group, record, matrix)}", "dim")]])
         yield _whole(matrix) if len(matrix.rows) <= _MOST_RANKS else _slowest(matrix)
@@ -33,37 +34,35 @@ def _title(group: Group, record: Record, matrix: PairMatrix) -> str:
     )
 
 
-def _whole(matrix: PairMatrix) -> Grid:
+def _whole(matrix: PairMatrix) -> Table[int]:
     """Nodes are told apart by the hosts of the rows."""
-    unit, slowest = matrix.metric.unit, matrix.pairs[0]
+    slowest, places = matrix.pairs[0], matrix.placement
     both = (slowest.first, slowest.second), (slowest.second, slowest.first)
     marked = both if matrix.is_symmetric else both[:1]
-    columns = [
-        Column("host", [place.host for place in matrix.placement], left=True),
-        Column("rank", [str(place.rank) for place in matrix.placement]),
-    ]
-    for second in range(len(matrix.rows)):
-        values = [row[second] for row in matrix.rows]
-        columns.append(
-            Column(
-                str(second),
-                [NOTHING if one is None else format_value(one, unit) for one in values],
-                styles=[
-                    "bold red" if (row, second) in marked else "" for row in range(len(values))
-                ],
-            )
+    ranks = range(len(matrix.rows))
+    text = partial(format_value, unit=matrix.metric.unit)
+
+    def column(second: int) -> Column[int]:
+        return Column(
+            str(second),
+            lambda row: matrix.rows[row][second],
+            format=text,
+            style=lambda row: "bold red" if (row, second) in marked else "",
         )
-    return Grid(columns)
+
+    names: list[Column[int]] = [
+        Column("host", lambda row: places[row].host, left=True),
+        Column("rank", lambda row: places[row].rank),
+    ]
+    return Table([*names, *map(column, ranks)], ranks)
 
 
-def _slowest(matrix: PairMatrix) -> Grid:
-    shown, metric = matrix.pairs[:_SLOWEST], matrix.metric
-    values = [format_value(one.value, metric.unit) for one in shown]
-    ratios = [f"{metric.ratio(one.value, matrix.median):.2f}x" for one in shown]
-    return Grid(
-        [
-            Column("pair", [matrix.describe(one) for one in shown], left=True),
-            Column(labelled(metric.label, metric.unit), values),
-            Column("to median", ratios),
-        ]
-    )
+def _slowest(matrix: PairMatrix) -> Table[RankPair]:
+    metric = matrix.metric
+    text = partial(format_value, unit=metric.unit)
+    columns: list[Column[RankPair]] = [
+        Column("pair", matrix.describe, left=True),
+        Column(metric.label, lambda pair: pair.value, metric.unit, text),
+        Column("to median", lambda pair: f"{metric.ratio(pair.value, matrix.median):.2f}x"),
+    ]
+    return Table(columns, matrix.pairs[:_SLOWEST])

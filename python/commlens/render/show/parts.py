@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from commlens.base.text import format_number, format_percent, readable_time
 from commlens.model import Group, Record, Statistic
-from commlens.render.show.columns import cells, place_columns, time_column
-from commlens.render.show.grid import Column, Grid
+from commlens.render.show.columns import place_columns, time_column
+from commlens.render.table import Column, Table
 
 
-def overlap_grid(group: Group, records: Sequence[Record]) -> Grid:
+def overlap_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """Each part alone, and what became of them together."""
     streams = {part.name: part.stream for record in records for part in record.parts}
-    times = [{part.name: part.time_s for part in record.parts} for record in records]
-    ideal = [record.ideal_s for record in records]
-    together = [record.together_s for record in records]
     alone = [time for record in records for time in record.alone_s.values()]
-    unit, factor = readable_time("s", max(*alone, *(time or 0 for time in together)))
-    columns = place_columns(group, records)
+    together = [record.together_s or 0 for record in records]
+    unit, factor = readable_time("s", max(*alone, *together))
+    columns = place_columns(group)
     for name, stream in streams.items():
-        own = [one.get(name) for one in times]
-        columns.append(time_column(f"{name} alone\n{stream} ({unit})", own, factor))
-    columns.append(time_column(f"ideal\n({unit})", ideal, factor))
-    columns.append(time_column(f"together\n({unit})", together, factor))
-    hidden = cells((record.hidden for record in records), hidden_text)
-    efficiency = cells((record.efficiency for record in records), format_percent)
-    columns.append(Column("hidden\ncommunication", hidden))
-    return Grid([*columns, Column("overlap\nefficiency", efficiency)])
+        columns.append(time_column(f"{name} alone\n{stream}", partial(_time, name), unit, factor))
+    columns += [
+        time_column("ideal", lambda record: record.ideal_s, unit, factor),
+        time_column("together", lambda record: record.together_s, unit, factor),
+        Column("hidden\ncommunication", lambda record: record.hidden, format=hidden_text),
+        Column("overlap\nefficiency", lambda record: record.efficiency, format=format_percent),
+    ]
+    return Table(columns, records)
+
+
+def _time(name: str, record: Record) -> float | None:
+    """The time of a part, in seconds; of several of this name that of the last."""
+    return {part.name: part.time_s for part in record.parts}.get(name)
 
 
 def hidden_text(hidden: Statistic) -> str:
@@ -38,27 +42,25 @@ def hidden_text(hidden: Statistic) -> str:
     return f"{median} [{format_percent(hidden.ci_low)}, {format_percent(hidden.ci_high)}]"
 
 
-def shares_grid(group: Group, records: Sequence[Record]) -> Grid:
+def shares_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """What the time of an operation consists of."""
-    names = list(dict.fromkeys(part.name for record in records for part in record.parts))
-    times = [{part.name: part.time_s for part in record.parts} for record in records]
-    whole = [record.together_s or 0 for record in records]
-    unit, factor = readable_time("s", max(whole))
-    columns = place_columns(group, records)
-    for name in names:
-        own = [one.get(name) for one in times]
-        columns.append(Column(f"{name}\n({unit})", _shares(own, whole, factor)))
-    other = [record.other_s for record in records]
-    columns.append(Column(f"other\n({unit})", _shares(other, whole, factor)))
-    return Grid([*columns, time_column(f"together\n({unit})", whole, factor)])
+    names = dict.fromkeys(part.name for record in records for part in record.parts)
+    unit, factor = readable_time("s", max(record.together_s or 0 for record in records))
+
+    def share(title: str, seconds: Callable[[Record], float | None]) -> Column[Record]:
+        def text(record: Record) -> str | None:
+            time = seconds(record)
+            return None if time is None else time_and_share(factor * time, time, record.together_s)
+
+        return Column(f"{title}\n({unit})", text)
+
+    parts = [share(name, partial(_time, name)) for name in names]
+    other = share("other", lambda record: record.other_s)
+    whole = time_column("together", lambda record: record.together_s or 0, unit, factor)
+    return Table([*place_columns(group), *parts, other, whole], records)
 
 
-def _shares(times: Sequence[float | None], whole: Sequence[float], factor: float) -> list[str]:
-    """`8.000 (36%)`"""
-    texts = cells(times, lambda time: format_number(factor * time))
-    return [
-        f"{text} ({format_percent(time / all_of_it):>4})"
-        if time is not None and all_of_it
-        else text
-        for text, time, all_of_it in zip(texts, times, whole)
-    ]
+def time_and_share(shown: float, seconds: float, whole: float | None) -> str:
+    """`8.000 (36%)`, where the number is in any unit."""
+    text = format_number(shown)
+    return f"{text} ({format_percent(seconds / whole):>4})" if whole else text

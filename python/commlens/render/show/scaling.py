@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
-from commlens.base.text import format_percent, format_value, labelled, memory_name
+from commlens.base.text import format_percent, format_value, memory_name
 from commlens.model import (
     TIME_METRIC,
     Group,
     Metric,
     Record,
+    Value,
     difference,
     no_difference,
     option_text,
     why_tie,
 )
 from commlens.model.scaling import Pair, Position, Scaling, is_oversubscribed, pairs, position
-from commlens.render.show.columns import NOTHING
-from commlens.render.show.grid import Column, Grid, Lines
 from commlens.render.show.published import published_by_ranks
+from commlens.render.table import NOTHING, Column, Lines, Table, Thing
 
 
 def gain_lines(group: Group) -> Lines:
@@ -54,121 +55,141 @@ def format_gain(gain: float) -> str:
     return NOTHING if gain == math.inf else f"{100 * gain:.1f}%"
 
 
-def scaling_tables(scaling: Scaling) -> Iterator[Grid | Lines]:
+def scaling_tables(scaling: Scaling) -> Iterator[Thing]:
     """By the number of ranks: before and after where variants are compared; strong or weak scaling
     where the ranks divide the work; else the metrics alone."""
     kind = f"{'weak' if scaling.is_weak else 'strong'} scaling" if scaling.divides_work else ""
     details = " · ".join(filter(None, (kind, scaling.title)))
     yield Lines([[(f"{scaling.benchmark} by ranks", "bold cyan"), (f"  {details}", "dim")]])
     if scaling.variant:
-        yield from _gain_grids(scaling)
+        yield from _gain_tables(scaling)
         yield from published_by_ranks(scaling.benchmark)
     else:
-        yield _efficiency_grid(scaling) if scaling.divides_work else _metrics_grid(scaling)
+        yield _efficiency_table(scaling) if scaling.divides_work else _metrics_table(scaling)
 
 
 @dataclass(frozen=True)
 class _Row:
     group: Group
     record: Record
-    cells: Sequence[str]
+    pair: Pair | None = None
 
-    @property
+    @cached_property
     def position(self) -> Position:
         return position(self.group, self.record)
 
 
-def _gain_grids(scaling: Scaling) -> Iterator[Grid]:
+def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
     """A table for each variant beside the first."""
-    found = [pair for group in scaling.groups for pair in pairs(group)]
+    found = [(group, pair) for group in scaling.groups for pair in pairs(group)]
     values = dict.fromkeys(value for group in scaling.groups for value in group.variant_values)
     before, *others = values
     for after in others:
-        own = [pair for pair in found if pair.after.variant_value == after]
-        label = labelled(own[0].metric.label, own[0].metric.unit) if own else "time"
-        best, median = (
-            [f"{value}\n{which} {label}" for value in (before, after)]
-            for which in ("best", "median")
-        )
-        heads = [*best, "speed-up", *median, "speed-up"]
-        yield _grid(scaling, heads, [_Row(one.group, one.after, _gain_cells(one)) for one in own])
+        rows = [
+            _Row(group, pair.after, pair)
+            for group, pair in found
+            if pair.after.variant_value == after
+        ]
+        metric = rows[0].pair.metric if rows and rows[0].pair else None
+        columns = []
+        for kind in ("best", "median"):
+            for side, name in enumerate((before, after)):
+                columns.append(_side_column(f"{name}\n{kind}", kind, side, metric))
+            columns.append(Column("speed-up", partial(_gain, kind)))
+        yield _table(scaling, columns, rows)
 
 
-def _gain_cells(pair: Pair) -> list[str]:
-    unit = pair.metric.unit
-    best = [format_value(one.min, unit) for one in pair.statistics]
-    medians = [format_value(one.median, unit) for one in pair.statistics]
-    gain = pair.tie or format_gain(pair.gain)
-    return [*best, format_gain(pair.gain_of_best), *medians, gain]
+def _side_column(head: str, kind: str, side: int, metric: Metric | None) -> Column[_Row]:
+    def value(row: _Row) -> str | None:
+        if row.pair is None:
+            return None
+        own = row.pair.statistics[side]
+        return format_value(own.min if kind == "best" else own.median, row.pair.metric.unit)
+
+    return Column(
+        f"{head} {metric.label if metric else 'time'}", value, metric.unit if metric else ""
+    )
 
 
-def _metrics_grid(scaling: Scaling) -> Grid:
+def _gain(kind: str, row: _Row) -> str | None:
+    if row.pair is None:
+        return None
+    if kind == "best":
+        return format_gain(row.pair.gain_of_best)
+    return row.pair.tie or format_gain(row.pair.gain)
+
+
+def _metrics_table(scaling: Scaling) -> Table[_Row]:
     """The metrics: where each rank adds work of its own, a speed-up would mean nothing."""
-    metrics = [
+    main, *others = (
         metric
         for metric in dict.fromkeys(one for group in scaling.groups for one in group.metrics)
         if metric.name != TIME_METRIC or metric == scaling.groups[0].main
-    ]
-    heads = [labelled(metric.label, metric.unit) for metric in metrics]
-    rows = []
-    for group, record in _measured(scaling):
-        main, *others = (_median_cell(metric, record) for metric in metrics)
-        rows.append(_Row(group, record, [main, _interval_cell(metrics[0], record), *others]))
-    return _grid(scaling, [*heads[:1], "95% CI", *heads[1:]], rows)
+    )
+    columns = [*_metric_columns(main), *(_metric_columns(one)[0] for one in others)]
+    return _table(scaling, columns, _measured(scaling))
 
 
-def _efficiency_grid(scaling: Scaling) -> Grid:
+def _metric_columns(metric: Metric) -> list[Column[_Row]]:
+    def median(row: _Row) -> str | None:
+        own = row.record.statistics.get(metric.name)
+        return format_value(own.median, metric.unit) if own else None
+
+    def interval(row: _Row) -> str | None:
+        own = row.record.statistics.get(metric.name)
+        if own is None:
+            return None
+        ends = (own.ci_low, own.ci_high)
+        texts = [format_value(end, metric.unit) for end in ends if end is not None]
+        return " to ".join(texts) or f"too few samples ({own.count})"
+
+    return [Column(metric.label, median, metric.unit), Column("95% CI", interval)]
+
+
+def _efficiency_table(scaling: Scaling) -> Table[_Row]:
     """Beside the main metric the time, and what it is worth against that on the fewest ranks.
 
     Strong scaling: speed-up t0/t and efficiency t0 n0 / (t n). Weak scaling: efficiency t0/t.
     """
-    main = next((record.main for _, record in _measured(scaling)), None)
+    rows = _measured(scaling)
+    main = next((row.record.main for row in rows if row.record.main), None)
     if main is None:
-        return _grid(scaling, [], [])
+        return _table(scaling, [], [])
     fewest: dict[Position, Record] = {}
-    rows = []
-    for group, record in _measured(scaling):
-        first = fewest.setdefault(position(group, record), record)
-        cells = [_median_cell(main, record), _interval_cell(main, record)]
-        cells += _efficiency_cells(scaling.is_weak, record, first)
-        rows.append(_Row(group, record, cells))
-    head = labelled(main.label, main.unit)
-    worth = ["efficiency"] if scaling.is_weak else ["speed-up", "efficiency"]
-    return _grid(scaling, [head, "95% CI", *worth], rows)
+    for row in rows:
+        fewest.setdefault(row.position, row.record)
+
+    def gain(row: _Row) -> float | None:
+        time = row.record.statistics[TIME_METRIC].median
+        first = fewest[row.position].statistics[TIME_METRIC].median
+        return first / time if time > 0 else None
+
+    def efficiency(row: _Row) -> float | None:
+        own, first = gain(row), fewest[row.position].ranks
+        ranks = 1 if scaling.is_weak else row.record.ranks / first
+        return None if own is None else own / ranks
+
+    def speed_up(row: _Row) -> str | None:
+        own, first = gain(row), fewest[row.position]
+        if own is None:
+            return None
+        text = f"{own:.2f}" if own >= 0.1 else f"{own:.2g}"
+        metric = row.record.start.metrics[TIME_METRIC]
+        tie = row.record is not first and no_difference(difference(first, row.record, metric))
+        return f"{text} ({tie})" if tie else text
+
+    columns = _metric_columns(main)
+    if not scaling.is_weak:
+        columns.append(Column("speed-up", speed_up))
+    columns.append(Column("efficiency", efficiency, format=format_percent))
+    return _table(scaling, columns, rows)
 
 
-def _measured(scaling: Scaling) -> list[tuple[Group, Record]]:
-    return [(group, one) for group in scaling.groups for one in group.records if one.measured]
+def _measured(scaling: Scaling) -> list[_Row]:
+    return [_Row(group, one) for group in scaling.groups for one in group.records if one.measured]
 
 
-def _median_cell(metric: Metric, record: Record) -> str:
-    own = record.statistics.get(metric.name)
-    return format_value(own.median, metric.unit) if own else NOTHING
-
-
-def _interval_cell(metric: Metric, record: Record) -> str:
-    own = record.statistics.get(metric.name)
-    if own is None:
-        return NOTHING
-    ends = [format_value(end, metric.unit) for end in (own.ci_low, own.ci_high) if end is not None]
-    return " to ".join(ends) or f"too few samples ({own.count})"
-
-
-def _efficiency_cells(is_weak: bool, record: Record, first: Record) -> list[str]:
-    time, base = record.statistics[TIME_METRIC], first.statistics[TIME_METRIC]
-    if time.median <= 0:
-        return [NOTHING] if is_weak else [NOTHING, NOTHING]
-    ratio = base.median / time.median
-    if is_weak:
-        return [format_percent(ratio)]
-    speed_up = f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-    metric = record.start.metrics[TIME_METRIC]
-    tie = "" if record is first else no_difference(difference(first, record, metric))
-    efficiency = format_percent(ratio * first.ranks / record.ranks)
-    return [f"{speed_up} ({tie})" if tie else speed_up, efficiency]
-
-
-def _grid(scaling: Scaling, heads: Sequence[str], rows: Sequence[_Row]) -> Grid:
+def _table(scaling: Scaling, columns: Sequence[Column[_Row]], rows: Sequence[_Row]) -> Table[_Row]:
     """The rows by what was measured and then by ranks, and with them what failed."""
     ranking = {name: rank for rank, name in enumerate(scaling.transports)}
 
@@ -177,46 +198,50 @@ def _grid(scaling: Scaling, heads: Sequence[str], rows: Sequence[_Row]) -> Grid:
         number = ranking[place.transport]
         return place.size, number, place.memory, place.start_label, row.record.ranks
 
-    ordered = sorted([*rows, *_failed(scaling, rows, len(heads))], key=order)
-    columns = [*_place_columns(scaling, ordered)]
-    columns.append(Column("ranks", [str(row.record.ranks) for row in ordered]))
-    for parameter in scaling.arrangements:
-        values = (row.record.parameters.get(parameter.name) for row in ordered)
-        texts = [NOTHING if value is None else option_text(value) for value in values]
-        columns.append(Column(parameter.title, texts))
-    columns += [
-        Column(head, [row.cells[number] for row in ordered]) for number, head in enumerate(heads)
-    ]
-    notes = [_note(row.record) for row in ordered]
-    return Grid([*columns, Column("", notes, left=True, style="yellow")])
+    missing = _failed(scaling, rows)
+    ordered = sorted([*rows, *missing], key=order)
+    shown = [_measured_only(column, missing) for column in columns]
+    note = Column[_Row]("", lambda row: _note(row.record), left=True, style="yellow")
+    return Table([*_place_columns(scaling), *shown, note], ordered)
 
 
-def _place_columns(scaling: Scaling, rows: Sequence[_Row]) -> list[Column]:
-    """What was measured, at the first row of its kind alone."""
+def _measured_only(column: Column[_Row], missing: Sequence[_Row]) -> Column[_Row]:
+    """What failed has no metrics."""
+    failed = set(map(id, missing))
+    return replace(column, value=lambda row: None if id(row) in failed else column.value(row))
+
+
+def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
+    """What was measured, at the first row of its kind alone; and the ranks."""
     group = scaling.groups[0]
-    places = [row.position for row in rows]
-    is_first = [number == 0 or places[number - 1] != own for number, own in enumerate(places)]
 
-    def column(head: str, texts: Sequence[str], left: bool = True) -> Column:
-        cells = [text if new else "" for text, new in zip(texts, is_first)]
-        return Column(head, cells, left=left, repeats=True)
+    def column(head: str, value: Callable[[_Row], str | None], left: bool = True) -> Column[_Row]:
+        return Column(head, value, left=left, once=lambda row: row.position)
 
-    columns = []
-    if group.is_sweep:
-        sizes = [NOTHING if own.size < 0 else group.format_size(own.size) for own in places]
-        columns.append(column(group.size_name, sizes, left=False))
-    columns.append(column("transport", [own.transport for own in places]))
-    columns.append(column("memory", [memory_name(own.memory) for own in places]))
+    def size(row: _Row) -> str | None:
+        return None if row.position.size < 0 else group.format_size(row.position.size)
+
+    columns = [column(group.size_name, size, left=False)] if group.is_sweep else []
+    columns.append(column("transport", lambda row: row.position.transport))
+    columns.append(column("memory", lambda row: memory_name(row.position.memory)))
     if any(one.start_labels for one in scaling.groups):
-        columns.append(column("start", [own.start_label for own in places]))
+        columns.append(column("launch", lambda row: row.position.start_label))
+    columns.append(Column("ranks", lambda row: row.record.ranks))
+    for parameter in scaling.arrangements:
+        value = partial(_parameter, parameter.name)
+        columns.append(Column(parameter.title, value, format=option_text))
     return columns
 
 
-def _failed(scaling: Scaling, rows: Sequence[_Row], cells: int) -> list[_Row]:
+def _parameter(name: str, row: _Row) -> Value | None:
+    return row.record.parameters.get(name)
+
+
+def _failed(scaling: Scaling, rows: Sequence[_Row]) -> list[_Row]:
     """A row for what failed and is in no row of its own."""
     there = {(id(row.group), row.position) for row in rows}
     missing = {
-        (id(group), position(group, record)): _Row(group, record, [NOTHING] * cells)
+        (id(group), position(group, record)): _Row(group, record)
         for group in scaling.groups
         for record in group.records
         if record.status == "failed"

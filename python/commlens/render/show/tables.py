@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from commlens.base.text import (
-    format_fraction,
-    format_number,
-    format_value,
-    labelled,
-    plural,
-    readable_time,
-)
+from commlens.base.text import format_fraction, format_number, format_value, plural, readable_time
 from commlens.model import (
     HIDDEN_METRIC,
     INCONCLUSIVE,
@@ -27,26 +21,20 @@ from commlens.model import (
 )
 from commlens.model.levels import has_levels
 from commlens.render.show import details
-from commlens.render.show.columns import (
-    NOTHING,
-    cells,
-    count_column,
-    interval_column,
-    metric_column,
-    place_columns,
-)
-from commlens.render.show.grid import Column, Grid, Lines
-from commlens.render.show.levels import level_grids
+from commlens.render.show.columns import metric_columns, place_columns
+from commlens.render.show.levels import level_tables
 from commlens.render.show.pairs import pair_blocks
-from commlens.render.show.parts import overlap_grid, shares_grid
-from commlens.render.show.published import published_grids
+from commlens.render.show.parts import overlap_table, shares_table
+from commlens.render.show.published import published_tables
 from commlens.render.show.scaling import gain_lines
+from commlens.render.table import NOTHING, Column, Lines, Table, Thing
+
+_STANDING_STYLES = {NOTHING: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green"}
+_CHECK_STYLES = {"passed": "green", "off": "yellow", "failed": "bold red"}
 
 
-def group_tables(
-    group: Group, width: int | None, told: set[tuple[str, str]]
-) -> Iterator[Grid | Lines]:
-    """In at most `width` columns; None: all metrics, however wide that is.
+def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) -> Iterator[Thing]:
+    """The tables of a group in at most `width` characters; None: all metrics, however wide.
 
     `told`: the blocks of reports that were printed before, which this joins.
     """
@@ -58,23 +46,25 @@ def group_tables(
         yield details.facts_line(group, common)
     measured = [record for record in group.records if record.statistics]
     if measured:
-        whole = main_grid(group, measured, wide=width is None)
-        grid = whole if width is None else whole.fitted(width)
-        yield grid
-        yield from _left_out(whole, grid)
-        yield from _other_grids(group, measured, list(common), width)
+        table = main_table(group, measured, wide=width is None)
+        missing = table.fitted(width) if width is not None else []
+        yield table
+        if missing:
+            heads = ", ".join(missing).replace("\n", " ")
+            yield Lines([[(f"  --wide has more columns: {heads}", "dim")]])
+        yield from _other_tables(group, measured, list(common), width)
         if with_series := [record for record in measured if record.series]:
             yield from pair_blocks(group, with_series)
-        yield from published_grids(group, measured)
+        yield from published_tables(group, measured)
     ends = (
+        details.no_ceiling_lines(measured),
         _common_calls(measured),
         gain_lines(group),
         _used_lines(group),
         details.missed_interval_lines(group, measured),
+        details.reason_lines(group),
     )
-    lines = [line for one in (*ends, details.reason_lines(group)) for line in one.lines]
-    if without := [record for record in measured if record.no_ceiling]:
-        lines = [*details.no_ceiling_lines(without).lines, *lines]
+    lines = [line for one in ends for line in one.lines]
     gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
     yield Lines([*gap, *lines, []])
 
@@ -95,35 +85,53 @@ def _launches(group: Group) -> str:
     return "one start" if count == 1 else f"medians of {count} launches"
 
 
-def main_grid(group: Group, records: Sequence[Record], wide: bool) -> Grid:
+def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Record]:
     """The metrics, how near they are to the ceiling and to the best, and the check.
 
     Where the width does not suffice, the other metrics and the name of the ceiling are left out.
     """
     main, *others = _shown_metrics(group, records, wide)
-    columns = place_columns(group, records)
+    columns = place_columns(group)
     if wide and group.size_name == "size" and group.sizes:
-        texts = cells((record.size for record in records), "{:,}".format)
-        columns.insert(1, Column("bytes", texts))
-    columns += [metric_column(main, records), interval_column(main, records)]
-    columns.append(count_column(main, records))
+        columns.insert(1, Column("bytes", lambda record: record.size, format="{:,}".format))
+    columns += metric_columns(main, records)
     for metric in others:
-        column = metric_column(metric, records)
-        column.optional = not wide
-        columns.append(column)
-    ceilings = [record.ceiling for record in records]
-    of_it = cells(ceilings, lambda ceiling: format_fraction(ceiling.fraction))
-    columns.append(Column("of ceiling", of_it))
-    if any(ceilings):
-        if wide:
-            columns.append(_ceiling_column(main, records))
-        names = cells(ceilings, lambda ceiling: ceiling.name)
-        columns.append(Column("ceiling", names, left=True, optional=not wide))
-    columns += [_ratio_column(group, records), _check_column(records)]
+        columns += metric_columns(metric, records, optional=not wide)[:1]
+    columns += _columns(group, main, wide)
+    return Table([*columns, *_choice_columns(group, records)], records)
+
+
+def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
+    """What is shown of each record beside its place and its metrics."""
+    columns: list[Column[Record]] = [
+        Column("of ceiling", _of_ceiling, format=format_fraction),
+        Column("ceiling", _ceiling_name, left=True, optional=not wide, if_any=True),
+        Column("to best", partial(_standing, group), style=partial(_standing_style, group)),
+        Column("check", _check, left=True, style=_check_style),
+    ]
     if wide:
-        compared = ["exact" if record.validation.exact else "to rounding" for record in records]
-        columns.append(Column("compared", compared, left=True))
-    return Grid([*columns, *_choice_columns(group, records)])
+        text = partial(format_value, unit=main.unit)
+        value = partial(_ceiling_value, main)
+        columns.insert(1, Column("ceiling", value, main.unit, text, if_any=True))
+        columns.append(Column("compared", _compared, left=True))
+    return columns
+
+
+def _of_ceiling(record: Record) -> float | None:
+    return record.ceiling.fraction if record.ceiling else None
+
+
+def _ceiling_name(record: Record) -> str | None:
+    return record.ceiling.name if record.ceiling else None
+
+
+def _ceiling_value(main: Metric, record: Record) -> float | None:
+    """The ceiling in the unit of the main metric."""
+    return record.ceiling.metrics.get(main.name) if record.ceiling else None
+
+
+def _compared(record: Record) -> str:
+    return "exact" if record.validation.exact else "to rounding"
 
 
 def _shown_metrics(group: Group, records: Sequence[Record], wide: bool) -> list[Metric]:
@@ -138,19 +146,13 @@ def _shown_metrics(group: Group, records: Sequence[Record], wide: bool) -> list[
     return [main, *others]
 
 
-def _ceiling_column(main: Metric, records: Sequence[Record]) -> Column:
-    """The ceiling in the unit of the main metric."""
-    values = [
-        record.ceiling.metrics.get(main.name) if record.ceiling else None for record in records
-    ]
-    texts = cells(values, lambda value: format_value(value, main.unit))
-    return Column(labelled("ceiling", main.unit), texts)
+def _standing(group: Group, record: Record) -> str | None:
+    standing = group.standing(record)
+    return _standing_text(standing) if standing else None
 
 
-def _ratio_column(group: Group, records: Sequence[Record]) -> Column:
-    texts = cells((group.standing(record) for record in records), _standing_text)
-    styles = {NOTHING: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green"}
-    return Column("to best", texts, styles=[styles.get(text, "") for text in texts])
+def _standing_style(group: Group, record: Record) -> str:
+    return _STANDING_STYLES.get(_standing(group, record) or NOTHING, "")
 
 
 def _standing_text(standing: Standing) -> str:
@@ -164,62 +166,56 @@ def _standing_text(standing: Standing) -> str:
     return f"{standing.ratio:.2f}x" if standing.ratio < 10 else f"{standing.ratio:,.0f}x"
 
 
-def _check_column(records: Sequence[Record]) -> Column:
-    texts: list[str] = [
-        "failed" if record.status == "failed" else record.validation.status for record in records
-    ]
-    styles = {"passed": "green", "off": "yellow", "failed": "bold red"}
-    return Column("check", texts, left=True, styles=[styles.get(text, "red") for text in texts])
+def _check(record: Record) -> str:
+    return "failed" if record.status == "failed" else record.validation.status
 
 
-def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column]:
-    """The time by which an application chooses, and which one it chose."""
-    candidates = [record.candidate for record in records]
-    if not any(candidates):
+def _check_style(record: Record) -> str:
+    return _CHECK_STYLES.get(_check(record), "red")
+
+
+def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column[Record]]:
+    """The time by which an application chooses, and which candidate it chose."""
+    times = [record.candidate.seconds for record in records if record.candidate]
+    if not times:
         return []
-    longest = max(candidate.seconds for candidate in candidates if candidate)
-    unit, factor = readable_time("s", longest)
-    times = cells(candidates, lambda candidate: format_number(factor * candidate.seconds))
-    used = [group.is_used(record) for record in records]
+    unit, factor = readable_time("s", max(times))
+
+    def seconds(record: Record) -> float | None:
+        return record.candidate.seconds if record.candidate else None
+
+    def used(record: Record) -> str:
+        return "used" if group.is_used(record) else ""
+
     return [
-        Column(f"chosen by ({unit})", times),
-        Column("", ["used" if one else "" for one in used], left=True, style="bold green"),
+        Column("chosen by", seconds, unit, lambda time: format_number(factor * time)),
+        Column("", used, left=True, style="bold green"),
     ]
 
 
-def _left_out(whole: Grid, shown: Grid) -> Iterator[Lines]:
-    """That there is more, and how to see it."""
-    if shown is whole:
-        return
-    heads = {column.head.replace("\n", " ") for column in shown.columns}
-    missing = [column.head for column in whole.columns if column.head not in heads]
-    if missing:
-        yield Lines([[(f"  --wide has more columns: {', '.join(missing)}", "dim")]])
-
-
-def _other_grids(
+def _other_tables(
     group: Group, measured: Sequence[Record], common: Sequence[str], width: int | None
-) -> Iterator[Grid]:
+) -> Iterator[Table[Record] | Table[tuple[str, str]]]:
     wide = width is None
     if alone := [record for record in measured if record.alone_s]:
-        yield overlap_grid(group, alone)
+        yield overlap_table(group, alone)
     by_level = [record for record in measured if has_levels(record)]
-    yield from level_grids(group, by_level, width) if by_level else ()
+    yield from level_tables(group, by_level, width) if by_level else ()
     within = [record for record in measured if record.has_parts_within]
     if within and not by_level:
-        yield shares_grid(group, within)
+        yield shares_table(group, within)
     if any(
         details.has_several_ceilings(record) or (wide and record.ceilings) for record in measured
     ):
-        yield details.ceilings_grid(group, [record for record in measured if record.ceilings])
+        yield details.ceilings_table(group, [record for record in measured if record.ceilings])
     names = dict.fromkeys(name for record in measured for name in record.facts)
     if differing := [name for name in names if name not in common]:
-        yield details.facts_grid(group, measured, differing)
+        yield details.facts_table(group, measured, differing)
     calling = [record for record in measured if record.calls]
     if calling and not details.common_calls(calling):
-        yield details.calls_grid(group, calling)
+        yield details.calls_table(group, calling)
     if rounded := [record for record in measured if record.validation.deviation]:
-        yield details.deviations_grid(group, rounded)
+        yield details.deviations_table(group, rounded)
 
 
 def _common_calls(measured: Sequence[Record]) -> Lines:

@@ -13,8 +13,8 @@ from commlens.model import load_each
 from commlens.render import report
 from commlens.render.report import build, to_html
 from commlens.render.report.html import _environment
-from commlens.render.report.table import MOST_COLUMNS, Table
-from commlens.render.show.grid import Column, Grid
+from commlens.render.report.table import MOST_COLUMNS, PageTable
+from commlens.render.table import Column, Table
 from conftest import Commlens
 from record_helpers import write
 from report_helpers import Page, assert_harmless, page_of, report_of, sweep, write_all
@@ -103,16 +103,17 @@ def test_long_texts_that_repeat_are_notes(tmp_path: Path) -> None:
 
 
 def test_the_style_of_a_column_is_said_once() -> None:
+    ends = ("best", "2x")
     columns = [
-        Column("name", ["a", "b"], left=True),
-        Column("n", ["1", "2"], style="dim"),
-        Column("check", ["passed", "passed"], left=True, styles=["green", "green"]),
-        Column("to best", ["best", "2x"], styles=["green", ""]),
+        Column[int]("name", "ab".__getitem__, left=True),
+        Column[int]("n", "12".__getitem__, style="dim"),
+        Column[int]("check", "pp".__getitem__, left=True, style=lambda _: "green"),
+        Column[int]("to best", ends.__getitem__, style=("green", "").__getitem__),
     ]
-    table = Table.of(Grid(columns), 500)
+    table = PageTable.of(Table(columns, range(2)), 500)
     assert table.style == "left1 dim2 left3 green3"
     assert [cell.style for cell in table.rows[0]] == ["", "", "", "green"]
-    wide = Table.of(Grid([Column("", [""], left=True)] * (MOST_COLUMNS + 1)), 500)
+    wide = PageTable.of(Table([columns[0]] * (MOST_COLUMNS + 1), range(1)), 500)
     assert wide.rows[0][-1].style == "left", "of columns that the style cannot name"
     page_style = _environment().get_template("report.css").render()
     assert f".left{MOST_COLUMNS} " in page_style and ".green3 " in page_style

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from commlens.render.show.grid import Column, Grid, Lines
-from commlens.render.show.markdown import escaped, paragraphs, prose, table
+from commlens.render.markdown import escaped, paragraphs, prose, table_lines
+from commlens.render.table import Column, Lines, Table
 from conftest import Commlens
 from record_helpers import write
 from report_helpers import markdown_of, sweep
@@ -46,8 +46,8 @@ def test_settings_in_sentences_of_ours_are_code() -> None:
 
 
 def test_tables_are_cut_and_say_so() -> None:
-    grid = Grid([Column("size\n(B)", ["1", "", "2"], repeats=True), Column("a|b", ["x"] * 3)])
-    lines = list(table(grid, most_rows=2))
+    columns = [Column[int]("size\n(B)", "112".__getitem__), Column[int]("a|b", "xxx".__getitem__)]
+    lines = list(table_lines(Table(columns, range(3)), most_rows=2))
     assert lines == [
         r"| size (B) | a\|b |",
         "| --: | --: |",

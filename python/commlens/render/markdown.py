@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from commlens.base.text import printable
-from commlens.render.show.grid import Grid, Lines
+from commlens.render.table import Lines, Table, Thing
 
 _LONGEST_TEXT = 300  # characters of a cell
+_LONGEST_NOTE = 2000
 _MARKUP = re.compile(r"[\\`*_\[\]#|~&<>@]|:(?=//)|^[-+]")
 _CODE_OF = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", ":": "&#58;"}
 _NUMBER = re.compile(r"-?[\d,.]+(e-?\d+)?")
@@ -33,17 +35,34 @@ def prose(text: str, longest: int = _LONGEST_TEXT) -> str:
     )
 
 
-def table(grid: Grid, most_rows: int) -> Iterator[str]:
-    """Its lines, and one that says how many rows were left out."""
-    heads = [escaped(column.head.replace("\n", " ")) for column in grid.columns]
-    yield _row(heads)
-    yield _row([":--" if column.left else "--:" for column in grid.columns])
-    cells = [column.filled(most_rows) for column in grid.columns]
-    for row in zip(*cells):
-        yield _row([escaped(text) for text, _ in row])
-    if grid.rows > most_rows:
+def table_lines(table: Table[Any], most_rows: int | None = None) -> Iterator[str]:
+    """The lines of the table itself, and a line that reports how many rows were left out."""
+    yield _row([escaped(one.head.replace("\n", " ")) for one in table.columns])
+    yield _row([":--" if one.left else "--:" for one in table.columns])
+    for row in zip(*(one.texts[:most_rows] for one in table.columns)):
+        yield _row(map(escaped, row))
+    if most_rows is not None and len(table.rows) > most_rows:
         yield ""
-        yield f"The first {most_rows} of {grid.rows:,} rows."
+        yield f"The first {most_rows} of {len(table.rows):,} rows."
+
+
+def section(thing: Thing) -> Iterator[str]:
+    """A table with its title and its notes, or lines as a paragraph: to be printed by itself."""
+    if isinstance(thing, Table):
+        yield f"### {escaped(' '.join(filter(None, (thing.title, thing.subtitle))))}"
+        yield ""
+        if thing.rows:
+            yield from table_lines(thing)
+            yield ""
+        notes = [*thing.about, *(text for text, _ in thing.notes)]
+        yield from (f"- {escaped(text, _LONGEST_NOTE)}" for text in notes)
+        if notes:
+            yield ""
+        return
+    for line in thing.lines:
+        text = escaped("".join(text for text, _ in line).strip(), _LONGEST_NOTE)
+        is_bold = any("bold" in style for _, style in line)
+        yield f"**{text}**" if is_bold and text else text
 
 
 def paragraphs(lines: Lines, most: int) -> Iterator[str]:
@@ -57,5 +76,5 @@ def paragraphs(lines: Lines, most: int) -> Iterator[str]:
     yield "```"
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"

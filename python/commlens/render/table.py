@@ -1,0 +1,187 @@
+"""One model of a table: columns are declared once, rows are anything, and four writers print it.
+
+The writers are `terminal.py`, `markdown.py`, `data.py` (CSV and JSON) and `report/table.py` (HTML).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, Union
+
+from rich.cells import cell_len
+
+from commlens.base.text import labelled, printable
+
+NOTHING = "-"
+INDENT = 2
+GAP = 2  # between columns
+_NARROWEST = 16  # characters of a column that is wrapped
+Row = TypeVar("Row")
+Line = Sequence[tuple[str, str]]  # pieces of text, each with its style
+Note = Union[str, tuple[str, str]]  # a sentence, with its style if that is not `dim`
+
+
+@dataclass(frozen=True, eq=False)
+class Column(Generic[Row]):
+    """What a table shows of each row: declared in one place, for all writers."""
+
+    title: str | None  # of several lines where it has newlines; None: for CSV and JSON alone
+    value: Callable[[Row], Any]  # None: the row has none, and `-` is printed
+    unit: str = ""
+    format: Callable[[Any], str] = str
+    left: bool = False  # else flush right
+    style: str | Callable[[Row], str] = ""
+    optional: bool = False  # left out where the terminal is narrow
+    wraps: bool = False  # broken into lines where the terminal is narrow
+    if_any: bool = False  # left out where no row has a value
+    once: Callable[[Row], Hashable] | None = None  # printed where this differs from the row above
+    key: str = ""  # its name in CSV and JSON, which have the value itself; empty: it is not there
+
+    def of(self, row: Callable[[Any], Row]) -> Column[Any]:
+        """The same column of larger rows, which have one of its rows in them."""
+        own: Column[Any] = self
+        once, style = own.once, own.style
+        return replace(
+            own,
+            value=lambda one: own.value(row(one)),
+            once=once and (lambda one: once(row(one))),
+            style=style if isinstance(style, str) else lambda one: style(row(one)),
+        )
+
+
+def data(key: str, value: Callable[[Row], Any]) -> Column[Row]:
+    """A column for CSV and JSON alone."""
+    return Column(None, value, key=key)
+
+
+class Cells:
+    """A column of one table: its texts, and how wide they are."""
+
+    def __init__(self, column: Column[Any], rows: Sequence[Any]) -> None:
+        self.column, self.left = column, column.left
+        self.head = labelled(column.title or "", column.unit)
+        self.values = list(map(column.value, rows))
+        self._rows = rows
+        form = column.format
+        texts = [NOTHING if value is None else form(value) for value in self.values]
+        everything = "".join(texts)
+        if not everything.isprintable():
+            texts = list(map(printable, texts))
+        self.texts = texts
+        self.heads, width = measured_lines(self.head)
+        measure = len if everything.isascii() else text_width
+        self.width = max(width, max(map(measure, texts), default=0))
+
+    @property
+    def has_any(self) -> bool:
+        """Whether a row has a value."""
+        return any(value not in (None, "") for value in self.values)
+
+    def is_again(self, row: int) -> bool:
+        """Whether the row above has said it."""
+        key = self.column.once
+        return key is not None and row > 0 and key(self._rows[row]) == key(self._rows[row - 1])
+
+    def shown(self, row: int) -> str:
+        """The text; empty where the row above has it."""
+        return "" if self.is_again(row) else self.texts[row]
+
+    def style_of(self, row: int) -> str:
+        """Words of Rich."""
+        style = self.column.style
+        return style if isinstance(style, str) else style(self._rows[row])
+
+    def narrow(self, width: int | None = None) -> None:
+        """Puts the unit on a line of its own, or takes this width for texts that are wrapped."""
+        self.heads, least = measured_lines(self.head.replace(" (", "\n("))
+        widest = max(map(text_width, self.texts), default=0) if width is None else width
+        self.width = max(least, widest)
+
+
+class Table(Generic[Row]):
+    """Columns of rows, a title above and notes below them."""
+
+    def __init__(
+        self,
+        columns: Iterable[Column[Row]],
+        rows: Sequence[Row],
+        title: str = "",
+        subtitle: str = "",
+        about: Sequence[str] = (),
+        notes: Iterable[Note] = (),
+    ) -> None:
+        self.declared = list(columns)
+        self.rows = rows
+        self.title, self.subtitle, self.about = title, subtitle, about
+        self.notes = [(note, "dim") if isinstance(note, str) else note for note in notes]
+        shown = [Cells(one, rows) for one in self.declared if one.title is not None]
+        self.columns = [one for one in shown if not one.column.if_any or one.has_any]
+
+    @property
+    def plain(self) -> list[dict[str, Any]]:
+        """The rows as programs read them."""
+        named = [column for column in self.declared if column.key]
+        return [{column.key: column.value(row) for column in named} for row in self.rows]
+
+    def fitted(self, width: int) -> list[str]:
+        """Leaves out optional columns for which there is no room and returns their heads.
+
+        The first have precedence. Where that does not suffice, units stand below titles.
+        """
+        room = width - INDENT + GAP
+        if _widths(self.columns) <= room:
+            return []
+        room -= _widths(one for one in self.columns if not one.column.optional)
+        kept, left_out = [], []
+        for one in self.columns:
+            if one.column.optional and one.width + GAP > room:
+                left_out.append(one.head)
+                continue
+            room -= one.width + GAP if one.column.optional else 0
+            kept.append(one)
+        self.columns = kept
+        if room < 0:
+            for one in kept:
+                one.narrow()
+        return left_out
+
+    def wrapped(self, width: int) -> bool:
+        """Narrows the columns that may be wrapped, the widest first, until lines fit.
+
+        Returns whether any was.
+        """
+        is_wrapped = False
+        for one in sorted(self.columns, key=lambda one: -one.width):
+            excess = _widths(self.columns) - (width - INDENT + GAP)
+            if one.column.wraps and excess > 0:
+                one.narrow(max(_NARROWEST, one.width - excess))
+                is_wrapped = True
+        return is_wrapped
+
+
+def _widths(columns: Iterable[Cells]) -> int:
+    return sum([one.width + GAP for one in columns])
+
+
+class Lines:
+    """Lines of text beside tables: pieces, each with its style."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.lines = list(lines)
+
+
+Thing = Union[Table[Any], Lines]
+
+
+@lru_cache(maxsize=1000)
+def measured_lines(head: str) -> tuple[tuple[str, ...], int]:
+    """The lines of a head, and the width of the longest."""
+    lines = tuple(map(printable, head.split("\n")))
+    return lines, max(map(text_width, lines))
+
+
+def text_width(text: str) -> int:
+    """How many characters of a terminal it takes."""
+    return len(text) if text.isascii() else cell_len(text)

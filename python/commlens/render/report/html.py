@@ -21,8 +21,7 @@ from commlens.render import plots as plot
 from commlens.render.profile_table import profile_lines
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
-from commlens.render.report.looks import Looks
-from commlens.render.report.svg import inline_svg
+from commlens.render.report.svg import Styles, inline_svg
 from commlens.render.report.table import MOST_COLUMNS, PageTable
 from commlens.render.report.topology import topology
 from commlens.render.table import Table
@@ -47,14 +46,14 @@ class Pictures:
 
     def __init__(self, tell: Tell) -> None:
         self.left_out: list[str] = []
-        self.looks = Looks()
+        self.styles = Styles()
         self._tell = tell
         self._number = 0
 
     def add(self, figure: Any, title: str) -> Picture:
         self._number += 1
         self._tell(f"drawing {title}")
-        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.looks)))
+        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.styles)))
 
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
         """By the name of the section; of several sections by that of the card."""
@@ -116,7 +115,7 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
         ]
     data, missing = _data(report)
     script, style = (_environment().get_template(name).render().strip() for name in _OWN)
-    style = f"{style}\n{pictures.looks.style}"
+    style = f"{style}\n{pictures.styles.text}"
     return _environment().get_template("report.html.j2").render(
         report=report,
         pictures=by_card,

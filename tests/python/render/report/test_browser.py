@@ -68,7 +68,7 @@ def opened(browser: Any, file: Path, width: int = WIDE, **options: Any) -> View:
 def test_it_loads_without_a_request_and_without_a_word(browser: Any, report: Path) -> None:
     view = opened(browser, report)
     assert view.page.locator("#findings .finding h3", has_text="slower than NCCL").is_visible()
-    assert view.page.locator("#machine .topology svg").first.is_visible()
+    assert view.page.locator("#machine .topology .rank").first.is_visible()
     assert view.page.locator("figure.picture svg").count() > 3
     for details in view.page.locator("details").all():
         details.evaluate("own => { own.open = true; }")

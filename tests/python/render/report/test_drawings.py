@@ -1,20 +1,20 @@
-"""Pictures within a page, and the drawing of a machine."""
+"""Pictures within a page, and the topology of a machine."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
 from commlens.render import plots as plot
-from commlens.render.report.compact import compact, shorter_path
-from commlens.render.report.looks import Looks
 from commlens.render.report.machine import machines
-from commlens.render.report.svg import inline_svg
-from commlens.render.report.topology import Drawing, topology
+from commlens.render.report.svg import Styles, inline_svg
+from commlens.render.report.topology import Cell, Topology, topology
 from record_helpers import parsed
-from report_helpers import placement, sweep
+from report_helpers import page_of, placement, sweep
 from sample_records import make_record
 
 
@@ -22,7 +22,8 @@ def pictures() -> list[str]:
     with plot.styled():
         singles = list(plot.draw_singly(parsed(*sweep())))
         return [
-            inline_svg(one.figure, f"p{n}", one.title, Looks()) for n, one in enumerate(2 * singles)
+            inline_svg(one.figure, f"p{n}", one.title, Styles())
+            for n, one in enumerate(2 * singles)
         ]
 
 
@@ -37,40 +38,25 @@ def test_a_picture_has_no_styles_and_ids_of_its_own() -> None:
         assert ElementTree.fromstring(one).get("role") == "img"
 
 
-def test_what_looks_alike_is_one_path() -> None:
-    """The lines of the grid, the marks of an axis: each of the two axes has few paths."""
-    root = ElementTree.fromstring(pictures()[0])
-    small = [one.get("d", "") for one in root.iter("path") if one.get("d", "").count("M") > 2]
-    assert any(len(set(re.findall(r"M[\d.]+ ([\d.]+)", path))) == 1 for path in small), "marks"
-    unsaid = [one for one in root.iter("use") if one.find("title") is None]
-    assert len(list(root.iter("path"))) < 40 and len(unsaid) < 40
-
-
 def test_a_moved_symbol_is_not_clipped() -> None:
     """A clip path is in the coordinates of its element: a use with x and y would move it away."""
     figure = Figure()
     figure.subplots().plot([1.0], [1.0], "o")
-    for text in (*pictures(), inline_svg(figure, "p", "a point", Looks())):
+    for text in (*pictures(), inline_svg(figure, "p", "a point", Styles())):
         used = list(ElementTree.fromstring(text).iter("use"))
         assert used and not [one for one in used if "clip-path" in one.attrib]
 
 
-def test_looks_are_classes_that_the_style_has() -> None:
-    looks = Looks()
-    root = ElementTree.fromstring(
-        '<svg><path stroke="#888888" fill="none" d="M0 0"/><g fill="none" stroke="#888888">'
-        '<text fill="red;} * {color:red">a</text></g></svg>'
-    )
-    looks.move(root)
-    assert looks.style == ".p0 { fill:none;stroke:#888888 }"
-    path, group = root
-    assert path.attrib == {"class": "p0", "d": "M0 0"} and group.attrib == {"class": "p0"}
-    assert group[0].get("fill") == "red;} * {color:red", "an attribute can do nothing to others"
-
-
-def test_numbers_keep_their_meaning_without_blanks() -> None:
-    assert shorter_path("M 0.5 0.5 L 0.7 -0.1 L 1.2 0.4") == "M.5.5L.7-.1l.5.5"
-    assert shorter_path("M 100.5 7 L 100.5 9 L 101 10 L 101.5 9.5") == "M100.5 7V9l.5 1 .5-.5"
+def test_styles_are_classes_that_the_page_has_once() -> None:
+    styles = Styles()
+    names = [
+        styles.class_of(f"fill: {color}; stroke-width: 1.5") for color in ("#888", "none", "#888")
+    ]
+    assert names == ["p0", "p1", "p0"]
+    assert styles.text.split("\n")[1] == ".p1 { fill: none; stroke-width: 1.5 }"
+    assert styles.class_of("font: bold 9.5px 'DejaVu Sans', sans-serif; fill: #222") == "p2"
+    assert "{ font: bold 9.5px sans-serif; fill: #222 }" in styles.text
+    assert styles.class_of("fill: red;} * {color:red") is None, "what could do more is left out"
 
 
 def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
@@ -81,59 +67,52 @@ def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
     assert not [text for one in singles for text in one.figure.texts]
 
 
-def drawing(hosts: int, gpus: int) -> Drawing:
+def of_machine(hosts: int, gpus: int, **changes: Any) -> Topology:
     places = placement([f"node{number}" for number in range(hosts)], gpus)
-    (record,) = parsed(make_record(ranks=len(places), nodes=hosts, placement=places))
-    (machine,), _ = machines([record.start], [record])
+    (record,) = parsed(make_record(ranks=len(places), nodes=hosts, placement=places, **changes))
+    (machine,), left_out = machines([record.start], [record])
+    assert not left_out
     return topology(machine)
 
 
-def kinds(own: Drawing) -> dict[str, int]:
-    found = [box.kind for box in own.boxes]
-    return {kind: found.count(kind) for kind in sorted(set(found))}
+def cells(own: Topology) -> list[Cell]:
+    return [cell for node in own.nodes for cell in node.cells]
 
 
-def test_a_machine_is_drawn_with_its_nodes_ranks_and_gpus() -> None:
-    own = drawing(1, 2)
-    assert kinds(own) == {"gpu": 2, "node": 1, "rank": 2}
-    words = [line for box in own.boxes for line in box.lines]
-    assert {"node0", "rank 1", "cores 4-7, NUMA 0", "NVIDIA H200"} <= set(words)
-    assert "GPU 1, 140 GiB, NUMA 0" in words and "0000:01:00.0" in words
+def test_a_topology_has_nodes_ranks_and_gpus() -> None:
+    own = of_machine(1, 2)
+    assert [(node.host, len(node.cells), node.has_links) for node in own.nodes] == [
+        ("node0", 2, True)
+    ]
+    assert own.network == [] and own.more == ""
+    last = cells(own)[-1]
+    assert list(last.ranks) == [["rank 1", "cores 4-7, NUMA 0"]]
+    assert last.gpu == ["NVIDIA H200", "GPU 1, 140 GiB, NUMA 0", "0000:01:00.0"]
 
 
 def test_nodes_are_joined_by_a_network() -> None:
-    assert kinds(drawing(3, 1)) == {"gpu": 3, "network": 1, "node": 3, "rank": 3}
+    own = of_machine(
+        3, 1, environment={"UCX_NET_DEVICES": "mlx5_0:1"}, settings=["UCX_NET_DEVICES"]
+    )
+    assert [len(node.cells) for node in own.nodes] == [1, 1, 1]
+    assert own.network == ["network", "UCX_NET_DEVICES=mlx5_0:1"]
+    assert not any(node.has_links for node in own.nodes)
 
 
-def test_of_a_large_machine_a_part_is_drawn() -> None:
-    own = drawing(6, 12)
-    assert kinds(own) == {"gpu": 32, "network": 1, "node": 4, "rank": 32}
-    texts = [label.text for label in own.labels]
-    assert texts.count("and 4 more GPUs") == 4 and "and 2 more nodes" in texts
+def test_of_a_large_machine_a_part_is_shown() -> None:
+    own = of_machine(6, 12)
+    assert len(own.nodes) == 4 and len(cells(own)) == 32
+    assert [node.more for node in own.nodes] == ["and 4 more GPUs"] * 4
+    assert own.more == "and 2 more nodes"
 
 
-def test_boxes_are_within_their_node_and_the_drawing() -> None:
-    own = drawing(2, 6)
-    nodes = [box for box in own.boxes if box.kind == "node"]
-    for box in own.boxes:
-        assert box.x + box.width <= own.width and box.y + box.height <= own.height
-        if box.kind in ("rank", "gpu"):
-            assert any(
-                node.x < box.x
-                and node.y < box.y
-                and box.x + box.width < node.x + node.width
-                and box.y + box.height <= node.y + node.height
-                for node in nodes
-            )
-
-
-def test_links_have_the_rates_that_ceilings_measured() -> None:
+def test_links_have_the_rates_that_ceilings_measured(tmp_path: Path) -> None:
     ceiling = {"name": "peer copy", "method": "a copy", "time_us": 1.0, "rate": 390.0,
                "unit": "GB/s", "metrics": {"latency_us": 1.0}, "fraction": 0.5}  # fmt: skip
-    (record,) = parsed(make_record(placement=placement(), ceilings=[ceiling]))
-    (machine,), left_out = machines([record.start], [record])
-    assert not left_out
-    assert "peer copy 390.0 GB/s" in [label.text for label in topology(machine).labels]
+    assert of_machine(1, 2, ceilings=[ceiling]).peer_copy == "peer copy 390.0 GB/s"
+    page = page_of(tmp_path, make_record(placement=placement(), ceilings=[ceiling]))
+    assert page.count('<div class="link">peer copy 390.0 GB/s</div>') == 1, "at the first GPU"
+    assert page.count('<div class="gpu">') == page.count('<div class="link">') == 2
 
 
 def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
@@ -145,23 +124,3 @@ def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
     found, _ = machines([one.start, two.start, other.start], [])
     assert [len(machine.launches) for machine in found] == [2, 1]
     assert found[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"
-
-
-def test_neighbours_say_once_how_they_look() -> None:
-    look = 'fill="none" stroke="#888888" clip-path="url(#c)"'
-    svg = ElementTree.fromstring(
-        f'<svg><path d="M 1 2 L 1 5 L 3 5 z" {look}/><path d="M 4 4 L 5 6" {look}/>'
-        f'<g {look}><text x="1" font-size="9px">0</text></g>'
-        f'<g {look}><text x="2" font-size="9px">1</text></g>'
-        '<path d="M 0 0 L 1 1" opacity="0.5"/><path d="M 0 0 L 1 1" opacity="0.5"/></svg>'
-    )
-    compact(svg)
-    joined, group, *apart = svg
-    assert joined.get("d") == "M1 2V5H3zM4 4L5 6"
-    assert [one.attrib for one in group.iter("text")] == [{"x": "1"}, {"x": "2"}]
-    assert [one.text for one in group.iter("text")] == ["0", "1"]
-    assert [one.get("opacity") for one in apart] == ["0.5", "0.5"]
-
-
-def test_curves_keep_their_points() -> None:
-    assert shorter_path("M 0 -1 C 1 2 -3 4 5 6 L 5 7 L 8 7 z") == "M0-1C1 2-3 4 5 6L5 7H8z"

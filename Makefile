@@ -1,6 +1,7 @@
 # Commands for a fresh machine:
 #   make demo     measures every benchmark on 2 ranks in host memory, draws what was measured, and writes a report
 #   make test     runs every test
+#   make site     makes build/site/index.html, the documentation
 #   make archive  makes dist/commlens-VERSION-offline.tar.gz, which is installed without a network
 # Each sets the machine up (tools/setup) and builds; a second call does only what has changed since.
 MAKEFLAGS += --no-print-directory
@@ -22,7 +23,7 @@ native_sources := CMakeLists.txt CMakePresets.json docs/record.schema.json docs/
 python_sources := pyproject.toml $(wildcard README.md) $(shell find python -type f ! -name '*.pyc')
 test_sources := $(shell find tests -type f ! -name '*.py' ! -name '*.pyc')
 
-.PHONY: help demo test archive FORCE
+.PHONY: help demo test site archive FORCE
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -34,6 +35,9 @@ demo: .venv/installed
 
 test: .venv/installed build/host/built
 	@tools/run-tests
+
+site: .venv/machine
+	@tools/step "building the documentation" "Fix the links that mkdocs names." python tools/docs_site.py
 
 archive: .venv/installed
 	@tools/step "making the release archive" "It takes the libraries and Python packages from the network." \

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes dist/commlens-VERSION-offline.tar.gz, from which commlens is built and installed without a
 network: the sources of the last commit, in vendor/ the headers of the C++ libraries that a build
-would fetch, in wheels/ the Python packages.
+would fetch, in wheels/ the Python packages, in docs/site/ the documentation as a site and in
+docs/man/ the manual pages, which a build installs.
 
     tools/release_archive.py [OPTION OF pip download ...]
 
@@ -10,6 +11,7 @@ packaging/README.md says for which machines the archive is, and how to install f
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -66,6 +68,12 @@ def add_wheels(folder: Path, options: list[str]) -> None:
     run(*download, "--dest", folder / "wheels", *options, *requirements())
 
 
+def add_documentation(folder: Path) -> None:
+    run(sys.executable, ROOT / "tools" / "docs_site.py")
+    shutil.copytree(ROOT / "build" / "site", folder / "docs" / "site")
+    run(sys.executable, ROOT / "tools" / "command_reference.py", "--man", folder / "docs" / "man")
+
+
 def main(options: list[str]) -> None:
     name = f"commlens-{project()['project']['version']}"
     archive = ROOT / "dist" / f"{name}-offline.tar.gz"
@@ -74,6 +82,7 @@ def main(options: list[str]) -> None:
         folder = Path(place) / name
         add_sources(folder)
         add_vendored(folder)
+        add_documentation(folder)
         add_wheels(folder, options)
         with tarfile.open(archive, "w:gz") as packed:
             packed.add(folder, arcname=name)

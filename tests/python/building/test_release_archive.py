@@ -89,6 +89,7 @@ def test_an_archive_is_installed_and_measures_without_a_network(tmp_path: Path) 
     with tarfile.open(ROOT / archive) as packed:
         packed.extractall(tmp_path)
     (sources,) = tmp_path.glob("commlens-*")
+    assert (sources / "docs" / "site" / "index.html").is_file()
     home = tmp_path / "home"
     home.mkdir()
     kept = {
@@ -104,6 +105,7 @@ def test_an_archive_is_installed_and_measures_without_a_network(tmp_path: Path) 
     output_of(without_network(*pip, "--upgrade", "pip"), sources, environment)
     output_of(without_network(*pip, "."), sources, environment)
 
+    assert (prefix / "share" / "man" / "man1" / "commlens-run.1").is_file()
     commlens = prefix / "bin" / "commlens"
     options = ("--ranks", 2, "--memory", "host", "--bytes", "8,1K", "--out", home / "results")
     output_of(without_network(commlens, "run", "latency", *options), home, environment)

@@ -131,7 +131,7 @@ def _machines(program: Path | None, native: Native | None, plan: Plan) -> list[M
     environment = dict(os.environ)
     if arguments and native:
         chosen = launchers.choose(plan.launcher, native)
-        environment.update(chosen.launcher.settings(arguments))
+        environment.update(launchers.variables_set_by(arguments, chosen.launcher))
     return [look(ThisSystem(environment), looked_at)]
 
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 import msgspec
 
-from commlens.jobs.launchers import LAUNCHERS
+from commlens.knowledge.launchers import launcher_of_version
 from commlens.machine import libraries, settings
 from commlens.machine.settings import FileSetting, Unknown
 from commlens.machine.system import Output, System
@@ -178,13 +178,12 @@ def _launchers(system: System) -> Iterator[MpiLauncher]:
 
 def parse_launcher(path: str, output: Output) -> MpiLauncher:
     said = output.text + output.error
-    entries = [one for one in LAUNCHERS if one.mpi_families and one.version]
-    entry = next((one for one in entries if re.search(one.version, said, re.IGNORECASE)), None)
     lines = [line.strip() for line in said.splitlines() if re.search(r"\d\.\d", line)]
     version = lines[0][:200] if lines else ""
-    if entry is None:
+    launcher = launcher_of_version(said)
+    if launcher is None:
         return MpiLauncher(path, "", version)
-    return MpiLauncher(path, entry.name, version, tuple(entry.mpi_families))
+    return MpiLauncher(path, launcher.name, version, launcher.mpi_families)
 
 
 _PARAMETER = re.compile(r"^mca:[^:]*:[^:]*:param:(\w+):(value|source):(.*)$")

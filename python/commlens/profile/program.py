@@ -12,7 +12,7 @@ from pathlib import Path
 
 import commlens
 from commlens.base.errors import CommlensError
-from commlens.jobs.launcher_options import CommandLine, command_line
+from commlens.knowledge.launchers import CommandLine, command_line
 from commlens.profile.elf import read_elf
 
 LIBRARY = "libcommlens-profile.so"

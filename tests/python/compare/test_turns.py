@@ -15,7 +15,7 @@ def test_a_and_b_take_turns(commlens: Commlens) -> None:
         *("--launches", 3, "--ranks", 2, "--", "--bytes", "1,2"),
     )
     assert run.returncode == 0, run.stderr
-    said = [line for line in run.stderr.splitlines() if ", start " in line]
+    said = [line for line in run.stderr.splitlines() if ", launch " in line]
     assert said == [
         f"commlens: latency, launch {start} of 3: UCX_TLS={value}"
         for start in (1, 2, 3)

@@ -12,6 +12,7 @@ from commlens import knowledge
 from commlens.compare import references
 from commlens.jobs import suite
 from commlens.jobs.sites import site
+from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
 from commlens.machine.nccl import NcclVariables
 from commlens.machine.settings import Variables
@@ -27,6 +28,7 @@ FILES = sorted(
 )
 STRUCTS: Mapping[str, type] = {
     "colors": Looks,
+    "launchers": Launchers,
     "levels": LevelNames,
     "libraries/nccl-variables": NcclVariables,
     "libraries/rules": Rules,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation, slurm
+from commlens.jobs import allocation
 from commlens.jobs.allocation import Allocation
+from commlens.jobs.launchers import LAUNCHERS, options_here
 from commlens.jobs.native import Native, find_native
 from commlens.jobs.spec import JobSpec
 from conftest import Commlens
@@ -67,9 +68,9 @@ def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
     answers(tmp_path, "scontrol", f"echo 'MpiDefault              = {default}'")
     answers(tmp_path, "srun", "echo 'MPI plugin types are...' >&2; echo pmix none pmi2 >&2")
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    assert slurm.options_here(family, environment) == wanted
-    assert slurm.options_here(family, {**environment, "SLURM_MPI_TYPE": "pmix"}) == []
-    cores = slurm.options_here(family, {**environment, "SLURM_CPUS_PER_TASK": "7"})
+    assert options_here(SRUN, family, environment) == wanted
+    assert options_here(SRUN, family, {**environment, "SLURM_MPI_TYPE": "pmix"}) == []
+    cores = options_here(SRUN, family, {**environment, "SLURM_CPUS_PER_TASK": "7"})
     assert cores == [*wanted, "--cpus-per-task=7"]
 
 
@@ -78,6 +79,7 @@ def entry(benchmark: str, given: Allocation | None, **wanted: int) -> tuple[int,
     return job.ranks, job.nodes
 
 
+SRUN = next(launcher for launcher in LAUNCHERS if launcher.name == "srun")
 TWO = Allocation("SLURM_JOB_ID", 2)
 
 

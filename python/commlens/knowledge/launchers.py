@@ -1,0 +1,106 @@
+"""The layout of launchers.yaml, which has the meaning of each key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Optional
+
+import msgspec
+
+from commlens.knowledge import load
+
+
+class LauncherOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An option that a launcher needs."""
+
+    words: str
+    condition: str = msgspec.field(name="if", default="")
+    always: bool = False
+
+
+class Setter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of a launcher that set a variable of the ranks."""
+
+    options: tuple[str, ...]
+    sets: str
+
+
+class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message between edges on the standard output."""
+
+    title: str
+    lines: str
+    alone: str  # a line outside of the box
+
+
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Messages about a failure."""
+
+    lines: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    box: Optional[Box] = None  # noqa: UP045 (msgspec reads it in Python 3.9)
+
+
+class Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a launcher."""
+
+    name: str
+    programs: tuple[str, ...]
+    mpi_families: tuple[str, ...] = ()
+    version: str = ""
+    allocation: str = ""
+    options: tuple[LauncherOption, ...] = ()
+    variable: tuple[str, ...] = ()
+    settings: tuple[Setter, ...] = ()
+    whole_node: tuple[str, ...] = ()
+    mpi_types: Mapping[str, tuple[str, ...]] = {}
+    from_variables: Mapping[str, str] = {}
+    held: Held = Held()
+    deaths: tuple[str, ...] = ()
+    departed: tuple[str, ...] = ()
+    lost_node: tuple[str, ...] = ()
+
+
+class CommandLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """How a launcher's command line is read: its options, by the words that follow them."""
+
+    programs: str
+    values: str = ""
+    pairs: str = ""
+    flags: str = ""
+    subcommands: tuple[str, ...] = ()
+
+    @cached_property
+    def _counts(self) -> Mapping[str, int]:
+        texts = {0: self.flags, 1: self.values, 2: self.pairs}
+        return {name: count for count, text in texts.items() for name in text.split()}
+
+    def values_of(self, option: str) -> int | None:
+        """The number of words that follow the option; None: unknown."""
+        return 0 if "=" in option else self._counts.get(option.lstrip("-"))
+
+
+class Launchers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    launchers: tuple[Launcher, ...]
+    command_lines: tuple[CommandLine, ...]
+
+
+_FILE = load("launchers", Launchers)
+# Within an allocation the resource manager's launcher comes first, elsewhere that of the MPI.
+LAUNCHERS = _FILE.launchers
+
+
+def launcher_of_version(answer: str) -> Launcher | None:
+    """The launcher of an MPI that answers this to --version; None: unknown."""
+    of_mpi = (launcher for launcher in LAUNCHERS if launcher.version)
+    return next((one for one in of_mpi if re.search(one.version, answer, re.IGNORECASE)), None)
+
+
+def command_line(program: str) -> CommandLine | None:
+    """How the command line of this program is read; None for a program that is no launcher."""
+    name = program.rpartition("/")[2]
+    return next((one for one in _FILE.command_lines if re.fullmatch(one.programs, name)), None)

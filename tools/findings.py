@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/findings.md, and the list in docs/doctor.md, from the rules in
-python/commlens/findings/rules and the checks in python/commlens/findings/checks.
+"""Writes docs/reference-findings.md, and the list in docs/doctor.md, from the rules of
+python/commlens/findings and knowledge/checks.
 
 tools/findings.py            writes the pages
-tools/findings.py --check    exit status 1 if a page is not what rules and checks say
+tools/findings.py --check    exit status 1 if a page is not what the rules say
 """
 
 from __future__ import annotations
@@ -17,116 +17,70 @@ from itertools import groupby
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-PAGE = TOP / "docs" / "findings.md"
+PAGE = TOP / "docs" / "reference-findings.md"
 DOCTOR = TOP / "docs" / "doctor.md"
 LIST = ("<!-- checks -->\n", "<!-- end -->")
 sys.path.insert(0, str(TOP / "python"))
 
-from commlens.findings.check import Check, all_checks  # noqa: E402
-from commlens.findings.rule import Rule, all_rules  # noqa: E402
-from commlens.findings.settings import switches  # noqa: E402
+from commlens.findings.protocols import switches  # noqa: E402
+from commlens.findings.rule import Rule, rules_on_machines, rules_on_records  # noqa: E402
 
 HEAD = """\
-# What does a finding mean, and what do I do about it?
+# Reference: findings
 
-This page explains the findings that `commlens show`, `commlens run`, `commlens profile`, reports
-and `commlens doctor` print, by their codes. `tools/findings.py` generates it from the rules over
-records and profiles, and from the checks of [doctor](doctor.md).
-
-```
-warning: MPI takes 21 times as long as NCCL (latency, 2 ranks, device, 512 B; slower at 23 of 23
-  sizes): 95% of the time (274.0 us per operation). Call NCCL for this operation where the
-  application can. ... [mpi-slower-than-ccl]
-```
-
-A finding says what was found and where, of the worst case, what it costs, and what to do. The cost
-is what would be won at most: of the time of one operation, or, in a profiled program, of the whole
-run without MPI's start and end, per rank. The word in brackets is the code, which does not change
-from version to version.
-
-- `error`: results cannot be trusted. `warning`: time is lost, or figures are not what they seem.
-  `note`: what a reader of the figures should know.
-- The worst come first: errors, then by the share of the time that they cost.
-- `commlens show` prints the worst finding of each code, `--findings` every one.
-- In Python: `commlens.findings.findings(records, profiles)`.
-
-No finding says that one thing is slower than another where the samples do not support it
-([measuring.md](measuring.md)). Starts in which ranks share cores, or GPUs whose memory is measured,
-say that and nothing else about speed. What needs a whole sweep needs three sizes in a row, because
-machines were seen to be slower for the time of two.
-
-What records cannot tell today, so that there is no finding of it: which pair of ranks is slow (a
-sample is the longest over the ranks: it would need samples by rank).
+Each finding by its code: when it is reported, and what to do. [findings.md](findings.md) explains
+what a finding is. `tools/findings.py` writes this page from the rules.
 """
 WIDTH = 100
 
 
-def title_of(rules: list[Rule]) -> str:
-    """The docstring of their module."""
-    return (sys.modules[rules[0].module].__doc__ or "").strip()
+def page() -> str:
+    """The whole reference; a trouble that is found in records and on machines stands once."""
+    text = [HEAD]
+    codes = {rule.code for rule in rules_on_records()}
+    on_machines = [rule for rule in rules_on_machines() if rule.code not in codes]
+    for prefix, rules in (("", rules_on_records()), ("Doctor: ", on_machines)):
+        for heading, group in groupby(rules, key=lambda rule: rule.section):
+            text.append(f"## {prefix}{heading}\n")
+            text += [line for rule in group for line in section(rule)]
+    return "\n".join(map(_wrapped, text)).rstrip() + "\n"
 
 
 def section(rule: Rule) -> Iterator[str]:
+    """What the page has of one rule."""
+    when = f"{rule.when[0].upper()}{rule.when[1:]}".rstrip(".")
     yield f"### {rule.code}\n"
-    yield f"{rule.severity.capitalize()}: {rule.title}.\n"
-    yield f"**When.** {rule.speaks[0].upper()}{rule.speaks[1:]}\n"
+    yield f"{rule.severity.capitalize()}: {rule.subject}.\n"
+    yield f"**{'Looked at' if rule.is_of_machine else 'When'}.** {when}.\n"
     for kind, fix in rule.fixes.items():
         of = f", {kind}" if kind else ""
         yield f"**What to do{of}.** {_without_names(fix)}\n"
 
 
-def section_of_check(check: Check) -> Iterator[str]:
-    yield f"### {check.code}\n"
-    yield f"{level_of(check)}: {check.title}.\n"
-    yield f"**Looked at.** {check.speaks[0].upper()}{check.speaks[1:]}.\n"
-    for kind, fix in check.fixes.items():
-        of = f", {kind}" if kind else ""
-        yield f"**What to do{of}.** {_without_names(fix)}\n"
-
-
-def level_of(check: Check) -> str:
-    return "Advice" if check.severity == "note" else "Problem"
-
-
 def list_of_checks() -> str:
+    """The table of doctor's page."""
     rows = [
-        f"| {check.about} | [{check.code}](findings.md#{check.code}) | {level_of(check).lower()} "
-        f"| {check.title} |"
-        for check in all_checks()
+        f"| {rule.section} | [{rule.code}]({PAGE.name}#{rule.code}) | {rule.severity} "
+        f"| {rule.subject} |"
+        for rule in rules_on_machines()
     ]
     head = ["| about | check | | what is wrong |", "| --- | --- | --- | --- |"]
     return "\n".join([*head, *rows]) + "\n"
 
 
 def doctor_page(current: str) -> str:
+    """Doctor's page with its list as it must be."""
     before, start, rest = current.partition(LIST[0])
     _, end, after = rest.partition(LIST[1])
     return f"{before}{start}{list_of_checks()}{end}{after}"
 
 
 def _without_names(fix: str) -> str:
-    """A finding fills in what its records say."""
+    """A finding fills in what its records show."""
     variables = ", ".join(f"`{name}`" for name in switches())
     fix = fix.replace("{setting}", f"The finding names the variable: one of {variables}.")
     fix = fix.replace("{hint}", "")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix)
-
-
-def page() -> str:
-    text = [HEAD]
-    of_rules = {rule.code for rule in all_rules()}
-    for _, group in groupby(all_rules(), key=lambda rule: rule.subject):
-        rules = list(group)
-        text.append(f"## {title_of(rules)}\n")
-        for rule in rules:
-            text += section(rule)
-    for about, checks in groupby(all_checks(), key=lambda check: check.about):
-        text.append(f"## Checks: {about}\n")
-        for check in checks:
-            # The same trouble, seen without a run, is explained once.
-            if check.code not in of_rules:
-                text += section_of_check(check)
-    return "\n".join(map(_wrapped, text)).rstrip() + "\n"
 
 
 def _wrapped(text: str) -> str:
@@ -136,7 +90,8 @@ def _wrapped(text: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Writes docs/findings.md from the rules.")
+    """Writes or compares the pages."""
+    parser = argparse.ArgumentParser(description="Writes the reference of findings from the rules.")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
     status = 0
@@ -145,7 +100,7 @@ def main() -> int:
         if not options.check:
             path.write_text(current, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != current:
-            print(f"{path.name} is not what rules and checks say; run tools/findings.py")
+            print(f"{path.name} is not what the rules say; run tools/findings.py")
             status = 1
     return status
 

@@ -1,55 +1,40 @@
-"""Checks of doctor on recorded machines: what a check says of each."""
+"""Views of recorded machines, and what a rule finds in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 
 from commlens.findings.behaviour import Behaviour
-from commlens.findings.check import Outcome, all_checks
-from commlens.findings.machine_view import DoctorView
+from commlens.findings.rule import Outcome, rules_on_machines
+from commlens.findings.view import View
 from commlens.machine import cpus, kernel, links, nics
 from commlens.machine.machine import Machine, look_at_gpus
 from commlens.machine.system import RecordedSystem
 from machine_helpers import recorded
 from record_helpers import parsed
+from sound_machine import Given
 
-Given = Callable[[Path], DoctorView]
-
-
-class Cases(NamedTuple):
-    """By name: views of which a check says something, and others of which it says nothing."""
-
-    speaks: Mapping[str, Given]
-    silent: Mapping[str, Given]
-    not_applicable: Mapping[str, Given]
+_CHANGED = TemporaryDirectory(prefix="commlens-tests-")  # files of machines that were changed
 
 
-def of(cases: Mapping[str, Cases], kind: str) -> Iterator[tuple[str, str, Given]]:
-    for code, own in cases.items():
-        for name, given in getattr(own, kind).items():
-            yield code, name, given
-
-
-def names(given: Sequence[tuple[str, str, Given]]) -> list[str]:
-    return [f"{code}: {name}" for code, name, _ in given]
-
-
-def machine(folder: Path, name: str, host: str = "node01", **changes: Any) -> Machine:
+def machine(name: str, host: str = "node01", **changes: Any) -> Machine:
     """`changes`: those of `recorded`; `ucx` is a view that takes the place of an empty one."""
     ucx = changes.pop("ucx", None)
+    folder = Path(_CHANGED.name) / str(len(list(Path(_CHANGED.name).iterdir())))
+    folder.mkdir()
     system = recorded(folder, name, **changes)
-    own = msgspec.structs.replace(
+    seen = msgspec.structs.replace(
         _seen_in_files(system.folder),
         host=host,
         gpus=look_at_gpus(system),
         links=links.look(system),
     )
-    return own if ucx is None else msgspec.structs.replace(own, ucx=ucx)
+    return seen if ucx is None else msgspec.structs.replace(seen, ucx=ucx)
 
 
 @cache
@@ -65,30 +50,13 @@ def on(name: str, **changes: Any) -> Given:
     """One machine, on which nothing was started; `records` are those of short runs."""
     records = changes.pop("records", [])
 
-    def make(folder: Path) -> DoctorView:
+    def make() -> View:
         behaviour = Behaviour(records=parsed(*records), why_none="")
-        return DoctorView([machine(folder, name, **changes)], behaviour)
+        return View(machines=[machine(name, **changes)], behaviour=behaviour)
 
     return make
 
 
-def outcome(code: str, view: DoctorView) -> Outcome:
-    return next(one for one in all_checks() if one.code == code).outcome(view)
-
-
-def own_codes(*modules: str) -> set[str]:
-    return {
-        one.code
-        for one in all_checks()
-        if one.module.rpartition(".")[2] in modules and one.module.startswith("commlens.findings")
-    }
-
-
-def assert_a_finding(found: Outcome) -> None:
-    """It names where, quotes a line, and says what to do."""
-    assert found.verdict in ("problem", "advice"), found.reason
-    for one in found.findings:
-        assert one.evidence.where and one.evidence.quotes
-        assert all(quote.source and quote.line for quote in one.evidence.quotes)
-        assert one.sentence.endswith(".") and "None" not in one.sentence
-        assert one.fix.endswith(".") and "{" not in one.fix
+def outcome(code: str, view: View) -> Outcome:
+    """Of the rule with this code."""
+    return next(rule for rule in rules_on_machines() if rule.code == code).outcome(view)

@@ -103,7 +103,8 @@ def doctor(
         print_machines(machines, terminal)
     tell = Progress(terminal) if form == "text" else lambda _: None
     examination = examine(machines, observe, tell, nodes=nodes or 1)
-    interrupted = examination.view.behaviour.interrupted
+    runs = examination.view.behaviour
+    interrupted = runs.interrupted if runs else 0
     proofs: dict[int, Proof] = {}
     if prove and native and not interrupted:
         interrupted = prove_all(examination, native, plan, proofs, say)

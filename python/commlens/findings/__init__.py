@@ -1,11 +1,20 @@
-"""Findings: what records and profiles give reason to change, each with its evidence and a fix."""
+"""Findings: what is wrong in records, profiles and machines, each with its evidence and a fix."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commlens.findings.finding import SEVERITIES, Cost, Evidence, Finding, Quote, Setting, Severity
-from commlens.findings.rule import all_rules, worst_first
+from commlens.findings.finding import (
+    SEVERITIES,
+    Cost,
+    Evidence,
+    Finding,
+    Quote,
+    Setting,
+    Severity,
+    worst_first,
+)
+from commlens.findings.rule import rules_on_records
 from commlens.findings.view import View
 from commlens.model import Group, Record
 from commlens.model.profile import Profile
@@ -19,6 +28,7 @@ __all__ = [
     "Setting",
     "Severity",
     "findings",
+    "worst_first",
 ]
 
 
@@ -27,9 +37,10 @@ def findings(
     profiles: Sequence[Profile] = (),
     groups: Sequence[Group] | None = None,
 ) -> list[Finding]:
-    """What the rules find in the records and in the profiles, the worst first.
+    """Applies the rules on records and profiles, and returns the findings, the worst first.
 
     `groups`: those of the records, by a caller that has them already.
     """
     view = View(records, profiles, groups)
-    return sorted((one for rule in all_rules() for one in rule.findings(view)), key=worst_first)
+    found = (finding for rule in rules_on_records() for finding in rule.outcome(view).findings)
+    return sorted(found, key=worst_first)

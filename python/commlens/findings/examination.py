@@ -1,98 +1,100 @@
-"""Runs the checks in their order, and hands each outcome on as it comes."""
+"""Applies the rules on machines in their order, and hands each outcome on as it comes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from commlens.findings import Finding, findings
+from commlens.findings import Finding, findings, worst_first
 from commlens.findings.behaviour import BENCHMARKS, Behaviour
-from commlens.findings.check import Check, Outcome, all_checks
-from commlens.findings.machine_view import DoctorView
-from commlens.findings.rule import all_rules, worst_first
+from commlens.findings.rule import Outcome, Rule, rules_on_machines, rules_on_records
+from commlens.findings.view import View
 from commlens.machine.machine import Machine
 
 Tell = Callable[[Outcome], None]
-_OF_RUNS = ("placement", "behaviour")
-_OF_MACHINE = ("placement", "clocks", "results")  # rules by their files
-# The rules over records have codes of their own: docs/findings.md.
-RECORDS = Check(
-    "records",
-    "warning",
-    "short runs show trouble",
-    f"records of short runs ({', '.join(BENCHMARKS)})",
-    {},
-    "",
-    "behaviour",
-)
+# Of the sections on records, those that are of the machine and its settings.
+_OF_MACHINE = ("Placement of ranks", "Clocks and power limits", "Results")
+# Stands for the rules on records, which have codes of their own.
+RECORDS = Rule(
+    "records", "warning", "short runs show trouble", ("records",),
+    f"records of short runs ({', '.join(BENCHMARKS)})", {}, "Behaviour", lambda _: iter(()),
+)  # fmt: skip
 
 
 @dataclass
 class Examination:
-    view: DoctorView
+    """What doctor has looked at, and found."""
+
+    view: View
     outcomes: list[Outcome] = field(default_factory=list)
 
     @property
     def findings(self) -> list[Finding]:
-        """The worst first; else as the checks ran, so that causes come before consequences."""
-        found = (one for own in self.outcomes for one in own.findings)
-        return sorted(found, key=lambda one: worst_first(one)[:2])
+        """The worst first; else as the rules ran, so that causes come before consequences."""
+        found = (finding for outcome in self.outcomes for finding in outcome.findings)
+        return sorted(found, key=lambda finding: worst_first(finding)[:2])
 
     @property
     def has_problem(self) -> bool:
-        return any(own.verdict == "problem" for own in self.outcomes)
+        """Whether there is a finding that is more than a note."""
+        return any(outcome.verdict == "problem" for outcome in self.outcomes)
 
 
 def examine(
     machines: Sequence[Machine],
     observe: Callable[[], Behaviour],
     tell: Tell,
-    checks: Iterable[Check] | None = None,
+    rules: Iterable[Rule] | None = None,
     nodes: int = 1,
 ) -> Examination:
-    """`observe` starts jobs: only when what needs none has been told. `nodes` were asked for."""
-    every = all_checks() if checks is None else tuple(checks)
-    whole = Examination(DoctorView(machines, nodes=nodes))
-    for check in every:
-        if check.about not in _OF_RUNS:
-            _look(check, whole, tell)
-    whole.view = replace(whole.view, behaviour=observe())
-    for check in every:
-        if check.about in _OF_RUNS:
-            _look(check, whole, tell)
+    """Applies the rules, by default all on machines, to the machines of `nodes` nodes.
+
+    `observe` starts jobs: only when the outcomes that need none were handed to `tell`.
+    """
+    every = rules_on_machines() if rules is None else tuple(rules)
+    whole = Examination(View(machines=machines, nodes=nodes))
+
+    def add(outcome: Outcome) -> None:
+        whole.outcomes.append(outcome)
+        tell(outcome)
+
+    for rule in every:
+        if not _needs_runs(rule):
+            add(rule.outcome(whole.view))
+    whole.view = View(machines=machines, nodes=nodes, behaviour=observe())
+    for rule in every:
+        if _needs_runs(rule):
+            add(rule.outcome(whole.view))
+    known = {finding.code for finding in whole.findings}
     try:
-        told = {one.code for one in whole.findings}
-        found = tuple(one for one in _of_runs(whole.view) if one.code not in told)
-        outcome = Outcome(RECORDS, found, whole.view.behaviour.why_none)
+        found = [finding for finding in _of_runs(whole.view) if finding.code not in known]
+        add(Outcome(RECORDS, found, whole.view.why_no_runs))
     except ImportError as error:  # of a package that only some rules need
-        outcome = Outcome(RECORDS, (), f"cannot be seen: {error}")
-    whole.outcomes.append(outcome)
-    tell(outcome)
+        add(Outcome(RECORDS, (), f"cannot be seen: {error}"))
     return whole
 
 
-def _of_runs(view: DoctorView) -> Iterator[Finding]:
-    """What the rules find in the short runs. That one transport is slower than another is advice:
-    it may be all that these libraries can do. How the ranks were placed is not."""
-    subjects = {rule.code: rule.subject for rule in all_rules()}
-    for one in findings(view.records):
-        if one.code in _not_asked_for(view):
+def _needs_runs(rule: Rule) -> bool:
+    return not {"records", "failure"}.isdisjoint(rule.needs)
+
+
+def _of_runs(view: View) -> Iterator[Finding]:
+    """What the rules on records find in the short runs. That one transport is slower than another
+    is a note: it may be all that these libraries can do. How the ranks were placed is not."""
+    sections = {rule.code: rule.section for rule in rules_on_records()}
+    unavoidable = _unavoidable(view)
+    for finding in findings(view.records):
+        if finding.code in unavoidable:
             continue
-        is_of_machine = one.severity == "error" or subjects[one.code] in _OF_MACHINE
-        yield one if is_of_machine else replace(one, severity="note")
+        is_of_machine = finding.severity == "error" or sections[finding.code] in _OF_MACHINE
+        yield finding if is_of_machine else replace(finding, severity="note")
 
 
-def _not_asked_for(view: DoctorView) -> set[str]:
+def _unavoidable(view: View) -> set[str]:
     """Two ranks are as few as there can be, however small the machine is."""
-    found = set()
+    codes = set()
     if all(machine.devices.gpus < 2 for machine in view.machines):
-        found.add("ranks-share-gpu")
-    if all(machine.limits.core_count < 2 for machine in view.machines):
-        found.add("ranks-share-cores")
-    return found
-
-
-def _look(check: Check, whole: Examination, tell: Tell) -> None:
-    outcome = check.outcome(whole.view)
-    whole.outcomes.append(outcome)
-    tell(outcome)
+        codes.add("ranks-share-gpu")
+    if all((machine.cpus.allowed_count or 0) < 2 for machine in view.machines):
+        codes.add("ranks-share-cores")
+    return codes

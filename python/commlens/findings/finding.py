@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from commlens.base.text import format_percent, format_time
+from commlens.base.text import format_percent, format_time, plural, printable
 from commlens.model.profile import Profile
 from commlens.model.record import Record
 
-# error: results cannot be trusted; warning: time is lost, or figures are not what they seem; note:
-# what a reader of the figures should know.
+# error: results cannot be trusted; warning: time is lost, or values are not what they seem; note:
+# what a reader of the values should know.
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst first
+WIDEST = 100  # columns of a finding in a terminal
+_NARROWEST = 40
+_MOST_CODES = 6  # that the short list shows
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,10 @@ class Quote:
 class Evidence:
     """What shows it. A picture of a group that has one of these records is a picture of it."""
 
-    where: str  # `latency, 2 ranks, device, 64 KiB to 4 MiB`
-    records: tuple[Record, ...] = ()  # those that say so, the worst first; empty of a profile
-    profile: Profile | None = None  # the profile that says so, if it is one
-    quotes: tuple[Quote, ...] = ()  # of files and of commands, where a check of the machine says so
+    where: str  # `latency, 2 ranks, device, 64 KiB to 4 MiB`; or the hosts
+    records: tuple[Record, ...] = ()  # the worst first; empty of a profile or a machine
+    profile: Profile | None = None
+    quotes: tuple[Quote, ...] = ()  # of files and of commands
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Setting:
-    """A fix that is a setting, as programs read it; and the smallest run that shows what it
-    does."""
+    """A fix that programs read, and the smallest run that shows what it does."""
 
     variables: Mapping[str, str | None] = field(default_factory=dict)  # None: not set at all
     launcher_arguments: tuple[str, ...] = ()  # in place of the user's own
@@ -73,10 +76,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    code: str  # stable, such as `mpi-slower-than-staged`: docs/findings.md has a section of it
+    """A diagnosis of one place, made by the rule with this code."""
+
+    code: str  # stable, such as `mpi-slower-than-staged`: the reference has a section of it
     severity: Severity
-    title: str  # a few words, the same for all findings of this code
-    sentence: str  # what was found, with numbers, units, and what it costs; ends with a full stop
+    subject: str  # what is wrong in a few words, the same for all findings of this code
+    sentence: str  # with numbers, units, and what it costs; ends with a full stop
     evidence: Evidence
     cost: Cost | None  # None: it costs no time, or nobody knows how much
     fix: str  # what to do, with the exact setting: sentences
@@ -84,3 +89,38 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.fix}"
+
+
+def worst_first(finding: Finding) -> tuple[int, float, str]:
+    """The key that sorts findings: by severity, then by cost, then by code."""
+    share = finding.cost.share if finding.cost else 0.0
+    return SEVERITIES.index(finding.severity), -share, finding.code
+
+
+def finding_lines(finding: Finding, head: str, width: int = WIDEST, more: int = 0) -> list[str]:
+    """`warning: Ranks share cores ... . Start no more ... [ranks-share-cores]`, wrapped.
+
+    `more`: how many of the same code are not shown.
+    """
+    also = f" (and {more} more)" if more else ""
+    return textwrap.wrap(
+        printable(f"{head}: {finding} [{finding.code}]{also}"),
+        max(_NARROWEST, min(width, WIDEST)),
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
+
+
+def shortened(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
+    """The worst finding of each code with how many more there are of it, as few as one reads."""
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    for alike in list(by_code.values())[:_MOST_CODES]:
+        yield alike[0], len(alike) - 1
+
+
+def hint(findings: Sequence[Finding]) -> str:
+    """How to see those that the short list leaves out; empty where it has all."""
+    hidden = len(findings) - len(list(shortened(findings)))
+    return f"{plural(hidden, 'more finding')}: commlens show --findings" if hidden else ""

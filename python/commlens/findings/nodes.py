@@ -1,4 +1,8 @@
-"""What other nodes have: each is asked once, through the launcher."""
+"""What other nodes have: each is asked once, through the launcher.
+
+`python -m commlens.findings.nodes` is what the launcher starts on each node: it prints what this
+node has, as JSON, or with --in-pieces in the lines that `assemble` reads.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,9 @@ from commlens.base.errors import CommlensError, Status
 from commlens.jobs import launchers, process, signals
 from commlens.jobs.messages import first_sentence
 from commlens.jobs.native import Native
+from commlens.machine import machine
 from commlens.machine.machine import Machine
+from commlens.machine.system import ThisSystem
 
 _LIMIT_S = 60.0
 _PIECE = 800  # characters: launchers mix lines of ranks, and longer ones in their middle
@@ -24,9 +30,9 @@ _LINE = re.compile(r"commlens-machine (\S+) (\d+)/(\d+) (\S+)")
 _SOURCES = Path(__file__).resolve().parents[2]
 
 
-def pieces(machine: Machine, name: str) -> Iterator[str]:
+def pieces(node: Machine, name: str) -> Iterator[str]:
     """A machine as short lines, of which each says whose it is."""
-    text = base64.b85encode(zlib.compress(msgspec.json.encode(machine))).decode()
+    text = base64.b85encode(zlib.compress(msgspec.json.encode(node))).decode()
     parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
     for number, part in enumerate(parts, start=1):
         yield f"commlens-machine {name} {number}/{len(parts)} {part}"
@@ -59,7 +65,7 @@ def look(
             f"--nodes {count}: the native program is missing, whose launcher is used"
         )
     chosen = launchers.choose(launcher, native)
-    words = [sys.executable, "-m", "commlens.findings.node_report", "--in-pieces", program]
+    words = [sys.executable, "-m", "commlens.findings.nodes", "--in-pieces", program]
     # The package need not be installed there; the folder is that of a shared file system.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), *_own_path()]))}
     command = chosen.on_each_node(count, words, environment, arguments)
@@ -93,3 +99,18 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, s
     if outcome.ended_because:
         raise CommlensError(f"nodes did not answer within {_LIMIT_S:g} s", Status.FAILED)
     return output.decode(errors="replace"), error.decode(errors="replace")
+
+
+def main(words: Sequence[str]) -> None:
+    """Prints what this node has; a word without dashes is the program whose libraries matter."""
+    programs = [word for word in words if not word.startswith("-")]
+    found = machine.look(ThisSystem(), programs[0] if programs else "")
+    if "--in-pieces" in words:
+        lines = list(pieces(found, f"{found.host}:{os.getpid()}"))
+    else:
+        lines = [msgspec.json.encode(found).decode()]
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

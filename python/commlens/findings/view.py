@@ -1,34 +1,65 @@
-"""Records as rules look at them: by what can be compared, without what was measured amid others'
-work."""
+"""What rules look at: records by what can be compared, profiles, and machines.
+
+What was measured amid others' work is left out of comparisons.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from commlens.base.text import memory_name, plural
 from commlens.findings.disturbance import is_disturbed, is_on_gpu
+from commlens.findings.finding import Cost, Evidence
 from commlens.model import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
-from commlens.model.profile import Profile
+from commlens.model.imbalance import mean
+from commlens.model.profile import Function, Profile
+
+if TYPE_CHECKING:
+    from commlens.findings.behaviour import Behaviour
+    from commlens.machine.machine import Machine
 
 _IN_A_ROW = 3  # sizes
 STEADY = 0.1  # half the width of an interval, of the median
+LEAST_SHARE = 0.01  # of the time of a profiled program: what costs less is not worth a change
+
+
+class NotApplicable(Exception):  # noqa: N818, it is no error
+    """Raised by a rule on a machine: why it has nothing to look at, such as `there is no GPU`."""
+
+
+def not_seen(reason: str) -> NotApplicable:
+    """Of what cannot be decided here: `ucx_info is not installed`."""
+    return NotApplicable(f"cannot be seen: {reason}")
 
 
 class View:
+    """Records and profiles, and of doctor the machines with what short runs on them gave."""
+
     def __init__(
         self,
-        records: Sequence[Record],
+        records: Sequence[Record] = (),
         profiles: Sequence[Profile] = (),
         groups: Sequence[Group] | None = None,
+        *,
+        machines: Sequence[Machine] = (),
+        behaviour: Behaviour | None = None,
+        nodes: int = 1,
     ) -> None:
-        self.records, self.profiles = records, profiles
+        """`machines`: one per node, this node first; `nodes`: how many were asked for.
+
+        The records are those of the short runs where no others are given.
+        """
+        self.records = records if behaviour is None else records or behaviour.records
+        self.profiles = profiles
+        self.machines, self.behaviour, self.nodes = machines, behaviour, nodes
         self._groups = groups
 
     @cached_property
     def groups(self) -> Sequence[Group]:
+        """The records by what is shown together."""
         return groups(self.records) if self._groups is None else self._groups
 
     @cached_property
@@ -37,13 +68,35 @@ class View:
         found: dict[int, list[Record]] = {}
         for record in self.records:
             found.setdefault(id(record.start), []).append(record)
-        return [(own[0].start, tuple(own)) for own in found.values()]
+        return [(alike[0].start, tuple(alike)) for alike in found.values()]
 
     @cached_property
     def alternatives(self) -> list[Alternatives]:
         """What may be compared of the records that were measured undisturbed."""
         several = (group for group in self.groups if len(group.records) > 1)
         return [one for group in several for one in _alternatives(group)]
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of a rule that looks at each by itself."""
+        return self.machines[0]
+
+    @property
+    def of_each_machine(self) -> list[View]:
+        """A view of each machine by itself."""
+        return [View(machines=[machine]) for machine in self.machines]
+
+    @property
+    def runs(self) -> Behaviour:
+        """How short runs ended. Raises NotApplicable where there were none."""
+        if self.behaviour is None or self.behaviour.why_none:
+            raise NotApplicable(self.why_no_runs)
+        return self.behaviour
+
+    @property
+    def why_no_runs(self) -> str:
+        """Empty where there were short runs."""
+        return "no job was started" if self.behaviour is None else self.behaviour.why_none
 
 
 @dataclass
@@ -200,3 +253,36 @@ def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:
         return bool(found)
     rows = zip(*(sizes[first:] for first in range(_IN_A_ROW)))
     return any(all(size in found for size in row) for row in rows)
+
+
+def total_of(profile: Profile) -> float:
+    """Seconds per rank; infinite where there is none, so that nothing is a share of it."""
+    total = mean(profile.total_s) - mean(profile.in_functions(profile.initializing))
+    return total if total > 0 else float("inf")
+
+
+def cost_of(profile: Profile, seconds: float) -> tuple[Evidence, Cost]:
+    """The evidence is the profile."""
+    program = profile.program.rpartition("/")[2]
+    where = f"profile of {program}, {plural(profile.ranks, 'rank')}"
+    share = min(1.0, seconds / total_of(profile))
+    return Evidence(where, profile=profile), Cost(seconds, share, "rank")
+
+
+def mean_bytes(function: Function) -> float:
+    """Of a call."""
+    calls = sum(size.calls for size in function.sizes)
+    return sum(function.bytes) / calls if calls else 0.0
+
+
+def calls(functions: Iterable[Function]) -> str:
+    """`MPI_Cart_sub 400 and MPI_Comm_split 20 times per rank`"""
+    counts = [
+        f"{own.name} {own.mean_calls:,.0f}"
+        for own in sorted(functions, key=lambda own: -own.mean_calls)
+    ]
+    most = 3
+    if len(counts) > most:
+        counts[most:] = [f"{len(counts) - most} more"]
+    listed = " and ".join(filter(None, (", ".join(counts[:-1]), counts[-1])))
+    return f"{listed} times per rank"

@@ -46,6 +46,11 @@ class CpuView(PartView, frozen=True, kw_only=True):
     virtual: Optional[bool] = None  # the processor says that it runs under a hypervisor
 
     @property
+    def numa_count(self) -> int:
+        """How many NUMA nodes there are."""
+        return len(self.numa)
+
+    @property
     def allowed_count(self) -> Optional[int]:
         return count_numbers([self.allowed]) if self.allowed else None
 

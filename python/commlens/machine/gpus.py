@@ -32,6 +32,11 @@ class Gpu(Seen, frozen=True, kw_only=True):
     fabric: Optional[str] = None  # of NVSwitch: Completed, In Progress
     fabric_health: Optional[str] = None  # Healthy, Unhealthy
 
+    @property
+    def is_exclusive(self) -> Optional[bool]:
+        """Whether one process at a time may use it."""
+        return self.compute_mode.startswith("Exclusive") if self.compute_mode else None
+
     def __str__(self) -> str:
         """`GPU 0 (0000:19:00.0, NVIDIA H100 80GB HBM3)`"""
         known = ", ".join(filter(None, (self.pci, self.name)))

@@ -6,7 +6,6 @@ from typing import Optional
 import msgspec
 
 from commlens.machine.system import System
-from commlens.model.start import count_numbers
 
 _LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
 _LIMITS = "/proc/self/limits"
@@ -18,6 +17,11 @@ class Limit(msgspec.Struct, frozen=True):
     hard: Optional[int]
     line: str  # as it stands in the file
     place: str = _LIMITS
+
+    @property
+    def highest(self) -> str:
+        """To what a process may raise it."""
+        return "unlimited" if self.hard is None else str(self.hard)
 
 
 class SharedMemory(msgspec.Struct, frozen=True):
@@ -32,6 +36,11 @@ class CgroupMemory(msgspec.Struct, frozen=True):
     used: int  # without what the kernel keeps of files, and gives back
     place: str  # the file of the limit
 
+    @property
+    def free(self) -> int:
+        """Bytes that are left."""
+        return max(0, self.limit - self.used)
+
 
 class LimitView(msgspec.Struct, frozen=True):
     """None: cannot be seen."""
@@ -43,11 +52,6 @@ class LimitView(msgspec.Struct, frozen=True):
     processes: Optional[Limit] = None
     shared_memory: Optional[SharedMemory] = None
     cgroup_memory: Optional[CgroupMemory] = None  # where it is limited
-    cores: str = ""  # that this process may run on, as in /proc: 0-3,8
-
-    @property
-    def core_count(self) -> int:
-        return count_numbers([self.cores])
 
 
 def look(system: System) -> LimitView:
@@ -61,7 +65,6 @@ def look(system: System) -> LimitView:
         limits.get("Max processes"),
         _shared_memory(system),
         _cgroup_memory(system),
-        _cores(system),
     )
 
 
@@ -122,10 +125,3 @@ def _of_files(statistics: str) -> int:
     if names[0] not in found:
         names = ("active_file", "inactive_file")
     return sum(int(found.get(name, "0")) for name in names)
-
-
-def _cores(system: System) -> str:
-    match = re.search(
-        r"^Cpus_allowed_list:\s*([\d,-]+)$", system.read("/proc/self/status") or "", re.MULTILINE
-    )
-    return match[1] if match else ""

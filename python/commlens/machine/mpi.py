@@ -79,6 +79,11 @@ class MpiView(msgspec.Struct, frozen=True):
     pmix: str = ""  # what `srun --mpi=list` says, in an allocation of Slurm
 
     @property
+    def pmix_line(self) -> str:
+        """The beginning of what srun says, on one line."""
+        return " ".join(self.pmix.split())[:120]
+
+    @property
     def family(self) -> str:
         return self.library.family if self.library else ""
 

@@ -50,6 +50,11 @@ class NicView(PartView, frozen=True, kw_only=True):
         """InfiniBand and RoCE."""
         return [one for one in self.nics if one.rdma]
 
+    @property
+    def fast(self) -> list[Nic]:
+        """Those that an application's messages are meant for: RDMA, or Slingshot."""
+        return [one for one in self.nics if one.rdma or one.name.startswith("hsn")]
+
 
 def look(system: System) -> NicView:
     gpus = pci.gpus(system)

@@ -35,6 +35,11 @@ class UcxView(msgspec.Struct, frozen=True):
     unknown: tuple[Unknown, ...] = ()
     why_not_seen: str = ""  # of transports and names: `ucx_info: not installed`
 
+    @property
+    def name(self) -> str:
+        """`UCX 1.18.0`"""
+        return f"UCX {self.version}".strip()
+
     def has_module(self, name: str) -> bool:
         return name in (self.modules or ())
 

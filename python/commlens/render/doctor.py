@@ -12,10 +12,9 @@ from rich.text import Text
 
 from commlens.base.text import plural, printable
 from commlens.compare.proof import Proof
-from commlens.findings import Finding
-from commlens.findings.check import Outcome
 from commlens.findings.examination import Examination
-from commlens.findings.text import WIDEST
+from commlens.findings.finding import WIDEST, Finding
+from commlens.findings.rule import Outcome
 from commlens.machine.machine import Machine
 
 _STYLES = {"ok": "green", "advice": "cyan", "problem": "bold red", "not applicable": "dim"}
@@ -29,15 +28,15 @@ class Progress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._about = ""
+        self._section = ""
 
     def __call__(self, outcome: Outcome) -> None:
-        check, verdict = outcome.check, outcome.verdict
-        if check.about != self._about:
-            self._console.print(Text(check.about, style="bold"))
-            self._about = check.about
+        rule, verdict = outcome.rule, outcome.verdict
+        if rule.section != self._section:
+            self._console.print(Text(rule.section, style="bold"))
+            self._section = rule.section
         text = Text(f"  {verdict:<{_COLUMN}}  ", style=_STYLES[verdict])
-        text.append(printable(check.speaks.rstrip(".")), style="")
+        text.append(printable(rule.when.rstrip(".")), style="")
         if verdict == "not applicable":
             text.append(printable(f": {outcome.reason}"), style="dim")
         self._console.print(text, soft_wrap=True)
@@ -109,9 +108,9 @@ def as_json(examination: Examination, proofs: dict[int, Proof]) -> str:
 
 def _check(outcome: Outcome) -> dict[str, Any]:
     return {
-        "code": outcome.check.code,
-        "about": outcome.check.about,
-        "looks_at": outcome.check.speaks,
+        "code": outcome.rule.code,
+        "about": outcome.rule.section,
+        "looks_at": outcome.rule.when,
         "verdict": outcome.verdict,
         "reason": outcome.reason,
     }
@@ -123,7 +122,7 @@ def _finding(finding: Finding, proof: Proof | None) -> dict[str, Any]:
         "code": finding.code,
         "level": _LEVELS[finding.severity],
         "severity": finding.severity,
-        "title": finding.title,
+        "title": finding.subject,
         "sentence": finding.sentence,
         "where": finding.evidence.where,
         "evidence": [{"source": one.source, "line": one.line} for one in finding.evidence.quotes],

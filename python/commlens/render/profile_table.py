@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from commlens.base.text import format_bytes, plural
 from commlens.findings import findings
-from commlens.findings.text import finding_lines
+from commlens.findings.finding import finding_lines
 from commlens.model.imbalance import Imbalance, imbalance_of, mean
 from commlens.model.profile import Communicators, Function, Profile
 from commlens.render.published_profile import published_table

@@ -9,9 +9,9 @@ import pytest
 from commlens.findings import findings
 from commlens.model.pairs import PairMatrix, matrices, pair_matrix
 from commlens.render import plots as plot
-from diagnose_records import with_samples
 from plot_helpers import assert_no_overlap, details, drawn, panel, texts
 from record_helpers import parsed
+from rule_records import with_samples
 from sample_pairs import bandwidths, latencies, make_pairs_record
 from sample_records import make_record
 from show_helpers import shown

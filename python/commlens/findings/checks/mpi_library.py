@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from commlens.findings import Quote
-from commlens.findings.check import NotApplicable, Observed, Seen, check, not_seen
-from commlens.findings.machine_view import DoctorView
-from commlens.findings.selection import (
-    NO_GPU,
-    NO_OPEN_MPI,
+from commlens.findings.facts import (
+    SHORTEST_MESSAGE,
     allows,
     gpu_kind,
-    is_open_mpi,
+    is_no,
+    open_mpi,
     parameter,
     variable,
 )
+from commlens.findings.finding import Quote, Setting
+from commlens.findings.rule import Seen, observed, rule
+from commlens.findings.view import NotApplicable, View, not_seen
 from commlens.machine.libraries import numbers_in
 from commlens.machine.mpi import is_mpi_library
 
@@ -25,49 +25,45 @@ _LOAD_ONE = (
 )
 
 
-@check(
+@rule(
     "library-not-found",
-    "problem",
-    about="MPI library",
-    title="the loader does not find a library of the program",
-    looks_at="the shared libraries that the program needs",
+    "warning",
+    "the loader does not find a library of the program",
+    needs=("machine", "program"),
+    when="the shared libraries that the program needs",
     fix="Load the module with which the program was built, or add the folder of {name} to "
     "LD_LIBRARY_PATH.",
 )
-def library_not_found(view: DoctorView) -> Seen:
+def library_not_found(view: View) -> Seen:
     mpi = view.machine.mpi
-    if not mpi.program:
-        yield not_seen("there is no program to look at")
-    elif mpi.missing:
+    if mpi.missing:
         program = mpi.program.rpartition("/")[2]
-        yield Observed(
+        yield observed(
             f"The program {program} needs {', '.join(mpi.missing)}, which the loader does not find",
             *(Quote(f"ldd {mpi.program}", f"{name} => not found") for name in mpi.missing),
             words={"name": mpi.missing[0]},
         )
 
 
-@check(
+@rule(
     "two-mpi-libraries-in-program",
-    "problem",
-    about="MPI library",
-    title="the program loads two MPI libraries",
-    looks_at="whether the program and its libraries load one MPI library",
+    "warning",
+    "the program loads two MPI libraries",
+    needs=("machine", "program"),
+    when="whether the program and its libraries load one MPI library",
     fix="Build the program and the libraries that it uses (HYPRE, FFTW, HDF5 ...) with one MPI, "
     "and load its module alone: LD_LIBRARY_PATH decides which is found.",
 )
-def two_mpi_libraries_in_program(view: DoctorView) -> Seen:
+def two_mpi_libraries_in_program(view: View) -> Seen:
     mpi = view.machine.mpi
     own = {
         name: path
         for name, path in mpi.libraries.items()
         if path and (is_mpi_library(name) or name.startswith("libmpi_cxx."))
     }
-    if not mpi.program:
-        yield not_seen("there is no program to look at")
-    elif len(set(map(_folder, own.values()))) > 1:
+    if len(set(map(_folder, own.values()))) > 1:
         listed = " and ".join(own.values())
-        yield Observed(
+        yield observed(
             f"The program {mpi.program.rpartition('/')[2]} loads {listed}: functions of one get "
             "what the other has made, and crash or hang",
             *(Quote(f"ldd {mpi.program}", f"{name} => {path}") for name, path in own.items()),
@@ -78,29 +74,29 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0].removeprefix("/usr")  # which has links to /lib, or from there
 
 
-@check(
+@rule(
     "launcher-of-another-mpi",
-    "problem",
-    about="MPI library",
-    title="mpirun belongs to another MPI library",
-    looks_at="whether the first mpirun on the PATH is that of the program's MPI library",
+    "warning",
+    "mpirun belongs to another MPI library",
+    needs="machine",
+    when="whether the first mpirun on the PATH is that of the program's MPI library",
     fix="Put the bin folder of {library} first in the PATH, or start the program with its own "
     "launcher{own}.",
 )
-def launcher_of_another_mpi(view: DoctorView) -> Seen:
+def launcher_of_another_mpi(view: View) -> Seen:
     mpi = view.machine.mpi
     if mpi.library is None or mpi.library.family == "other":
-        yield not_seen(_NO_LIBRARY)
+        raise not_seen(_NO_LIBRARY)
     elif not mpi.launchers:
-        yield NotApplicable("there is no mpirun on the PATH")
+        raise NotApplicable("there is no mpirun on the PATH")
     elif not mpi.launchers[0].families:
-        yield not_seen(f"{mpi.launchers[0].path} does not say whose it is")
+        raise not_seen(f"{mpi.launchers[0].path} does not say whose it is")
     elif not _launches(mpi.launchers[0].families, mpi.library.family):
         first = mpi.launchers[0]
         own = next(
             (one for one in mpi.launchers if _launches(one.families, mpi.library.family)), None
         )
-        yield Observed(
+        yield observed(
             f"{first.path} is {first.name}'s, and the program is linked with {mpi.library.name}: "
             "each rank takes itself for rank 0 of 1",
             Quote(f"{first.path} --version", first.version),
@@ -114,26 +110,23 @@ def _launches(families: tuple[str, ...], family: str) -> bool:
     return family in families or (family in ("cray", "mvapich") and "mpich" in families)
 
 
-@check(
+@rule(
     "launcher-of-another-version",
-    "problem",
-    about="MPI library",
-    title="mpirun is of another version than the MPI library",
-    looks_at="versions of mpirun and of the program's MPI library, of Open MPI",
+    "warning",
+    "mpirun is of another version than the MPI library",
+    needs=("machine", "Open MPI"),
+    when="versions of mpirun and of the program's MPI library, of Open MPI",
     fix="Put the bin folder of {library} first in the PATH: load one module of MPI, and no other.",
 )
-def launcher_of_another_version(view: DoctorView) -> Seen:
+def launcher_of_another_version(view: View) -> Seen:
     mpi = view.machine.mpi
-    if not is_open_mpi(view.machine) or mpi.library is None:
-        yield NotApplicable(NO_OPEN_MPI)
-        return
+    assert mpi.library is not None
     first = next((one for one in mpi.launchers if _launches(one.families, "openmpi")), None)
     if first is None:
-        yield NotApplicable("there is no mpirun of Open MPI on the PATH")
-        return
+        raise NotApplicable("there is no mpirun of Open MPI on the PATH")
     ours, theirs = numbers_in(mpi.library.version)[:2], numbers_in(first.version)[:2]
     if ours and theirs and ours != theirs:
-        yield Observed(
+        yield observed(
             f"{first.path} is of version {_text(theirs)}, and the program is linked with "
             f"{mpi.library.name}: jobs hang or fail when they start",
             Quote(f"{first.path} --version", first.version),
@@ -146,16 +139,16 @@ def _text(numbers: tuple[int, ...]) -> str:
     return ".".join(map(str, numbers))
 
 
-@check(
+@rule(
     "several-mpi-libraries",
-    "advice",
-    about="MPI library",
-    title="several MPI libraries are in the search paths",
-    looks_at="launchers on the PATH and MPI libraries in LD_LIBRARY_PATH",
+    "note",
+    "several MPI libraries are in the search paths",
+    needs="machine",
+    when="launchers on the PATH and MPI libraries in LD_LIBRARY_PATH",
     fix="Load one module of MPI. Which one a program takes depends on the order of PATH and "
     "LD_LIBRARY_PATH, which may differ on other nodes and in batch jobs.",
 )
-def several_mpi_libraries(view: DoctorView) -> Seen:
+def several_mpi_libraries(view: View) -> Seen:
     mpi = view.machine.mpi
     known = [one for one in mpi.launchers if one.families]
     kinds = {(one.name, numbers_in(one.version)[:2]) for one in known}
@@ -163,108 +156,70 @@ def several_mpi_libraries(view: DoctorView) -> Seen:
     quotes += [Quote("LD_LIBRARY_PATH", path) for path in mpi.others]
     if quotes:
         count = max(len(kinds), len(mpi.others) + 1)
-        yield Observed(
+        yield observed(
             f"{count} MPI libraries are in the search paths: programs and launchers of them mix "
             "easily",
             *quotes,
         )
 
 
-@check(
-    "srun-cannot-start-open-mpi",
-    "problem",
-    about="MPI library",
-    title="srun has no PMIx, by which Open MPI starts",
-    looks_at="PMIx in srun, in an allocation of Slurm, for Open MPI",
-    fix="Start with `mpirun`, or ask the administrator for Slurm with PMIx (`srun --mpi=pmix`).",
-)
-def srun_cannot_start_open_mpi(view: DoctorView) -> Seen:
-    pmix = view.machine.mpi.pmix
-    if not is_open_mpi(view.machine):
-        yield NotApplicable(NO_OPEN_MPI)
-    elif not pmix:
-        yield NotApplicable("this is no allocation of Slurm, or srun says nothing")
-    elif "pmix" not in pmix:
-        yield Observed(
-            "The srun here knows no PMIx: each rank of Open MPI that it starts takes itself for "
-            "rank 0 of 1",
-            Quote("srun --mpi=list", " ".join(pmix.split())[:120]),
-        )
-
-
-@check(
+@rule(
     "mpi-without-gpu-support",
-    "problem",
-    about="MPI library",
-    title="the MPI library was built without support for GPUs",
-    looks_at="whether Open MPI was built for the GPU of this machine",
+    "warning",
+    "the MPI library was built without support for GPUs",
+    needs=("machine", "GPU", "Open MPI"),
+    when="whether Open MPI was built for the GPU of this machine",
     fix=_LOAD_ONE,
 )
-def mpi_without_gpu_support(view: DoctorView) -> Seen:
-    own, kind = view.machine.mpi.open_mpi, gpu_kind(view.machine)
-    if not kind:
-        yield NotApplicable(NO_GPU)
-    elif not is_open_mpi(view.machine) or own is None:
-        yield NotApplicable(NO_OPEN_MPI)
-    elif kind == "cuda" and own.gpu_support == "false":
-        yield Observed(
-            f"Open MPI {own.version} was built without CUDA: it takes a pointer to GPU memory for "
+def mpi_without_gpu_support(view: View) -> Seen:
+    info, kind = open_mpi(view.machine), gpu_kind(view.machine)
+    if kind == "cuda" and info.gpu_support == "false":
+        yield observed(
+            f"Open MPI {info.version} was built without CUDA: it takes a pointer to GPU memory for "
             "one to host memory, and dies of SIGSEGV",
             Quote("ompi_info --all --parsable", "mpi_built_with_cuda_support:value:false"),
         )
-    elif kind == "rocm" and "accelerator" in own.components and not own.has("accelerator", "rocm"):
-        listed = ", ".join(own.components["accelerator"])
-        yield Observed(
-            f"Open MPI {own.version} was built without ROCm: it takes a pointer to GPU memory for "
+    elif (
+        kind == "rocm" and "accelerator" in info.components and not info.has("accelerator", "rocm")
+    ):
+        listed = ", ".join(info.components["accelerator"])
+        yield observed(
+            f"Open MPI {info.version} was built without ROCm: it takes a pointer to GPU memory for "
             "one to host memory",
             Quote("ompi_info", f"accelerator: {listed}"),
         )
 
 
-@check(
+@rule(
     "mpi-component-not-loaded",
-    "problem",
-    about="MPI library",
-    title="a component of Open MPI for GPUs or UCX cannot be loaded",
-    looks_at="components of Open MPI for GPUs and UCX that cannot be loaded",
+    "warning",
+    "a component of Open MPI for GPUs or UCX cannot be loaded",
+    needs=("machine", "GPU", "Open MPI"),
+    when="components of Open MPI for GPUs and UCX that cannot be loaded",
     fix="Add the folder of the library that is named to LD_LIBRARY_PATH, or install it; on a node "
     "without a GPU driver this is as it must be.",
 )
-def mpi_component_not_loaded(view: DoctorView) -> Seen:
-    own = view.machine.mpi.open_mpi
-    if not gpu_kind(view.machine):
-        yield NotApplicable(NO_GPU)
-    elif not is_open_mpi(view.machine) or own is None:
-        yield NotApplicable(NO_OPEN_MPI)
-    else:
-        for name, why in own.unloadable.items():
-            if any(word in name for word in ("cuda", "rocm", "ucx", "gpusm")):
-                yield Observed(
-                    f"Open MPI {own.version} cannot load mca_{name}: without it GPU memory is not "
-                    "recognized, or goes through the host",
-                    Quote("ompi_info", f"mca_{name}: {why}"),
-                )
+def mpi_component_not_loaded(view: View) -> Seen:
+    info = open_mpi(view.machine)
+    for name, why in info.unloadable.items():
+        if any(word in name for word in ("cuda", "rocm", "ucx", "gpusm")):
+            yield observed(
+                f"Open MPI {info.version} cannot load mca_{name}: without it GPU memory is not "
+                "recognized, or goes through the host",
+                Quote("ompi_info", f"mca_{name}: {why}"),
+            )
 
 
-@check(
+@rule(
     "open-mpi-gpu-support-off",
-    "problem",
-    about="MPI library",
-    title="Open MPI's support for GPUs is turned off",
-    looks_at="OMPI_MCA_accelerator and OMPI_MCA_opal_cuda_support",
+    "warning",
+    "Open MPI's support for GPUs is turned off",
+    needs=("machine", "GPU", "Open MPI"),
+    when="OMPI_MCA_accelerator and OMPI_MCA_opal_cuda_support",
     fix="Remove the setting: `unset {name}`, or the line of the file.",
 )
-def open_mpi_gpu_support_off(view: DoctorView) -> Seen:
-    from commlens.findings import Setting
-    from commlens.findings.selection import SHORTEST_MESSAGE, is_no
-
+def open_mpi_gpu_support_off(view: View) -> Seen:
     kind = gpu_kind(view.machine)
-    if not kind:
-        yield NotApplicable(NO_GPU)
-        return
-    if not is_open_mpi(view.machine):
-        yield NotApplicable(NO_OPEN_MPI)
-        return
     accelerator, quote = parameter(view.machine, "accelerator")
     found = [("OMPI_MCA_accelerator", quote)] if not allows(accelerator, kind) else []
     for name in ("OMPI_MCA_opal_cuda_support", "OMPI_MCA_mpi_cuda_support"):
@@ -272,7 +227,7 @@ def open_mpi_gpu_support_off(view: DoctorView) -> Seen:
         if is_no(value) and kind == "cuda":
             found.append((name, line))
     for name, line in found:
-        yield Observed(
+        yield observed(
             f"Open MPI was told to ignore GPUs ({line.line}): it takes a pointer to GPU memory for "
             "one to host memory, and a rank that sends from there dies of SIGSEGV",
             line,
@@ -281,23 +236,19 @@ def open_mpi_gpu_support_off(view: DoctorView) -> Seen:
         )
 
 
-@check(
+@rule(
     "gpu-transport-layer-not-linked",
-    "problem",
-    about="MPI library",
-    title="the program is not linked with Cray MPICH's layer for GPUs",
-    looks_at="libmpi_gtl_cuda or libmpi_gtl_hsa in the program, for Cray MPICH",
+    "warning",
+    "the program is not linked with Cray MPICH's layer for GPUs",
+    needs=("machine", "Cray MPICH", "GPU"),
+    when="libmpi_gtl_cuda or libmpi_gtl_hsa in the program, for Cray MPICH",
     fix="Load the module of the GPU (craype-accel-nvidia80, craype-accel-amd-gfx90a ...) before "
     "the program is linked, or link with $PE_MPICH_GTL_LIBS_{kind}.",
 )
-def gpu_transport_layer_not_linked(view: DoctorView) -> Seen:
+def gpu_transport_layer_not_linked(view: View) -> Seen:
     mpi, kind = view.machine.mpi, gpu_kind(view.machine)
-    if mpi.family != "cray":
-        yield NotApplicable("the MPI library is not Cray MPICH")
-    elif not kind:
-        yield NotApplicable(NO_GPU)
-    elif mpi.program and not mpi.gpu_layer:
-        yield Observed(
+    if mpi.program and not mpi.gpu_layer:
+        yield observed(
             f"The program {mpi.program.rpartition('/')[2]} is linked with Cray MPICH and with none "
             "of its libraries for GPUs: MPICH_GPU_SUPPORT_ENABLED=1 ends it in MPI_Init, and "
             "without it GPU memory is not recognized",
@@ -306,53 +257,45 @@ def gpu_transport_layer_not_linked(view: DoctorView) -> Seen:
         )
 
 
-@check(
+@rule(
     "btl-uct-beside-ucx",
-    "problem",
-    about="MPI library",
-    title="Open MPI's btl uct may be used beside UCX",
-    looks_at="btl uct in an Open MPI that has pml ucx",
+    "warning",
+    "Open MPI's btl uct may be used beside UCX",
+    needs=("machine", "Open MPI"),
+    when="btl uct in an Open MPI that has pml ucx",
     fix="Turn it off with `OMPI_MCA_btl=^uct`, in the environment or in openmpi-mca-params.conf; "
     "build Open MPI with `--enable-mca-no-build=btl-uct`.",
 )
-def btl_uct_beside_ucx(view: DoctorView) -> Seen:
-    own = view.machine.mpi.open_mpi
-    if not is_open_mpi(view.machine) or own is None:
-        yield NotApplicable(NO_OPEN_MPI)
-    elif not (own.has("btl", "uct") and own.has("pml", "ucx")):
-        yield NotApplicable("it has no btl uct, or no UCX")
-    else:
-        btl, _ = parameter(view.machine, "btl")
-        domains, quote = parameter(view.machine, "btl_uct_memory_domains")
-        if allows(btl, "uct") and domains not in ("", "none"):
-            yield Observed(
-                f"Open MPI {own.version} may use btl uct for {domains}, beside pml ucx: both watch "
-                "the allocations of memory, and messages have been corrupted",
-                quote,
-                Quote("ompi_info", "btl: uct; pml: ucx"),
-            )
+def btl_uct_beside_ucx(view: View) -> Seen:
+    info = open_mpi(view.machine)
+    if not (info.has("btl", "uct") and info.has("pml", "ucx")):
+        raise NotApplicable("it has no btl uct, or no UCX")
+    btl, _ = parameter(view.machine, "btl")
+    domains, quote = parameter(view.machine, "btl_uct_memory_domains")
+    if allows(btl, "uct") and domains not in ("", "none"):
+        yield observed(
+            f"Open MPI {info.version} may use btl uct for {domains}, beside pml ucx: both watch "
+            "the allocations of memory, and messages have been corrupted",
+            quote,
+            Quote("ompi_info", "btl: uct; pml: ucx"),
+        )
 
 
-@check(
+@rule(
     "btl-openib-beside-ucx",
-    "advice",
-    about="MPI library",
-    title="Open MPI's old btl openib is built beside UCX",
-    looks_at="btl openib in an Open MPI that has pml ucx, where there is an RDMA adapter",
+    "note",
+    "Open MPI's old btl openib is built beside UCX",
+    needs=("machine", "RDMA", "Open MPI"),
+    when="btl openib in an Open MPI that has pml ucx, where there is an RDMA adapter",
     fix="Set `OMPI_MCA_btl=^openib`; build Open MPI with `--without-verbs`.",
 )
-def btl_openib_beside_ucx(view: DoctorView) -> Seen:
-    own = view.machine.mpi.open_mpi
-    if not view.machine.devices.rdma:
-        yield NotApplicable("there is no RDMA adapter")
-    elif not is_open_mpi(view.machine) or own is None:
-        yield NotApplicable(NO_OPEN_MPI)
-    elif own.has("btl", "openib") and own.has("pml", "ucx"):
-        btl, quote = parameter(view.machine, "btl")
-        if allows(btl, "openib"):
-            yield Observed(
-                f"Open MPI {own.version} has btl openib, which UCX has replaced: it opens "
-                f"{view.machine.devices.rdma[0]} in each rank, warns, and is used where UCX is not",
-                Quote("ompi_info", "btl: openib; pml: ucx"),
-                quote,
-            )
+def btl_openib_beside_ucx(view: View) -> Seen:
+    info = open_mpi(view.machine)
+    btl, quote = parameter(view.machine, "btl")
+    if info.has("btl", "openib") and info.has("pml", "ucx") and allows(btl, "openib"):
+        yield observed(
+            f"Open MPI {info.version} has btl openib, which UCX has replaced: it opens "
+            f"{view.machine.devices.rdma[0]} in each rank, warns, and is used where UCX is not",
+            Quote("ompi_info", "btl: openib; pml: ucx"),
+            quote,
+        )

@@ -1,16 +1,16 @@
-"""Nodes that differ"""
+"""Nodes: how they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from commlens.findings import Quote
-from commlens.findings.check import NotApplicable, Observed, Seen, check
-from commlens.findings.machine_view import DoctorView
+from commlens.findings.finding import Quote
+from commlens.findings.rule import Seen, observed, rule
+from commlens.findings.view import NotApplicable, View
 from commlens.machine.limits import Limit
 from commlens.machine.machine import Machine
 
-_ONE_NODE = NotApplicable("one node was looked at")
+_ONE_NODE = "one node was looked at"
 # Of each node other than it must be.
 _OF_NODE = (
     "CUDA_VISIBLE_DEVICES",
@@ -20,24 +20,24 @@ _OF_NODE = (
 )
 
 
-@check(
+@rule(
     "nodes-missing",
-    "problem",
-    about="nodes",
-    title="fewer nodes answer than were asked for",
-    looks_at="whether each node that was asked for answers",
+    "warning",
+    "fewer nodes answer than were asked for",
+    needs="machines",
+    when="whether each node that was asked for answers",
     fix="Ask for so many nodes (`salloc --nodes {asked}`), and let the launcher put a rank on "
     "each; a node that does not answer needs the administrator.",
 )
-def nodes_missing(view: DoctorView) -> Seen:
+def nodes_missing(view: View) -> Seen:
     hosts = sorted({machine.host for machine in view.machines})
     if view.nodes < 2:
-        yield _ONE_NODE
-    elif len(hosts) < view.nodes:
-        yield Observed(
+        raise NotApplicable(_ONE_NODE)
+    if len(hosts) < view.nodes:
+        yield observed(
             f"{view.nodes} nodes were asked for, and {len(hosts)} answered "
             f"({', '.join(hosts[:8])})",
-            Quote("python -m commlens.machine", f"{len(view.machines)} answers"),
+            Quote("python -m commlens.findings.nodes", f"{len(view.machines)} answers"),
             words={"asked": str(view.nodes)},
         )
 
@@ -63,13 +63,12 @@ def _quotes(name: str, hosts: Mapping[str, list[str]]) -> list[Quote]:
     return [Quote(", ".join(own[:3]), f"{name}: {value or 'empty'}") for value, own in ordered]
 
 
-def _compared(view: DoctorView, facts: Callable[[Machine], Mapping[str, str]], what: str) -> Seen:
+def _compared(view: View, facts: Callable[[Machine], Mapping[str, str]], what: str) -> Seen:
     if len(view.machines) < 2:
-        yield _ONE_NODE
-        return
+        raise NotApplicable(_ONE_NODE)
     for name, hosts in _differing(list(view.machines), facts):
         odd = min(hosts.values(), key=len)
-        yield Observed(
+        yield observed(
             f"{name} is not the same on all {len(view.machines)} nodes, {', '.join(odd[:3])} has "
             f"another: {what}",
             *_quotes(name, hosts),
@@ -87,40 +86,36 @@ def _libraries(machine: Machine) -> dict[str, str]:
     }
 
 
-@check(
+@rule(
     "nodes-differ-in-libraries",
-    "problem",
-    about="nodes",
-    title="nodes have different libraries",
-    looks_at="versions of MPI, mpirun, UCX and NCCL on each node",
+    "warning",
+    "nodes have different libraries",
+    needs="machines",
+    when="versions of MPI, mpirun, UCX and NCCL on each node",
     fix="Load the same modules on all nodes (in the job script, not in the shell's files of one "
     "node), or leave the odd node out (`--exclude` of Slurm) and report it.",
 )
-def nodes_differ_in_libraries(view: DoctorView) -> Seen:
+def nodes_differ_in_libraries(view: View) -> Seen:
     yield from _compared(view, _libraries, "ranks of different versions hang or fail")
 
 
-@check(
+@rule(
     "nodes-differ-in-settings",
-    "problem",
-    about="nodes",
-    title="nodes have different settings",
-    looks_at="variables and files of settings on each node",
+    "warning",
+    "nodes have different settings",
+    needs="machines",
+    when="variables and files of settings on each node",
     fix="Set it for all ranks: `mpirun -x NAME=VALUE`, `srun --export=ALL`; and let no node have "
     "files of settings of its own.",
 )
-def nodes_differ_in_settings(view: DoctorView) -> Seen:
+def nodes_differ_in_settings(view: View) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
-        own = machine.mpi.open_mpi
-        files = (
-            {f"The setting {one.name} in a file": one.value for one in own.from_files}
-            if own
-            else {}
-        )
+        info = machine.mpi.open_mpi
+        files = info.from_files if info else ()
         variables = machine.environment.items()
         return {
-            **files,
-            **{f"The setting {name}": one for name, one in variables if name not in _OF_NODE},
+            **{f"The setting {one.name} in a file": one.value for one in files},
+            **{f"The setting {name}": value for name, value in variables if name not in _OF_NODE},
         }
 
     yield from _compared(view, facts, "ranks choose different protocols")
@@ -130,16 +125,16 @@ def _limit(limit: Limit | None) -> str:
     return "unknown" if limit is None else "unlimited" if limit.soft is None else str(limit.soft)
 
 
-@check(
+@rule(
     "nodes-differ-in-limits",
-    "problem",
-    about="nodes",
-    title="nodes have different limits",
-    looks_at="locked memory, open files and size of /dev/shm on each node",
+    "warning",
+    "nodes have different limits",
+    needs="machines",
+    when="locked memory, open files and size of /dev/shm on each node",
     fix="Ask the administrator to give all nodes the same limits, or leave the odd node out "
     "(`--exclude` of Slurm).",
 )
-def nodes_differ_in_limits(view: DoctorView) -> Seen:
+def nodes_differ_in_limits(view: View) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
         limits = machine.limits
         return {
@@ -150,16 +145,16 @@ def nodes_differ_in_limits(view: DoctorView) -> Seen:
     yield from _compared(view, facts, "the smallest decides what works")
 
 
-@check(
+@rule(
     "nodes-differ-in-devices",
-    "problem",
-    about="nodes",
-    title="nodes have different numbers of GPUs or adapters",
-    looks_at="numbers of GPUs and RDMA adapters on each node",
+    "warning",
+    "nodes have different numbers of GPUs or adapters",
+    needs="machines",
+    when="numbers of GPUs and RDMA adapters on each node",
     fix="A GPU or an adapter may have fallen off the bus (`dmesg`, `nvidia-smi`): report the node "
     "to the administrator, and leave it out.",
 )
-def nodes_differ_in_devices(view: DoctorView) -> Seen:
+def nodes_differ_in_devices(view: View) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
         devices = machine.devices
         return {

@@ -26,7 +26,8 @@ POWER_FIX = (
     "gpu-clocks-changed",
     "warning",
     "the clocks of the GPUs changed between cases",
-    speaks=f"in the cases of one start, the clocks of the GPUs right after the samples are more "
+    needs="records",
+    when=f"in the cases of one start, the clocks of the GPUs right after the samples are more "
     f"than {_CHANGE:.0%} apart.",
     fix="Compare these cases with care. Lock the clock (`nvidia-smi --lock-gpu-clocks={least}`, "
     "by an administrator), or look for what lowers it: `nvidia-smi --query --display=PERFORMANCE`.",
@@ -55,7 +56,8 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
     POWER_CODE,
     "warning",
     POWER_TITLE,
-    speaks="the power limit of a rank's GPU is below the default of its kind, as the start says, "
+    needs="records",
+    when="the power limit of a rank's GPU is below the default of its kind, as the start says, "
     "and the memory of a GPU was measured.",
     fix=POWER_FIX,
 )

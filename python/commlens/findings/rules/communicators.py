@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from commlens.base.text import plural
 from commlens.findings.disturbance import is_disturbed
 from commlens.findings.finding import Cost, Evidence
-from commlens.findings.profiles import LEAST_SHARE, calls, cost_of, total_of
 from commlens.findings.rule import Observation, rule
-from commlens.findings.view import View, where
+from commlens.findings.view import LEAST_SHARE, View, calls, cost_of, total_of, where
 from commlens.model import Group, Record
 from commlens.model.imbalance import mean
 
@@ -27,7 +26,8 @@ _IN_A_LOOP = 20  # calls per rank
     "communicators-in-a-loop",
     "warning",
     "communicators are made in a loop",
-    speaks=f"a profiled program makes {_IN_A_LOOP} communicators per rank or more, which costs "
+    needs=("records", "profile"),
+    when=f"a profiled program makes {_IN_A_LOOP} communicators per rank or more, which costs "
     f"{LEAST_SHARE:.0%} of its time; or each operation of a record makes some, and the fastest "
     f"sample of that part takes {LEAST_SHARE:.0%} of the time; that is the cost, too.",
     fix="Make them once and keep them; `commlens run fft` shows what caching brings.",

@@ -17,7 +17,8 @@ _FACTOR = 1.5
     "direction-slower",
     "warning",
     "one direction is slower than the other",
-    speaks=f"from memory A to memory B the same bytes take more than {_FACTOR:g} times as long as "
+    needs="records",
+    when=f"from memory A to memory B the same bytes take more than {_FACTOR:g} times as long as "
     "from B to A (`--from host --to device` and the reverse), and all launches of both support it; "
     "in a sweep, at three sizes in a row. Pairs of ranks cannot be told apart: a sample is the "
     "longest over the ranks, whichever it was.",

@@ -25,7 +25,8 @@ class _Spread(NamedTuple):
     "starts-differ",
     "note",
     "launches of the same case differ more than their samples",
-    speaks=f"the medians of two launches of one case, with the same settings on the same host, are "
+    needs="records",
+    when=f"the medians of two launches of one case, with the same settings on the same host, are "
     f"more than {_SPREAD:.0%} apart, the samples support that they differ, and half of each "
     f"interval is at most {STEADY:.0%} of its median.",
     fix="The interval of one start is not the truth about this machine: measure several "

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from commlens.base.text import format_bytes, format_time
-from commlens.findings.profiles import LEAST_SHARE, calls, cost_of, mean_bytes, total_of
 from commlens.findings.rule import Observation, rule
-from commlens.findings.view import View
+from commlens.findings.view import LEAST_SHARE, View, calls, cost_of, mean_bytes, total_of
 from commlens.model.imbalance import imbalance_of, mean
 
 _SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
@@ -24,7 +23,8 @@ _IMBALANCE_SHARE = 0.05
     "uneven-work",
     "warning",
     "work outside MPI is unevenly distributed",
-    speaks=f"in a profiled program, other ranks spend {_IMBALANCE_SHARE:.0%} of the time in MPI "
+    needs="profile",
+    when=f"in a profiled program, other ranks spend {_IMBALANCE_SHARE:.0%} of the time in MPI "
     "waiting for the one with the most work. What it waited longer for a processor than the others "
     "is not counted.",
     fix="Distribute the work more evenly, unless it is another rank in the next run: then cores "
@@ -53,7 +53,8 @@ def uneven_work(view: View) -> Iterator[Observation]:
     "many-small-messages",
     "warning",
     "many small messages are sent",
-    speaks=f"a profiled program sends {_MANY} messages per rank or more of less than "
+    needs="profile",
+    when=f"a profiled program sends {_MANY} messages per rank or more of less than "
     f"{format_bytes(_SMALL_MESSAGE_BYTES)} on average, which costs {LEAST_SHARE:.0%} of its time.",
     fix="Send what goes to the same rank at the same time in one message: each costs its latency.",
 )
@@ -77,7 +78,8 @@ def many_small_messages(view: View) -> Iterator[Observation]:
     "tiny-collectives",
     "warning",
     "collectives carry next to no data",
-    speaks=f"a profiled program calls one {_MANY} times per rank or more with up to "
+    needs="profile",
+    when=f"a profiled program calls one {_MANY} times per rank or more with up to "
     f"{format_bytes(_TINY_BYTES)} on average, which costs {LEAST_SHARE:.0%} of its time, waiting "
     "for late ranks left out.",
     fix="Combine several into one call, or start them early and overlap them (MPI_Iallreduce)."

@@ -21,7 +21,8 @@ _NOTHING = "Where the steps are shorter than their launches and waits, there is 
     "communication-not-hidden",
     "warning",
     "communication is not hidden although it could be",
-    speaks=f"less than {_HIDDEN:.0%} of the shorter streams is hidden behind the longest one, with "
+    needs="records",
+    when=f"less than {_HIDDEN:.0%} of the shorter streams is hidden behind the longest one, with "
     f"the whole interval, and the whole takes {_LEAST_SHARE:.0%} longer than that stream alone.",
     fix={
         "ccl": f"{_LOOK}Where the library's kernels wait for a place on the GPU: a stream of high "

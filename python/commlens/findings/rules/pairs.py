@@ -23,7 +23,8 @@ _FEWEST = 3  # pairs of one kind
     "slow-pair",
     "warning",
     "a pair of ranks is slow",
-    speaks=f"with `--matrix`, at two sizes or more in a start, or at its only size, a pair is"
+    needs="records",
+    when=f"with `--matrix`, at two sizes or more in a start, or at its only size, a pair is"
     f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
     " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
     f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from commlens.base.text import format_time, plural
 from commlens.findings.disturbance import Crowd, crowds, is_on_gpu
 from commlens.findings.finding import Evidence, Setting
-from commlens.findings.profiles import LEAST_SHARE, cost_of, total_of
 from commlens.findings.rule import Observation, rule
-from commlens.findings.view import View, on_gpu_of, text_of
+from commlens.findings.view import LEAST_SHARE, View, cost_of, on_gpu_of, text_of, total_of
 from commlens.model import Place, Record, Start
 from commlens.model.imbalance import mean
 from commlens.model.start import count_numbers, ranges_of
@@ -23,7 +22,8 @@ _LONGEST = 60  # characters of a list of cores
     "ranks-share-cores",
     "warning",
     "ranks share cores",
-    speaks="some ranks of a host have fewer processors than they are, all together or those of one "
+    needs=("records", "profile"),
+    when="some ranks of a host have fewer processors than they are, all together or those of one "
     f"binding; in a profiled program, where waiting for one costs {LEAST_SHARE:.0%} of its time.",
     fix="Start no more ranks than there are cores, and bind each to its own: "
     "`--map-by core --bind-to core` (mpirun), `--cpu-bind=cores` (srun).",
@@ -65,7 +65,8 @@ def _crowd(crowded: Sequence[Crowd]) -> str:
     "ranks-wait-for-processors",
     "warning",
     "ranks wait for processors that others use",
-    speaks=f"in a profiled program, ranks could run and waited for {_LOST_CORES_SHARE:.0%} of the "
+    needs="profile",
+    when=f"in a profiled program, ranks could run and waited for {_LOST_CORES_SHARE:.0%} of the "
     "time, though there is a processor for each.",
     fix="Other programs run there (`top` lists them), or a rank has more threads than it has "
     "processors (OMP_NUM_THREADS): times of this run say little about the program.",
@@ -88,7 +89,8 @@ def ranks_wait_for_processors(view: View) -> Iterator[Observation]:
     "too-few-cores",
     "warning",
     "a rank is bound to fewer cores than it has threads",
-    speaks="OMP_NUM_THREADS is larger than the number of processors that a rank may run on, or "
+    needs="records",
+    when="OMP_NUM_THREADS is larger than the number of processors that a rank may run on, or "
     "streams that should overlap in host memory, which have a thread each, are more than these.",
     fix="Bind each rank to as many cores as it has threads: `--map-by slot:PE={threads} "
     "--bind-to core` (mpirun), `--cpus-per-task={threads} --cpu-bind=cores` (srun).",
@@ -128,7 +130,8 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     "far-from-gpu",
     "warning",
     "a rank runs on another NUMA node than its GPU",
-    speaks="the NUMA node of a rank's GPU is none of those of its cores, as the start says.",
+    needs="records",
+    when="the NUMA node of a rank's GPU is none of those of its cores, as the start says.",
     fix="Bind the rank to cores of node {node}: `numactl --cpunodebind={node} "
     "--membind={node}`, `--map-by numa --bind-to numa` (mpirun) or `--gpu-bind=closest` (srun).",
 )
@@ -160,7 +163,8 @@ def _is_far(place: Place) -> bool:
     "ranks-share-gpu",
     "warning",
     "ranks share a GPU",
-    speaks="two ranks of a start have the same GPU, and its memory was measured.",
+    needs="records",
+    when="two ranks of a start have the same GPU, and its memory was measured.",
     fix="Start at most as many ranks as there are GPUs. Where they must share one, start its "
     "multi-process service (`nvidia-cuda-mps-control -d`).",
 )

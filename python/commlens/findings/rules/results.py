@@ -16,7 +16,8 @@ _LONGEST = 300  # characters of a message
     "wrong-results",
     "error",
     "results are wrong",
-    speaks="the validation of a record failed.",
+    needs="records",
+    when="the validation of a record failed.",
     fix="Trust no time of this transport in this memory before the cause is known: run the case "
     "again with other transports (`--transport mpi,staged,ccl`), with the default settings of the "
     "environment, and with another version of the library.",

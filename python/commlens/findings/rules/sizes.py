@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from commlens.base.text import format_bytes, format_fraction, format_number
 from commlens.findings.finding import Cost, Evidence
+from commlens.findings.protocols import switch_of
 from commlens.findings.rule import Observation, rule
-from commlens.findings.settings import library_of
 from commlens.findings.view import (
     STEADY,
     Alternatives,
@@ -39,7 +39,8 @@ class _Jump(NamedTuple):
     "jump-between-sizes",
     "warning",
     "the time jumps from one size to the next",
-    speaks=f"from one size to the next the time grows more than {_JUMP:g} times as much as before "
+    needs="records",
+    when=f"from one size to the next the time grows more than {_JUMP:g} times as much as before "
     "and after it, stays there, every sample after it is longer than every one before it, half "
     f"of their intervals is at most {STEADY:.0%} of the medians, the ceiling does not jump there, "
     "and each start shows it. The sizes must be in even steps.",
@@ -111,7 +112,7 @@ def _jump_observation(
     place = where(group, own.memory, own.variant)
     others = [group.describe_size(jump.after.size or 0) for jump in found if jump is not worst]
     also = f"; also at {', '.join(others)}" if others else ""
-    library = library_of(after)
+    switch = switch_of(after)
     return Observation(
         f"{curve.name[:1].upper()}{curve.name[1:]} takes {times[0]} us at "
         f"{group.describe_size(before.size or 0)} and {times[1]} us at "
@@ -120,11 +121,11 @@ def _jump_observation(
         Evidence(own.where([before.size, after.size]), tuple(_records(worst, found))),
         Cost(median_us(after) * 1e-6 * (1 - 1 / worst.factor), 1 - 1 / worst.factor, "operation"),
         {
-            "setting": f"Move the switch: `{library.switch}={library.values[0]}` against "
-            f"`{library.switch}={library.values[1]}`, interleaved: `commlens compare --run "
-            f"{group.benchmark} --a '{library.switch}={library.values[0]}' --b "
-            f"'{library.switch}={library.values[1]}' --launches 3`."
-            if library
+            "setting": f"Move the switch: `{switch.name}={switch.values[0]}` against "
+            f"`{switch.name}={switch.values[1]}`, interleaved: `commlens compare --run "
+            f"{group.benchmark} --a '{switch.name}={switch.values[0]}' --b "
+            f"'{switch.name}={switch.values[1]}' --launches 3`."
+            if switch
             else "Look for the library's eager limit or rendezvous threshold, and move it."
         },
     )
@@ -139,7 +140,8 @@ def _records(worst: _Jump, found: Sequence[_Jump]) -> Iterator[Record]:
     "below-ceiling",
     "warning",
     "large messages are far below what the hardware copies",
-    speaks=f"at the largest size of a sweep over bytes, of {format_bytes(_LARGE_BYTES)} or more, "
+    needs="records",
+    when=f"at the largest size of a sweep over bytes, of {format_bytes(_LARGE_BYTES)} or more, "
     f"the fastest transport reaches less than {_OF_CEILING:.0%} of its ceiling, with its whole "
     f"interval, of which half is at most {STEADY:.0%} of the median. Ranks that share a GPU "
     "or cores are left out.",

@@ -20,7 +20,8 @@ _LONGEST = 300  # characters of a reason
     "mpi-slower-than-staged",
     "warning",
     "MPI is slower than staging the same bytes through host memory",
-    speaks=f"MPI on GPU memory takes more than {_STAGED_FACTOR:g} times as long as the transport "
+    needs="records",
+    when=f"MPI on GPU memory takes more than {_STAGED_FACTOR:g} times as long as the transport "
     "`staged` in each start that has both; in a sweep, at three sizes in a row.",
     fix="Let MPI take the direct path: with UCX `UCX_TLS` must not leave out the GPU's transports "
     "(cuda_copy, cuda_ipc; rocm_copy, rocm_ipc), with Open MPI compare `OMPI_MCA_pml=ob1` and "
@@ -35,7 +36,8 @@ def mpi_slower_than_staged(view: View) -> Iterator[Observation]:
     "mpi-slower-than-ccl",
     "warning",
     "MPI is slower than NCCL or RCCL",
-    speaks=f"MPI on GPU memory takes more than {_CCL_FACTOR:g} times as long as the transport "
+    needs="records",
+    when=f"MPI on GPU memory takes more than {_CCL_FACTOR:g} times as long as the transport "
     "`ccl` in each start that has both; in a sweep, at three sizes in a row.",
     fix="Call {library} for this operation where the application can. To make MPI faster, let it "
     "reduce and copy on the GPU: `OMPI_MCA_coll_ucc_enable=1` (Open MPI with UCC), "
@@ -89,7 +91,8 @@ _FIXES = {
     "transport-not-available",
     "note",
     "a transport was skipped that this machine could have",
-    speaks="GPU memory was measured, and all records of MPI in it are skipped, or all of NCCL or "
+    needs="records",
+    when="GPU memory was measured, and all records of MPI in it are skipped, or all of NCCL or "
     "RCCL because the build has neither.",
     fix=_FIXES,
 )

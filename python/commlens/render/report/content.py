@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from commlens.base.text import format_days, plural
-from commlens.findings import SEVERITIES, Finding, findings
-from commlens.findings.rule import worst_first
+from commlens.findings import SEVERITIES, Finding, findings, worst_first
 from commlens.model import Loaded, Record, Start, Tell, launches_of
 from commlens.model.profile import Profile
 from commlens.render.report.cards import Card, cards

@@ -55,7 +55,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _conclusion(conclusion: Conclusion) -> Iterator[str]:
     finding = conclusion.finding
-    yield f"**{finding.severity}: {_text(finding.title)}** (`{finding.code}`)"
+    yield f"**{finding.severity}: {_text(finding.subject)}** (`{finding.code}`)"
     yield ""
     yield from _listed("", [_observed(one.finding) for one in conclusion.observations])
     yield f"What to do: {prose(finding.fix, _LONGEST_SENTENCE)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commlens.findings import Finding
-from commlens.findings.text import finding_lines, hint, shortened
+from commlens.findings.finding import finding_lines, hint, shortened
 from commlens.render.table import Lines
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}

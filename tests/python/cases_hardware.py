@@ -1,14 +1,10 @@
-"""Checks of GPUs, their links, network adapters and processors."""
+"""Cases of rules on GPUs, their links, network adapters and processors."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from commlens.findings.check import all_checks
 from commlens.machine.system import Output
-from machine_checks import Cases, Given, assert_a_finding, names, of, on, outcome, own_codes
+from machine_checks import on
+from sound_machine import Cases, Given
 
 XML = "nvidia-smi -q -x"
 SMI_HAS_FAILED = Output(XML, "NVIDIA-SMI has failed: no driver.\n", status=9)
@@ -31,7 +27,7 @@ def xml(old: str, new: str, name: str = "a100-node") -> Given:
     return on(name, replaced={old: new})
 
 
-CASES = {
+CASES: dict[str, Cases] = {
     "gpu-memory-errors": Cases(
         {"version 10": on("v100-node"),
          "version 12": xml("<dram_uncorrectable>0", "<dram_uncorrectable>1"),
@@ -200,77 +196,3 @@ CASES = {
              for number in (0, 1)})},
     ),
 }  # fmt: skip
-SPEAKS = list(of(CASES, "speaks"))
-SILENT = list(of(CASES, "silent"))
-NOT_APPLICABLE = list(of(CASES, "not_applicable"))
-
-
-def test_every_check_has_cases() -> None:
-    assert own_codes("hardware", "links", "nics") == set(CASES)
-    assert all(one.speaks and one.silent and one.not_applicable for one in CASES.values())
-
-
-@pytest.mark.parametrize(("code", "name", "given"), SPEAKS, ids=names(SPEAKS))
-def test_where_it_speaks(code: str, name: str, given: Given, tmp_path: Path) -> None:
-    assert_a_finding(outcome(code, given(tmp_path)))
-
-
-@pytest.mark.parametrize(("code", "name", "given"), SILENT, ids=names(SILENT))
-def test_where_it_is_silent(code: str, name: str, given: Given, tmp_path: Path) -> None:
-    found = outcome(code, given(tmp_path))
-    assert found.verdict == "ok", (found.reason, found.findings)
-
-
-@pytest.mark.parametrize(("code", "name", "given"), NOT_APPLICABLE, ids=names(NOT_APPLICABLE))
-def test_where_it_says_why_not(code: str, name: str, given: Given, tmp_path: Path) -> None:
-    found = outcome(code, given(tmp_path))
-    assert found.verdict == "not applicable" and "failed (" not in found.reason
-
-
-def sentences(code: str, given: Given, folder: Path) -> list[str]:
-    return [one.sentence for one in outcome(code, given(folder)).findings]
-
-
-def test_sentences(tmp_path: Path) -> None:
-    bad = on("v100-node")
-    assert sentences("gpu-memory-errors", bad, tmp_path / "a") == [
-        "The memory of GPU 1 (0000:d9:00.0, Tesla V100-PCIE-16GB) had 2 uncorrected errors since "
-        "its driver was loaded: results may be wrong, and programs that used it were ended."
-    ]
-    assert sentences("gpu-power-limit-lowered", bad, tmp_path / "b") == [
-        "The power limit of GPU 1 is 200 W, and the default is 250 W."
-    ]
-    assert sentences("gpu-persistence-off", bad, tmp_path / "c") == [
-        "Persistence mode is off on all 2 GPUs."
-    ]
-    assert sentences("pci-link-narrow", bad, tmp_path / "d") == [
-        "The PCI Express link of GPU 1 (0000:d9:00.0, Tesla V100-PCIE-16GB) has 8 lanes, and card "
-        "and slot have 16.",
-        "The PCI Express link of mlx5_0:1 has 8 lanes, and card and slot have 16.",
-    ]
-    assert sentences("nic-slow", bad, tmp_path / "e") == [
-        "mlx5_1:1 runs at 25.00 Gb/s, and others of its kind run at 100.0."
-    ]
-
-
-@pytest.mark.parametrize("name", ["a100-node", "h200-container", "mi250x-node"])
-def test_nothing_is_wrong_with_a_sound_machine(name: str, tmp_path: Path) -> None:
-    """Of what is looked at before any job."""
-    view = on(name)(tmp_path)
-    own = own_codes("hardware", "links", "nics", "kernel", "placement")
-    found = [
-        (one.code, finding.sentence)
-        for one in all_checks()
-        if one.code in own
-        for finding in one.outcome(view).findings
-    ]
-    assert not found
-
-
-def test_the_check_and_the_rule_of_a_lowered_power_limit_say_the_same() -> None:
-    from commlens.findings.rule import all_rules
-
-    code = "gpu-power-limit-lowered"
-    rule = next(one for one in all_rules() if one.code == code)
-    check = next(one for one in all_checks() if one.code == code)
-    assert (rule.title, rule.fixes) == (check.title, check.fixes)

@@ -15,17 +15,17 @@ import pytest
 from commlens.compare.proof import Proof
 from commlens.findings import Evidence, Finding, Setting, behaviour
 from commlens.findings.behaviour import Plan, observe
-from commlens.findings.check import Check, Outcome, all_checks
 from commlens.findings.examination import Examination
-from commlens.findings.machine_view import DoctorView
 from commlens.findings.nodes import assemble, pieces
+from commlens.findings.rule import Outcome, Rule, rules_on_machines
+from commlens.findings.view import View
 from commlens.jobs.native import find_native
 from commlens.machine.machine import Machine
 from commlens.tuning import prove
 from commlens.tuning.prove import prove_all
 from conftest import Commlens
-from doctor_cases import SOUND, changed
 from run_helpers import kept, ranks_alive, wait_for
+from sound_machine import SOUND, changed
 
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 LATENCY = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
@@ -55,9 +55,10 @@ def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: Non
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     verdicts = ("ok", "advice", "problem", "not applicable")
-    assert sum(line.strip().startswith(verdicts) for line in lines) == len(all_checks()) + 1
+    count = len(rules_on_machines()) + 1
+    assert sum(line.strip().startswith(verdicts) for line in lines) == count
     assert lines[0].startswith("node01: Open MPI v5.0.7 (/opt/ompi/lib/libmpi.so.40), UCX 1.18.0")
-    assert lines[1] == "MPI library" and lines[-1].startswith(f"{len(all_checks()) + 1} checks: ")
+    assert lines[1] == "MPI library" and lines[-1].startswith(f"{count} checks: ")
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -215,8 +216,8 @@ def two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_setting(setting: Setting) -> Examination:
     finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
-    own = Outcome(Check("x", "warning", "t", "s", {}, "m", "limits"), (finding,))
-    return Examination(DoctorView([Machine("node")]), [own])
+    rule = Rule("x", "warning", "t", ("machine",), "s", {}, "Limits", lambda _: iter(()))
+    return Examination(View(machines=[Machine("node")]), [Outcome(rule, [finding])])
 
 
 def proof_of(setting: Setting, tmp_path: Path) -> Proof:

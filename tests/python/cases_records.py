@@ -1,16 +1,12 @@
-"""For every rule records in which it speaks, and some in which it is silent."""
+"""Cases of rules on records and profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from diagnose_records import (
+from rule_records import (
     FAST,
     SIZES,
     SLOW,
     WITH_CCL,
-    Given,
     below,
     both,
     clocked,
@@ -33,15 +29,7 @@ from diagnose_records import (
 from sample_applications import make_overlap_record
 from sample_pairs import bandwidths, latencies, make_pairs_record
 from sample_records import make_record
-
-
-@dataclass(frozen=True)
-class Cases:
-    """Of one rule, by what is special about them."""
-
-    speaks: dict[str, Callable[[], Given]]
-    silent: dict[str, Callable[[], Given]]
-
+from sound_machine import Cases
 
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(

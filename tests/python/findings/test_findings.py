@@ -10,17 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from commlens.findings import Cost, Evidence, Finding, findings
-from commlens.findings.rule import all_rules
-from commlens.findings.text import finding_lines, hint, shortened
+from commlens.findings.finding import finding_lines, hint, shortened
 from commlens.model import load, read
 from conftest import Commlens
-from diagnose_records import FAST, SLOW, both, failed, placement, sweep
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
+from rule_records import FAST, SLOW, both, failed, placement, sweep
 from show_helpers import shown
 
 EXAMPLES = int(os.environ.get("COMMLENS_EXAMPLES", "0"))
-MEASURED = Path(__file__).resolve().parents[4] / "docs" / "measured"
+MEASURED = Path(__file__).resolve().parents[3] / "docs" / "measured"
 
 
 def test_the_worst_comes_first() -> None:
@@ -167,8 +166,3 @@ def test_texts_of_records_are_texts(commlens: Commlens, tmp_path: Path) -> None:
     own = done.stdout.partition("\nfindings\n")[2]
     assert "[wrong-results]" in own and "[mpi-slower-than-ccl]" in own
     assert len(own) < 3000
-
-
-def test_rules_are_found_once_and_by_subject() -> None:
-    subjects = [one.subject for one in all_rules()]
-    assert subjects == sorted(subjects) and len(set(subjects)) > 5

@@ -1,0 +1,173 @@
+"""Each rule reports what is wrong in its cases, and nothing in those where all is well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import cases_hardware
+import cases_kernel
+import cases_libraries
+import cases_nodes
+import cases_records
+import cases_settings
+from commlens.findings import SEVERITIES, Finding
+from commlens.findings.rule import Rule, all_rules, rules_on_machines, rules_on_records
+from commlens.findings.view import View
+from commlens.model.profile import Profile
+from machine_checks import on, outcome
+from record_helpers import parsed
+from rule_records import Given as Records
+from rule_records import with_samples
+from sound_machine import Cases
+from sound_machine import Given as Machines
+
+Make = Callable[[], Any]
+_OF_MACHINES = (cases_libraries, cases_settings, cases_nodes, cases_hardware, cases_kernel)
+# One trouble may be found in records, and on a machine: by the code and which of them.
+CASES: dict[tuple[str, bool], Cases] = {
+    **{(code, False): cases for code, cases in cases_records.CASES.items()},
+    **{(code, True): cases for one in _OF_MACHINES for code, cases in one.CASES.items()},
+}
+RULES = {(rule.code, rule.is_of_machine): rule for rule in all_rules()}
+
+
+def view_of(given: View | Records) -> View:
+    if isinstance(given, View):
+        return given
+    if isinstance(given, Profile):
+        return View(profiles=[given])
+    return View(parsed(*map(with_samples, given)))
+
+
+def named(kind: str) -> list[object]:
+    return [
+        pytest.param(RULES[key], make, id=f"{key[0]}: {name}")
+        for key, cases in CASES.items()
+        for name, make in getattr(cases, kind).items()
+    ]
+
+
+def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
+    assert CASES.keys() == RULES.keys()
+    assert sum(len(one.CASES) for one in (*_OF_MACHINES, cases_records)) == len(CASES)
+    assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
+    both = (cases_hardware, cases_kernel)
+    assert [key for one in both for key, own in one.CASES.items() if not own.not_applicable] == []
+
+
+@pytest.mark.parametrize(("rule", "make"), named("speaks"))
+def test_where_it_speaks(rule: Rule, make: Make) -> None:
+    view = view_of(make())
+    found = rule.outcome(view)
+    assert found.verdict in ("problem", "advice") and found.findings, found.reason
+    assert len(found.findings) == 1 or _is_of_device(rule)
+    for finding in found.findings:
+        check_finding(finding, rule)
+        assert bool(finding.evidence.records or finding.evidence.profile) != rule.is_of_machine
+        if not rule.is_of_machine:
+            assert re.search(r"\d", finding.sentence), "a sentence has numbers"
+            assert [finding.evidence.profile] == [*view.profiles, None][:1]
+        elif rule.code != "mpi-fails-on-gpu-memory":  # what the probe has shown is no line
+            assert finding.evidence.quotes
+            assert all(quote.source and quote.line for quote in finding.evidence.quotes)
+
+
+def check_finding(finding: Finding, rule: Rule) -> None:
+    assert (finding.code, finding.severity) == (rule.code, rule.severity)
+    assert finding.severity in SEVERITIES and finding.subject and finding.evidence.where
+    if not _is_of_device(rule):  # whose name may come first
+        assert not finding.sentence[0].islower() or "/" in finding.sentence.split()[0]
+    assert finding.sentence.endswith(".") and not finding.sentence.endswith("..")
+    assert "None" not in finding.sentence
+    assert finding.fix.endswith(".") and "{" not in finding.fix
+    if finding.setting and finding.setting.shown_by:
+        assert finding.setting.variables or finding.setting.launcher_arguments
+    if finding.cost:
+        assert 0 < finding.cost.share <= 1 and finding.cost.seconds > 0
+
+
+@pytest.mark.parametrize(("rule", "make"), named("silent"))
+def test_where_it_is_silent(rule: Rule, make: Make) -> None:
+    found = rule.outcome(view_of(make()))
+    assert found.findings == []
+    assert found.verdict in (("ok",) if _is_strict(rule) else ("ok", "not applicable"))
+    assert "itself failed" not in found.reason
+
+
+def _is_of_device(rule: Rule) -> bool:
+    return rule.is_of_machine and rule.code in {**cases_hardware.CASES, **cases_kernel.CASES}
+
+
+def _is_strict(rule: Rule) -> bool:
+    """Whether it has cases of its own for what it is not applicable to."""
+    return bool(CASES[rule.code, rule.is_of_machine].not_applicable)
+
+
+@pytest.mark.parametrize(("rule", "make"), named("not_applicable"))
+def test_where_it_is_not_applicable(rule: Rule, make: Make) -> None:
+    found = rule.outcome(view_of(make()))
+    assert found.verdict == "not applicable" and "failed (" not in found.reason
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_codes_and_subjects_are_for_people_to_search_for(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.code)
+    assert not rule.subject.endswith(".") and rule.when.endswith(".") != rule.is_of_machine
+    assert rule.subject[0].islower() or re.match(r"[A-Z]{2,}|/|Cray|Open MPI", rule.subject)
+
+
+def test_rules_stand_by_section() -> None:
+    for rules in (rules_on_records(), rules_on_machines()):
+        sections = [rule.section for rule in rules]
+        assert len(set(sections)) == sum(a != b for a, b in zip(sections, ["", *sections])) > 5
+
+
+def test_the_rules_of_a_lowered_power_limit_agree() -> None:
+    on_records, on_machine = (RULES["gpu-power-limit-lowered", key] for key in (False, True))
+    assert on_records.subject == on_machine.subject and on_records.fixes == on_machine.fixes
+
+
+def sentences(code: str, given: Machines) -> list[str]:
+    return [finding.sentence for finding in outcome(code, given()).findings]
+
+
+def test_sentences_on_a_machine_that_is_ill() -> None:
+    bad = on("v100-node")
+    assert sentences("gpu-memory-errors", bad) == [
+        "The memory of GPU 1 (0000:d9:00.0, Tesla V100-PCIE-16GB) had 2 uncorrected errors since "
+        "its driver was loaded: results may be wrong, and programs that used it were ended."
+    ]
+    assert sentences("gpu-power-limit-lowered", bad) == [
+        "The power limit of GPU 1 is 200 W, and the default is 250 W."
+    ]
+    assert sentences("gpu-persistence-off", bad) == ["Persistence mode is off on all 2 GPUs."]
+    assert sentences("pci-link-narrow", bad) == [
+        "The PCI Express link of GPU 1 (0000:d9:00.0, Tesla V100-PCIE-16GB) has 8 lanes, and card "
+        "and slot have 16.",
+        "The PCI Express link of mlx5_0:1 has 8 lanes, and card and slot have 16.",
+    ]
+    assert sentences("nic-slow", bad) == [
+        "mlx5_1:1 runs at 25.00 Gb/s, and others of its kind run at 100.0."
+    ]
+
+
+@pytest.mark.parametrize("name", ["a100-node", "h200-container", "mi250x-node"])
+def test_nothing_is_wrong_with_a_sound_node(name: str) -> None:
+    """Of what is looked at before any job."""
+    view = on(name)()
+    codes = {code for one in (cases_hardware, cases_kernel) for code in one.CASES}
+    found = [rule.outcome(view) for rule in rules_on_machines() if rule.code in codes]
+    assert [finding.sentence for own in found for finding in own.findings] == []
+
+
+def test_which_module_the_driver_needs() -> None:
+    """CUDA 11.4 brought nvidia_peermem."""
+    cases = cases_kernel.CASES["nvidia-peermem-missing"].speaks
+    new, old = (outcome("nvidia-peermem-missing", make()).findings[0] for make in cases.values())
+    assert "modprobe nvidia_peermem" in new.fix and "nv_peer_memory" not in new.fix
+    assert "nv_peer_memory of Mellanox" in old.fix
+    assert str(new.evidence.quotes[0]) == "/proc/modules: no nvidia_peermem and no nv_peer_mem"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import msgspec
 
 from commlens import knowledge
@@ -41,9 +39,14 @@ class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-@cache
+class Switches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of libraries/protocol-switches.yaml."""
+
+    switches: list[Switch]
+
+
 def _switches() -> list[Switch]:
-    return msgspec.convert(knowledge.load(_DATA)["switches"], list[Switch])
+    return knowledge.load(_DATA, Switches).switches
 
 
 def switch_of(record: Record) -> Switch | None:

@@ -145,7 +145,7 @@ class Outcome:
 _RULES: dict[tuple[str, bool], Rule] = {}
 
 
-def register(new: Rule) -> Rule:
+def register(new: Rule) -> None:
     """Adds a rule. Raises ValueError where its code is taken, or it needs what nobody knows."""
     unknown = set(new.needs) - {*get_args(Need), *FACTS}
     if unknown or not new.needs:
@@ -155,7 +155,6 @@ def register(new: Rule) -> Rule:
     if key in _RULES:
         raise ValueError(f"two rules have the code '{new.code}'")
     _RULES[key] = new
-    return new
 
 
 def rule(
@@ -193,10 +192,7 @@ def rules_on_records() -> tuple[Rule, ...]:
 @cache
 def rules_on_machines() -> tuple[Rule, ...]:
     """Those that doctor applies, in their order."""
-    from commlens.findings.entries import entries
-
     _import_all("commlens.findings.checks")
-    entries()
     rules = [one for one in _RULES.values() if one.is_of_machine]
     return tuple(sorted(rules, key=lambda one: SECTIONS.index(one.section)))
 

@@ -10,6 +10,8 @@ import pytest
 
 from commlens import knowledge
 from commlens.compare import references
+from commlens.findings.checks.entries import Section
+from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.sites import site
 from commlens.knowledge.launchers import Launchers
@@ -27,10 +29,12 @@ FILES = sorted(
     path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.yaml")
 )
 STRUCTS: Mapping[str, type] = {
+    "checks/": Section,
     "colors": Looks,
     "launchers": Launchers,
     "levels": LevelNames,
     "libraries/nccl-variables": NcclVariables,
+    "libraries/protocol-switches": Switches,
     "libraries/rules": Rules,
     "matrices/": Matrix,
     "record_fields": dict[str, dict[str, str]],

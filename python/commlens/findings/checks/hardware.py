@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commlens.base.text import plural
-from commlens.findings.entries import gpu_quote, known_gpus, such_gpus
+from commlens.findings.checks.entries import gpu_quote, known_gpus, such_gpus
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed, rule
 from commlens.findings.rules.clocks import POWER_CODE, POWER_FIX, POWER_TITLE, is_lowered

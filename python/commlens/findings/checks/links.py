@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commlens.base.text import plural
-from commlens.findings.entries import gpu_quote
+from commlens.findings.checks.entries import gpu_quote
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Observation, Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen

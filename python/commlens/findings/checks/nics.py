@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commlens.base.text import format_number, plural
-from commlens.findings.entries import known_gpus
+from commlens.findings.checks.entries import known_gpus
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Observation, Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen

@@ -21,13 +21,12 @@ from commlens.machine.gpus import Gpu
 from commlens.machine.machine import Machine
 
 _FOLDER = "checks"
-_Plain = Union[bool, int, float, str]
 
 
 class Test(msgspec.Struct, forbid_unknown_fields=True):
     """Of a value: it must pass all that are given, and what is not known passes none."""
 
-    equals: Union[_Plain, list[_Plain], None] = None  # or one of a list, whatever the case
+    equals: Union[str, list[str], None] = None  # or one of a list, whatever the case
     other_than: Optional[str] = None
     below: Optional[int] = None
     above: Optional[int] = None
@@ -43,11 +42,11 @@ class Test(msgspec.Struct, forbid_unknown_fields=True):
             return self.is_set is False
         text = str(value)
         lacking = [self.lacks] if isinstance(self.lacks, str) else self.lacks or []
-        one_of = self.equals if isinstance(self.equals, list) else [self.equals]
+        equal = [self.equals] if isinstance(self.equals, str) else self.equals or []
         on = bool(text) and not is_no(text)
         return all(
             (
-                self.equals is None or text.lower() in [str(one).lower() for one in one_of],
+                not equal or text.lower() in [one.lower() for one in equal],
                 self.other_than is None or text not in ("", self.other_than),
                 self.below is None or value < self.below,
                 self.above is None or value > self.above,
@@ -206,23 +205,23 @@ def _text(text: str, machine: Machine, **more: Any) -> str:
     return _Words().vformat(text, (), _Parts(machine, more))
 
 
-class _Section(msgspec.Struct, forbid_unknown_fields=True):
+class Section(msgspec.Struct, forbid_unknown_fields=True):
+    """The layout of a file of knowledge/checks."""
+
     section: str
     rules: list[Entry]
 
 
-def entries() -> list[Rule]:
-    """Registers them all. Raises msgspec.ValidationError for a mistake in the data."""
-    sections = [
-        msgspec.convert(knowledge.load(f"{_FOLDER}/{name}"), _Section)
-        for name in knowledge.names(_FOLDER)
-    ]
-    return [_registered(one, part.section) for part in sections for one in part.rules]
-
-
-def _registered(entry: Entry, section: str) -> Rule:
+def rule_of(entry: Entry, section: str) -> Rule:
+    """The rule that applies an entry."""
     needs = ("machine", *(["GPU of the driver"] if entry.gpus else []), *entry.needs)
-    return register(
-        Rule(entry.code, entry.severity, entry.subject, needs, entry.when, {"": entry.fix},
-             section, entry.look)
+    return Rule(
+        entry.code, entry.severity, entry.subject, needs, entry.when, {"": entry.fix}, section,
+        entry.look,
     )  # fmt: skip
+
+
+for _name in knowledge.names(_FOLDER):
+    _section = knowledge.load(f"{_FOLDER}/{_name}", Section)
+    for _entry in _section.rules:
+        register(rule_of(_entry, _section.section))

@@ -17,7 +17,6 @@ from commlens.jobs.messages import (
     ending,
     first_sentence,
     lost_node,
-    no_start,
 )
 from commlens.jobs.process import Outcome
 from commlens.jobs.record_file import Kept
@@ -83,7 +82,7 @@ class Explanation:
 
 
 def explain(job: EndedJob, known_cause: str) -> Explanation:
-    """`known_cause` is a sentence for a start that failed for a known reason, else empty."""
+    """`known_cause`: the message of a cause of a failed launch; empty where none is known."""
     killed_by = job.outcome.killed_by
     sentence = first_sentence(job.error.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
@@ -108,8 +107,8 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
         nothing_else = all(map(ending, job.error.held))
         if ended.signal == died.signal if died else nothing_else:
             return Explanation(status, quoted=[ended.line])
-    if known := known_cause or no_start(job.log):
-        return Explanation(status, reason=known)
+    if known_cause:
+        return Explanation(status, reason=known_cause)
     if died or left:
         what = died.told(with_node=job.kept.nodes > 1) if died else left
         return Explanation(status, reason=f"{what}; {job.kept}", counted=True)

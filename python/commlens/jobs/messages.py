@@ -1,117 +1,45 @@
 """What launchers write when a rank fails: pages around one fact. This keeps the fact and holds the
-pages back."""
+pages back, by the patterns of knowledge/launchers.yaml."""
 
 from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from commlens.knowledge.launchers import LAUNCHERS, Launcher
 
 # Open MPI puts its messages between two such lines, on the standard error.
 _DASHES = re.compile(r"-{60,}")
-_DASHED_BLOCKS = re.compile(
-    r"Primary job\s+terminated normally"
-    r"|noticed that process rank"
-    r"|noticed that the job aborted"
-    r"|detected that one or more processes exited with non-zero status"
-    r"|has exited due to\s+(a\s+)?process\s"
-    r"|MPI_ABORT was invoked on rank"
-    r"|No components were able to be opened in the\s+pml framework"
-    r"|MPI communication peer process has unexpectedly disconnected"
-    r"|Open MPI failed to TCP connect to a peer MPI process"
-    r"|ORTE has lost communication with a remote daemon"
-    r"|PRTE has lost communication with a remote daemon"
-    r"|was unable to create the desired directory"
-    r"|(ORTE|PRTE) daemon has unexpectedly failed"
-    r"|(orte|prte)_init failed for some reason"
-)
-
-# MPICH's launcher writes to the standard output, among the program's own lines.
 _LONGEST_SENTENCE = 200
-
 _BOX_EDGE = re.compile(r"={60,}")
-_BOX_TITLE = re.compile(r"=\s+BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
-_BOX_LINE = re.compile(
-    r"=|YOUR APPLICATION TERMINATED|This typically refers to|Please see the FAQ page"
-)
-
-_MPIEXEC_LINE = re.compile(r"\[mpiexec@[^]]*\] ")
-
-_SINGLE_LINES = re.compile(
-    r"srun: (error: \S+: tasks? |error: Node failure on |Job step aborted"
-    r"|(Force )?Terminat(ing|ed) (StepId|job step)|launch/slurm: _?step|forcing job)"
-    r"|slurmstepd\S*: error: \*\*\* (STEP|JOB) "
-    r"|flux-job: task\(s\) "
-    r"|[\d.]+s: (flux-shell\[|job\.exception )"
-    r"|ERROR:\s+One or more process \(first noticed rank"
-    r"|\[[^]]*\] \d+ more process(es)? ha(s|ve) sent help message"
-    r"|\[[^]]*\] Set MCA parameter \"\w*help_aggregate\""
-    r"|\[[^]]*\] PMIX ERROR: (PMIX_ERR_UNREACH|.* in file \S*/(dstore|gds_ds)\w+\.c)"
-    r"|\[[^]]*\] \[\[[^]]*\],\w+\] ORTE_ERROR_LOG: "
-    # Of mpirun's libevent, which closes the pipes of a rank that was killed.
-    r"|\[warn\] Epoll \w+\(\d+\) on fd \d+ failed"
-    r"|\[[^]]*\] mca_base_component_repository_open: .*\(ignored\)$"
-    r"|\[[^]]*\] \S*osc_ucx_component.c:\d+\s+Error: OSC UCX component priority set inside "
-    r"component query failed"
-    r"|\[[^]]*\] PML \w+ cannot be selected"
-    # Of the ranks that lose a peer.
-    r"|\[[^]]*\]\[\[[^]]*\],\w+\]\[\S*btl_tcp_\w+\.c:"
-    r"|\[(mpiexec|proxy:)[^]]*\] "
-    r"|(mpirun|mpiexec|prterun): (abort is|Forwarding signal)"
-    r"|\S*: abort is already in progress|Abort is in progress"
-    # The program's own, but it may only say that the launcher ends the others after the first.
-    r"|commlens: ended by SIG"
-)
-
-# Open MPI's page on a rank that exits with status 0 too early; Open MPI 5 breaks its lines anew.
-_DEPARTURE = re.compile(
-    r"process\s+rank\s+(?P<rank>\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exiting\s+improperly"
-    r"|process\s+exiting\s+without\s+calling\s+.finalize"
-)
-_LOST_NODE = re.compile(
-    r"srun: error: Node failure on (?P<srun>[^\s;]+)"
-    r"|has lost communication with a remote daemon\.\s+(.*\n)*?.*"
-    r"Remote daemon\s*: \S+ on node (?P<mpirun>\S+)"
-)
-# Open MPI's mpirun keeps sockets and files in a folder of each node, and has a daemon on each.
-_NO_FOLDER = re.compile(
-    r"unable to create the desired directory:\s+Directory:\s+(?P<folder>\S+)"
-    r"\s+Error:\s+(?P<error>.*)"
-)
-_NO_DAEMON = re.compile(r"(ORTE|PRTE) daemon has unexpectedly failed")
-# Its PMIx has files there. It complains without harm, too: a rank must have failed in MPI_Init, by
-# the page on orte_init. Where mpirun's own PMIx has no room, mpirun says that and loses pages: what
-# is left of the rank is what the rank itself writes.
-_PMIX_FILES = r"\[(?P<node>[^]:]+):\d+\] PMIX ERROR: {error} in file \S*/(dstore|gds_ds)\w+\.c"
-_NO_PMIX_FILES = (
-    (
-        re.compile(_PMIX_FILES.format(error=".*")),
-        re.compile(r"(orte|prte)_init failed for some reason"),
-    ),
-    (
-        re.compile(_PMIX_FILES.format(error="OUT-OF-RESOURCE")),
-        re.compile(r"\*\*\* An error occurred in MPI_Init"),
-    ),
-)
+_OF_PROGRAM = r"commlens: ended by SIG"  # by the launcher, after the first rank has failed
 _ENDING = re.compile(r"^commlens: ended by (?P<name>SIG\w+).*$", re.MULTILINE)
 
 _SIGNALS_BY_DESCRIPTION = {
     signal.strsignal(number): int(number) for number in signal.valid_signals()
 }
 _DESCRIPTIONS = "|".join(re.escape(text) for text in _SIGNALS_BY_DESCRIPTION if text)
-_DEATHS = (
-    re.compile(
-        r"process rank (?P<rank>\d+) with PID \d+ on node (?P<node>\S+)"
-        r"\s+exited on\s+signal (?P<number>\d+)"
-    ),
-    re.compile(r"first noticed rank (?P<rank>\d+)\) terminated with signal (?P<number>\d+)"),
-    re.compile(
-        rf"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[^:]*: (?P<description>{_DESCRIPTIONS})"
-    ),
-    re.compile(r"EXIT STRING: .*\(signal (?P<number>\d+)\)"),
-    re.compile(rf"flux-job: task\(s\) (?P<description>{_DESCRIPTIONS})"),
-)
+
+
+def _all(patterns: Callable[[Launcher], Sequence[str]]) -> list[str]:
+    """Of all launchers: one may start another, and MPI libraries share theirs."""
+    return [pattern for launcher in LAUNCHERS for pattern in patterns(launcher)]
+
+
+_HELD_BLOCKS = re.compile("|".join(_all(lambda launcher: launcher.held.blocks)))
+_HELD_LINES = re.compile("|".join([_OF_PROGRAM, *_all(lambda launcher: launcher.held.lines)]))
+_BOXES = [launcher.held.box for launcher in LAUNCHERS if launcher.held.box]
+_BOX_TITLE = re.compile("|".join(box.title for box in _BOXES))
+_BOX_LINE = re.compile("|".join(box.lines for box in _BOXES))
+_OUTSIDE_BOX = re.compile("|".join(box.alone for box in _BOXES))
+_DEATHS = [
+    re.compile(pattern.replace("DESCRIPTION", _DESCRIPTIONS))
+    for pattern in _all(lambda launcher: launcher.deaths)
+]
+_DEPARTED = [re.compile(pattern) for pattern in _all(lambda launcher: launcher.departed)]
+_LOST_NODE = [re.compile(pattern) for pattern in _all(lambda launcher: launcher.lost_node)]
 
 
 @dataclass(frozen=True)
@@ -136,57 +64,38 @@ class Ending:
     signal: int
 
 
-def death(launcher_said: str, status: int) -> Death | None:
-    """Which rank died and of what, from what the launcher said, else from its exit status in a
-    shell's manner."""
-    for pattern in _DEATHS:
-        match = pattern.search(launcher_said)
-        if match:
-            found = match.groupdict()
-            number = (
-                int(found["number"])
-                if found.get("number")
-                else _SIGNALS_BY_DESCRIPTION[found["description"]]
-            )
-            rank = int(found["rank"]) if found.get("rank") else None
-            return Death(rank, number, found.get("node") or "")
+def death(log: str, status: int) -> Death | None:
+    """Which rank died and of what, from the messages of the launcher, else from its exit status in
+    a shell's manner."""
+    deaths = [match.groupdict() for pattern in _DEATHS if (match := pattern.search(log))]
+    if deaths:
+        groups = next((one for one in deaths if one.get("rank")), deaths[0])
+        number = groups.get("number") or _SIGNALS_BY_DESCRIPTION[groups["description"]]
+        return Death(_rank(groups), int(number), groups.get("node") or "")
     if status > 128 and status - 128 in signal.valid_signals():
         return Death(None, status - 128)
     return None
 
 
-def departure(launcher_said: str) -> str:
-    """`rank 1 left without MPI_Finalize`, where that is what the launcher says; else empty."""
-    match = _DEPARTURE.search(launcher_said)
-    return f"{_who(match['rank'])} left without MPI_Finalize" if match else ""
+def departure(log: str) -> str:
+    """`rank 1 left without MPI_Finalize`, where the launcher reports that; else empty."""
+    groups = _first(_DEPARTED, log)
+    return "" if groups is None else f"{_who(_rank(groups))} left without MPI_Finalize"
 
 
-def lost_node(launcher_said: str) -> str:
-    """`n2`, where the launcher says that this node has failed or does not answer; else empty."""
-    match = _LOST_NODE.search(launcher_said)
-    return match["srun"] or match["mpirun"] if match else ""
+def lost_node(log: str) -> str:
+    """The node that has failed or does not answer, where the launcher reports that; else empty."""
+    return (_first(_LOST_NODE, log) or {}).get("node", "")
 
 
-def no_start(log: str) -> str:
-    """Why mpirun has started no rank, or no rank came through MPI_Init, with the fix, where the
-    standard error says that; else empty."""
-    if match := _NO_FOLDER.search(log):
-        return (
-            f"mpirun cannot make its folder {match['folder']} ({match['error'].strip()}): make "
-            "room there, or set TMPDIR to another folder"
-        )
-    if _NO_DAEMON.search(log):
-        return (
-            "mpirun's daemon failed on another node before any rank started: look there for a full "
-            "or missing TMPDIR (else /tmp), and for a firewall between the nodes"
-        )
-    for complaint, failure in _NO_PMIX_FILES:
-        if (match := complaint.search(log)) and failure.search(log):
-            return (
-                f"ranks cannot read the files that mpirun's PMIx writes on {match['node']}: look "
-                "there for a full TMPDIR (else /tmp)"
-            )
-    return ""
+def _first(patterns: Sequence[re.Pattern[str]], log: str) -> dict[str, str] | None:
+    """The groups of the first pattern that is found."""
+    matches = (pattern.search(log) for pattern in patterns)
+    return next((match.groupdict() for match in matches if match), None)
+
+
+def _rank(groups: Mapping[str, str]) -> int | None:
+    return int(groups["rank"]) if groups.get("rank") else None
 
 
 def ending(held: str) -> Ending | None:
@@ -211,14 +120,14 @@ def first_sentence(lines: Sequence[str]) -> str:
     return re.split(r"\.(?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].rstrip(" :")
 
 
-def _who(rank: object) -> str:
+def _who(rank: int | None) -> str:
     return "a rank" if rank is None else f"rank {rank}"
 
 
 class Filter:
     """Passes a stream on line by line and holds back what a launcher says of a failure.
 
-    `held` has what was held back, for the one who explains the failure. A message that is not
+    `held` has what was held back, for the explanation of the failure. A message that is not
     known passes through.
     """
 
@@ -273,7 +182,7 @@ class OutputFilter(Filter):
         self._block = []
         if _BOX_EDGE.fullmatch(text):
             self._block = [line]
-        elif _MPIEXEC_LINE.match(text):
+        elif _OUTSIDE_BOX.match(text):
             self._hold([line])
         else:
             self._pass(line)
@@ -293,7 +202,7 @@ class ErrorFilter(Filter):
         if not self._block:
             if is_edge:
                 self._block = [line]
-            elif _SINGLE_LINES.match(text):
+            elif _HELD_LINES.match(text):
                 self._hold([line])
             elif text and not self._is_repeated(text):
                 self._pass(line)
@@ -301,7 +210,7 @@ class ErrorFilter(Filter):
         self._block.append(line)
         if is_edge:
             block, self._block = self._block, []
-            if _DASHED_BLOCKS.search("\n".join(_text(part) for part in block)):
+            if _HELD_BLOCKS.search("\n".join(_text(part) for part in block)):
                 self._hold(block)
             else:
                 for part in block:

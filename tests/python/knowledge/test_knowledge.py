@@ -13,6 +13,7 @@ from commlens.compare import references
 from commlens.findings.checks.entries import Section
 from commlens.findings.protocols import Switches
 from commlens.jobs import suite
+from commlens.jobs.causes import Causes
 from commlens.jobs.sites import site
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
@@ -29,6 +30,7 @@ FILES = sorted(
     path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.yaml")
 )
 STRUCTS: Mapping[str, type] = {
+    "causes": Causes,
     "checks/": Section,
     "colors": Looks,
     "launchers": Launchers,

@@ -11,8 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from commlens.jobs.sites import site  # noqa: E402
-from commlens.jobs.sites.request import Request  # noqa: E402
-from commlens.jobs.sites.script import render  # noqa: E402
+from commlens.jobs.sites.script import Request, render  # noqa: E402
 
 PAGE = ROOT / "docs" / "sites.md"
 WORDS = ("run", "gather-scatter", "bps5", "bp5")

@@ -60,6 +60,7 @@ none of the cases could be decided.
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
 @click.option(
     "--launches",
+    cls=values.Renamed,
     metavar="N",
     callback=values.count(1000),
     default="5",

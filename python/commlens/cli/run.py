@@ -20,7 +20,6 @@ from commlens.jobs.options import Options, whole_number
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
-from commlens.jobs.sites.here import on_site
 from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, parse_environment
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
@@ -90,6 +89,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
 )
 @click.option(
     "--launches",
+    cls=values.Renamed,
     metavar="N",
     callback=values.count(MOST_LAUNCHES),
     help="How often to launch the whole job: launches differ more than samples.  [default: 1]",
@@ -189,7 +189,7 @@ def run(
         ranks_per_node or 0,
     )
     if site_name is not None:
-        launcher, overrides = on_site(site.load(site_name), launcher, overrides)
+        launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)

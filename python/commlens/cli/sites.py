@@ -14,8 +14,9 @@ from rich.text import Text
 from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import echo
 from commlens.cli import values
+from commlens.jobs.options import whole_number
 from commlens.jobs.sites import script, site, submit
-from commlens.jobs.sites.request import Request, minutes_in
+from commlens.jobs.sites.script import Request
 from commlens.render import run_summary, show
 
 _MOST_NODES = 1_000_000
@@ -50,6 +51,18 @@ def sites() -> None:
         )
     console = show.console()
     console.print(table)
+
+
+def minutes_in(text: str) -> int | None:
+    """Minutes in `30`, or in `00:30:00` or `1:30`, which begin with hours; None for other texts."""
+    numbers = [whole_number(part) for part in text.split(":")]
+    whole = [number for number in numbers if number is not None]
+    if len(whole) != len(numbers) or len(whole) > 3:
+        return None
+    if len(whole) == 1:
+        return whole[0]
+    seconds = whole[2] if len(whole) == 3 else 0
+    return whole[0] * 60 + whole[1] + (1 if seconds else 0)
 
 
 def _minutes(_: click.Context, option: click.Parameter, text: str) -> int:
@@ -110,10 +123,10 @@ def job(
     chosen = site.load(name)
     is_missing = chosen.account == "required" and not account
     wanted = Request(nodes, minutes, words, "ACCOUNT" if is_missing else account, queue)
-    wanted.check(chosen)
+    text = script.render(chosen, wanted)
     if is_missing:
         say(f"--account is missing: write your project's name in place of {wanted.account}")
-    echo(script.render(chosen, wanted).rstrip("\n"))
+    echo(text.rstrip("\n"))
 
 
 @click.command("submit", options_metavar="[OPTIONS]")
@@ -164,7 +177,6 @@ def submit_(
         raise CommlensError("submit where? name a site: `commlens sites` shows them")
     wanted = Request(nodes, minutes, words, account, queue)
     chosen = site.load(name)
-    wanted.check(chosen)
     if dry_run:
         submit.print_plan(chosen, wanted)
         return

@@ -57,8 +57,9 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
     " or a YAML file; may be given several times.",
 )  # fmt: skip
 @click.option(
-    "--launches", metavar="N", callback=values.count(100), default="5", show_default=True,
-    help="Starts of the winner and of the default at the end: fewer than 5 decide little.",
+    "--launches", cls=values.Renamed, metavar="N", callback=values.count(100), default="5",
+    show_default=True,
+    help="Launches of the winner and of the default at the end: fewer than 5 decide little.",
 )  # fmt: skip
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
 @click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")

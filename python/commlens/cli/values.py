@@ -15,8 +15,26 @@ import click
 
 from commlens.base.errors import CommlensError
 from commlens.jobs.options import whole_number
+from commlens.jobs.spec import FORMER_NAMES
 
 _LONGEST = 40  # characters of a value that a message repeats
+
+
+class Renamed(click.Option):
+    """An option that is still accepted by its former name (FORMER_NAMES), which no help shows."""
+
+    def __init__(self, names: Sequence[str], **settings: Any) -> None:
+        former = [f"--{FORMER_NAMES[name[2:]]}" for name in names if name[2:] in FORMER_NAMES]
+        super().__init__([*names, *former], **settings)
+        self._former = former
+
+    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
+        """The names and the text in the help."""
+        names, self.opts = self.opts, [name for name in self.opts if name not in self._former]
+        try:
+            return super().get_help_record(context)
+        finally:
+            self.opts = names
 
 
 def count(most: int) -> Callable[..., Any]:
@@ -81,6 +99,6 @@ def words(option: str, text: str) -> list[str]:
 
 
 def _mistake(option: click.Parameter, text: str, fix: str) -> CommlensError:
-    name = max(option.opts, key=len)
+    name = next((name for name in option.opts if name.startswith("--")), option.opts[0])
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     return CommlensError(f"{name} {shown or repr('')}: {fix}")

@@ -16,6 +16,7 @@ from commlens.jobs.options import Options, whole_number
 
 MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
 MOST_LAUNCHES = 10_000
+FORMER_NAMES = {"launches": "starts"}  # still accepted on command lines and in suites
 PROBE = "probe"  # a command of the native program that is no benchmark
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)

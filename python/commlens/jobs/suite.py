@@ -14,7 +14,7 @@ from commlens import knowledge
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite_text
 from commlens.jobs.options import Options
-from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
+from commlens.jobs.spec import FORMER_NAMES, MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
 
 ENDINGS = (".yaml", ".yml")
 _TRUE = ("true", "yes", "on")
@@ -136,7 +136,7 @@ def _name(given: str | None, source: str) -> str:
 def _entry(data: Any, where: str) -> JobSpec:
     if not isinstance(data, dict):
         raise CommlensError(f"{where}: must be a mapping (`benchmark: latency`), not {_kind(data)}")
-    entry = _converted(_EntryText, data, where)
+    entry = _converted(_EntryText, _renamed(data, where), where)
     try:
         launcher_arguments = shlex.split(entry.launcher_args)
     except ValueError as error:
@@ -152,6 +152,17 @@ def _entry(data: Any, where: str) -> JobSpec:
         entry.launches,
         where=where,
     )
+
+
+def _renamed(data: Mapping[Any, Any], where: str) -> dict[Any, Any]:
+    """The mapping with the present names of its keys."""
+    present = {former: name for name, former in FORMER_NAMES.items()}
+    for former in data.keys() & present.keys():
+        if present[former] in data:
+            raise CommlensError(
+                f"{where}: '{former}' is the former name of '{present[former]}'; leave it out"
+            )
+    return {present.get(name, name): value for name, value in data.items()}
 
 
 def _converted(kind: type[_Struct], data: Mapping[Any, Any], where: str) -> _Struct:

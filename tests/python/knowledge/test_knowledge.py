@@ -15,6 +15,7 @@ from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
 from commlens.jobs.sites import site
+from commlens.jobs.sites.schedulers import Schedulers
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
 from commlens.machine.nccl import NcclVariables
@@ -40,6 +41,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/rules": Rules,
     "matrices/": Matrix,
     "record_fields": dict[str, dict[str, str]],
+    "schedulers": Schedulers,
     "secrets": Secrets,
     "variables": Variables,
 }

@@ -1,4 +1,4 @@
-"""The batch script of a job: plain, and without need of anything else of commlens' own."""
+"""The batch script of a job: plain, and without need of anything else of commlens."""
 
 from __future__ import annotations
 
@@ -7,22 +7,68 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 import jinja2
 
 import commlens
+from commlens.base.errors import CommlensError
+from commlens.base.text import plural
 from commlens.jobs.options import Options
-from commlens.jobs.sites.request import Request
 from commlens.jobs.sites.site import Site
+from commlens.jobs.spec import JobSpec
 
+_NAME = re.compile(r"[\w.@+:/-]+")
 STATUS_FILE = "status"
 LOG_FILE = "log"
 RECORDS = "records"
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a job asks a site for."""
+
+    nodes: int
+    minutes: int
+    words: Sequence[str]  # `run allreduce bp5`: what commlens is to do
+    account: str = ""
+    queue: str = ""
+
+    def check(self, site: Site) -> None:
+        """Raises CommlensError for what the site would refuse, or leave waiting for ever."""
+        if not self.words or self.words[0] != "run":
+            raise CommlensError(
+                f"-- {' '.join(self.words) or 'nothing'}: a job runs `commlens run`; write "
+                f"`-- run BENCHMARK ...`"
+            )
+        if site.account == "required" and not self.account:
+            raise CommlensError(
+                f"--account is missing: {site.site} takes no job without the name of a project"
+            )
+        for option, name in (("--account", self.account), ("--queue", self.queue)):
+            if name and not _NAME.fullmatch(name):
+                raise CommlensError(f"{option} {name!r}: write a name without spaces")
+        most = site.most_nodes
+        if most and self.nodes > most:
+            raise CommlensError(
+                f"--nodes {self.nodes}: a job on {site.site} has at most {plural(most, 'node')}"
+            )
+        fitting = [limit for limit in site.limits if self.nodes <= limit.nodes]
+        hours = max((limit.hours for limit in fitting[:1]), default=None)
+        if hours is not None and self.minutes > hours * 60:
+            raise CommlensError(
+                f"--time {self.minutes} (minutes): a job of {plural(self.nodes, 'node')} on "
+                f"{site.site} may take at most {hours:g} hours"
+            )
+
+
 def render(site: Site, request: Request, program: str | None = None) -> str:
-    """`program` is how the script calls commlens."""
+    """The script that `commlens job` prints and `commlens submit` submits.
+
+    `program` is how it calls commlens. Raises CommlensError for what the site would refuse.
+    """
+    request.check(site)
     loader = jinja2.FunctionLoader(
         lambda name: (files(__package__) / "templates" / name).read_text(encoding="utf-8")
     )
@@ -34,7 +80,7 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["quote"] = shlex.quote
-    values = numbers(site, request.nodes)
+    values = site.numbers(request.nodes)
     text = environment.get_template(f"{site.scheduler}.sh.j2").render(
         version=commlens.__version__,
         site=site,
@@ -44,23 +90,12 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         time=f"{request.minutes // 60:02}:{request.minutes % 60:02}:00",
         directives=[text.format_map(values) for text in site.directives],
         modules=[*site.modules, *_modules_of_transports(site, request.words)],
-        command=_lines(program or _program(), site, request, values),
+        command=_command(program or _program(), site, request),
         log=LOG_FILE,
         status=STATUS_FILE,
         **values,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def numbers(site: Site, nodes: int) -> dict[str, int]:
-    """What directives and launcher arguments name in braces."""
-    return {
-        "nodes": nodes,
-        "ranks": nodes * site.node.ranks,
-        "ranks_per_node": site.node.ranks,
-        "gpus": site.node.gpus,
-        "cores_per_rank": site.node.cores_per_rank,
-    }
 
 
 def _modules_of_transports(site: Site, words: Sequence[str]) -> list[str]:
@@ -70,22 +105,25 @@ def _modules_of_transports(site: Site, words: Sequence[str]) -> list[str]:
     return [module for name in wanted for module in site.modules_for.get(name, ())]
 
 
-def _lines(program: str, site: Site, request: Request, values: dict[str, int]) -> list[str]:
-    """The command, an option or two on each line. What the user says is left as it is."""
+def _command(program: str, site: Site, request: Request) -> list[str]:
+    """The command, an option on each line. What the user has given is left as it is."""
     given = {word.partition("=")[0] for word in request.words}
-    arguments = shlex.join(text.format_map(values) for text in site.launcher_arguments)
-    wanted = [["--out", RECORDS]]
-    if not given & {"--ranks", "-n", "--ranks-per-node", "--scaling"}:
-        wanted.insert(0, ["--ranks-per-node", str(site.node.ranks)])
-    if not given & {"--nodes", "--scaling"}:
-        wanted.insert(0, ["--nodes", str(request.nodes)])
-    if "--launcher" not in given:
-        wanted.append(["--launcher", site.launcher])
-        if arguments and "--launcher-args" not in given:
-            wanted.append(["--launcher-args", arguments])
-    if "--out" in given:
-        wanted.remove(["--out", RECORDS])
-    return [f"{program} {shlex.join(request.words)}", *map(shlex.join, wanted)]
+    own = site.job_spec(request.nodes)
+    with_launcher = "--launcher" not in given
+    job = JobSpec(
+        nodes=0 if given & {"--nodes", "--scaling"} else own.nodes,
+        ranks_per_node=0
+        if given & {"--ranks", "-n", "--ranks-per-node", "--scaling"}
+        else own.ranks_per_node,
+        launcher_arguments=own.launcher_arguments
+        if with_launcher and "--launcher-args" not in given
+        else (),
+    )
+    words = [] if "--out" in given else ["--out", RECORDS]
+    words += ["--launcher", site.launcher] if with_launcher else []
+    words += job.words()
+    lines = [shlex.join(words[index : index + 2]) for index in range(0, len(words), 2)]
+    return [f"{program} {shlex.join(request.words)}", *lines]
 
 
 def _program() -> str:

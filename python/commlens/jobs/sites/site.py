@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Optional
 
@@ -12,9 +13,9 @@ import msgspec
 
 from commlens import knowledge
 from commlens.base.errors import CommlensError
-from commlens.jobs import suite_text
+from commlens.jobs import allocation, suite_text
 from commlens.jobs.launchers import CHOICES
-from commlens.jobs.spec import is_variable
+from commlens.jobs.spec import JobSpec, is_variable
 
 _ENDING = ".yaml"
 
@@ -56,11 +57,50 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setup: Sequence[str] = ()  # lines of a shell
 
     def is_here(self, host: str) -> bool:
+        """Whether this is one of its hosts."""
         return any(re.search(pattern, host) for pattern in self.hosts)
 
     @property
     def most_nodes(self) -> Optional[int]:  # noqa: UP045 (msgspec reads it in Python 3.9)
+        """The most nodes of a job; None: not known."""
         return max((limit.nodes for limit in self.limits), default=None)
+
+    def numbers(self, nodes: int) -> dict[str, int]:
+        """What directives and launcher arguments name in braces, for a job on this many nodes."""
+        return {
+            "nodes": nodes,
+            "ranks": nodes * self.node.ranks,
+            "ranks_per_node": self.node.ranks,
+            "gpus": self.node.gpus,
+            "cores_per_rank": self.node.cores_per_rank,
+        }
+
+    def job_spec(self, nodes: int) -> JobSpec:
+        """How jobs on this many nodes are launched here."""
+        numbers = self.numbers(nodes)
+        return JobSpec(
+            nodes=nodes,
+            ranks_per_node=self.node.ranks,
+            environment=self.environment,
+            launcher_arguments=[text.format_map(numbers) for text in self.launcher_arguments],
+        )
+
+
+def on_site(
+    site: Site, launcher: str, given: JobSpec, environment: Mapping[str, str] = os.environ
+) -> tuple[str, JobSpec]:
+    """The launcher and the job within an allocation on a site. What the user has `given`, and the
+    variables that are set, come before the site's."""
+    here = allocation.current(environment)
+    own = site.job_spec(given.nodes or (here.nodes if here else None) or 1)
+    own = replace(
+        own,
+        nodes=0,  # those of the allocation
+        ranks_per_node=0 if given.ranks else own.ranks_per_node,
+        environment={k: text for k, text in own.environment.items() if k not in environment},
+    )
+    job = replace(own.overridden_by(given), benchmark=given.benchmark)
+    return site.launcher if launcher == "auto" else launcher, job
 
 
 def names() -> list[str]:

@@ -21,8 +21,8 @@ from commlens.base.outputs import reserve_folder
 from commlens.jobs import node_watch
 from commlens.jobs.options import whole_number
 from commlens.jobs.sites import schedulers, script
-from commlens.jobs.sites.request import Request
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
+from commlens.jobs.sites.script import Request
 from commlens.jobs.sites.site import Site
 
 _SCRIPT = "job.sh"
@@ -65,11 +65,12 @@ class Submitted:
 
 def print_plan(site: Site, request: Request) -> None:
     """What would be submitted, and how."""
+    text = script.render(site, request)
     if site.scheduler in SCHEDULERS:
         scheduler = SCHEDULERS[site.scheduler]
         command = " ".join(scheduler.submit_command(_SCRIPT))
         print(f"# {command}{f' <{_SCRIPT}' if scheduler.reads_input else ''}")
-    print(script.render(site, request), end="")
+    print(text, end="")
 
 
 def submit(site: Site, request: Request, out: Path) -> Submitted:

@@ -220,6 +220,19 @@ def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
     assert run.stdout.startswith("row 0\nrow 1\nrow 2\n" * 3)
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "tune"])
+def test_an_option_is_accepted_by_its_former_name(commlens: Commlens, command: str) -> None:
+    shown = commlens(command, "--help").stdout
+    assert "--launches" in shown and "--starts" not in shown
+    run = commlens(command, "latency", "--starts", "0")
+    assert run.returncode == 2
+    assert run.stderr.startswith("commlens: --launches 0: write a whole number from 1 to 1")
+
+
+def test_the_former_name_means_the_same(commlens: Commlens) -> None:
+    assert len(commlens("run", "latency", "--starts", 3, "--dry-run").stdout.splitlines()) == 3
+
+
 def test_starts_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--launches", 2, FAKE_MODE="wrong")
     assert run.returncode == 1

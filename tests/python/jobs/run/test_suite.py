@@ -36,6 +36,13 @@ def test_an_entry_says_how_it_is_launched() -> None:
     assert plain == JobSpec("fft", launcher_arguments=[], launches=1, where="mine.yaml, entry 2")
 
 
+def test_a_key_is_accepted_by_its_former_name() -> None:
+    (entry,) = suite.parse(RUNS + "    starts: 3\n", "mine.yaml").entries
+    assert entry.launches == 3
+    with pytest.raises(CommlensError, match="'starts' is the former name of 'launches'; leave it"):
+        suite.parse(RUNS + "    starts: 3\n    launches: 3\n", "mine.yaml")
+
+
 def test_the_command_line_replaces_what_the_suite_says() -> None:
     own = JobSpec("latency", Options({"memory": "host"}), 2, {"A": "1", "B": "2"}, ["-v"], 3)
     said = JobSpec("", Options({"memory": "device"}), 4, {"A": "3"}, ["-q"], 5)

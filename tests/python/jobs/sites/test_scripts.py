@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from commlens.jobs.sites import site
-from commlens.jobs.sites.request import Request
-from commlens.jobs.sites.script import render
+from commlens.jobs.sites.script import Request, render
 from conftest import Commlens, command_line
 from run_helpers import wait_for
 from site_helpers import site_file

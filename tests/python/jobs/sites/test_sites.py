@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
+from commlens.cli.sites import minutes_in
 from commlens.jobs.launchers import LAUNCHERS
 from commlens.jobs.sites import site
-from commlens.jobs.sites.here import on_site
-from commlens.jobs.sites.request import Request, minutes_in
+from commlens.jobs.sites.script import Request
+from commlens.jobs.sites.site import on_site
 from commlens.jobs.spec import JobSpec
 from conftest import Commlens
 from run_helpers import lines_of

@@ -1,7 +1,6 @@
 #include "harness/placement.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <charconv>
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -106,50 +104,6 @@ measure::Placement from_text(const std::string& text) {
   return placement;
 }
 
-void warn_of_shared_gpus(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
-  std::map<std::string, std::vector<const measure::Placement*>> by_gpu;
-  for (const auto& place : placement) {
-    if (place.gpu) by_gpu[place.host + place.gpu->uuid].push_back(&place);
-  }
-  for (const auto& [key, sharing] : by_gpu) {
-    if (sharing.size() < 2) continue;
-    std::vector<int> ranks;
-    for (const auto* place : sharing) ranks.push_back(place->rank);
-    const measure::Gpu gpu = sharing[0]->gpu.value_or(measure::Gpu{});
-    warnings.push_back(
-        fmt::format("ranks {} share GPU {} of {} ({}): their times include each other's work; "
-                    "start at most as many ranks as GPUs",
-                    fmt::join(ranks, ", "), gpu.ordinal, sharing[0]->host, gpu.name));
-  }
-}
-
-void warn_of_far_gpus(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
-  for (const auto& place : placement) {
-    if (!place.gpu || place.gpu->numa_node < 0 || place.numa_nodes.empty()) continue;
-    const auto nodes = numbers(place.numa_nodes);
-    if (std::find(nodes.begin(), nodes.end(), place.gpu->numa_node) != nodes.end()) continue;
-    warnings.push_back(fmt::format(
-        "rank {} runs on NUMA node {} of {} but its GPU {} is on node {}: bind the rank to "
-        "cores of node {}",
-        place.rank, place.numa_nodes, place.host, place.gpu->ordinal, place.gpu->numa_node, place.gpu->numa_node));
-  }
-}
-
-void warn_of_crowded_cores(const std::vector<measure::Placement>& placement, std::vector<std::string>& warnings) {
-  std::map<std::string, std::pair<std::size_t, std::set<int>>> by_host;
-  for (const auto& place : placement) {
-    auto& [ranks, cores] = by_host[place.host];
-    ++ranks;
-    for (const int core : numbers(place.cores)) cores.insert(core);
-  }
-  for (const auto& [host, crowd] : by_host) {
-    const auto& [ranks, cores] = crowd;
-    if (cores.empty() || ranks <= cores.size()) continue;
-    warnings.push_back(fmt::format("{} ranks share {} cores of {}: times show the scheduler as much as the transport",
-                                   ranks, cores.size(), host));
-  }
-}
-
 }  // namespace
 
 std::string ranges(const std::vector<int>& numbers) {
@@ -217,14 +171,6 @@ int core_share(const std::vector<measure::Placement>& placement, int rank) {
   double share = 0;
   for (const int core : numbers(mine.cores)) share += 1.0 / sharers[core];
   return std::max(1, static_cast<int>(share + 1e-9));
-}
-
-std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement) {
-  std::vector<std::string> warnings;
-  warn_of_shared_gpus(placement, warnings);
-  warn_of_far_gpus(placement, warnings);
-  warn_of_crowded_cores(placement, warnings);
-  return warnings;
 }
 
 }  // namespace commlens

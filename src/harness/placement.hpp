@@ -31,7 +31,4 @@ std::vector<measure::Placement> gather_placement(const transport::Communicator& 
 /// How many cores are this rank's where each is divided among the ranks that may run on it; at least 1.
 int core_share(const std::vector<measure::Placement>& placement, int rank);
 
-/// Ranks that share a GPU, sit on another NUMA node than their GPU, or outnumber their node's cores: a sentence each.
-std::vector<std::string> placement_warnings(const std::vector<measure::Placement>& placement);
-
 }  // namespace commlens

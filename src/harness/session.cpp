@@ -40,7 +40,6 @@ void Session::describe_start(std::vector<std::string> command) {
   start_.ranks = communicator_.size();
   start_.nodes = static_cast<int>(communicator_.sum(node_.rank() == 0 ? 1 : 0));
   for (const auto& transport : transport::all()) start_.transports.push_back(transport.name);
-  start_.warnings = placement_warnings(start_.placement);
   start_.versions = versions();
   start_.environment = communication_environment();
   start_.settings = transport_settings(start_.environment);

@@ -53,31 +53,6 @@ TEST(Placement, ReadsTheNumaNodesOfCoresAndGpu) {
   std::filesystem::remove_all(system);
 }
 
-TEST(PlacementWarnings, AreSilentWhereAllIsWell) {
-  EXPECT_TRUE(placement_warnings({place(0, "0", "0", "a", 0), place(1, "1", "0", "b", 0)}).empty());
-  EXPECT_TRUE(placement_warnings({place(0, "0-1", "0", "", -1), place(1, "0-1", "0", "", -1)}).empty());
-}
-
-TEST(PlacementWarnings, NameRanksThatShareAGpu) {
-  const auto warnings =
-      placement_warnings({place(0, "0", "0", "a", 0), place(1, "1", "0", "a", 0), place(2, "2", "0", "b", 0)});
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0].rfind("ranks 0, 1 share GPU 0 of node1", 0), 0U) << warnings[0];
-}
-
-TEST(PlacementWarnings, NameARankOnTheFarNumaNode) {
-  const auto warnings = placement_warnings({place(0, "0", "0", "a", 1), place(1, "1", "0,1", "b", 1)});
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0].rfind("rank 0 runs on NUMA node 0", 0), 0U) << warnings[0];
-}
-
-TEST(PlacementWarnings, NameANodeWithMoreRanksThanCores) {
-  const auto warnings =
-      placement_warnings({place(0, "0-1", "0", "", -1), place(1, "0-1", "0", "", -1), place(2, "0-1", "0", "", -1)});
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0].rfind("3 ranks share 2 cores", 0), 0U) << warnings[0];
-}
-
 TEST(CoreShare, DividesEachCoreAmongTheRanksThatMayUseIt) {
   const auto alone = place(0, "0-7", "0", "", -1);
   EXPECT_EQ(core_share({alone}, 0), 8);

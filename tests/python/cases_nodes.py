@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commlens.findings.view import View
 from commlens.jobs.probe import GpuSupport, Verdict
-from commlens.machine.devices import DeviceView
+from commlens.machine.gpus import DeviceView
 from commlens.machine.settings import FileSetting
 from sound_machine import (
     ALONE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commlens.machine.cpus import CpuView
-from commlens.machine.devices import DeviceView
+from commlens.machine.gpus import DeviceView
 from commlens.machine.limits import CgroupMemory, SharedMemory
 from commlens.machine.settings import FileSetting
 from commlens.machine.ucx import UcxView

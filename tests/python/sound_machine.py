@@ -11,7 +11,7 @@ from commlens.findings.behaviour import Behaviour, Failure
 from commlens.findings.view import View
 from commlens.jobs.probe import GpuSupport
 from commlens.machine.cpus import CpuView
-from commlens.machine.devices import DeviceView
+from commlens.machine.gpus import DeviceView
 from commlens.machine.limits import Limit, LimitView, SharedMemory
 from commlens.machine.machine import Machine
 from commlens.machine.mpi import MpiLauncher, MpiLibrary, MpiView, OpenMpi

@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
 from commlens.machine.pci import PciDevice
-from commlens.machine.system import System
+from commlens.machine.system import System, line, whole
 
 _DRIVER = "amdgpu"
 _NAMES = "names of AMD GPUs"
-_LONGEST = 200
 _TIME_LIMIT_S = 15.0
 _ROCM = "/opt/rocm/.info/version"
 
@@ -31,8 +29,8 @@ def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
     version = system.read("/sys/module/amdgpu/version")
     return GpuView(
         vendor="amd",
-        driver=_clean(version) or None,
-        rocm=_clean(rocm) or None,
+        driver=line(version) or None,
+        rocm=line(rocm) or None,
         gpus=[_gpu(system, index, one, names) for index, one in enumerate(own)],
         installed=addresses,
         source=f"/sys/bus/pci/drivers/{_DRIVER}",
@@ -45,10 +43,10 @@ def _gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -
     sensors = next(
         (f"{folder}/hwmon/{name}" for name in system.names(f"{folder}/hwmon")), f"{folder}/hwmon"
     )
-    unique = _clean(system.read(f"{folder}/unique_id"))
-    memory = _whole(system.read(f"{folder}/mem_info_vram_total"))
-    name = names.get(device.address) or _clean(system.read(f"{folder}/product_name"))
-    busy = _whole(system.read(f"{folder}/gpu_busy_percent"))
+    unique = line(system.read(f"{folder}/unique_id"))
+    memory = whole(system.read(f"{folder}/mem_info_vram_total"))
+    name = names.get(device.address) or line(system.read(f"{folder}/product_name"))
+    busy = whole(system.read(f"{folder}/gpu_busy_percent"))
     return Gpu(
         index=index,
         name=name or None,
@@ -61,7 +59,7 @@ def _gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -
         default_power_limit_W=_watts(system.read(f"{sensors}/power1_cap_default")),
         link=device.link,
         is_idle=None if busy is None else busy == 0,
-        partition=_clean(system.read(f"{folder}/current_compute_partition")) or None,
+        partition=line(system.read(f"{folder}/current_compute_partition")) or None,
     )
 
 
@@ -87,7 +85,7 @@ def _of_amd_smi(data: Any) -> Iterator[tuple[str, str]]:
         bus, asic = _part(one, "bus"), _part(one, "asic")
         address = pci.normal_address(str(bus.get("bdf", "")))
         if address and isinstance(asic.get("market_name"), str):
-            yield address, _clean(asic["market_name"])
+            yield address, line(asic["market_name"])
 
 
 def _of_rocm_smi(data: Any) -> Iterator[tuple[str, str]]:
@@ -97,7 +95,7 @@ def _of_rocm_smi(data: Any) -> Iterator[tuple[str, str]]:
         address = pci.normal_address(fields.get("pci bus", ""))
         name = fields.get("card series") or fields.get("card model")
         if address and name:
-            yield address, _clean(name)
+            yield address, line(name)
 
 
 def _part(one: Any, name: str) -> dict[str, Any]:
@@ -125,14 +123,5 @@ def _uncorrected(text: str | None) -> int | None:
 
 def _watts(text: str | None) -> float | None:
     """From microwatts."""
-    number = _whole(text)
+    number = whole(text)
     return number / 1e6 if number else None
-
-
-def _whole(text: str | None) -> int | None:
-    number = (text or "").strip()
-    return int(number) if number.isdecimal() and len(number) < 19 else None
-
-
-def _clean(text: str | None) -> str:
-    return printable((text or "").strip())[:_LONGEST]

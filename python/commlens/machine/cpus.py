@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from typing import Optional
 
 from commlens.base.text import printable
-from commlens.machine.system import System
-from commlens.machine.view import PartView, Seen
+from commlens.machine.system import PartView, Seen, System, control_groups, line_of, whole
 from commlens.model.start import count_numbers
 
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
-_CGROUP = "/sys/fs/cgroup"
 _LONGEST = 200
+_ENDS = ("quota", "period")
 _LIST = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")
 
 
@@ -68,7 +67,7 @@ def look(system: System) -> CpuView:
         unseen["model of the processor"] = "/proc/cpuinfo has no model name"
     flags = _field(info, "flags")
     frequency = f"{_CPU}/cpu0/cpufreq"
-    governor = _text(system, f"{frequency}/scaling_governor")
+    governor = line_of(system, f"{frequency}/scaling_governor")
     if governor is None:
         unseen["frequency governor"] = f"there is no {frequency}/scaling_governor"
     return CpuView(
@@ -82,8 +81,8 @@ def look(system: System) -> CpuView:
         allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
         cpu_quota=min(_quotas(system), key=lambda one: one.processors, default=None),
         governor=governor,
-        frequency_driver=_text(system, f"{frequency}/scaling_driver"),
-        energy_preference=_text(system, f"{frequency}/energy_performance_preference"),
+        frequency_driver=line_of(system, f"{frequency}/scaling_driver"),
+        energy_preference=line_of(system, f"{frequency}/energy_performance_preference"),
         virtual="hypervisor" in flags.split() if flags else None,
         unseen=unseen,
     )
@@ -91,12 +90,13 @@ def look(system: System) -> CpuView:
 
 def _topology(system: System, name: str) -> Optional[tuple[str, str]]:
     folder = f"{_CPU}/{name}/topology"
-    socket, core = (_text(system, f"{folder}/{one}") for one in ("physical_package_id", "core_id"))
+    socket = line_of(system, f"{folder}/physical_package_id")
+    core = line_of(system, f"{folder}/core_id")
     return (socket, core) if socket and core else None
 
 
 def _siblings(system: System, name: str) -> Optional[str]:
-    return _list(_text(system, f"{_CPU}/{name}/topology/thread_siblings_list"))
+    return _list(line_of(system, f"{_CPU}/{name}/topology/thread_siblings_list"))
 
 
 def _numa(system: System) -> Iterator[NumaNode]:
@@ -104,46 +104,23 @@ def _numa(system: System) -> Iterator[NumaNode]:
     for name in sorted(found, key=lambda one: int(one[4:])):
         yield NumaNode(
             number=int(name[4:]),
-            cpus=_list(_text(system, f"{_NODE}/{name}/cpulist")) or "",
+            cpus=_list(line_of(system, f"{_NODE}/{name}/cpulist")) or "",
             memory_bytes=_kib(system.read(f"{_NODE}/{name}/meminfo") or "", "MemTotal"),
         )
 
 
-def _groups(system: System, controller: str) -> Iterator[str]:
-    """The folders of this process's control group and of those around it, which limit it, too.
-
-    In a container the path may be that outside of it; then its own group is at the top.
-    """
-    for line in (system.read("/proc/self/cgroup") or "").splitlines():
-        _, _, rest = line.partition(":")
-        names, _, path = rest.partition(":")
-        if names and controller not in names.split(","):
-            continue
-        root = f"{_CGROUP}/{names}" if names else _CGROUP
-        if names and not system.names(root):
-            root = f"{_CGROUP}/{controller}"
-        pieces = [one for one in path.split("/") if one and one != ".."]
-        for count in range(len(pieces), -1, -1):
-            yield "/".join((root, *pieces[:count]))
-
-
 def _quotas(system: System) -> Iterator[Quota]:
-    for folder in _groups(system, "cpu"):
-        text = _text(system, f"{folder}/cpu.max")
-        words = (text or "").split()
-        if len(words) == 2 and all(map(_is_positive, words)):
-            processors = int(words[0]) / int(words[1])
-            yield Quota(processors=processors, path=f"{folder}/cpu.max", text=text or "")
-        quota = _text(system, f"{folder}/cpu.cfs_quota_us") or ""
-        period = _text(system, f"{folder}/cpu.cfs_period_us") or ""
-        if _is_positive(quota) and _is_positive(period):
-            yield Quota(
-                processors=int(quota) / int(period), path=f"{folder}/cpu.cfs_quota_us", text=quota
-            )
-
-
-def _is_positive(text: str) -> bool:
-    return text.isdecimal() and len(text) < 20 and int(text) > 0
+    """Of version 2, and of version 1."""
+    for folder in control_groups(system, "cpu"):
+        both = line_of(system, f"{folder}/cpu.max") or ""
+        quota, period = (line_of(system, f"{folder}/cpu.cfs_{one}_us") for one in _ENDS)
+        for name, text, ends in (
+            ("cpu.max", both, both.split(" ", 1)),
+            ("cpu.cfs_quota_us", quota or "", [quota, period]),
+        ):
+            time, of_time = (*map(whole, ends), None)[:2]
+            if time and of_time:
+                yield Quota(processors=time / of_time, path=f"{folder}/{name}", text=text)
 
 
 def _field(text: str, name: str) -> Optional[str]:
@@ -158,7 +135,3 @@ def _kib(text: str, name: str) -> Optional[int]:
 
 def _list(text: Optional[str]) -> Optional[str]:
     return text if text and _LIST.fullmatch(text) else None
-
-
-def _text(system: System, path: str) -> Optional[str]:
-    return printable((system.read(path) or "").strip())[:_LONGEST] or None

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, Optional
 
-from commlens.base.text import printable
-from commlens.machine.system import System
-from commlens.machine.view import PartView
+from commlens.machine.system import PartView, System, line, line_of, whole
 
 # Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
 MODULES = (
@@ -26,7 +24,6 @@ _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _NVIDIA = "/proc/driver/nvidia/version"
 _BUILT_IN = "/sys/module"  # those with parameters, and all that are loaded
 _HUGE = "/sys/kernel/mm/transparent_hugepage/enabled"
-_LONGEST = 200
 _CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/.singularity.d/runscript")
 
 
@@ -49,12 +46,12 @@ class KernelView(PartView, frozen=True, kw_only=True):
 
 def look(system: System) -> KernelView:
     unseen: dict[str, str] = {}
-    release = _text(system, "/proc/sys/kernel/osrelease")
+    release = line_of(system, "/proc/sys/kernel/osrelease")
     modules = list(_modules(system)) if system.names(_BUILT_IN) else None
     if modules is None:
         unseen["kernel modules"] = f"there is no {_BUILT_IN}"
-    nvidia = (_text(system, _NVIDIA) or "").partition("\n")[0] or None
-    scope = _text(system, _YAMA) or ""
+    nvidia = line((system.read(_NVIDIA) or "").partition("\n")[0]) or None
+    scope = line_of(system, _YAMA) or ""
     if not scope.isdecimal():
         unseen["ptrace_scope"] = f"there is no {_YAMA}"
     return KernelView(
@@ -65,9 +62,9 @@ def look(system: System) -> KernelView:
         dmabuf=_dmabuf(release, nvidia, modules),
         ptrace_scope=int(scope) if scope.isdecimal() and len(scope) < 4 else None,
         may_trace=_may_trace(system.read("/proc/self/status") or ""),
-        thp=_chosen(_text(system, _HUGE)),
-        huge_pages=_whole(_text(system, "/proc/sys/vm/nr_hugepages")),
-        numa_balancing=_switch(_text(system, "/proc/sys/kernel/numa_balancing")),
+        thp=_chosen(line_of(system, _HUGE)),
+        huge_pages=whole(line_of(system, "/proc/sys/vm/nr_hugepages")),
+        numa_balancing=_switch(line_of(system, "/proc/sys/kernel/numa_balancing")),
         container=_container(system),
         unseen=unseen,
     )
@@ -113,15 +110,5 @@ def _chosen(text: Optional[str]) -> Optional[Literal["always", "madvise", "never
 
 
 def _switch(text: Optional[str]) -> Optional[bool]:
-    number = _whole(text)
+    number = whole(text)
     return None if number is None else number > 0
-
-
-def _whole(text: Optional[str]) -> Optional[int]:
-    return int(text) if text and text.isdecimal() and len(text) < 19 else None
-
-
-def _text(system: System, path: str) -> Optional[str]:
-    return (
-        "\n".join(map(printable, (system.read(path) or "").strip()[:_LONGEST].split("\n"))) or None
-    )

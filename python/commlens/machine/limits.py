@@ -5,11 +5,15 @@ from typing import Optional
 
 import msgspec
 
-from commlens.machine.system import System
+from commlens.machine.system import System, control_groups, whole
 
 _LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
 _LIMITS = "/proc/self/limits"
 _KILO = 1024
+_MEMORY_FILES = (
+    ("memory.max", "memory.current"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -90,32 +94,14 @@ def _shared_memory(system: System) -> Optional[SharedMemory]:
 def _cgroup_memory(system: System) -> Optional[CgroupMemory]:
     """The tightest of the groups that this process is in: of version 2, or 1."""
     found = []
-    for line in (system.read("/proc/self/cgroup") or "").splitlines():
-        _, controllers, path = (*line.split(":", 2), "", "")[:3]
-        if not controllers:
-            roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
-            names = ("memory.max", "memory.current")
-        elif "memory" in controllers.split(","):
-            roots = ["/sys/fs/cgroup/memory"]
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-        else:
-            continue
-        found += [one for root in roots for one in _groups(system, root, path, names)]
+    for folder in control_groups(system, "memory"):
+        for names in _MEMORY_FILES:
+            limit, used = (whole(system.read(f"{folder}/{name}")) for name in names)
+            # Version 1 has the largest number of pages for `unlimited`.
+            if limit is not None and used is not None and limit < 2**60:
+                kept = _of_files(system.read(f"{folder}/memory.stat") or "")
+                found.append(CgroupMemory(limit, max(0, used - kept), f"{folder}/{names[0]}"))
     return min(found, key=lambda one: one.limit, default=None)
-
-
-def _groups(system: System, root: str, path: str, names: tuple[str, str]) -> list[CgroupMemory]:
-    """Of the group and of those around it; in a container the group is its root."""
-    found = []
-    parts = [part for part in path.split("/") if part]
-    for length in range(len(parts), -1, -1):
-        folder = "/".join([root, *parts[:length]])
-        limit, used = ((system.read(f"{folder}/{name}") or "").strip() for name in names)
-        # Version 1 has the largest number of pages for `unlimited`.
-        if limit.isdecimal() and used.isdecimal() and int(limit) < 2**60:
-            own = max(0, int(used) - _of_files(system.read(f"{folder}/memory.stat") or ""))
-            found.append(CgroupMemory(int(limit), own, f"{folder}/{names[0]}"))
-    return found
 
 
 def _of_files(statistics: str) -> int:

@@ -7,8 +7,7 @@ from typing import Literal, Optional
 
 from commlens.machine import pci
 from commlens.machine.pci import PciDevice
-from commlens.machine.system import Output, System
-from commlens.machine.view import PartView, Seen
+from commlens.machine.system import Output, PartView, Seen, System
 
 Kind = Literal["NVLink", "xGMI", "PIX", "PXB", "PHB", "NODE", "SYS"]
 

@@ -9,7 +9,6 @@ import msgspec
 from commlens.machine import (
     amd,
     cpus,
-    devices,
     kernel,
     limits,
     links,
@@ -22,8 +21,7 @@ from commlens.machine import (
     ucx,
 )
 from commlens.machine.cpus import CpuView
-from commlens.machine.devices import DeviceView
-from commlens.machine.gpus import GpuView
+from commlens.machine.gpus import DeviceView, GpuView, count_devices
 from commlens.machine.kernel import KernelView
 from commlens.machine.limits import LimitView
 from commlens.machine.links import LinkView
@@ -54,7 +52,7 @@ def look(system: System, program: str = "") -> Machine:
     own = mpi.look(system, program)
     return Machine(
         host=platform.node(),
-        devices=devices.look(system),
+        devices=count_devices(system),
         gpus=look_at_gpus(system),
         links=links.look(system),
         nics=nics.look(system),

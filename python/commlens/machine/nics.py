@@ -6,16 +6,13 @@ from typing import Optional
 
 import msgspec
 
-from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.pci import Distance, PciDevice, PciLink
-from commlens.machine.system import System
-from commlens.machine.view import PartView, Seen
+from commlens.machine.system import PartView, Seen, System, line_of
 
 _RDMA = "/sys/class/infiniband"
 _NET = "/sys/class/net"
 _ETHERNET = "Ethernet"
-_LONGEST = 100
 _RATE = re.compile(r"(\d{1,6}(?:\.\d+)?) Gb/sec(?: \((\d{1,2})X)?")
 
 
@@ -75,12 +72,12 @@ def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
     folder = f"{_RDMA}/{name}"
     for port in system.names(f"{folder}/ports") or ["1"]:
         own = f"{folder}/ports/{port}"
-        rate = _RATE.match(_text(system, f"{own}/rate") or "")
+        rate = _RATE.match(line_of(system, f"{own}/rate") or "")
         nic = Nic(
             name=f"{name}:{port}",
             rdma=True,
             interfaces=system.names(f"{folder}/device/net"),
-            link_layer=_text(system, f"{own}/link_layer"),
+            link_layer=line_of(system, f"{own}/link_layer"),
             rate_Gbps=float(rate.group(1)) if rate else None,
             lanes=int(rate.group(2)) if rate and rate.group(2) else None,
             state=_state(system, f"{own}/state"),
@@ -95,14 +92,14 @@ def _net(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
     target = system.link(f"{folder}/device")
     if target is None:
         return
-    speed = _text(system, f"{folder}/speed") or ""  # Mb/s; -1 without a link
+    speed = line_of(system, f"{folder}/speed") or ""  # Mb/s; -1 without a link
     nic = Nic(
         name=name,
         rdma=False,
         interfaces=[name],
-        link_layer=_ETHERNET if _text(system, f"{folder}/type") == "1" else None,
+        link_layer=_ETHERNET if line_of(system, f"{folder}/type") == "1" else None,
         rate_Gbps=int(speed) / 1000 if speed.isdecimal() and len(speed) < 10 else None,
-        state=_text(system, f"{folder}/operstate"),
+        state=line_of(system, f"{folder}/operstate"),
     )
     yield _placed(nic, system, folder, gpus)
 
@@ -118,7 +115,7 @@ def _placed(nic: Nic, system: System, folder: str, gpus: list[PciDevice]) -> Nic
     device = _device(system, folder)
     if device is None:
         return nic
-    ids = [_text(system, f"{folder}/device/{name}") for name in ("vendor", "device")]
+    ids = [line_of(system, f"{folder}/device/{name}") for name in ("vendor", "device")]
     far = {gpu.address: pci.distance(device, gpu) for gpu in gpus}
     return msgspec.structs.replace(
         nic,
@@ -133,9 +130,5 @@ def _placed(nic: Nic, system: System, folder: str, gpus: list[PciDevice]) -> Nic
 
 def _state(system: System, path: str) -> Optional[str]:
     """`4: ACTIVE` is ACTIVE."""
-    text = _text(system, path)
+    text = line_of(system, path)
     return text.partition(":")[2].strip() or text if text else None
-
-
-def _text(system: System, path: str) -> Optional[str]:
-    return printable((system.read(path) or "").strip())[:_LONGEST] or None

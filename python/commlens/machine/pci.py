@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, Optional
 
-from commlens.machine.system import System
-from commlens.machine.view import Seen
+from commlens.machine.system import Seen, System
 
 _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -18,14 +18,27 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Protocol
 
+from msgspec import Struct
+
 from commlens.base.text import printable
 
 TIME_LIMIT_S = 10.0  # of a command that looks at something
 _LARGEST = 8 * 2**20  # bytes that are read of a file or an output
 _CHUNK = 2**16
+_CGROUP = "/sys/fs/cgroup"
 _LONGEST_LINE = 200  # characters of a command's own message
 _POLL_S = 0.5  # between looks at what a command has written so far
 _TIME_TO_DIE_S = 1.0  # of a command that was killed
+
+
+class Seen(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """A part of a machine as it was seen; what could not be seen is None."""
+
+
+class PartView(Seen, frozen=True, kw_only=True):
+    """All of one kind, and why some of it could not be seen."""
+
+    unseen: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,40 @@ class System(Protocol):
         """The path of a program on PATH."""
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output: ...
+
+
+def line_of(system: System, path: str) -> str | None:
+    """The text of a file with one line, for a terminal; None where there is none."""
+    return line(system.read(path)) or None
+
+
+def line(text: str | None) -> str:
+    """A text of one line, for a terminal, and not longer than anybody reads."""
+    return printable((text or "").strip())[:_LONGEST_LINE]
+
+
+def whole(text: str | None) -> int | None:
+    """A number that is not negative; None of anything else."""
+    number = (text or "").strip()
+    return int(number) if number.isdecimal() and len(number) < 19 else None
+
+
+def control_groups(system: System, controller: str) -> Iterator[str]:
+    """The folders of this process's control group and of those around it, which limit it, too.
+
+    In a container the path may be that outside of it; then its own group is at the top.
+    """
+    for entry in (system.read("/proc/self/cgroup") or "").splitlines():
+        _, names, path = (*entry.split(":", 2), "", "")[:3]
+        if names and controller not in names.split(","):
+            continue
+        root = f"{_CGROUP}/{names}" if names else _CGROUP
+        if names and not system.names(root):
+            root = f"{_CGROUP}/{controller}"
+        pieces = [one for one in path.split("/") if one and one != ".."]
+        for top in (root,) if names else (root, f"{root}/unified"):
+            for count in range(len(pieces), -1, -1):
+                yield "/".join((top, *pieces[:count]))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.machine import devices, limits, machine, mpi, nccl, settings, ucx
+from commlens.machine import gpus, limits, machine, mpi, nccl, settings, ucx
 from commlens.machine.libraries import numbers_in, resolved, version_command
 from commlens.machine.mpi import MpiLibrary, MpiView
 from commlens.machine.settings import FileSetting
@@ -295,10 +295,10 @@ def test_devices(tmp_path: Path) -> None:
     for node, count in (("0", 0), ("1", 440)):
         files(tmp_path, f"{nodes}/{node}/properties")
         (tmp_path / nodes / node / "properties").write_text(f"cpu_cores 0\nsimd_count {count}\n")
-    own = devices.look(system(tmp_path, {}))
+    own = gpus.count_devices(system(tmp_path, {}))
     assert (own.nvidia_gpus, own.amd_gpus, own.gpus) == (2, 1, 3)
     assert own.rdma == ("hfi1_0", "mlx5_0") and own.mellanox == ("mlx5_0",)
-    assert devices.look(system(tmp_path / "none", {})).gpus == 0
+    assert gpus.count_devices(system(tmp_path / "none", {})).gpus == 0
 
 
 def test_the_environment_has_what_concerns_communication_and_no_secret() -> None:

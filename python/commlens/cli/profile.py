@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commlens.base.terminal import echo
+from commlens.base.terminal import console, echo
 
 if TYPE_CHECKING:
     from commlens.model.profile import Profile
@@ -98,7 +98,8 @@ def profile(
 
 
 def print_profile(profile: Profile) -> None:
-    from commlens.render.profile_table import profile_lines
+    """Prints the tables of a profile."""
+    from commlens.render.profile_tables import profile_things
+    from commlens.render.terminal import print_things
 
-    for line in profile_lines(profile):
-        echo(line)
+    print_things(console(), profile_things(profile))

@@ -78,7 +78,7 @@ def test_an_unwritable_folder_does_not_stop_the_program(mpi: Mpi, status: int) -
     run = mpi.profile(mpi.compile("counts.c"), status, out="file/below")
     assert run.status == status
     assert "The program runs, and its record is not kept" in run.error
-    assert "|MPI_Allreduce" in run.output
+    assert "  MPI_Allreduce" in run.output
 
 
 def test_the_program_keeps_its_standard_input(mpi: Mpi) -> None:

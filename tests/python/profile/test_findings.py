@@ -10,7 +10,8 @@ import pytest
 from commlens import findings as diagnose
 from commlens.findings import Finding
 from commlens.model.profile import Profile, parse
-from commlens.render.profile_table import profile_lines
+from commlens.render.profile_tables import profile_things
+from commlens.render.table import Lines
 from profile_helpers import ROOT
 
 RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
@@ -81,8 +82,9 @@ def test_ranks_that_share_cores_are_found() -> None:
     (finding,) = findings(profile(cpus="0-1", queued_s=4.0))
     assert "4 ranks on 2 processors of node" in finding.sentence
     assert share(finding) == 0.4
-    text = "\n".join(profile_lines(profile(cpus="0-1", queued_s=4.0)))
-    assert "finding: Ranks share cores" in text
+    things = profile_things(profile(cpus="0-1", queued_s=4.0))
+    lines = [line for thing in things if isinstance(thing, Lines) for line in thing.lines]
+    assert any(text.startswith("finding: Ranks share cores") for line in lines for text, _ in line)
 
 
 def test_cores_that_other_programs_use_are_found() -> None:

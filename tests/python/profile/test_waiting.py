@@ -32,7 +32,7 @@ def test_waiting_for_the_other_side(
     assert own["waiting_s"][1 - rank] == 0
     site = sites(run)[function, caller]
     assert site["waiting_s"] == pytest.approx(sum(own["waiting_s"]))
-    assert "Waiting | Wait % |" in run.output
+    assert "Waiting (s)  Wait %" in run.output
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_regions(mpi: Mpi) -> None:
     assert regions["inner"]["entries"] == [3, 3]
     for outer, inner in zip(regions["outer"]["time_s"], regions["inner"]["time_s"]):
         assert 0 < inner < outer
-    assert "|inner" in run.output
+    assert "  inner" in run.output
 
 
 def test_pcontrol_has_no_effect_without_regions(mpi: Mpi) -> None:
@@ -126,18 +126,18 @@ def test_start_and_end_are_apart(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"))
     groups = {name: function["group"] for name, function in run.functions().items()}
     assert groups["MPI_Init"] == groups["MPI_Finalize"] == "initialization"
-    group = run.output.partition("|MPI's start and end")
-    assert "|MPI_Init\n" in group[2] and "|MPI_Finalize\n" in group[2]
-    assert "|MPI_Init\n" not in group[0]
+    group = run.output.partition("  MPI's start and end")
+    assert "  MPI_Init\n" in group[2] and "  MPI_Finalize\n" in group[2]
+    assert "  MPI_Init\n" not in group[0]
 
 
 def test_a_rank_has_a_line(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), ranks=3)
     assert run.record is not None
-    assert "Rank |       Time |       USER |        MPI |  CPU % |" in run.output
+    assert "Rank  Time (s)  USER (s)   MPI (s)  CPU %" in run.output
     for place in run.record["placement"]:
         assert place["cpu_s"] > 0 and place["cpus"]
-        assert f"\n    {place['rank']} |" in run.output
+        assert f"\n  {place['rank']:4}  " in run.output
 
 
 def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:

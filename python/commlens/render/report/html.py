@@ -18,7 +18,7 @@ from commlens.base.text import format_bytes, plural, printable
 from commlens.model import Record, Tell
 from commlens.model.embedded import DOCTOR, RECORDS, encoded, pack
 from commlens.render import plots as plot
-from commlens.render.profile_table import profile_lines
+from commlens.render.profile_tables import profile_things
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
 from commlens.render.report.svg import Styles, inline_svg
@@ -109,7 +109,7 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
                 profile_id(number),
                 " ".join(own.command),
                 [pictures.add(one, "profile") for one in plot.draw_profile_singly(own)],
-                list(profile_lines(own)),
+                list(profile_things(own)),
             )
             for number, own in enumerate(report.profiles)
         ]
@@ -187,7 +187,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_plain,
     )
-    environment.filters["lines"] = lambda lines: lines[:_MOST_LINES]
     environment.filters["code"] = _code
     environment.filters["table"] = lambda table: PageTable.of(table, _MOST_ROWS)
     environment.tests["table"] = lambda thing: isinstance(thing, Table)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from commlens.findings import Finding
 from commlens.render.markdown import escaped, paragraphs, prose, table_lines
-from commlens.render.profile_table import time_table
+from commlens.render.profile_tables import time_table
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Conclusion, Report
 from commlens.render.report.machine import Machine
@@ -115,9 +115,7 @@ def _profiles(report: Report) -> Iterator[str]:
     for profile in report.profiles:
         yield f"## Profile of {_text(' '.join(profile.command))}"
         yield ""
-        yield "```text"
-        yield from list(time_table(profile))[:_MOST_LINES]
-        yield "```"
+        yield from table_lines(time_table(profile), _MOST_ROWS)
         yield ""
 
 

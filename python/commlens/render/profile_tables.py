@@ -1,0 +1,328 @@
+"""A profile as tables, the first with CrayPAT's columns: by group and function, with the imbalance
+over ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from commlens.base.text import format_bytes, format_count, plural
+from commlens.compare.references import load
+from commlens.findings import findings
+from commlens.findings.finding import finding_lines
+from commlens.model.imbalance import Imbalance, imbalance_of, mean
+from commlens.model.profile import (
+    Caller,
+    CallSite,
+    Communicators,
+    Function,
+    Profile,
+    Region,
+)
+from commlens.render.table import Column, Lines, Table, Thing
+
+_MOST_CALL_SITES = 30
+_MOST_RANKS = 16
+_MOST_FUNCTIONS = 4  # of a rank that are columns
+_LEAST_SHARE = 0.01  # of the time, for a column
+_MOST_FUNCTIONS_OF_REGION = 3
+_ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
+_SHARE, _IMBALANCE = "Time %", "Imb. Time %"  # of a published profile
+_LEADING = 2  # functions of MPI that take most of a published profile: a profile like it has them
+_LEAST_PERCENT = 0.1
+
+_seconds = "{:.6f}".format
+_percent = "{:.1f}%".format
+_calls = "{:,.1f}".format
+
+
+def profile_things(profile: Profile) -> Iterator[Thing]:
+    """Everything that `commlens profile` and `commlens show` print of a profile."""
+    yield Lines([[(line, "")] for line in _head(profile)])
+    for finding in findings(profiles=[profile]):
+        yield Lines([[], *([(line, "")] for line in finding_lines(finding, "finding"))])
+    yield time_table(profile)
+    for table in (
+        _bytes_table(profile),
+        waiting_table(profile),
+        call_sites_table(profile),
+        regions_table(profile),
+        ranks_table(profile),
+    ):
+        if table.rows:
+            yield table
+    for published in published_tables(profile):
+        yield from (Lines([[]]), published)
+
+
+def _head(profile: Profile) -> Iterator[str]:
+    yield f"# profile of {' '.join(profile.command)}"
+    yield (
+        f"# {plural(profile.ranks, 'rank')} on {plural(profile.nodes, 'node')}, "
+        f"{profile.library}, {profile.time}"
+    )
+    if profile.threads > 1:
+        yield (
+            f"# up to {profile.threads} threads of a rank call MPI: times are means over its "
+            "threads"
+        )
+    yield from (f"# {warning}" for warning in profile.warnings)
+
+
+class _Time(NamedTuple):
+    """A line of the first table: all, a group or a function of a group."""
+
+    name: str
+    seconds: float  # mean over ranks
+    imbalance: Imbalance | None
+    calls: float | None
+
+
+def time_table(profile: Profile) -> Table[_Time]:
+    """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py."""
+    total = mean(profile.total_s)
+    outside = imbalance_of(profile.outside_s)
+    rows = [
+        _Time("Total", total, None, sum(one.mean_calls for one in profile.functions)),
+        *_group("MPI", profile.communicating, profile),
+        *_group("MPI's start and end", profile.initializing, profile),
+        _Time("USER (outside MPI)", outside.mean_s, outside, None),
+    ]
+    columns: list[Column[_Time]] = [
+        Column("Time %", lambda row: _part(row.seconds, total), format=_percent),
+        Column("Time", lambda row: row.seconds, "s", _seconds),
+        Column("Imb. Time", lambda row: row.imbalance and row.imbalance.imbalance_s, "s", _seconds),
+        Column(
+            "Imb.\nTime %", lambda row: row.imbalance and row.imbalance.percent, format=_percent
+        ),
+        Column("Calls", lambda row: row.calls, format=_calls),
+        Column("Group\n  Function", lambda row: row.name, left=True, style=_name_style),
+    ]
+    return Table(columns, rows)
+
+
+def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Time]:
+    if not functions and name != "MPI":
+        return
+    calls = sum(function.mean_calls for function in functions)
+    yield _Time(name, mean(profile.in_functions(functions)), None, calls)
+    for one in functions:
+        yield _Time(f"  {one.name}", one.time.mean_s, one.time, one.mean_calls)
+
+
+def _name_style(row: _Time | _RegionTime) -> str:
+    """Functions are indented, below what they belong to."""
+    return "" if row.name.startswith(" ") else "bold"
+
+
+def _part(part: float, whole: float) -> float:
+    """In percent."""
+    return 100 * part / whole if whole > 0 else 0.0
+
+
+def _bytes_table(profile: Profile) -> Table[Function]:
+    columns: list[Column[Function]] = [
+        Column("Bytes per rank", lambda function: mean(function.bytes), format=format_bytes),
+        Column("Mean size", _mean_size, format=format_bytes),
+        Column("Longest call", lambda function: max(function.max_s), "s", _seconds),
+        Column("Ranks", lambda function: _sizes(function.communicators)),
+        Column("Memory", lambda function: ", ".join(function.memory) or None, left=True),
+        Column("Function", lambda function: function.name, left=True),
+    ]
+    return Table(columns, [function for function in profile.by_time if any(function.bytes)])
+
+
+def _mean_size(function: Function) -> float:
+    messages = sum(size.calls for size in function.sizes)
+    return sum(function.bytes) / messages if messages else 0.0
+
+
+def _sizes(communicators: Communicators) -> str | None:
+    smallest, largest = communicators.min_size, communicators.max_size
+    if not isinstance(smallest, int) or not isinstance(largest, int):
+        return None
+    return str(smallest) if smallest == largest else f"{smallest} to {largest}"
+
+
+def waiting_table(profile: Profile) -> Table[Function]:
+    """Which part of the time of each function was spent waiting for other ranks."""
+
+    def time(function: Function) -> float:
+        return mean(function.time_s)
+
+    def waiting(function: Function) -> float:
+        return mean(function.waiting_s)
+
+    def rank(function: Function) -> int:
+        index = function.waiting_s.index(max(function.waiting_s))
+        return profile.placement[index].rank
+
+    columns: list[Column[Function]] = [
+        Column("Time", time, "s", _seconds),
+        Column("Waiting", waiting, "s", _seconds),
+        Column("Wait %", lambda one: _part(waiting(one), time(one)), format=_percent),
+        Column("Transfer", lambda one: max(0.0, time(one) - waiting(one)), "s", _seconds),
+        Column("Most waiting", lambda one: max(one.waiting_s), "s", _seconds),
+        Column("Rank", rank),
+        Column("Function", lambda one: one.name, left=True),
+    ]
+    return Table(columns, [one for one in profile.by_time if any(one.waiting_s)])
+
+
+def call_sites_table(profile: Profile) -> Table[CallSite]:
+    """From where functions are called; those that take longest first."""
+    ranks = len(profile.total_s)
+    sites = profile.call_sites
+    waiting_in = {site.function for site in sites if site.waiting_s}  # of others it is not known
+
+    def waiting(site: CallSite) -> float | None:
+        return _part(site.waiting_s, site.time_s) if site.function in waiting_in else None
+
+    columns: list[Column[CallSite]] = [
+        Column("Time", lambda site: site.time_s / ranks, "s", _seconds),
+        Column("Wait %", waiting, format=_percent, if_any=True),
+        Column("Calls", lambda site: site.calls / ranks, format=_calls),
+        Column("Bytes per rank", lambda site: site.bytes / ranks, format=format_bytes),
+        Column("Function called from", _chain, left=True),
+    ]
+    notes = []
+    if len(sites) > _MOST_CALL_SITES:
+        more = format_count(len(sites) - _MOST_CALL_SITES)
+        notes.append(f"... and {more} more sites in the record")
+    if any(_ADDRESS.search(site.caller) for site in sites[:_MOST_CALL_SITES]):
+        notes.append(
+            "+0x...: an address in a file without symbols (stripped); `--call-depth 2` adds the "
+            "caller"
+        )
+    return Table(columns, sites[:_MOST_CALL_SITES], notes=notes)
+
+
+def _chain(site: CallSite) -> str:
+    places: list[CallSite | Caller] = [site, *site.callers]
+    return f"{site.function} from {' < '.join(map(_place, places))}"
+
+
+def _place(place: CallSite | Caller) -> str:
+    where = f" ({Path(place.file).name}:{place.line})" if place.line else ""
+    return f"{place.caller}{where}"
+
+
+def ranks_table(profile: Profile) -> Table[int]:
+    """All ranks, or of many those with the least and the most time in MPI: for the first ones the
+    others wait."""
+    places, total_s = profile.placement, profile.total_s
+
+    def busy(index: int) -> float | None:
+        cpu = places[index].cpu_s
+        return 100 * cpu / total_s[index] if isinstance(cpu, float) and total_s[index] > 0 else None
+
+    least = _LEAST_SHARE * mean(total_s)
+    functions = [one for one in profile.communicating if one.time.mean_s >= least]
+    columns: list[Column[int]] = [
+        Column("Rank", lambda index: places[index].rank),
+        Column("Time", lambda index: total_s[index], "s", _seconds),
+        Column("USER", lambda index: profile.outside_s[index], "s", _seconds),
+        Column("MPI", lambda index: profile.mpi_s[index], "s", _seconds),
+        Column("CPU %", busy, format="{:.0f}%".format),
+        *(_function_column(one) for one in functions[:_MOST_FUNCTIONS]),
+        Column("Processors", lambda index: places[index].cpus or None, left=True),
+        Column("Host", lambda index: places[index].host, left=True),
+    ]
+    shown = _shown_ranks(profile) if len(places) > 1 else []
+    hidden = len(places) - len(shown)
+    note = f"... and {hidden} more ranks, whose time in MPI lies between, in the record"
+    return Table(columns, shown, notes=[note] if shown and hidden else [])
+
+
+def _function_column(function: Function) -> Column[int]:
+    return Column(function.name, function.time_s.__getitem__, "s", _seconds)
+
+
+def _shown_ranks(profile: Profile) -> Sequence[int]:
+    indices = range(len(profile.placement))
+    if len(indices) <= _MOST_RANKS:
+        return indices
+    by_time = sorted(indices, key=lambda index: profile.mpi_s[index])
+    half = _MOST_RANKS // 2
+    return by_time[:half] + by_time[-half:]
+
+
+class _RegionTime(NamedTuple):
+    """A region, or a function within it."""
+
+    name: str
+    time: Imbalance | None  # of the region
+    mpi_s: float
+    percent: float  # of the time of the region in MPI, or in the function
+    entries: float  # or calls
+
+
+def regions_table(profile: Profile) -> Table[_RegionTime]:
+    """The time within regions, and what they call most."""
+    regions = sorted(profile.regions, key=lambda region: -mean(region.time_s))
+    columns: list[Column[_RegionTime]] = [
+        Column("Time", lambda row: row.time and row.time.mean_s, "s", _seconds),
+        Column("Imb. Time", lambda row: row.time and row.time.imbalance_s, "s", _seconds),
+        Column("Imb.\nTime %", lambda row: row.time and row.time.percent, format=_percent),
+        Column("MPI", lambda row: row.mpi_s, "s", _seconds),
+        Column("MPI %", lambda row: row.percent, format=_percent),
+        Column("Entries", lambda row: row.entries, format=_calls),
+        Column("Region\n  Function", lambda row: row.name, left=True, style=_name_style),
+    ]
+    return Table(columns, [row for region in regions for row in _region_rows(region)])
+
+
+def _region_rows(region: Region) -> Iterator[_RegionTime]:
+    time, mpi_s = imbalance_of(region.time_s), mean(region.mpi_s)
+    percent = _part(mpi_s, time.mean_s)
+    yield _RegionTime(region.name, time, mpi_s, percent, mean(region.entries))
+    functions = sorted(region.functions, key=lambda one: -mean(one.time_s))
+    for one in functions[:_MOST_FUNCTIONS_OF_REGION]:
+        own = mean(one.time_s)
+        percent = _part(own, time.mean_s)
+        yield _RegionTime(f"  {one.name}", None, own, percent, mean(one.calls))
+
+
+class _Share(NamedTuple):
+    """A function of a published profile beside that of this one."""
+
+    name: str
+    ours: Function | None
+    published: dict[str, float]
+
+
+def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
+    """Of each published profile whose leading functions this one calls, too.
+
+    Shares of the time are compared, as times are another machine's.
+    """
+    ours = {one.name.lower(): one for one in profile.communicating}
+    total = mean(profile.total_s)
+    for source in load():
+        for setup, figures in groupby(source.figures, lambda figure: figure.setup):
+            theirs: dict[str, dict[str, float]] = {}
+            for figure in figures:
+                name, _, quantity = figure.quantity.partition(": ")
+                theirs.setdefault(name.rstrip("_"), {})[quantity] = figure.value
+            rows = [
+                _Share(ours[name].name if name in ours else name, ours.get(name), own)
+                for name, own in theirs.items()
+                if name.startswith("mpi_") and own.get(_SHARE, 0) >= _LEAST_PERCENT
+            ]
+            leading = sorted(rows, key=lambda row: -row.published[_SHARE])[:_LEADING]
+            if leading and all(row.ours for row in leading) and total > 0:
+                title = f"Beside it {source.name}"
+                yield Table(_share_columns(total), rows, title, f"{setup}, {source.machine}")
+
+
+def _share_columns(total: float) -> list[Column[_Share]]:
+    return [
+        Column("Time %", lambda row: row.ours and _part(row.ours.time.mean_s, total), "", _percent),
+        Column("published", lambda row: row.published[_SHARE], format=_percent),
+        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
+        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
+        Column("Function", lambda row: row.name, left=True),
+    ]

@@ -197,7 +197,9 @@ void allreduce(Run& run, const AllreduceOptions& options) {
 }
 
 BENCHMARK("allreduce", "sum an array over all ranks (DFT-FE's device-direct Allreduce)", allreduce, AllreduceOptions,
-          .metrics = {time_us, batch_s, algorithm_bandwidth_GBps, bus_bandwidth_GBps});
+          .metrics = {time_us, batch_s, algorithm_bandwidth_GBps, bus_bandwidth_GBps},
+          .classic = {{.format = "osu", .title = "Allreduce Latency Test", .columns = {{"Avg Latency(us)", "time_us"}}},
+                      {.format = "dftfe", .title = "MPI_Allreduce", .columns = {{"", "batch_s"}}}});
 
 }  // namespace
 }  // namespace commlens

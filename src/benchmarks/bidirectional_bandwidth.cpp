@@ -22,7 +22,11 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
 }
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",
-          bidirectional_bandwidth, WindowOptions, .metrics = {bandwidth_GBps});
+          bidirectional_bandwidth, WindowOptions, .metrics = {bandwidth_GBps},
+          .classic = {{.format = "osu",
+                       .title = "Bi-Directional Bandwidth Test",
+                       .columns = {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}},
+                       .point_to_point = true}});
 
 }  // namespace
 }  // namespace commlens

@@ -64,14 +64,15 @@ struct BenchmarkDescription {
   std::string name;
   std::string help;
   std::function<std::unique_ptr<Benchmark>(const BenchmarkDescription&)> maker;
-  std::vector<measure::Metric> metrics;  ///< all that its records may have; the first is the main metric
-  std::vector<measure::Fact> facts;      ///< likewise
-  bool divides_work = false;             ///< the ranks divide the work of one problem: tables of --scaling
+  std::vector<measure::Metric> metrics;         ///< all that its records may have; the first is the main metric
+  std::vector<measure::Fact> facts;             ///< likewise
+  bool divides_work = false;                    ///< the ranks divide the work of one problem: tables of --scaling
+  std::vector<measure::ClassicLayout> classic;  ///< how --format osu and dftfe print it
 
   [[nodiscard]] std::unique_ptr<Benchmark> make() const { return maker(*this); }
   /// With all parameters that `options` can have.
   [[nodiscard]] measure::BenchmarkDeclaration declaration(const OptionSet& options) const {
-    return {name, help, options.declarations(), metrics, facts, divides_work};
+    return {name, help, options.declarations(), metrics, facts, divides_work, classic};
   }
 };
 

@@ -123,7 +123,7 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
   }
   if (!app.remaining().empty()) refuse_unknown_option(app, app.remaining().front(), help);
   refuse_opposites(app, line.benchmark->options());
-  refuse_contradictions(line.settings, description.name);
+  refuse_contradictions(line.settings, line.benchmark->declaration());
   return line;
 }
 

@@ -125,7 +125,7 @@ void add_settings(CLI::App& app, Settings& settings) {
       "--no-validate", [&] { settings.validate = false; }, "do not compare results with what they must be");
 }
 
-void refuse_contradictions(const Settings& settings, const std::string& benchmark) {
+void refuse_contradictions(const Settings& settings, const measure::BenchmarkDeclaration& benchmark) {
   const double max_time_s = settings.max_time_s.value_or(measure::Repetition{}.max_time_s);
   if (settings.min_time_s > max_time_s) {
     throw UsageError("min-time", fmt::format("{:g}", settings.min_time_s),
@@ -138,11 +138,11 @@ void refuse_contradictions(const Settings& settings, const std::string& benchmar
   }
   std::vector<std::string> suitable;
   for (const auto& reporter : measure::reporters()) {
-    if (reporter.knows(benchmark)) suitable.push_back(reporter.name);
+    if (reporter.can_print(benchmark)) suitable.push_back(reporter.name);
   }
   if (std::find(suitable.begin(), suitable.end(), settings.format) != suitable.end()) return;
   throw UsageError("format", settings.format,
-                   fmt::format("it has no layout for {}; write {}", benchmark, fmt::join(suitable, ", ")));
+                   fmt::format("it has no layout for {}; write {}", benchmark.name, fmt::join(suitable, ", ")));
 }
 
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {

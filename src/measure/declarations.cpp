@@ -13,6 +13,12 @@ std::string label_of(std::string_view name, const Unit& unit) {
 
 std::string Metric::label() const { return given_label.empty() ? label_of(name, unit) : std::string(given_label); }
 
+const ClassicLayout* BenchmarkDeclaration::classic_layout(std::string_view format) const {
+  const auto found = std::find_if(classic.begin(), classic.end(),
+                                  [&](const ClassicLayout& layout) { return layout.format == format; });
+  return found == classic.end() ? nullptr : &*found;
+}
+
 std::vector<Metric> with_time(std::vector<Metric> metrics) {
   const bool known =
       std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.name == time_us.name; });

@@ -36,6 +36,21 @@ struct Fact {
   std::string_view definition;
 };
 
+/// How a program that others know prints the same measurement, for what reads its output. Its texts live as long as
+/// the program.
+struct ClassicLayout {
+  struct Column {
+    std::string_view heading;
+    std::string_view metric;
+    double scale = 1;  ///< from the metric's unit to the heading's
+  };
+  std::string_view format;  ///< the reporter that prints it: "osu"
+  std::string_view title;   ///< what the program names its measurement
+  std::vector<Column> columns;
+  bool point_to_point = false;  ///< the heading names where each side's buffer lies
+  bool pairs = false;           ///< and how many pairs of ranks there are
+};
+
 struct BenchmarkDeclaration {
   std::string name;
   std::string description;
@@ -44,6 +59,10 @@ struct BenchmarkDeclaration {
   std::vector<Fact> facts;
   /// The ranks divide the work of one problem, so that speed-up and efficiency against ranks mean something.
   bool divides_work = false;
+  std::vector<ClassicLayout> classic = {};  ///< one for each classic format that it can be printed in
+
+  /// nullptr: there is none of this format.
+  [[nodiscard]] const ClassicLayout* classic_layout(std::string_view format) const;
 };
 
 /// The metrics with those that the harness adds: time_us at the end, if it is not among them.

@@ -1,4 +1,5 @@
-// Numbers for people.
+// Numbers for people, written as Python writes them (python/commlens/base/text.py): tests/formats.txt holds the two
+// together.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +9,19 @@
 
 namespace commlens::measure {
 
-/// Writes numbers with the digits that suit the first of them: four or so, and the same for an interval as for its
-/// median.
-class NumberFormat {
- public:
-  explicit NumberFormat(double example);
-  [[nodiscard]] std::string operator()(double value) const;
+/// Four significant digits: "0.01234", "14.62", "1,234,567"; an exponent from 1e9 on: "2.828e9".
+std::string format_number(double value);
 
- private:
-  bool scientific_ = false;
-  int decimals_ = 2;
-};
+/// "14.62 us [14.55, 14.80]", or "14.62 us [3 samples]" without an interval.
+std::string with_interval(const Statistics& statistics, const std::string& unit);
 
-/// "14.62 [14.55, 14.80]", the median in `width` characters; "14.62 [3 samples]" without an interval.
-std::string with_interval(const Statistics& statistics, std::size_t width);
-
-/// "12.3%"
+/// "63%"; below a tenth with two digits, "3.2%".
 std::string format_percent(double fraction);
 
-/// Of a ceiling: "63.1%", below one percent "1/250".
+/// Of a ceiling: "63%", below one percent "1/250".
 std::string format_fraction(double fraction);
 
-/// "4 MiB" or "80 MB" where that is exact, otherwise rounded to three digits: "76.3 MiB".
-std::string format_bytes(std::int64_t bytes);
-/// Of an estimate, rounded: "5.3 GiB".
+/// Binary units and three digits: "1 B", "512 KiB", "76.3 MiB".
 std::string format_bytes(double bytes);
 
 /// "1 rank", "2 ranks"

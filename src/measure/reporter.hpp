@@ -27,8 +27,11 @@ struct ReporterDescription {
   std::string name;
   std::string help;
   std::function<std::unique_ptr<Reporter>(std::ostream&)> make;
-  /// Whether the format has a layout for the benchmark.
-  std::function<bool(std::string_view benchmark)> knows = [](std::string_view) { return true; };
+  bool is_classic = false;  ///< it prints what declares a layout of its name
+
+  [[nodiscard]] bool can_print(const BenchmarkDeclaration& benchmark) const {
+    return !is_classic || benchmark.classic_layout(name) != nullptr;
+  }
 };
 
 /// table (the default), json, csv, osu and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `dftfe` the two

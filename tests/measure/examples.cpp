@@ -63,7 +63,33 @@ Record latency_with_odd_numbers(double sample, double setup) {
   return record;
 }
 
+using Column = ClassicLayout::Column;
+constexpr Column latency_column = {"Avg Latency(us)", "latency_us"};
+constexpr Column bandwidth_column = {"Bandwidth (MB/s)", "bandwidth_GBps", 1e3};
+
+std::vector<ClassicLayout> layouts(const std::string& benchmark) {
+  const auto osu = [](std::string_view title, std::vector<Column> columns, bool point_to_point, bool pairs = false) {
+    return std::vector{ClassicLayout{"osu", title, std::move(columns), point_to_point, pairs}};
+  };
+  if (benchmark == "latency") return osu("Latency Test", {latency_column}, true);
+  if (benchmark == "bandwidth") return osu("Bandwidth Test", {bandwidth_column}, true);
+  if (benchmark == "bidirectional-bandwidth") return osu("Bi-Directional Bandwidth Test", {bandwidth_column}, true);
+  if (benchmark == "message-rate") {
+    return osu("Multiple Bandwidth / Message Rate Test",
+               {{"MB/s", "bandwidth_GBps", 1e3}, {"Messages/s", "message_rate_per_s"}}, true, true);
+  }
+  if (benchmark != "allreduce") return {};
+  auto both = osu("Allreduce Latency Test", {{"Avg Latency(us)", "time_us"}}, false);
+  both.push_back({"dftfe", "MPI_Allreduce", {{"", "batch_s"}}});
+  return both;
+}
+
 }  // namespace
+
+Start with_layouts(Start start, const std::string& benchmark) {
+  start.benchmark.classic = layouts(benchmark);
+  return start;
+}
 
 Start start_with_gpus() {
   Start start = start_without_gpus();

@@ -13,6 +13,8 @@ namespace commlens::measure::examples {
 /// Two ranks with a GPU each on one node, or without GPUs on backend `host`.
 Start start_with_gpus();
 Start start_without_gpus();
+/// The same with the layouts of a benchmark in the classic formats.
+Start with_layouts(Start start, const std::string& benchmark);
 
 /// Samples of `median_s` times 0.98, 0.99, ... : ten of them, symmetric, so that their mean is their median.
 std::vector<double> samples_around(double median_s);

@@ -146,12 +146,13 @@ TEST(OsuReporter, WritesOneHeaderPerTransportWhereOneIsUnavailable) {
 TEST(OsuReporter, WritesTheFirstTransportAsItComes) {
   std::ostringstream out;
   const auto reporter = examples::make_reporter("osu", out);
-  const Start start = examples::start_without_gpus();
+  const Start start = examples::with_layouts(examples::start_without_gpus(), "latency");
   const std::vector<Record> group = {latency(1, "mpi", "host", 2e-6), latency(1, "staged", "host", 4e-6)};
   reporter->add(start, examples::results_of(group));
   EXPECT_NE(out.str().find("# Transport: mpi\n"), std::string::npos);
   EXPECT_EQ(out.str().find("# Transport: staged\n"), std::string::npos);
-  reporter->add(start, examples::results_of({bandwidth("bandwidth", 1, "mpi", 1e-3)}));  // the sweep has ended
+  reporter->add(examples::with_layouts(start, "bandwidth"),
+                examples::results_of({bandwidth("bandwidth", 1, "mpi", 1e-3)}));  // the sweep has ended
   EXPECT_LT(out.str().find("# Transport: staged\n"), out.str().find("Bandwidth Test"));
 }
 
@@ -160,7 +161,8 @@ TEST(OsuReporter, LosesNothingWhereTheRunEndsEarly) {
   {
     const auto reporter = examples::make_reporter("osu", out);
     const std::vector<Record> group = {latency(1, "mpi", "host", 2e-6), latency(1, "staged", "host", 4e-6)};
-    reporter->add(examples::start_without_gpus(), examples::results_of(group));
+    const Start start = examples::with_layouts(examples::start_without_gpus(), "latency");
+    reporter->add(start, examples::results_of(group));
   }
   EXPECT_NE(out.str().find("# Transport: staged\n"), std::string::npos);
 }

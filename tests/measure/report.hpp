@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/examples.hpp"
 #include "measure/reporter.hpp"
 
 namespace commlens::measure::examples {
@@ -26,7 +27,10 @@ inline std::string report(const std::string& format, const Start& start, const G
   std::ostringstream out;
   const auto reporter = make_reporter(format, out);
   reporter->begin(start);
-  for (const auto& group : groups) reporter->add(start, results_of(group));
+  for (const auto& group : groups) {
+    const std::string benchmark = group.empty() ? "" : group.front().benchmark;
+    reporter->add(with_layouts(start, benchmark), results_of(group));
+  }
   reporter->end();
   return out.str();
 }

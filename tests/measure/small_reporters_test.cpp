@@ -41,12 +41,16 @@ const ReporterDescription& reporter(const std::string& name) {
   return *std::find_if(reporters().begin(), reporters().end(), [&](const auto& one) { return one.name == name; });
 }
 
-TEST(Reporters, SayWhichBenchmarksTheyKnow) {
-  for (const char* name : {"table", "json", "csv"}) EXPECT_TRUE(reporter(name).knows("fft")) << name;
+TEST(Reporters, OfClassicFormatsPrintWhatDeclaresALayout) {
+  const auto benchmark = [](const std::string& name) {
+    return examples::with_layouts(examples::start_with_gpus(), name).benchmark;
+  };
+  for (const char* name : {"table", "json", "csv"}) EXPECT_TRUE(reporter(name).can_print(benchmark("fft"))) << name;
   for (const char* name : {"osu", "dftfe"}) {
-    EXPECT_FALSE(reporter(name).knows("fft")) << name;
-    EXPECT_TRUE(reporter(name).knows("allreduce")) << name;
+    EXPECT_FALSE(reporter(name).can_print(benchmark("fft"))) << name;
+    EXPECT_TRUE(reporter(name).can_print(benchmark("allreduce"))) << name;
   }
+  EXPECT_FALSE(reporter("dftfe").can_print(benchmark("latency")));
 }
 
 TEST(CsvReporter, WritesARowPerRecordUnderTheDeclaredColumns) {

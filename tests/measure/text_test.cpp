@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "measure/examples.hpp"
 #include "measure/format.hpp"
@@ -10,38 +12,31 @@
 namespace commlens::measure {
 namespace {
 
-TEST(FormatBytes, IsExactWhereAUnitDivides) {
-  EXPECT_EQ(format_bytes(std::int64_t{0}), "0 B");
-  EXPECT_EQ(format_bytes(std::int64_t{1}), "1 B");
-  EXPECT_EQ(format_bytes(std::int64_t{999}), "999 B");
-  EXPECT_EQ(format_bytes(std::int64_t{1000}), "1 kB");
-  EXPECT_EQ(format_bytes(std::int64_t{1024}), "1 KiB");
-  EXPECT_EQ(format_bytes(std::int64_t{8192}), "8 KiB");
-  EXPECT_EQ(format_bytes(std::int64_t{3} << 20), "3 MiB");
-  EXPECT_EQ(format_bytes(std::int64_t{80'000'000}), "80 MB");
-  EXPECT_EQ(format_bytes(std::int64_t{1} << 30), "1 GiB");
-  EXPECT_EQ(format_bytes(std::int64_t{1024} << 40), "1 PiB");
+/// As Python writes it, whose test reads the same file.
+std::string written(const std::string& kind, double number) {
+  if (kind == "bytes") return format_bytes(number);
+  if (kind == "percent") return format_percent(number);
+  if (kind == "fraction") return format_fraction(number);
+  return kind == "number" ? format_number(number) : "no such kind";
 }
 
-TEST(FormatBytes, IsRoundedWhereNoUnitDivides) {
-  EXPECT_EQ(format_bytes(std::int64_t{1025}), "1.00 KiB");
-  EXPECT_EQ(format_bytes(std::int64_t{80'000'008}), "76.3 MiB");
-  EXPECT_EQ(format_bytes(std::int64_t{123'456'789}), "118 MiB");
-  EXPECT_EQ(format_bytes(std::numeric_limits<std::int64_t>::max()), "8.00 EiB");
+TEST(Formats, AreThoseOfTheTable) {
+  std::ifstream table(COMMLENS_FORMATS_TABLE);
+  int lines = 0;
+  for (std::string line; std::getline(table, line);) {
+    if (line.starts_with('#')) continue;
+    const std::size_t equals = line.find(" = ");
+    std::istringstream words(line.substr(0, equals));
+    std::string kind;
+    std::string number;
+    words >> kind >> number;
+    EXPECT_EQ(written(kind, std::stod(number)), line.substr(equals + 3)) << line;
+    ++lines;
+  }
+  EXPECT_GT(lines, 40);
 }
 
-TEST(FormatBytes, RoundsAnEstimate) {
-  EXPECT_EQ(format_bytes(0.0), "0 B");
-  EXPECT_EQ(format_bytes(1536.0), "1.50 KiB");
-  EXPECT_EQ(format_bytes(5.3 * 1073741824), "5.30 GiB");
-}
-
-TEST(FormatFraction, IsAFactorBelowOnePercent) {
-  EXPECT_EQ(format_fraction(0.631), "63.1%");
-  EXPECT_EQ(format_fraction(0.01), "1.00%");
-  EXPECT_EQ(format_fraction(0.004), "1/250");
-  EXPECT_EQ(format_fraction(0), "0.00%");
-}
+TEST(FormatNumber, WritesWhatIsNone) { EXPECT_EQ(format_number(std::numeric_limits<double>::infinity()), "inf"); }
 
 TEST(OnOneLine, JoinsLines) {
   EXPECT_EQ(on_one_line("a\nb\r\nc\n"), "a; b; c");

@@ -1,27 +1,27 @@
-"""Numbers, sizes and names as people read them: nothing here knows of records or pictures."""
+"""Numbers, sizes and names as people read them: nothing here knows of records or plots.
+
+The native program writes bytes, percentages and numbers alike (`src/measure/format.cpp`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_DECIMAL_UNITS = ("kB", "MB", "GB", "TB")
+_BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
 _EXPONENT_FROM = 1e9
 _BLANKS = dict.fromkeys("\t\n\N{NO-BREAK SPACE}", " ")
 
 
 def format_bytes(size: float) -> str:
-    """`size` bytes as people write them: 1 B, 64 MiB, 80 MB; 1.5 KiB where no unit is whole."""
-    for power, name in enumerate(_DECIMAL_UNITS, start=1):
-        if size % 1000**power == 0 and 1 <= size / 1000**power < 1000:
-            return f"{size / 1000**power:.0f} {name}"
+    """A number of bytes in binary units, with three digits: `1 B`, `512 KiB`, `76.3 MiB`."""
     unit = 0
-    while size >= 1024 and unit < len(_BINARY_UNITS) - 1:
+    while size >= 1023.5 and unit < len(_BYTES) - 1:
         size /= 1024
         unit += 1
-    number = f"{size:.0f}" if size == int(size) else f"{size:.3g}"
-    return f"{number} {_BINARY_UNITS[unit]}"
+    decimals = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    number = f"{size:.{decimals}f}"
+    return f"{number.rstrip('0').rstrip('.') if decimals else number} {_BYTES[unit]}"
 
 
 def format_number(value: float) -> str:
@@ -29,11 +29,11 @@ def format_number(value: float) -> str:
     magnitude = abs(value)
     if magnitude >= _EXPONENT_FROM:
         return _with_exponent(value)
-    if magnitude >= 1000 or value == 0:
+    if magnitude >= 999.95 or value == 0:
         return f"{value:,.0f}"
     if magnitude < 1e-4:
         return f"{value:.3g}"
-    return f"{value:#.4g}".rstrip(".")
+    return f"{value:#.4g}"
 
 
 def _with_exponent(value: float) -> str:

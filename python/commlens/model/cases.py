@@ -135,7 +135,7 @@ class Group:
         )
 
     def describe_size(self, size: int) -> str:
-        """By itself: `80 MB`, `block 732`."""
+        """By itself: `76.3 MiB`, `block 732`."""
         text = self.format_size(size)
         return text if self.size_name == "size" else f"{self.size_name} {text}"
 

@@ -8,13 +8,13 @@
 namespace commlens::measure {
 namespace {
 
-constexpr std::string_view allreduce = "allreduce";  // all that it measures
+constexpr const char* format_name = "dftfe";
 
 /// The words before the number; empty for a transport that the mini-app's layout has no words for.
-std::string title_of(const std::string& transport) {
-  if (transport == "ccl") return "Time in seconds for GPU Direct MPI_Allreduce using NCCL/RCCL";
-  if (transport == "mpi") return "Time in seconds for GPU Direct MPI_Allreduce using standard MPI library";
-  if (transport == "staged") return "Time in seconds for MPI_Allreduce staged through host memory";
+std::string title_of(std::string_view operation, const std::string& transport) {
+  if (transport == "ccl") return fmt::format("Time in seconds for GPU Direct {} using NCCL/RCCL", operation);
+  if (transport == "mpi") return fmt::format("Time in seconds for GPU Direct {} using standard MPI library", operation);
+  if (transport == "staged") return fmt::format("Time in seconds for {} staged through host memory", operation);
   return {};
 }
 
@@ -22,22 +22,25 @@ std::string comment(const Record& record, const std::string& text) {
   return fmt::format("# {} over {}: {}\n", record.benchmark, record.transport, text);
 }
 
-const MetricStatistics* batch_of(const Result& result) {
+/// The metric of the first column, where it was measured.
+const MetricStatistics* metric_of(const Result& result, const ClassicLayout* layout) {
+  if (layout == nullptr || layout->columns.empty()) return nullptr;
   for (const MetricStatistics& metric : result.metrics()) {
-    if (metric.metric.metric.name == "batch_s") return &metric;
+    if (metric.metric.metric.name == layout->columns.front().metric) return &metric;
   }
   return nullptr;
 }
 
-std::string line_of(const Result& result) {
+std::string line_of(const Start& start, const Result& result) {
   const Record& record = result.record();
   if (result.outcome().status != Status::ok) return comment(record, complaint(result.outcome()));
-  const MetricStatistics* batch = batch_of(result);
-  const std::string title = title_of(record.transport);
-  if (batch == nullptr || title.empty()) return comment(record, "the DFT-FE mini-app has no line for this");
+  const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
+  const MetricStatistics* metric = metric_of(result, layout);
+  const std::string title = metric == nullptr ? "" : title_of(layout->title, record.transport);
+  if (title.empty()) return comment(record, "the DFT-FE mini-app has no line for this");
   // The mini-app's words are kept to the letter, also where they are not true: they speak of GPU memory.
   const std::string warning = record.memory == "device" ? "" : comment(record, "in " + record.memory + " memory");
-  return warning + fmt::format("{}: {:.18e}\n", title, batch->statistics.median);
+  return warning + fmt::format("{}: {:.18e}\n", title, metric->statistics.median);
 }
 
 class DftfeReporter final : public Reporter {
@@ -46,8 +49,8 @@ class DftfeReporter final : public Reporter {
 
   void begin(const Start& /*start*/) override {}
 
-  void add(const Start& /*start*/, std::span<const Result> group) override {
-    for (const Result& result : group) out_ << line_of(result);
+  void add(const Start& start, std::span<const Result> group) override {
+    for (const Result& result : group) out_ << line_of(start, result);
     out_.flush();
   }
 
@@ -58,10 +61,10 @@ class DftfeReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription dftfe_reporter() {
-  return {.name = "dftfe",
+  return {.name = format_name,
           .help = "allreduce in the words of the DFT-FE mini-app",
           .make = [](std::ostream& out) { return std::make_unique<DftfeReporter>(out); },
-          .knows = [](std::string_view benchmark) { return benchmark == allreduce; }};
+          .is_classic = true};
 }
 
 }  // namespace commlens::measure

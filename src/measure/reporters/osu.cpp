@@ -12,45 +12,9 @@
 namespace commlens::measure {
 namespace {
 
+constexpr const char* format_name = "osu";
 constexpr int size_width = 10;
 constexpr int metric_width = 18;  ///< of headings and numbers in OSU 7's output
-
-struct Column {
-  std::string heading;
-  std::string metric;
-  double scale = 1;  ///< from the metric's unit to the heading's
-};
-
-/// A program of the OSU micro-benchmarks.
-struct Program {
-  std::string benchmark;        ///< ours
-  std::string title;            ///< after "OSU MPI" and the suffix that names the GPU library
-  bool point_to_point = false;  ///< it says where each side's buffer lies
-  bool pairs = false;           ///< it says how many pairs of ranks there are
-  std::vector<Column> columns;
-};
-
-const std::vector<Program>& programs() {
-  static const Column latency = {"Avg Latency(us)", "latency_us"};
-  static const Column bandwidth = {"Bandwidth (MB/s)", "bandwidth_GBps", 1e3};
-  static const Column small_bandwidth = {"MB/s", "bandwidth_GBps", 1e3};
-  static const Column message_rate = {"Messages/s", "message_rate_per_s"};
-  static const Column collective_latency = {"Avg Latency(us)", "time_us"};
-  static const std::vector<Program> all = {
-      {"latency", "Latency Test", true, false, {latency}},
-      {"bandwidth", "Bandwidth Test", true, false, {bandwidth}},
-      {"bidirectional-bandwidth", "Bi-Directional Bandwidth Test", true, false, {bandwidth}},
-      {"message-rate", "Multiple Bandwidth / Message Rate Test", true, true, {small_bandwidth, message_rate}},
-      {"allreduce", "Allreduce Latency Test", false, false, {collective_latency}},
-  };
-  return all;
-}
-
-const Program* program_of(std::string_view benchmark) {
-  const auto found = std::find_if(programs().begin(), programs().end(),
-                                  [&](const Program& program) { return program.benchmark == benchmark; });
-  return found == programs().end() ? nullptr : &*found;
-}
 
 bool on_gpu(const std::string& side) { return side == "device" || side == "managed"; }
 
@@ -80,20 +44,21 @@ std::string mpi_type_of(const Record& record) {
   return *type;
 }
 
-std::string section_header(const Start& start, const Record& record, const Program& program, bool several) {
-  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(start, record), program.title);
+std::string section_header(const Start& start, const Record& record, const ClassicLayout& layout, bool several) {
+  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(start, record), layout.title);
   text += fmt::format("# commlens {}\n", commlens_version(start));
   if (several) text += fmt::format("# Transport: {}\n", record.transport);
-  if (program.point_to_point && involves_gpu(record)) {
+  if (layout.point_to_point && involves_gpu(record)) {
     const auto [from, to] = memory_sides(record.memory);
     text += fmt::format("# Send Buffer on {} and Receive Buffer on {}\n", place_of(from), place_of(to));
   }
-  if (program.pairs) {
+  if (layout.pairs) {
     text += fmt::format("# [ pairs: {} ] [ window size: {} ]\n", integer_parameter(record, "pairs").value_or(1),
                         integer_parameter(record, "window").value_or(1));
   }
   text += fmt::format("# Datatype: {}.\n{:<{}}", mpi_type_of(record), "# Size", size_width);
-  for (const Column& column : program.columns) text += fmt::format("{:>{}}", column.heading, metric_width);
+  for (const ClassicLayout::Column& column : layout.columns)
+    text += fmt::format("{:>{}}", column.heading, metric_width);
   return text + "\n";
 }
 
@@ -102,7 +67,7 @@ double mean_time(const Record& record) {
          static_cast<double>(record.samples_s.size());
 }
 
-std::string row_of(const Result& result, const Program& program) {
+std::string row_of(const Result& result, const ClassicLayout& layout) {
   const Record& record = result.record();
   const std::int64_t bytes = integer_parameter(record, "bytes").value_or(0);
   const Outcome& outcome = result.outcome();
@@ -110,7 +75,7 @@ std::string row_of(const Result& result, const Program& program) {
     return fmt::format("# {}: size {}: {}\n", name(outcome.status), bytes, on_one_line(outcome.reason));
   }
   std::string row = fmt::format("{:<{}}", bytes, size_width);
-  for (const Column& column : program.columns) {
+  for (const ClassicLayout::Column& column : layout.columns) {
     const CaseMetric* metric = find_metric(record, column.metric);
     if (!metric) return fmt::format("# failed: size {}: the record has no metric {}\n", bytes, column.metric);
     row += fmt::format("{:>{}.2f}", metric->at(mean_time(record)) * column.scale, metric_width);
@@ -165,9 +130,9 @@ class OsuReporter final : public Reporter {
 
   static std::string text_of(const Start& start, const Result& result, bool begins, bool several) {
     const Record& record = result.record();
-    const Program* program = program_of(record.benchmark);
-    if (program == nullptr) return "";  // who asks for it is told before anything is measured
-    return (begins ? section_header(start, record, *program, several) : "") + row_of(result, *program);
+    const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
+    if (layout == nullptr) return "";  // which is refused before anything is measured
+    return (begins ? section_header(start, record, *layout, several) : "") + row_of(result, *layout);
   }
 
   void write_kept() {
@@ -183,10 +148,10 @@ class OsuReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription osu_reporter() {
-  return {.name = "osu",
+  return {.name = format_name,
           .help = "the layout of the OSU micro-benchmarks 7.4",
           .make = [](std::ostream& out) { return std::make_unique<OsuReporter>(out); },
-          .knows = [](std::string_view benchmark) { return program_of(benchmark) != nullptr; }};
+          .is_classic = true};
 }
 
 }  // namespace commlens::measure

@@ -185,5 +185,5 @@ def test_dftfe_ends_with_what_was_published(commlens: Commlens) -> None:
     assert run.returncode == 0, run.stderr
     before, _, published = run.stdout.partition("# published")
     assert "Time in seconds for GPU Direct MPI_Allreduce using standard MPI library: " in before
-    assert "# dftfe-summit: Summit, 6 x V100, 1 node, 80 MB, device memory" in published
+    assert "# dftfe-summit: Summit, 6 x V100, 1 node, 76.3 MiB, device memory" in published
     assert "3.096087765000000047e+00" in published

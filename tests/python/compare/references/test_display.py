@@ -147,7 +147,7 @@ def test_an_axis_of_elements_has_figures_by_degrees_of_freedom() -> None:
 def test_dftfe_ends_with_the_nearest_lines_as_they_were_printed() -> None:
     lines = list(published_lines(parsed(allreduce(median_us=2 * 61921.7553))))
     assert all(line.startswith("#") for line in lines), "programs read the others"
-    at = lines.index("# dftfe-summit: Summit, 6 x V100, 1 node, 80 MB, device memory")
+    at = lines.index("# dftfe-summit: Summit, 6 x V100, 1 node, 76.3 MiB, device memory")
     words = "Time in seconds for GPU Direct MPI_Allreduce using standard MPI library"
     assert lines[at + 1] == f"#   {words}: {SUMMIT_MPI} (2.00x)"
 

@@ -130,7 +130,7 @@ def test_what_is_far_apart_is_dots_on_a_logarithmic_axis_and_no_bars() -> None:
         for transport, time in times.items()
     ]
     (axes,) = drawn(*records).axes
-    assert axes.get_title(loc="left") == "allreduce of 80 MB"
+    assert axes.get_title(loc="left") == "allreduce of 76.3 MiB"
     assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "time (ms), logarithmic")
     assert not axes.patches, "the length of a bar would mean nothing"
     assert {"105.7 ms", "45.10 ms", "0.2901 ms"} <= set(texts(axes))

@@ -59,6 +59,11 @@ class GpuView(PartView, frozen=True, kw_only=True):
     source: str = ""  # the command or the files that said it
 
     @property
+    def hidden(self) -> int:
+        """How many are installed that this process may not use."""
+        return len(self.installed) - len(self.gpus)
+
+    @property
     def why_none(self) -> str:
         """Where `gpus` is empty."""
         if not self.installed:

@@ -40,6 +40,20 @@ class KernelView(PartView, frozen=True, kw_only=True):
     numa_balancing: Optional[bool] = None
     container: Optional[str] = None  # what shows that this is one
 
+    @property
+    def forbids_cma(self) -> bool:
+        """Whether processes may not read each other's memory.
+
+        With ptrace_scope 1 they allow it to each other, which MPI libraries do (PR_SET_PTRACER).
+        """
+        scope = self.ptrace_scope or 0
+        return scope >= 3 or (scope == 2 and not self.may_trace)
+
+    @property
+    def copiers(self) -> tuple[str, ...]:
+        """The modules that copy between processes in one go, in the place of CMA."""
+        return tuple(name for name in ("knem", "xpmem") if self.has(name))
+
     def has(self, module: str) -> bool:
         return module in (self.modules or ())
 

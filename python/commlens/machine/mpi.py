@@ -79,6 +79,11 @@ class MpiView(msgspec.Struct, frozen=True):
     pmix: str = ""  # what `srun --mpi=list` says, in an allocation of Slurm
 
     @property
+    def program_name(self) -> str:
+        """Without its folder."""
+        return self.program.rpartition("/")[2]
+
+    @property
     def pmix_line(self) -> str:
         """The beginning of what srun says, on one line."""
         return " ".join(self.pmix.split())[:120]

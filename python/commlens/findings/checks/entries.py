@@ -182,8 +182,10 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "bytes":
             return format_bytes(value)
-        if isinstance(value, tuple):
-            return str(len(value)) if format_spec == "count" else ", ".join(value) or "none"
+        if format_spec == "count":
+            return str(len(value))
+        if isinstance(value, (list, tuple)):
+            return plural(len(value), format_spec) if format_spec else ", ".join(value) or "none"
         return plural(value, format_spec) if format_spec else str(value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from commlens.base.text import plural
 from commlens.findings.checks.entries import gpu_quote, known_gpus, such_gpus
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed, rule
@@ -64,26 +63,6 @@ def gpu_power_limit_lowered(view: View) -> Seen:
 
 def _limits(gpu: Gpu) -> str:
     return f"{gpu.power_limit_W:.0f} of {gpu.default_power_limit_W:.0f} W"
-
-
-@rule(
-    "gpus-hidden",
-    "note",
-    "a job may not use all GPUs",
-    needs=("machine", "GPU of the driver"),
-    when="GPUs that are installed, and those that this process may use",
-    fix="Ask for all of them (`--gpus-per-node={installed}` of Slurm, `--gpus all` of a "
-    "container), if the others are not another job's.",
-)
-def gpus_hidden(view: View) -> Seen:
-    own = view.machine.gpus
-    if len(own.installed) > len(own.gpus):
-        yield observed(
-            f"The driver shows {plural(len(own.gpus), 'GPU')}, and {len(own.installed)} are "
-            "installed",
-            Quote("/sys/bus/pci/devices", ", ".join(own.installed)),
-            words={"installed": str(len(own.installed))},
-        )
 
 
 @rule(

@@ -7,13 +7,10 @@ import re
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen
-from commlens.machine.kernel import KernelView
 
 _MODULES = "/proc/modules"
-_YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _PEERMEM_SINCE = (11, 4)  # CUDA: before it, Mellanox's nv_peer_memory
 _PEERMEM = ("nvidia_peermem", "nv_peer_mem")
-_ONE_COPY = ("knem", "xpmem")
 
 
 def _absent(*names: str) -> Quote:
@@ -90,53 +87,6 @@ def nv_peer_memory_deprecated(view: View) -> Seen:
             f"nv_peer_mem is loaded, and the driver is of CUDA {machine.gpus.cuda}",
             Quote(_MODULES, "nv_peer_mem"),
         )
-
-
-@rule(
-    "ptrace-scope-forbids-cma",
-    "warning",
-    "ranks of a node may not read each other's memory (CMA)",
-    needs=("machine", "Yama"),
-    when="ptrace_scope of the kernel (2 and 3 forbid CMA), where neither knem nor xpmem is",
-    fix="Ask the administrator for `sysctl kernel.yama.ptrace_scope=0` (or 1, with which MPI "
-    "libraries help themselves), or for xpmem.",
-)
-def ptrace_scope_forbids_cma(view: View) -> Seen:
-    kernel = view.machine.kernel
-    if _forbids(kernel) and not any(kernel.has(name) for name in _ONE_COPY):
-        yield observed(
-            f"ptrace_scope is {kernel.ptrace_scope}, which forbids CMA, and neither knem nor xpmem "
-            "is loaded: large messages of host memory within a node are copied twice",
-            Quote(_YAMA, str(kernel.ptrace_scope)),
-            _absent(*_ONE_COPY),
-        )
-
-
-@rule(
-    "cma-forbidden",
-    "note",
-    "CMA is forbidden, and another module is in its place",
-    needs=("machine", "Yama"),
-    when="ptrace_scope of the kernel, where knem or xpmem is loaded",
-    fix="Choose the one that is there: for Open MPI `--mca smsc xpmem` or `--mca smsc knem`, for "
-    "UCX it is chosen by itself if UCX was built with it.",
-)
-def cma_forbidden(view: View) -> Seen:
-    kernel = view.machine.kernel
-    loaded = [name for name in _ONE_COPY if kernel.has(name)]
-    if _forbids(kernel) and loaded:
-        yield observed(
-            f"ptrace_scope is {kernel.ptrace_scope}, which forbids CMA; {' and '.join(loaded)} "
-            "can do the same, if the MPI library was built with it",
-            Quote(_YAMA, str(kernel.ptrace_scope)),
-            Quote(_MODULES, ", ".join(loaded)),
-        )
-
-
-def _forbids(kernel: KernelView) -> bool:
-    """With 1, processes allow it to each other, which MPI libraries do (PR_SET_PTRACER)."""
-    scope = kernel.ptrace_scope or 0
-    return scope >= 3 or (scope == 2 and not kernel.may_trace)
 
 
 @rule(

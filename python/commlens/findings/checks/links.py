@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commlens.base.text import plural
-from commlens.findings.checks.entries import gpu_quote
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Observation, Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen
@@ -111,32 +110,6 @@ def nvlink_inactive(view: View) -> Seen:
                 f"{len(one.inactive)} of {one.active + len(one.inactive)} NVLinks of GPU "
                 f"{one.gpu} are inactive",
                 Quote("nvidia-smi nvlink -s", f"GPU {one.gpu}: links {numbers}: <inactive>"),
-            )
-
-
-@rule(
-    "nvlink-fabric-not-ready",
-    "warning",
-    "the NVLink fabric is not ready",
-    needs=("machine", "GPU of the driver"),
-    when="whether GPUs have joined the fabric of their NVSwitches",
-    fix="Ask the administrator for a running fabric manager of the driver's version (`systemctl "
-    "status nvidia-fabricmanager`): until then CUDA programs fail with error 802.",
-)
-def nvlink_fabric_not_ready(view: View) -> Seen:
-    joined = [gpu for gpu in view.machine.gpus.gpus if gpu.fabric is not None]
-    if not joined:
-        raise NotApplicable("there is no NVSwitch that GPUs must join")
-    for gpu in joined:
-        if gpu.fabric != "Completed":
-            yield observed(
-                f"{gpu} has not joined the NVLink fabric: {gpu.fabric}",
-                gpu_quote(view.machine, gpu, f"fabric state: {gpu.fabric}"),
-            )
-        elif gpu.fabric_health == "Unhealthy":
-            yield observed(
-                f"The NVLink fabric of {gpu} is unhealthy",
-                gpu_quote(view.machine, gpu, f"fabric health: {gpu.fabric_health}"),
             )
 
 

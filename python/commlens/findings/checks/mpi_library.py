@@ -37,9 +37,9 @@ _LOAD_ONE = (
 def library_not_found(view: View) -> Seen:
     mpi = view.machine.mpi
     if mpi.missing:
-        program = mpi.program.rpartition("/")[2]
         yield observed(
-            f"The program {program} needs {', '.join(mpi.missing)}, which the loader does not find",
+            f"The program {mpi.program_name} needs {', '.join(mpi.missing)}, which the loader does "
+            "not find",
             *(Quote(f"ldd {mpi.program}", f"{name} => not found") for name in mpi.missing),
             words={"name": mpi.missing[0]},
         )
@@ -64,7 +64,7 @@ def two_mpi_libraries_in_program(view: View) -> Seen:
     if len(set(map(_folder, own.values()))) > 1:
         listed = " and ".join(own.values())
         yield observed(
-            f"The program {mpi.program.rpartition('/')[2]} loads {listed}: functions of one get "
+            f"The program {mpi.program_name} loads {listed}: functions of one get "
             "what the other has made, and crash or hang",
             *(Quote(f"ldd {mpi.program}", f"{name} => {path}") for name, path in own.items()),
         )
@@ -233,27 +233,6 @@ def open_mpi_gpu_support_off(view: View) -> Seen:
             line,
             words={"name": name},
             setting=Setting({name: None}, shown_by=SHORTEST_MESSAGE),
-        )
-
-
-@rule(
-    "gpu-transport-layer-not-linked",
-    "warning",
-    "the program is not linked with Cray MPICH's layer for GPUs",
-    needs=("machine", "Cray MPICH", "GPU"),
-    when="libmpi_gtl_cuda or libmpi_gtl_hsa in the program, for Cray MPICH",
-    fix="Load the module of the GPU (craype-accel-nvidia80, craype-accel-amd-gfx90a ...) before "
-    "the program is linked, or link with $PE_MPICH_GTL_LIBS_{kind}.",
-)
-def gpu_transport_layer_not_linked(view: View) -> Seen:
-    mpi, kind = view.machine.mpi, gpu_kind(view.machine)
-    if mpi.program and not mpi.gpu_layer:
-        yield observed(
-            f"The program {mpi.program.rpartition('/')[2]} is linked with Cray MPICH and with none "
-            "of its libraries for GPUs: MPICH_GPU_SUPPORT_ENABLED=1 ends it in MPI_Init, and "
-            "without it GPU memory is not recognized",
-            Quote(f"ldd {mpi.program}", "no libmpi_gtl_*"),
-            words={"kind": "nvidia80" if kind == "cuda" else "amd_gfx90a"},
         )
 
 

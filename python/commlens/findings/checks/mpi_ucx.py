@@ -64,26 +64,6 @@ def ucx_module_not_loaded(view: View) -> Seen:
 
 
 @rule(
-    "ucx-without-rdma",
-    "warning",
-    "UCX was built without support for the RDMA adapter",
-    needs=("machine", "Mellanox", "UCX", "UCX modules"),
-    when="UCX's module for InfiniBand and RoCE, where there is such an adapter",
-    fix="Load or build UCX `--with-verbs` (and `--with-rdmacm`).",
-)
-def ucx_without_rdma(view: View) -> Seen:
-    machine = view.machine
-    ucx = machine.ucx
-    modules = ucx.modules or ()
-    if not any(name.startswith("uct_ib") for name in modules):
-        yield observed(
-            f"{ucx.name} has no module uct_ib, and {machine.devices.mellanox[0]} is here: "
-            "messages between nodes go over TCP",
-            Quote(ucx.library, f"modules: {', '.join(modules) or 'none'}"),
-        )
-
-
-@rule(
     "ucx-refused",
     "warning",
     "Open MPI is told to use UCX, and refuses it here",

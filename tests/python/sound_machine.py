@@ -121,9 +121,9 @@ class Cases(NamedTuple):
     """Of one rule, by name: views in which it reports something, others in which it does not, and
     those for which it is not applicable. Where the latter are given, the silent ones are `ok`."""
 
-    speaks: Mapping[str, Given]
-    silent: Mapping[str, Given]
-    not_applicable: Mapping[str, Given] = {}
+    speaks: Mapping[str, Callable[[], Any]]  # a View, or records or a profile to make one of
+    silent: Mapping[str, Callable[[], Any]]
+    not_applicable: Mapping[str, Callable[[], Any]] = {}
 
 
 def on(name: str, value: str, **changes: object) -> Given:

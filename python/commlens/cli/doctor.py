@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.terminal import console, echo
@@ -18,9 +18,6 @@ from commlens.render.doctor_document import FILE
 
 if TYPE_CHECKING:
     from commlens.compare.proof import Proof
-    from commlens.findings.behaviour import Plan
-    from commlens.jobs.native import Native
-    from commlens.machine.machine import Machine
 
 _HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
 hardware, limits and settings; and run short benchmarks. Nothing on the machine is changed.
@@ -81,69 +78,33 @@ def doctor(
     form: str,
     out: Path | None,
 ) -> None:
-    from commlens.findings import behaviour
-    from commlens.findings.behaviour import Behaviour, Plan
-    from commlens.findings.examination import examine
-    from commlens.render.doctor import Progress, as_json, print_findings, print_machines
+    from commlens.findings.behaviour import Plan
+    from commlens.findings.examination import examine_program
+    from commlens.jobs.spec import JobSpec
+    from commlens.render.doctor import Progress, as_json, print_findings
     from commlens.tuning.prove import prove_all
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
-    plan = Plan(launcher, values.words("--launcher-args", launcher_args), nodes, out)
-    native, why_not = _native()
-    machines = _machines(program, native, plan)
-
-    def observe() -> Behaviour:
-        if no_runs:
-            return Behaviour(why_none="no job was started (--no-runs)")
-        return behaviour.observe(native, plan) if native else Behaviour(why_none=why_not)
-
-    terminal = console()
-    if form == "text":
-        print_machines(machines, terminal)
-    tell = Progress(terminal) if form == "text" else lambda _: None
-    examination = examine(machines, observe, tell, nodes=nodes or 1)
-    runs = examination.view.behaviour
-    interrupted = runs.interrupted if runs else 0
+    arguments = values.words("--launcher-args", launcher_args)
+    plan = Plan(launcher, JobSpec(launcher_arguments=arguments, nodes=nodes or 0), out)
+    terminal = console() if form == "text" else Console(quiet=True)
+    progress = Progress(terminal)
+    examination = examine_program(
+        program, plan, with_runs=not no_runs, begin=progress.begin, tell=progress.add
+    )
     proofs: dict[int, Proof] = {}
+    interrupted, native = examination.interrupted, examination.native
     if prove and native and not interrupted:
         interrupted = prove_all(examination, native, plan, proofs, say)
     if interrupted:
         say(f"interrupted by {signal.Signals(interrupted - 128).name}")
+    print_findings(examination, proofs, terminal)
     if form == "json":
         echo(as_json(examination, proofs))
-    else:
-        print_findings(examination, proofs, terminal)
     if out is not None:
         _keep(out, as_json(examination, proofs))
     sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))
-
-
-def _machines(program: Path | None, native: Native | None, plan: Plan) -> list[Machine]:
-    """One a node: this one, or those that the launcher reaches."""
-    from commlens.findings import nodes as other_nodes
-    from commlens.machine.machine import look
-    from commlens.machine.system import ThisSystem
-
-    looked_at = str(program.resolve()) if program else str(native.path) if native else ""
-    arguments = plan.launcher_arguments
-    if plan.nodes is not None:
-        return other_nodes.look(plan.nodes, plan.launcher, arguments, native, looked_at)
-    environment = dict(os.environ)
-    if arguments and native:
-        chosen = launchers.choose(plan.launcher, native)
-        environment.update(launchers.variables_set_by(arguments, chosen.launcher))
-    return [look(ThisSystem(environment), looked_at)]
-
-
-def _native() -> tuple[Native | None, str]:
-    """The native program, or why there is none."""
-    from commlens.jobs.native import find_native
-
-    try:
-        return find_native(os.environ), ""
-    except CommlensError as error:
-        return None, str(error)
 
 
 def _keep(out: Path, text: str) -> None:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commlens.base.errors import CommlensError, Status
@@ -58,25 +58,22 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Plan:
-    """How jobs are started, as in `commlens run`."""
+    """How the short runs are launched, and where their records are kept."""
 
     launcher: str = "auto"
-    launcher_arguments: Sequence[str] = ()
-    nodes: int | None = None
+    spec: JobSpec = field(default_factory=JobSpec)  # its launcher's arguments, and nodes
     out: Path | None = None  # for the records; None: they are not kept
 
     def session(self, native: Native, folder: Path) -> Session:
+        """The session in which they run, quietly and not for long."""
         return Session(native, Settings(self.launcher, folder, quiet=True, time_limit_s=_LIMIT_S))
 
-    def entry(self, benchmark: str, session: Session, options: Options) -> JobSpec:
+    def job(self, benchmark: str, session: Session, options: Options) -> JobSpec:
         """On several nodes a rank on each; on two of them, for a benchmark of pairs."""
-        if self.nodes is None or self.nodes == 1:
-            return JobSpec(benchmark, options, launcher_arguments=self.launcher_arguments)
-        is_of_pairs = session.native.benchmark(benchmark).default("pairs") is not None
-        nodes = 2 if is_of_pairs else self.nodes
-        return JobSpec(
-            benchmark, options, nodes, launcher_arguments=self.launcher_arguments, nodes=nodes
-        )
+        nodes = self.spec.nodes if self.spec.nodes > 1 else 0
+        if nodes and session.native.benchmark(benchmark).default("pairs") is not None:
+            nodes = 2
+        return replace(self.spec, benchmark=benchmark, options=options, ranks=nodes, nodes=nodes)
 
 
 def observe(native: Native, plan: Plan) -> Behaviour:
@@ -91,13 +88,13 @@ def observe(native: Native, plan: Plan) -> Behaviour:
 def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behaviour:
     session = plan.session(native, folder)
     options = Options({**_SHORT, "timeout": _TIMEOUT_S})
-    entries = [plan.entry(name, session, options) for name in BENCHMARKS]
+    jobs = [plan.job(name, session, options) for name in BENCHMARKS]
     records: list[Record] = []
     failures: list[Failure] = []
     file = RecordFile(folder / "doctor.jsonl", collects=True)
     interrupted = 0
     began = time.monotonic()
-    for job in session.jobs(entries):
+    for job in session.jobs(jobs):
         if time.monotonic() - began > _ENOUGH_S:
             break
         said.take()

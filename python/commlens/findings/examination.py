@@ -1,15 +1,22 @@
-"""Applies the rules on machines in their order, and hands each outcome on as it comes."""
+"""Doctor's examination: applies the rules on machines, and hands each outcome on as it comes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from commlens.findings import Finding, findings, worst_first
-from commlens.findings.behaviour import BENCHMARKS, Behaviour
+from commlens.base.errors import CommlensError
+from commlens.findings import Finding, behaviour, findings, nodes, worst_first
+from commlens.findings.behaviour import BENCHMARKS, Behaviour, Plan
 from commlens.findings.rule import Outcome, Rule, rules_on_machines, rules_on_records
 from commlens.findings.view import View
+from commlens.jobs import launchers
+from commlens.jobs.native import Native, find_native
+from commlens.machine import machine
 from commlens.machine.machine import Machine
+from commlens.machine.system import ThisSystem
 
 Tell = Callable[[Outcome], None]
 # Of the sections on records, those that are of the machine and its settings.
@@ -27,6 +34,12 @@ class Examination:
 
     view: View
     outcomes: list[Outcome] = field(default_factory=list)
+    native: Native | None = None  # the program of the short runs
+
+    @property
+    def interrupted(self) -> int:
+        """The status with which a signal has ended the short runs, or 0."""
+        return self.view.behaviour.interrupted if self.view.behaviour else 0
 
     @property
     def findings(self) -> list[Finding]:
@@ -40,19 +53,65 @@ class Examination:
         return any(outcome.verdict == "problem" for outcome in self.outcomes)
 
 
+def examine_program(
+    program: Path | None,
+    plan: Plan,
+    *,
+    with_runs: bool,
+    begin: Callable[[Sequence[Machine]], None],
+    tell: Tell,
+) -> Examination:
+    """Examines the nodes of the plan, and the MPI library of a program, by default the native one.
+
+    `begin` gets the machines before the first outcome. Raises CommlensError where no node answers.
+    """
+    native, why_none = _native()
+    looked_at = str(program.resolve()) if program else str(native.path) if native else ""
+    machines = _machines(looked_at, native, plan)
+    begin(machines)
+
+    def observe() -> Behaviour:
+        if not with_runs:
+            return Behaviour(why_none="no job was started (--no-runs)")
+        return behaviour.observe(native, plan) if native else Behaviour(why_none=why_none)
+
+    return examine(machines, observe, tell, nodes=plan.spec.nodes or 1, native=native)
+
+
+def _native() -> tuple[Native | None, str]:
+    """The native program, or why there is none."""
+    try:
+        return find_native(os.environ), ""
+    except CommlensError as error:
+        return None, str(error)
+
+
+def _machines(program: str, native: Native | None, plan: Plan) -> list[Machine]:
+    """One per node: this one, or those that the launcher reaches."""
+    arguments = plan.spec.launcher_arguments
+    if plan.spec.nodes:
+        return nodes.look(plan.spec.nodes, plan.launcher, arguments, native, program)
+    environment = dict(os.environ)
+    if arguments and native:
+        launcher = launchers.choose(plan.launcher, native).launcher
+        environment.update(launchers.variables_set_by(arguments, launcher))
+    return [machine.look(ThisSystem(environment), program)]
+
+
 def examine(
     machines: Sequence[Machine],
     observe: Callable[[], Behaviour],
     tell: Tell,
     rules: Iterable[Rule] | None = None,
     nodes: int = 1,
+    native: Native | None = None,
 ) -> Examination:
     """Applies the rules, by default all on machines, to the machines of `nodes` nodes.
 
     `observe` starts jobs: only when the outcomes that need none were handed to `tell`.
     """
     every = rules_on_machines() if rules is None else tuple(rules)
-    whole = Examination(View(machines=machines, nodes=nodes))
+    whole = Examination(View(machines=machines, nodes=nodes), native=native)
 
     def add(outcome: Outcome) -> None:
         whole.outcomes.append(outcome)

@@ -24,13 +24,19 @@ _LONGEST_QUOTE = 300
 
 
 class Progress:
-    """A line for each check when it has run, below the heading of what it is about."""
+    """The machines, and a line for each rule when it was applied, below its section."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._section = ""
 
-    def __call__(self, outcome: Outcome) -> None:
+    def begin(self, machines: Sequence[Machine]) -> None:
+        """Prints what the machines are."""
+        for machine in machines:
+            self._console.print(Text(printable(_described(machine)), style="dim"), soft_wrap=True)
+
+    def add(self, outcome: Outcome) -> None:
+        """Prints the line of a rule."""
         rule, verdict = outcome.rule, outcome.verdict
         if rule.section != self._section:
             self._console.print(Text(rule.section, style="bold"))
@@ -42,19 +48,17 @@ class Progress:
         self._console.print(text, soft_wrap=True)
 
 
-def print_machines(machines: Sequence[Machine], console: Console) -> None:
+def _described(machine: Machine) -> str:
     """`node01: Open MPI v5.0.7 (/opt/lib/libmpi.so.40), UCX 1.18.0, NCCL 2.28.3, 2 GPUs`"""
-    for machine in machines:
-        library, devices = machine.mpi.library, machine.devices
-        parts = [
-            f"{library.name} ({library.path})" if library else "no MPI library",
-            f"UCX {machine.ucx.version}" if machine.ucx.library else "",
-            f"NCCL {machine.nccl.version}" if machine.nccl.version else "",
-            plural(devices.gpus, "GPU") if devices.gpus else "no GPU",
-            plural(len(devices.rdma), "RDMA adapter") if devices.rdma else "",
-        ]
-        text = printable(f"{machine.host}: {', '.join(filter(None, parts))}")
-        console.print(Text(text, style="dim"), soft_wrap=True)
+    library, devices = machine.mpi.library, machine.devices
+    parts = [
+        f"{library.name} ({library.path})" if library else "no MPI library",
+        machine.ucx.name if machine.ucx.library else "",
+        f"NCCL {machine.nccl.version}" if machine.nccl.version else "",
+        plural(devices.gpus, "GPU") if devices.gpus else "no GPU",
+        plural(len(devices.rdma), "RDMA adapter") if devices.rdma else "",
+    ]
+    return f"{machine.host}: {', '.join(filter(None, parts))}"
 
 
 def print_findings(examination: Examination, proofs: dict[int, Proof], console: Console) -> None:

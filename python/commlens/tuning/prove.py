@@ -110,12 +110,12 @@ def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
 def _side(
     own: Setting, shown: Setting, native: Native, plan: Plan, folder: Path, said: Listener
 ) -> _Side:
-    arguments = own.launcher_arguments or plan.launcher_arguments
-    here = Plan(plan.launcher, arguments, plan.nodes, plan.out)
+    arguments = own.launcher_arguments or plan.spec.launcher_arguments
+    here = replace(plan, spec=replace(plan.spec, launcher_arguments=arguments))
     session = here.session(native, folder)
     benchmark, *words = shown.shown_by
     options = Options(_SHORT).replaced_by(Options.parse(words))
-    entry = here.entry(benchmark, session, options)
+    entry = here.job(benchmark, session, options)
     variables = {name: value for name, value in own.variables.items() if value is not None}
     (job,) = session.jobs([replace(entry, environment=variables, launches=_LAUNCHES)])
     file = RecordFile(folder / "doctor-fixes.jsonl", collects=True)

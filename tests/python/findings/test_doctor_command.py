@@ -20,6 +20,7 @@ from commlens.findings.nodes import assemble, pieces
 from commlens.findings.rule import Outcome, Rule, rules_on_machines
 from commlens.findings.view import View
 from commlens.jobs.native import find_native
+from commlens.jobs.spec import JobSpec
 from commlens.machine.machine import Machine
 from commlens.tuning import prove
 from commlens.tuning.prove import prove_all
@@ -268,7 +269,8 @@ def test_the_launcher_arguments_of_a_fix_replace_the_users(
     tmp_path: Path, two_launches: None
 ) -> None:
     setting = Setting({}, ("--bind-to", "core"), LATENCY)
-    plan = Plan(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"), out=tmp_path / "out")
+    spec = JobSpec(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"))
+    plan = Plan(spec=spec, out=tmp_path / "out")
     prove_all(with_setting(setting), find_native(), plan, {}, lambda _: None)
     launches = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
     settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in launches.values())

@@ -11,13 +11,13 @@ from typing import Any
 
 from commlens.model import load
 from commlens.tuning.bench import Bench, Budget
-from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
-from commlens.tuning.launches import Starts
+from commlens.tuning.launches import Launches
+from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Situation, applicable
 from commlens.tuning.space import Change, Setting, Space, parse
-from commlens.tuning.trial import Outcome
+from commlens.tuning.trial import TrialOutcome
 from sample_records import lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
@@ -56,7 +56,7 @@ class Machine:
     fails_at: int = 0  # the start that the user interrupts
     _random: random.Random = field(default_factory=lambda: random.Random(1))
 
-    def run(self, change: Change, file: Path, limit_s: float, **about: Any) -> Outcome:
+    def run(self, change: Change, file: Path, limit_s: float, **about: Any) -> TrialOutcome:
         self.started.append(dict(change.environment))
         if len(self.started) == self.fails_at:
             raise KeyboardInterrupt
@@ -67,7 +67,7 @@ class Machine:
             for size in SIZES:
                 factor = self.factor(change.environment, transport, size)
                 if isinstance(factor, str):
-                    return Outcome(factor, f"it {factor}", self.seconds)  # type: ignore[arg-type]
+                    return TrialOutcome(factor, f"it {factor}", self.seconds)  # type: ignore[arg-type]
                 records.append((transport, size, 100 * factor * drift))
         name = f"start-{file.stem}"
         start = {"start": name, "environment": dict(change.environment)}
@@ -76,7 +76,7 @@ class Machine:
             for transport, size, time in records
         ]
         file.write_text("".join(lines(made)), encoding="utf-8")
-        return Outcome("ok", "", self.seconds, load([file]).records)
+        return TrialOutcome("ok", "", self.seconds, load([file]).records)
 
 
 @dataclass
@@ -101,7 +101,6 @@ def search_of(
     *,
     budget: float = 1000,
     situation: Situation | None = None,
-    seed: int = 0,
     by_size: bool = False,
 ) -> Search:
     situation = situation or here()
@@ -110,7 +109,7 @@ def search_of(
     folder.mkdir(exist_ok=True)
     bench = Bench(
         machine,  # type: ignore[arg-type]
-        Starts(folder, space, slots),
+        Launches(folder, space, slots),
         space,
         slots,
         situation.transports,
@@ -118,7 +117,7 @@ def search_of(
         by_size,
         tell=lambda _: None,
     )
-    return Search(bench, situation, seed)
+    return Search(bench, situation)
 
 
 def tuned(search: Search, launches: int = 5) -> list[Final]:

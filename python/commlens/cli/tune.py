@@ -78,10 +78,6 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
     "--out", metavar="FOLDER", callback=values.folder, default="results", show_default=True,
     help="Folder for the folder of this search.",
 )  # fmt: skip
-@click.option(
-    "--seed", metavar="N", callback=values.count(10**9), default="1", show_default=True,
-    help="Of the combinations that are proposed.",
-)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print what would be tried and run nothing.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def tune(
@@ -97,7 +93,6 @@ def tune(
     launcher: str,
     launcher_args: str,
     out: Path,
-    seed: int,
     dry_run: bool,
     options: tuple[str, ...],
 ) -> None:
@@ -127,7 +122,7 @@ def tune(
         sys.exit(_matrix(session, entry, matrix, out, budget, launches))
     from commlens.tuning import command, plan
 
-    made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size, seed=seed)
+    made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
         command.show_plan(made, found)
         return

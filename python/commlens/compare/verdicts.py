@@ -13,6 +13,7 @@ from commlens.model import Record
 from commlens.model.comparison import Basis, Difference, Ratio
 from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
 
+THRESHOLD = 0.03  # of a ratio: within it two sides are the same, unless another is asked for
 _MOST_LAUNCHES = 100  # that anybody would wait for
 _STEP = (
     4  # few launches do not tell how many are needed: the next time at most so many times as many

@@ -14,8 +14,7 @@ from commlens.base.text import memory_name, plural
 from commlens.findings.disturbance import is_disturbed, is_on_gpu
 from commlens.findings.finding import Cost, Evidence
 from commlens.model import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
-from commlens.model.imbalance import mean
-from commlens.model.profile import Function, Profile
+from commlens.model.profile import Function, Profile, mean
 
 if TYPE_CHECKING:
     from commlens.findings.behaviour import Behaviour

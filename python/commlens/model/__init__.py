@@ -2,10 +2,17 @@
 
 from commlens.model.cases import Group, Standing, groups, merged_transports
 from commlens.model.comparison import INCONCLUSIVE, TIE, difference, no_difference, why_tie
-from commlens.model.key import CaseKey, case_key
 from commlens.model.over_launches import OverLaunches, launches_of, over_launches
 from commlens.model.reading import Loaded, Room, Tell, load, load_each, read
-from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC, TIME_METRIC, Record, option_text
+from commlens.model.record import (
+    HIDDEN_METRIC,
+    OVERLAP_METRIC,
+    TIME_METRIC,
+    CaseKey,
+    Record,
+    case_key,
+    option_text,
+)
 from commlens.model.results import (
     Candidate,
     Ceiling,

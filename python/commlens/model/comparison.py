@@ -32,7 +32,7 @@ from commlens.model.start import Metric
 
 TIE, INCONCLUSIVE = "tie", "inconclusive"
 ALLOWANCE = 2.0  # by how much launches of one program may differ
-_FEWEST_APART = 3  # launches of a side of its own: one may be slow by any factor on a busy machine
+FEWEST_APART = 3  # launches of a side of its own: one may be slow by any factor on a busy machine
 Basis = Literal["launches", "samples", "few launches"]
 _MOST_SAMPLES = 20_000  # of a start, for a p value
 
@@ -110,9 +110,8 @@ class Difference:
         if self.logs is None or self.ratio is None:
             return None
         if self.basis == "launches":
-            found = rank_test.shift_interval(*self.logs, level)
-            return Ratio(self.ratio, _times(found[0]), _times(found[1])) if found else None
-        if self.basis == "few launches" and min(self.launches) < _FEWEST_APART:
+            return interval_over_launches(*self.logs, level)
+        if self.basis == "few launches" and min(self.launches) < FEWEST_APART:
             return None
         ratios = [
             _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
@@ -133,6 +132,25 @@ class Difference:
 
     def _statistic(self, record: Record) -> Statistic:
         return record.statistics[self._metric.name]
+
+
+def interval_over_launches(
+    baseline: Sequence[float], other: Sequence[float], level: float = rank_test.LEVEL
+) -> Ratio | None:
+    """How many times worse `other` is, from the logarithms of one value per launch.
+
+    With fewer than 5 launches on a side the interval is their range, wider by the factor that
+    launches may differ by; with fewer than 3 there is none.
+    """
+    fewest = min(len(baseline), len(other))
+    if fewest < FEWEST_APART:
+        return None
+    ratio = _times(rank_test.shift(baseline, other))
+    if fewest < rank_test.FEWEST:
+        low, high = min(other) - max(baseline), max(other) - min(baseline)
+        return Ratio(ratio, _times(low) / ALLOWANCE, _times(high) * ALLOWANCE)
+    found = rank_test.shift_interval(baseline, other, level)
+    return Ratio(ratio, _times(found[0]), _times(found[1])) if found else None
 
 
 def _times(log: float) -> float:

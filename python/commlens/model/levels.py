@@ -30,20 +30,20 @@ def _names() -> LevelNames:
     return knowledge.load("levels", LevelNames)
 
 
-class Place(NamedTuple):
+class LevelPart(NamedTuple):
     level: str  # `p7`
     kind: str  # what is done there, the same on all levels
 
 
 @cache
-def place_of(part: str) -> Place:
+def place_of(part: str) -> LevelPart:
     """Of a part of a solve."""
     names = _names()
     match = _NAME.fullmatch(part)
     if match is None:
-        return Place(names.levels.get(part, names.solver), part)
+        return LevelPart(names.levels.get(part, names.solver), part)
     is_solver = match["type"] == names.type_of_solver
-    return Place(names.solver if is_solver else match["level"], match["kind"])
+    return LevelPart(names.solver if is_solver else match["level"], match["kind"])
 
 
 def kind_of(part: str) -> str:

@@ -10,8 +10,7 @@ from typing import Optional
 
 import msgspec
 
-from commlens.model.key import case_key
-from commlens.model.record import Record
+from commlens.model.record import Record, case_key
 from commlens.model.results import Candidate, Ceiling, LaunchesStatistic, Part, PartStatistics
 
 

@@ -6,6 +6,7 @@ also by Python 3.9, so this module does not postpone them.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, Union
 
@@ -14,7 +15,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commlens.base.json_line import NotJsonError, decode
 from commlens.knowledge.secrets import mask_variables, mask_words
-from commlens.model.imbalance import Imbalance, imbalance_of, mean
 
 VERSION: Literal[1] = 1
 FINALIZED = "finalized"
@@ -39,11 +39,38 @@ Ending = Literal[
 INITIALIZATION = "initialization"  # the group of MPI_Init and MPI_Finalize
 
 
-class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+@dataclass(frozen=True)
+class Imbalance:
+    """Load imbalance of a time over ranks, after L. DeRose, B. Homer and D. Johnson, "Detecting
+    application load imbalance on high end massively parallel systems" (Euro-Par 2007)."""
+
+    mean_s: float
+    imbalance_s: float  # time of the slowest rank less the mean
+    percent: float  # 100: all the work is on one rank, 0: it is the same on each
+
+
+def imbalance(mean_s: float, max_s: float, ranks: int) -> Imbalance:
+    """Of a time in seconds: its mean and its maximum over the ranks."""
+    excess = max(0.0, max_s - mean_s)
+    percent = 100 * excess / max_s * ranks / (ranks - 1) if max_s > 0 and ranks > 1 else 0.0
+    return Imbalance(mean_s, excess, percent)
+
+
+def imbalance_of(times_s: Sequence[float]) -> Imbalance:
+    """Of a time in seconds per rank."""
+    return imbalance(mean(times_s), max(times_s, default=0.0), len(times_s))
+
+
+def mean(values: Sequence[float]) -> float:
+    """0 without any value."""
+    return sum(values) / len(values) if values else 0.0
+
+
+class ProfileStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What all structs of the record have in common."""
 
 
-class Place(Strict, frozen=True):
+class ProfiledRank(ProfileStruct, frozen=True):
     """A rank that wrote its counters."""
 
     rank: Count
@@ -80,7 +107,7 @@ class Place(Strict, frozen=True):
     ] = ""
 
 
-class Communicators(Strict, frozen=True):
+class Communicators(ProfileStruct, frozen=True):
     """Sizes of the communicators of a function's calls; empty for functions without one."""
 
     mean_size: Union[Seconds, UnsetType] = UNSET
@@ -88,7 +115,7 @@ class Communicators(Strict, frozen=True):
     max_size: Union[Count, UnsetType] = UNSET
 
 
-class SizeBin(Strict, frozen=True):
+class SizeBin(ProfileStruct, frozen=True):
     """Calls by the number of bytes that they send."""
 
     from_bytes: Count
@@ -96,7 +123,7 @@ class SizeBin(Strict, frozen=True):
     calls: Count
 
 
-class Function(Strict, frozen=True):
+class Function(ProfileStruct, frozen=True):
     """An MPI function. Arrays have one value per entry of `placement`."""
 
     name: str
@@ -127,7 +154,7 @@ class Function(Strict, frozen=True):
         return mean(self.calls)
 
 
-class Peer(Strict, frozen=True):
+class Peer(ProfileStruct, frozen=True):
     """What one rank of MPI_COMM_WORLD sent to another."""
 
     sender: Count = msgspec.field(name="from")
@@ -136,7 +163,7 @@ class Peer(Strict, frozen=True):
     messages: Count
 
 
-class Caller(Strict, frozen=True):
+class Caller(ProfileStruct, frozen=True):
     """A call in the program."""
 
     caller: str
@@ -144,7 +171,7 @@ class Caller(Strict, frozen=True):
     line: Annotated[Count, Meta(description="0: unknown")]
 
 
-class CallSite(Strict, frozen=True):
+class CallSite(ProfileStruct, frozen=True):
     """A place in the program that calls an MPI function; sums over ranks."""
 
     function: str
@@ -160,7 +187,7 @@ class CallSite(Strict, frozen=True):
     ] = []
 
 
-class RegionFunction(Strict, frozen=True):
+class RegionFunction(ProfileStruct, frozen=True):
     """Calls of an MPI function within a region."""
 
     name: str
@@ -168,7 +195,7 @@ class RegionFunction(Strict, frozen=True):
     time_s: list[Seconds]
 
 
-class Region(Strict, frozen=True):
+class Region(ProfileStruct, frozen=True):
     """What happened between MPI_Pcontrol(1, name) and MPI_Pcontrol(-1, name)."""
 
     name: str
@@ -184,7 +211,7 @@ class Region(Strict, frozen=True):
         ]
 
 
-class Profile(Strict, frozen=True):
+class Profile(ProfileStruct, frozen=True):
     """One line of a file of records: where the time of one run of an MPI program went."""
 
     profile: Annotated[
@@ -201,7 +228,7 @@ class Profile(Strict, frozen=True):
     thread_level: ThreadLevel
     ranks: Ranks
     nodes: Ranks
-    placement: list[Place]
+    placement: list[ProfiledRank]
     missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
     total_s: Annotated[
         list[Seconds], Meta(description="from the start of the process to its end, per rank")

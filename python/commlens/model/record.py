@@ -4,7 +4,7 @@ The struct is the schema, as in start.py: its annotations are evaluated by Pytho
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Literal, NamedTuple, Optional
 
 from msgspec import Meta, field
 
@@ -225,6 +225,37 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         if measured:
             return measured.median
         return ideal / self.together_s if self.together_s else None
+
+
+class CaseKey(NamedTuple):
+    """What makes two records records of one case."""
+
+    benchmark: str
+    backend: str
+    ranks: int
+    nodes: int
+    timing: str
+    memory: str
+    transport: str
+    parameters: tuple[tuple[str, str], ...]  # those of role size, setting or variant, by name
+
+
+def case_key(record: Record) -> CaseKey:
+    """The key of a case, which follows from the roles that its benchmark declares."""
+    own = record.parameters
+    parameters = [
+        (name, option_text(own[name])) for name in record.start.case_parameters if name in own
+    ]
+    return CaseKey(
+        record.benchmark,
+        record.start.backend,
+        record.ranks,
+        record.start.nodes,
+        record.harness.timing,
+        record.memory,
+        record.transport,
+        tuple(parameters),
+    )
 
 
 def option_text(value: Value) -> str:

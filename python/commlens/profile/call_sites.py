@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from commlens.model.profile import Caller, CallSite
-from commlens.profile.elf import read_elf
+from commlens.profile.program import read_elf
 from commlens.profile.rank_files import RankCallSite, RankFile, RankFrame
 
 _STARTS_PROGRAM = re.compile(r"_start$|__libc_start")  # the callers of main

@@ -8,12 +8,15 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
 
 import commlens
 from commlens.base.errors import CommlensError
 from commlens.knowledge.launchers import CommandLine, command_line
-from commlens.profile.elf import read_elf
 
 LIBRARY = "libcommlens-profile.so"
 _SOURCE_TREE = Path(__file__).resolve().parents[3]
@@ -24,7 +27,29 @@ _MPICH = re.compile(r"\b(libmpich|libmpi_(cray|gnu|intel|cray_ftn)\w*)\.so|\blib
 
 
 @dataclass(frozen=True)
-class Library:
+class ElfFile:
+    """What an ELF file says of itself."""
+
+    is_dynamic: bool  # a dynamic loader starts it
+    has_fixed_addresses: bool  # addresses in the file are those in memory
+
+
+@cache
+def read_elf(path: Path) -> ElfFile | None:
+    """None for a file that is not ELF or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            return ElfFile(
+                is_dynamic=any(own.header.p_type == "PT_INTERP" for own in elf.iter_segments()),
+                has_fixed_addresses=elf.header.e_type == "ET_EXEC",
+            )
+    except (OSError, ELFError):
+        return None
+
+
+@dataclass(frozen=True)
+class ProfilingLibrary:
     path: Path
     mpi: str  # for which it was built: "Open MPI 4.1.4"
 
@@ -151,7 +176,9 @@ def family(program: str) -> str:
     return "MPICH" if _MPICH.search(libraries) else ""
 
 
-def find_library(program: str, wanted: str, environment: Mapping[str, str] = os.environ) -> Library:
+def find_library(
+    program: str, wanted: str, environment: Mapping[str, str] = os.environ
+) -> ProfilingLibrary:
     """The profiling library for the MPI family `wanted`, or CommlensError if there is none."""
     named = environment.get("COMMLENS_PROFILE_LIBRARY")
     candidates = [Path(named)] if named else _candidates()
@@ -188,10 +215,10 @@ def _candidates() -> list[Path]:
     return packaged + sorted(built, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def read_library(path: Path) -> Library | None:
+def read_library(path: Path) -> ProfilingLibrary | None:
     """None if the file is not a profiling library."""
     try:
         mark = _MARK.search(path.read_bytes())
     except OSError:
         return None
-    return Library(path.resolve(), mark[1].decode().strip()) if mark else None
+    return ProfilingLibrary(path.resolve(), mark[1].decode().strip()) if mark else None

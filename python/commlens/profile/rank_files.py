@@ -14,7 +14,7 @@ from commlens.model.profile import (
     Function,
     MemoryKind,
     Peer,
-    Place,
+    ProfiledRank,
     Region,
     RegionFunction,
     SizeBin,
@@ -100,8 +100,8 @@ class RankFile(msgspec.Struct, frozen=True):
         return (self.loaded_ns + self.total_ns) / 1e9
 
     @property
-    def place(self) -> Place:
-        return Place(
+    def place(self) -> ProfiledRank:
+        return ProfiledRank(
             rank=self.rank,
             host=self.host,
             pid=self.pid,

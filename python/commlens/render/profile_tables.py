@@ -13,14 +13,16 @@ from commlens.base.text import format_bytes, format_count, plural
 from commlens.compare.references import load
 from commlens.findings import findings
 from commlens.findings.finding import finding_lines
-from commlens.model.imbalance import Imbalance, imbalance_of, mean
 from commlens.model.profile import (
     Caller,
     CallSite,
     Communicators,
     Function,
+    Imbalance,
     Profile,
     Region,
+    imbalance_of,
+    mean,
 )
 from commlens.render.table import Column, Lines, Table, Thing
 

@@ -15,11 +15,10 @@ from commlens.jobs.session import Session
 from commlens.tuning import fix as fix
 from commlens.tuning import output, picture
 from commlens.tuning.bench import DEFAULT, Bench, Budget
-from commlens.tuning.figures import Slots
 from commlens.tuning.finals import Final, play, reserve_s
-from commlens.tuning.importance import importance
-from commlens.tuning.launches import OTHER_TRANSPORTS, Start, Starts
-from commlens.tuning.plan import Plan
+from commlens.tuning.launches import OTHER_TRANSPORTS, Launch, Launches
+from commlens.tuning.plan import SearchPlan
+from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Applicable
 from commlens.tuning.space import Change
@@ -28,14 +27,14 @@ from commlens.tuning.trial import InterruptionError, Runner
 RESULT, PICTURE = "result.json", "curves.png"
 
 
-def tune(session: Session, plan: Plan, folder: Path, budget_s: float, launches: int) -> int:
+def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, launches: int) -> int:
     """Searches, plays the finals, prints and writes what was found; the exit status."""
     budget = Budget(budget_s)
     space = plan.space
     slots = Slots({name for one in plan.settings for value in one.values for name in value.options})
     bench = Bench(
         Runner(session, plan.entry),
-        Starts(folder, space, slots),
+        Launches(folder, space, slots),
         space,
         slots,
         plan.transports,
@@ -44,7 +43,7 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, launches: 
     )
     for line in plan.summary:
         say(line)
-    search = Search(bench, plan.here, plan.seed)
+    search = Search(bench, plan.here)
     try:
         with signals.listed() as requests:
             bench.requests = requests
@@ -56,13 +55,13 @@ def tune(session: Session, plan: Plan, folder: Path, budget_s: float, launches: 
         bench.launches.close()
     if not finals:
         output.print_failures(bench)
-        raise CommlensError("no start has measured anything: nothing was tuned", Status.FAILED)
+        raise CommlensError("no launch has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, others, folder)
     decided = any(final.verdict is not Verdict.INCONCLUSIVE for final in finals)
     return Status.OK if decided else Status.NOTHING_RAN
 
 
-def _found(search: Search, plan: Plan, launches: int) -> tuple[list[Final], list[Start]]:
+def _found(search: Search, plan: SearchPlan, launches: int) -> tuple[list[Final], list[Launch]]:
     bench = search.bench
     search.begin()
     others = _other_transports(bench, plan)
@@ -70,18 +69,18 @@ def _found(search: Search, plan: Plan, launches: int) -> tuple[list[Final], list
     return play(bench, launches), others
 
 
-def _other_transports(bench: Bench, plan: Plan) -> list[Start]:
+def _other_transports(bench: Bench, plan: SearchPlan) -> list[Launch]:
     """Measured once: what they take without any tuning."""
     if plan.others and not bench.launches.others and bench.has_time():
-        bench.start(OTHER_TRANSPORTS, DEFAULT, transports=plan.others)
-    return [start for start in bench.launches.others if start.is_ok]
+        bench.launch(OTHER_TRANSPORTS, DEFAULT, transports=plan.others)
+    return [launch for launch in bench.launches.others if launch.is_ok]
 
 
-def _report(search: Search, finals: list[Final], others: list[Start], folder: Path) -> None:
+def _report(search: Search, finals: list[Final], others: list[Launch], folder: Path) -> None:
     bench = search.bench
     for final in finals:
         output.print_target(bench, final.target)
-        output.print_importance(importance(search, final))
+        output.print_importance(search.importance(final.target, final.choice))
     output.print_failures(bench)
     for final in finals:
         output.print_final(bench, final)
@@ -108,7 +107,7 @@ def _file_name(name: str) -> str:
     return name.replace(", ", "-").replace(" ", "-")
 
 
-def show_plan(plan: Plan, found: Applicable) -> None:
+def show_plan(plan: SearchPlan, found: Applicable) -> None:
     """What would be tried, and what not."""
     for setting in plan.settings:
         names = ", ".join(value.name for value in setting.values)

@@ -9,25 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from commlens.compare import Matched, Side, match
 from commlens.compare.result import Result
-from commlens.compare.verdicts import Verdict, judge, verdict_of
+from commlens.compare.verdicts import THRESHOLD, Verdict, judge, verdict_of
 from commlens.model import load, rank_test
-from commlens.model.comparison import ALLOWANCE, Ratio
+from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
 from commlens.model.record import Record
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.figures import Target
-from commlens.tuning.launches import Start
+from commlens.tuning.launches import Launch
+from commlens.tuning.scores import Target
 from commlens.tuning.space import Choice
 
-FEWEST = 3  # launches of a side
 _ROUNDS = ((6, 1), (3, 3))  # of the selection: so many choices, and how often each was started
 _BETTER = 0.98  # a score that is worth a final
 _AS_GOOD = 1.02  # of these the one with the fewest settings
-_LONGER = 1.5  # times the typical start: those of finals have more samples
-THRESHOLD = 0.03  # as in compare
+_LONGER = 1.5  # times the typical launch: those of finals have more samples
 
 
 @dataclass(frozen=True)
@@ -79,18 +76,18 @@ def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
     for number in range(launches):
         for choice in sides:
             if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
-                bench.start(stage, choice, final=True)
+                bench.launch(stage, choice, final=True)
     return _judged(bench, target, winner, stage, fails)
 
 
 def _candidates(bench: Bench, target: Target) -> list[Choice]:
     """The best by what was measured so far."""
     found: dict[tuple[tuple[str, str], ...], tuple[float, Choice]] = {}
-    for start in bench.launches.done:
-        if start.is_ok and start.choice:
-            score = bench.score(start.choice, target)
+    for launch in bench.launches.done:
+        if launch.is_ok and launch.choice:
+            score = bench.score(launch.choice, target)
             if score is not None:
-                found[tuple(sorted(start.choice.items()))] = (score, start.choice)
+                found[tuple(sorted(launch.choice.items()))] = (score, launch.choice)
     reference = bench.reference
     least = _BETTER if reference and reference.is_default else math.inf
     ranked = sorted(found.values(), key=lambda one: (one[0], len(one[1])))
@@ -106,7 +103,7 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
         for number in range(times):
             for choice in left:
                 if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
-                    bench.start(stage, choice)
+                    bench.launch(stage, choice)
         scores = [(bench.score(choice, target, stage), choice) for choice in left]
         known = [(score, choice) for score, choice in scores if score is not None]
         left = [choice for _, choice in sorted(known, key=lambda one: one[0])] or left[:1]
@@ -121,20 +118,20 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
 
 def _why_default_fails(bench: Bench) -> str:
     own = bench.launches.find(DEFAULT)
-    if any(start.is_ok for start in own):
+    if any(launch.is_ok for launch in own):
         return ""
-    return next((f"{start.ending}: {start.reason}" for start in own), "")
+    return next((f"{launch.ending}: {launch.reason}" for launch in own), "")
 
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
     default, other = (
-        [start for start in bench.launches.find(choice, stage) if start.is_ok]
+        [launch for launch in bench.launches.find(choice, stage) if launch.is_ok]
         for choice in (DEFAULT, winner)
     )
     logs = _logs(bench, default, target), _logs(bench, other, target)
     counts = len(logs[0]), len(logs[1])
     if fails:
-        verdict = Verdict.FASTER if counts[1] >= FEWEST else Verdict.INCONCLUSIVE
+        verdict = Verdict.FASTER if counts[1] >= FEWEST_APART else Verdict.INCONCLUSIVE
         return Final(target, winner, verdict, launches=counts, default_fails=fails)
     verdict, ratio, interval = decide(*logs)
     comparison = None
@@ -144,36 +141,27 @@ def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str
     return Final(target, winner, verdict, ratio, interval, counts, comparison=comparison)
 
 
-def _logs(bench: Bench, launches: Sequence[Start], target: Target) -> list[float]:
-    scores = (bench.score_of(start.figures, target) for start in launches)
+def _logs(bench: Bench, launches: Sequence[Launch], target: Target) -> list[float]:
+    scores = (bench.score_of(launch.values, target) for launch in launches)
     return [math.log(score) for score in scores if score is not None]
 
 
 def decide(
     default: Sequence[float], winner: Sequence[float]
 ) -> tuple[Verdict, float | None, Ratio | None]:
-    """By compare's rule, for the logarithms of one score a start."""
+    """By compare's rule, for the logarithms of one score per launch: verdict, ratio, interval."""
     if not default or not winner:
         return Verdict.INCONCLUSIVE, None, None
-    ratio = math.exp(median(b - a for a in default for b in winner))
-    fewest = min(len(default), len(winner))
-    if fewest < FEWEST:
-        return Verdict.INCONCLUSIVE, ratio, None
-    if fewest >= rank_test.FEWEST:
-        ends = rank_test.shift_interval(default, winner, rank_test.LEVEL)
-        p_value = rank_test.u_test(default, winner)
-        low, high = (math.exp(end) for end in ends) if ends else (0.0, math.inf)
-    else:  # launches of one program may differ by as much
-        differences = [b - a for a in default for b in winner]
-        low, high = math.exp(min(differences)) / ALLOWANCE, math.exp(max(differences)) * ALLOWANCE
-        p_value = 0.0
-    interval = Ratio(ratio, low, high)
+    interval = interval_over_launches(default, winner)
+    has_test = min(len(default), len(winner)) >= rank_test.FEWEST
+    p_value = rank_test.u_test(default, winner) if has_test else 0.0
+    ratio = math.exp(rank_test.shift(default, winner))
     return verdict_of(interval, p_value, THRESHOLD), ratio, interval
 
 
-def _records(bench: Bench, launches: Sequence[Start], target: Target) -> list[Record]:
+def _records(bench: Bench, launches: Sequence[Launch], target: Target) -> list[Record]:
     slots = set(target.slots)
-    found = load([start.file for start in launches]).records if launches else []
+    found = load([launch.file for launch in launches]).records if launches else []
     return [record for record in found if bench.slots.slot_of(record) in slots]
 
 

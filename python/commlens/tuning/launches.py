@@ -1,181 +1,131 @@
-"""All launches of a search, kept by Optuna in a file: an interrupted search knows what it has."""
+"""All launches of a search, as lines of JSON in a file: an interrupted search goes on from them."""
 
 from __future__ import annotations
 
 import fcntl
-import logging
-import os
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+import msgspec
 
 from commlens.base.errors import CommlensError, reason
 from commlens.model import load
-from commlens.tuning.figures import Figures, Slots
-from commlens.tuning.space import UNSET, Choice, Space
-from commlens.tuning.trial import Outcome, no_figures
+from commlens.tuning.scores import Slots, SlotValues
+from commlens.tuning.space import Choice, Space
+from commlens.tuning.trial import TrialOutcome
 
 JOURNAL = "search.journal"
-_LOCK = "search.lock"
 _LOCK_LIMIT_S = 2.0
 OTHER_TRANSPORTS = "other transports"  # a stage
-_STUDY = "launches"
+
+
+class LaunchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of the journal."""
+
+    stage: str  # default, screening, or its purpose: "combination mpi"
+    choice: dict[str, str]
+    ending: str
+    reason: str
+    seconds: float
 
 
 @dataclass(frozen=True)
-class Start:
+class Launch:
+    """One launch of the benchmark with a choice of settings."""
+
     number: int
-    stage: str  # default, screening, or what for: "combination mpi"
+    stage: str
     choice: Choice
     ending: str
     reason: str
     seconds: float
-    file: Path
+    file: Path  # its records
     slots: Slots
-
-    @cached_property
-    def figures(self) -> Figures:
-        """As its records say; of one that failed none counts."""
-        if self.ending != "ok" or not self.file.is_file():
-            return no_figures()
-        return self.slots.figures(load([self.file]).records)
 
     @property
     def is_ok(self) -> bool:
         return self.ending == "ok"
 
+    @cached_property
+    def values(self) -> SlotValues:
+        """As its records have them; none of a launch that failed."""
+        if not self.is_ok or not self.file.is_file():
+            return SlotValues({})
+        return self.slots.values(load([self.file]).records)
 
-Measure = Callable[[Path], Outcome]
-ScoreOf = Callable[[Start], "float | None"]
 
-
-class Starts:
+class Launches:
     """The launches in a folder, in the order in which they were made."""
 
     def __init__(self, folder: Path, space: Space, slots: Slots) -> None:
+        """Raises CommlensError for a folder that another search uses or that has no journal."""
         self.folder = folder
         self._space, self._slots = space, slots
-        self._claimed = _claim(folder)
-        self._study = _open(folder / JOURNAL)
-        self._drop_interrupted()
-        self.done: list[Start] = []
-        self.others: list[Start] = []  # of transports that are not tuned
-        for trial in self._study.trials:
-            if trial.state.is_finished() and "ending" in trial.user_attrs:
-                self._keep(self._start(trial.number, trial.user_attrs))
+        self._journal = _claim(folder)
+        self.done: list[Launch] = []
+        self.others: list[Launch] = []  # of transports that are not tuned
+        for line in _lines(self._journal):
+            self._keep(line)
 
     def close(self) -> None:
-        """Another process may go on with the search."""
-        self._claimed.close()
+        """Lets another process continue the search."""
+        self._journal.close()
 
-    def of_stage(self, stage: str) -> list[Start]:
-        return [start for start in self.done if start.stage == stage]
+    def of_stage(self, stage: str) -> list[Launch]:
+        """Those of one stage of the search."""
+        return [launch for launch in self.done if launch.stage == stage]
 
-    def find(self, choice: Choice, stage: str = "") -> list[Start]:
+    def find(self, choice: Choice, stage: str = "") -> list[Launch]:
+        """Those with exactly this choice, of one stage or of all."""
         return [
-            start
-            for start in self.done
-            if dict(start.choice) == dict(choice) and stage in ("", start.stage)
+            launch
+            for launch in self.done
+            if dict(launch.choice) == dict(choice) and stage in ("", launch.stage)
         ]
 
-    def add(self, stage: str, choice: Choice, measure: Measure, score: ScoreOf) -> Start:
-        """Makes a start. Where `measure` raises, as by an interruption, it does not count."""
-        import optuna
-
-        choice = self._space.ordered(choice)
-        self._study.enqueue_trial(dict(choice))
-        trial = self._study.ask()
-        for name in choice:
-            trial.suggest_categorical(name, self._values(name))
-        file = self.folder / "trials" / f"{trial.number:04}.jsonl"
+    def add(self, stage: str, choice: Choice, measure: Callable[[Path], TrialOutcome]) -> Launch:
+        """Makes a launch. Where `measure` raises, as by an interruption, it does not count."""
+        file = self._file(len(self.done) + len(self.others))
         file.parent.mkdir(exist_ok=True)
         file.unlink(missing_ok=True)
-        try:
-            outcome = measure(file)
-        except BaseException:
-            self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            raise
-        facts = {
-            "stage": stage,
-            "reason": outcome.reason,
-            "seconds": outcome.seconds,
-            "file": file.name,
-            "choice": choice,
-            "ending": outcome.ending,
-        }
-        for name, value in facts.items():
-            trial.set_user_attr(name, value)
-        start = self._start(trial.number, facts)
-        value = score(start) if start.is_ok else None
-        if value is not None:
-            self._study.tell(trial, value)
-        elif outcome.ending == "stopped":
-            self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        else:
-            self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        self._keep(start)
-        return start
-
-    def _keep(self, start: Start) -> None:
-        (self.others if start.stage == OTHER_TRANSPORTS else self.done).append(start)
-
-    def _values(self, name: str) -> list[str]:
-        return [UNSET, *(value.name for value in self._space.settings[name].values)]
-
-    def _start(self, number: int, facts: Mapping[str, Any]) -> Start:
-        return Start(
-            number,
-            facts["stage"],
-            facts["choice"],
-            facts["ending"],
-            facts["reason"],
-            facts["seconds"],
-            self.folder / "trials" / facts["file"],
-            self._slots,
+        outcome = measure(file)
+        line = LaunchLine(
+            stage, self._space.ordered(choice), outcome.ending, outcome.reason, outcome.seconds
         )
+        self._journal.write(msgspec.json.encode(line).decode() + "\n")
+        self._journal.flush()
+        return self._keep(line)
 
-    def _drop_interrupted(self) -> None:
-        """What was on its way when a search was killed is made again."""
-        import optuna
+    def _keep(self, line: LaunchLine) -> Launch:
+        number = len(self.done) + len(self.others)
+        fields = msgspec.structs.asdict(line)
+        launch = Launch(number, file=self._file(number), slots=self._slots, **fields)
+        (self.others if line.stage == OTHER_TRANSPORTS else self.done).append(launch)
+        return launch
 
-        for trial in self._study.get_trials(deepcopy=False):
-            if trial.state == optuna.trial.TrialState.RUNNING:
-                self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            elif trial.state == optuna.trial.TrialState.WAITING:
-                self._study.ask()
-                self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-
-
-class _NoLock:
-    """Instead of Optuna's, which outlives a process that is killed. The folder is ours alone."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
+    def _file(self, number: int) -> Path:
+        return self.folder / "trials" / f"{number:04}.jsonl"
 
 
 def _claim(folder: Path) -> IO[str]:
-    """Until the file is closed, or this process ends, no other searches in the folder."""
+    """Opens the journal. Until it is closed, or this process ends, no other one can."""
+    path = folder / JOURNAL
     try:
-        file = (folder / _LOCK).open("w", encoding="utf-8")
+        journal = path.open("a+", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise CommlensError(
-            f"{folder}: the search cannot be kept there ({reason(error)})"
-        ) from None
-    if not _is_locked(file):
-        file.close()
+        raise CommlensError(f"{path}: the search cannot be kept there ({reason(error)})") from None
+    if not _is_locked(journal):
+        journal.close()
         raise CommlensError(f"--resume {folder}: this search is running; wait for its end")
-    return file
+    return journal
 
 
 def _is_locked(file: IO[str]) -> bool:
-    """Also if the search was killed just now: a process that it was about to start has its lock
+    """Also if the search was killed just now: a process that it was about to launch has its lock
     for a moment."""
     deadline = time.monotonic() + _LOCK_LIMIT_S
     while True:
@@ -191,36 +141,19 @@ def _is_locked(file: IO[str]) -> bool:
             return True
 
 
-def _open(path: Path) -> Any:
-    optuna = quiet_optuna()
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+def _lines(journal: IO[str]) -> list[LaunchLine]:
+    """Reads the journal. Half a line, of a process that ended while it wrote, is dropped.
 
+    Raises CommlensError where it is no journal.
+    """
+    journal.seek(0)
+    text = journal.read()
+    whole = text[: text.rfind("\n") + 1]
+    if len(whole) < len(text):
+        journal.truncate(len(whole.encode()))
     try:
-        _drop_half_a_line(path)
-        backend = JournalFileBackend(str(path), lock_obj=_NoLock())  # type: ignore[arg-type]
-        storage = JournalStorage(backend)
-        sampler = optuna.samplers.RandomSampler()  # what is tried is said to it
-        return optuna.create_study(
-            study_name=_STUDY, storage=storage, sampler=sampler, load_if_exists=True
-        )
-    except OSError as error:
-        raise CommlensError(f"{path}: the search cannot be kept there ({reason(error)})") from None
-    except (ValueError, KeyError) as error:
-        raise CommlensError(f"{path}: this is no search of commlens ({error})") from None
-
-
-def _drop_half_a_line(path: Path) -> None:
-    """Which a process leaves that ends while it writes."""
-    text = path.read_bytes() if path.exists() else b""
-    if text and not text.endswith(b"\n"):
-        os.truncate(path, text.rfind(b"\n") + 1)
-
-
-def quiet_optuna() -> Any:
-    """Loaded only where it is used: it takes a while, and says much."""
-    import optuna
-
-    optuna.logging.set_verbosity(logging.ERROR)
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    return optuna
+        return msgspec.json.decode(f"[{','.join(whole.splitlines())}]", type=list[LaunchLine])
+    except msgspec.MsgspecError as error:
+        raise CommlensError(
+            f"{journal.name}: this is no search of this version of commlens ({error})"
+        ) from None

@@ -22,10 +22,10 @@ from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning import output
 from commlens.tuning.bench import Bench, Budget
-from commlens.tuning.figures import Slots
-from commlens.tuning.launches import Starts
+from commlens.tuning.launches import Launches
 from commlens.tuning.picture import curve_of
 from commlens.tuning.plan import situation
+from commlens.tuning.scores import Slots
 from commlens.tuning.space import Setting, Space, Value
 from commlens.tuning.trial import InterruptionError, Runner
 
@@ -91,7 +91,7 @@ def measure(
     space, slots = Space([setting]), Slots(())
     transports = [entry.options.text("transport") or "mpi"]
     bench = Bench(
-        Runner(session, entry), Starts(folder, space, slots), space, slots, transports,
+        Runner(session, entry), Launches(folder, space, slots), space, slots, transports,
         Budget(budget_s),
     )  # fmt: skip
     try:
@@ -99,7 +99,7 @@ def measure(
             for _ in range(launches):
                 for value in wanted.settings:
                     if bench.has_time():
-                        bench.start("matrix", {_SETTING: value.name}, final=True)
+                        bench.launch("matrix", {_SETTING: value.name}, final=True)
     except InterruptionError as interruption:
         return interruption.status
     reference = bench.reference
@@ -124,9 +124,9 @@ def _published(wanted: Matrix) -> list[Curve]:
     curves = []
     for value in wanted.settings:
         points = [
-            Point(int(figure.size), figure.value, figure.value, figure.value)
-            for figure in source.figures
-            if figure.setup == value.name and figure.size is not None
+            Point(int(own.size), own.value, own.value, own.value)
+            for own in source.figures
+            if own.setup == value.name and own.size is not None
         ]
         curves.append(Curve(f"{source.name}: {value.name}", points, is_published=True))
     return curves

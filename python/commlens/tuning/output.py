@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_fraction, format_ratio, format_value, labelled, plural
 from commlens.compare.verdicts import Verdict
+from commlens.model.comparison import FEWEST_APART
 from commlens.render.comparison import comparison_of
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.figures import Figure, Reference, Slot, Target
-from commlens.tuning.finals import FEWEST, Final
-from commlens.tuning.importance import Importance
-from commlens.tuning.launches import Start
+from commlens.tuning.finals import Final
+from commlens.tuning.launches import Launch
+from commlens.tuning.scores import Reference, Slot, SlotValue, Target
+from commlens.tuning.search import Importance
 from commlens.tuning.space import Choice
 
 _MOST_ROWS = 25
@@ -53,7 +54,7 @@ class _Row(NamedTuple):
     """A choice of settings, and how it compares with the default."""
 
     choice: Choice
-    launches: list[Start]
+    launches: list[Launch]
     score: float
 
 
@@ -61,7 +62,7 @@ def _plain_row(target: Target, row: _Row) -> dict[str, Any]:
     """A choice with its value at each size: the median of its launches' medians."""
     values = []
     for slot in target.slots:
-        own = [one.median for one in _figures(slot, row.launches)]
+        own = [one.median for one in _values_at(slot, row.launches)]
         values.append({"size": slot.size, "median": median(own) if own else None})
     return {
         "choice": dict(row.choice),
@@ -71,8 +72,8 @@ def _plain_row(target: Target, row: _Row) -> dict[str, Any]:
     }
 
 
-def _figures(slot: Slot, launches: Sequence[Start]) -> list[Figure]:
-    return [one.figures.by_slot[slot] for one in launches if slot in one.figures.by_slot]
+def _values_at(slot: Slot, launches: Sequence[Launch]) -> list[SlotValue]:
+    return [one.values.by_slot[slot] for one in launches if slot in one.values.by_slot]
 
 
 def _shortened(text: str) -> str:
@@ -80,10 +81,10 @@ def _shortened(text: str) -> str:
 
 
 def _rows(bench: Bench, target: Target) -> list[_Row]:
-    found: dict[tuple[tuple[str, str], ...], list[Start]] = {}
-    for start in bench.launches.done:
-        if start.is_ok:
-            found.setdefault(tuple(start.choice.items()), []).append(start)
+    found: dict[tuple[tuple[str, str], ...], list[Launch]] = {}
+    for launch in bench.launches.done:
+        if launch.is_ok:
+            found.setdefault(tuple(launch.choice.items()), []).append(launch)
     rows = []
     for key, launches in found.items():
         score = bench.score(dict(key), target)
@@ -106,11 +107,11 @@ def _slot_columns(reference: Reference, slot: Slot) -> list[Column[_Row]]:
     text = partial(format_value, unit=metric.unit)
 
     def value(row: _Row) -> float | None:
-        own = _figures(slot, row.launches)
+        own = _values_at(slot, row.launches)
         return median(one.median for one in own) if own else None
 
     def interval(row: _Row) -> str | None:
-        own = _figures(slot, row.launches)
+        own = _values_at(slot, row.launches)
         if not own:
             return None
         medians = [one.median for one in own]
@@ -140,7 +141,6 @@ _IMPORTANCE: tuple[Column[Importance], ...] = (
     Column("best value", lambda one: one.value, left=True),
     Column("alone", lambda one: one.alone, format=format_ratio),
     Column("left out of the best", lambda one: one.left_out, format=format_ratio),
-    Column("share of variance", lambda one: one.share, format="{:.0%}".format),
     Column("may break", lambda one: one.may_break, left=True, style="dim", wraps=True),
 )
 
@@ -148,20 +148,20 @@ _IMPORTANCE: tuple[Column[Importance], ...] = (
 def print_importance(found: Sequence[Importance]) -> None:
     """Prints what each setting does by itself, and in the best choice."""
     if found:
-        note = (
-            "alone: the ratio to the same start without it; left out: the best without it, relative"
-        )
-        notes = [f"{note} to the best"]
+        notes = [
+            "alone: the ratio to the same launch without it;"
+            " left out: the best without it, relative to the best"
+        ]
         print_things(console(), [Table(_IMPORTANCE, found, "what each setting does", notes=notes)])
 
 
 def print_failures(bench: Bench) -> None:
     """Prints what crashed, hung or was wrong, which is a result."""
-    failed = [start for start in bench.launches.done if not start.is_ok]
-    columns: list[Column[Start]] = [
-        Column("setting", lambda start: _shortened(bench.space.text(start.choice)), left=True),
-        Column("ending", lambda start: start.ending, left=True),
-        Column("reason", lambda start: start.reason[:120], left=True, style="dim", wraps=True),
+    failed = [launch for launch in bench.launches.done if not launch.is_ok]
+    columns: list[Column[Launch]] = [
+        Column("setting", lambda launch: _shortened(bench.space.text(launch.choice)), left=True),
+        Column("ending", lambda launch: launch.ending, left=True),
+        Column("reason", lambda launch: launch.reason[:120], left=True, style="dim", wraps=True),
     ]
     if failed:
         print_things(console(), [Table(columns, failed, "what did not work")])
@@ -179,7 +179,7 @@ def verdict_text(bench: Bench, final: Final) -> str:
     name, text = final.target.name, bench.space.text(final.choice)
     if not final.choice:
         return f"{name}: nothing was better than the default; leave the settings as they are"
-    if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST:
+    if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
         return (
             f"{name}: the budget has ended before {text} was started often enough to be sure:"
             " --resume goes on"
@@ -198,22 +198,22 @@ def verdict_text(bench: Bench, final: Final) -> str:
 
 
 def _measured(final: Final) -> str:
-    """`0.51 times the default (95% interval 0.49 to 0.52; 5 launches in turns with 5 of it)`"""
+    """`0.51 times the default (95% interval 0.49 to 0.52; 5 launches interleaved with 5 of it)`"""
     assert final.ratio is not None, "both sides were measured"
-    counts = f"{plural(final.launches[1], 'launch')} in turns with {final.launches[0]} of it"
+    counts = f"{plural(final.launches[1], 'launch')} interleaved with {final.launches[0]} of it"
     low, high = (final.interval.low, final.interval.high) if final.interval else (0.0, math.inf)
     interval = f"95% interval {low:.3g} to {high:.3g}"
     return f"{final.ratio:.3g} times the default ({interval}; {counts})"
 
 
-def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Start]) -> None:
+def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Launch]) -> None:
     """What each transport takes: tuned where that is recommended, others as they are."""
     reference = bench.reference
     found: dict[Slot, dict[str, float]] = {}
     for final in finals:
         launches = bench.launches.find(final.choice if final.is_recommended else DEFAULT)
-        _add_figures(found, launches, final.target.slots)
-    _add_figures(found, others, [slot for start in others for slot in start.figures.by_slot])
+        _add_values(found, launches, final.target.slots)
+    _add_values(found, others, [slot for launch in others for slot in launch.values.by_slot])
     if reference is None or all(len(values) < 2 for values in found.values()):
         return
     metric = reference.metric
@@ -225,11 +225,11 @@ def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Sta
         echo(f"{title}: {', '.join(words)}; the best transport is {best}")
 
 
-def _add_figures(
-    found: dict[Slot, dict[str, float]], launches: Sequence[Start], slots: Sequence[Slot]
+def _add_values(
+    found: dict[Slot, dict[str, float]], launches: Sequence[Launch], slots: Sequence[Slot]
 ) -> None:
     for slot in dict.fromkeys(slots):
-        own = [one.figures.by_slot[slot].median for one in launches if slot in one.figures.by_slot]
+        own = [one.values.by_slot[slot].median for one in launches if slot in one.values.by_slot]
         if own:
             found.setdefault(slot._replace(transport=""), {})[slot.transport] = median(own)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from commlens.base.text import labelled
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.figures import Slot, Target
 from commlens.tuning.finals import Final
+from commlens.tuning.scores import Slot, Target
 from commlens.tuning.space import Choice
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
         own = [
-            start.figures.by_slot[slot].median
-            for start in bench.launches.find(choice)
-            if slot in start.figures.by_slot
+            launch.values.by_slot[slot].median
+            for launch in bench.launches.find(choice)
+            if slot in launch.values.by_slot
         ]
         if own:
             points.append(Point(slot.size or 0, median(own), min(own), max(own)))
@@ -57,9 +57,9 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
 
 def _worst(bench: Bench, target: Target) -> Choice:
     scores = [
-        (score, start.number, start.choice)
-        for start in bench.launches.done
-        if start.is_ok and (score := bench.score(start.choice, target)) is not None
+        (score, launch.number, launch.choice)
+        for launch in bench.launches.done
+        if launch.is_ok and (score := bench.score(launch.choice, target)) is not None
     ]
     return max(scores, key=lambda one: one[:2])[2]
 

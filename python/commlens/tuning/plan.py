@@ -24,6 +24,7 @@ from commlens.tuning.situation import (
     applicable,
     beside,
     facts_of_machine,
+    is_on_gpu,
     version_in,
 )
 from commlens.tuning.space import Setting, Space, curated, load
@@ -34,7 +35,7 @@ _HOST_OPTIONS = ("-H", "-host", "--host")
 _FILE_OPTIONS = ("-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f")
 
 
-class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     benchmark: str
     options: tuple[str, ...]
     ranks: int
@@ -44,7 +45,6 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transports: tuple[str, ...]
     others: tuple[str, ...]  # transports that are measured once beside them
     by_size: bool
-    seed: int
     here: Situation
     settings: tuple[Setting, ...]  # those that apply
 
@@ -78,14 +78,14 @@ def _concerns(transport: str) -> Callable[[Setting], bool]:
     return lambda one: not one.applies.transports or transport in one.applies.transports
 
 
-def save(plan: Plan, folder: Path) -> None:
+def save(plan: SearchPlan, folder: Path) -> None:
     (folder / PLAN).write_bytes(msgspec.json.format(msgspec.json.encode(plan)))
 
 
-def resumed(folder: Path) -> Plan:
+def resumed(folder: Path) -> SearchPlan:
     """Raises CommlensError where there is no search."""
     try:
-        return msgspec.json.decode((folder / PLAN).read_bytes(), type=Plan)
+        return msgspec.json.decode((folder / PLAN).read_bytes(), type=SearchPlan)
     except OSError as error:
         raise CommlensError(
             f"--resume {folder}: there is no search ({reason(error)}); name the folder of one"
@@ -121,7 +121,7 @@ def situation(session: Session, entry: JobSpec) -> Found:
     here = Situation(
         family,
         version_in(about.mpi),
-        _transports(entry.options, session.native, _on_gpu(memories)),
+        _transports(entry.options, session.native, is_on_gpu(memories)),
         memories,
         about.backend,
         job.benchmark,
@@ -135,9 +135,8 @@ def situation(session: Session, entry: JobSpec) -> Found:
 
 
 def planned(
-    session: Session, entry: JobSpec, launcher: str, spaces: Sequence[str], *, by_size: bool,
-    seed: int,
-) -> tuple[Plan, Applicable]:  # fmt: skip
+    session: Session, entry: JobSpec, launcher: str, spaces: Sequence[str], *, by_size: bool
+) -> tuple[SearchPlan, Applicable]:  # fmt: skip
     """Raises CommlensError for what cannot be searched."""
     if entry.options.text("record") or entry.options.text("format"):
         raise CommlensError("--record and --format are not for tune: it keeps all records itself")
@@ -150,8 +149,8 @@ def planned(
             + "; ".join(f"{name}: {why}" for name, why in list(usable.why_not.items())[:3])
         )
     asked = entry.options.text("transport")
-    others = session.native.about.transports if _on_gpu(here.memories) and not asked else ()
-    plan = Plan(
+    others = session.native.about.transports if here.is_on_gpu and not asked else ()
+    plan = SearchPlan(
         here.benchmark,
         tuple(entry.options.words()),
         found.ranks,
@@ -161,15 +160,10 @@ def planned(
         tuple(here.transports),
         tuple(one for one in others if one not in here.transports),
         by_size,
-        seed,
         replace(here, variables=_relevant(here, usable.space)),
         tuple(usable.space.settings.values()),
     )
     return plan, usable
-
-
-def _on_gpu(memories: Sequence[str]) -> bool:
-    return bool({"device", "managed"} & set(memories))
 
 
 def _settings(spaces: Sequence[str], where: Found) -> list[Setting]:

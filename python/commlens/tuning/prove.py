@@ -13,6 +13,7 @@ from commlens.base.errors import CommlensError
 from commlens.compare import Side, judge, match
 from commlens.compare.naming import case_names
 from commlens.compare.proof import Proof
+from commlens.compare.verdicts import THRESHOLD
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
@@ -24,7 +25,6 @@ from commlens.jobs.session import Result
 from commlens.model import Record, case_key
 
 _LAUNCHES = 5  # of each side: fewer decide little
-_THRESHOLD = 0.03  # what counts as the same, as in `commlens compare`
 _SHORT = {
     "batches": "10", "max-time": "2", "repeat": "50", "warmup": "10", "no-ceilings": None,
     "timeout": "25",
@@ -130,7 +130,7 @@ def _side(
 
 def _proof(before: _Side, after: _Side) -> Proof:
     matched = match(Side("before", before.records), Side("after", after.records))
-    rows = judge([matched], _THRESHOLD)
+    rows = judge([matched], THRESHOLD)
     record = next(iter(after.records or before.records), None)
     if record is None:
         return Proof(

@@ -6,15 +6,14 @@ was: what has been started is not started again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from commlens.base.errors import say
 from commlens.base.text import plural
 from commlens.tuning.bench import DEFAULT, DEFAULT_STAGE, Bench
-from commlens.tuning.figures import Target
-from commlens.tuning.launches import quiet_optuna
+from commlens.tuning.scores import Target
 from commlens.tuning.situation import Situation, is_met
 from commlens.tuning.space import UNSET, Choice, Setting
 
@@ -24,32 +23,43 @@ _SHARE_OF_SCREENING = 0.75  # of the time before the finals
 _GAIN = 0.98  # a score below it is worth another look
 _KEPT = 0.99  # by how much a setting must improve a combination to stay
 _MOST_BASES, _MOST_GAINS = 2, 8
-_PROPOSALS_PER_SETTING, _MOST_PROPOSALS = 4, 24
+_EXCHANGES_PER_SETTING, _MOST_EXCHANGES = 4, 24
 
 
 class Gain(NamedTuple):
+    """The best value of a setting in screening."""
+
     setting: str
     value: str
     base: Choice  # what it was screened on top of
     ratio: float  # to that
 
 
+class Importance(NamedTuple):
+    """How much a setting matters."""
+
+    setting: str
+    value: str  # the best one
+    alone: float  # the ratio to the same without it
+    left_out: float | None  # the best choice without it, relative to the best
+    may_break: str
+
+
 @dataclass
 class Search:
     bench: Bench
     here: Situation
-    seed: int = 0
     base: Choice = field(default_factory=dict)  # what everything is screened on top of
 
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
         made = self.bench.launches.of_stage(DEFAULT_STAGE)
-        if not all(start.is_ok for start in made):
+        if not all(launch.is_ok for launch in made):
             return
         for number in range(len(made), _DEFAULT_LAUNCHES):
             if number > 0 and not self.bench.has_time():
                 return
-            if not self.bench.start(DEFAULT_STAGE, DEFAULT, ceilings=number == 0).is_ok:
+            if not self.bench.launch(DEFAULT_STAGE, DEFAULT, ceilings=number == 0).is_ok:
                 return
 
     def run(self, reserve_s: float) -> None:
@@ -80,7 +90,7 @@ class Search:
                 skipped += 1
                 continue
             bench.default_again(until)
-            bench.start(SCREENING, choice)
+            bench.launch(SCREENING, choice)
         return skipped
 
     def _in_order(self) -> Iterator[tuple[Setting, str]]:
@@ -106,7 +116,7 @@ class Search:
                 if not bench.known(choice):
                     if not bench.has_time(until):
                         return
-                    bench.start(SCREENING, choice)
+                    bench.launch(SCREENING, choice)
                 found = bench.known(choice)
                 if found and found.is_ok:
                     self.base = choice
@@ -132,17 +142,35 @@ class Search:
         return self.bench.space.ordered(choice)
 
     def _provider(self, name: str, text: str) -> tuple[str, str] | None:
-        """Of the values that set a variable so, the one whose first start was the best: what is
+        """Of the values that set a variable so, the one whose first launch was the best: what is
         screened on top of it stays where it is."""
         found: list[tuple[float, str, str]] = []
         for setting in self.bench.space.settings.values():
             for value in setting.values:
                 if value.set.get(name) == text:
                     first = self.bench.known({**self.base, setting.name: value.name})
-                    score = self.bench.score_of(first.figures) if first else None
+                    score = self.bench.score_of(first.values) if first else None
                     if score is not None:
                         found.append((score, setting.name, value.name))
         return min(found)[1:] if found else None
+
+    def importance(self, target: Target, best: Choice) -> list[Importance]:
+        """What each setting that helped does, the largest effect first."""
+        return [
+            Importance(
+                gain.setting,
+                gain.value,
+                gain.ratio,
+                self._left_out(target, best, gain.setting),
+                self.bench.space.settings[gain.setting].may_break,
+            )
+            for gain in self.gains(target)
+        ]
+
+    def _left_out(self, target: Target, best: Choice, name: str) -> float | None:
+        rest = {other: value for other, value in best.items() if other != name}
+        without, score = self.bench.score(rest, target), self.bench.score(best, target)
+        return without / score if name in best and without is not None and score else None
 
     def gains(self, target: Target) -> list[Gain]:
         """Of each setting on each base its best value, if it is better than the base, and by more
@@ -181,14 +209,14 @@ class Search:
             best = self._added_up(target, base, on_top, until)
             self._without_each(target, best, until)
             if len(on_top) > 1:
-                self._proposed(target, base, on_top, until)
+                self._exchange(target, base, on_top, until)
 
     def _confirm(self, target: Target, until: float) -> None:
-        """Starts what looked best again: of many single launches the best ones were lucky, too."""
+        """Launches what looked best again: the best of many single launches were lucky, too."""
         for gain in self.gains(target)[:_MOST_GAINS]:
             choice = self.bench.space.ordered({**gain.base, gain.setting: gain.value})
             if len(self.bench.launches.find(choice)) < 2 and self.bench.has_time(until):
-                self.bench.start(CONFIRMATION, choice)
+                self.bench.launch(CONFIRMATION, choice)
 
     def _goes_with(self, base: Choice, gain: Gain) -> bool:
         return gain.setting not in base and self._is_sound({**base, gain.setting: gain.value})
@@ -205,7 +233,7 @@ class Search:
     def _tried(self, target: Target, choice: Choice, until: float, stage: str = "") -> float | None:
         """Its score; None where it fails or there is no time left."""
         if not self.bench.known(choice) and self.bench.has_time(until):
-            self.bench.start(stage or f"combination {target.name}", choice)
+            self.bench.launch(stage or f"combination {target.name}", choice)
         return self.bench.score(choice, target)
 
     def _added_up(self, target: Target, base: Choice, gains: list[Gain], until: float) -> Choice:
@@ -229,25 +257,47 @@ class Search:
             if score is not None and _KEPT * score <= best:
                 choice = less
 
-    def _proposed(self, target: Target, base: Choice, gains: list[Gain], until: float) -> None:
-        """Other combinations, by Optuna's tree-structured Parzen estimator."""
+    def _exchange(self, target: Target, base: Choice, gains: list[Gain], until: float) -> None:
+        """From the best combination so far: another value of one of its settings, or none, and from
+        what is better the same again."""
         values = {gain.setting: self._values_that_work(gain.setting, base) for gain in gains}
-        stage = f"proposal {target.name}"
-        study = self._study(target, base, values, stage)
-        for _ in range(min(_MOST_PROPOSALS, _PROPOSALS_PER_SETTING * len(gains))):
-            if not self.bench.has_time(until):
-                return
-            trial = study.ask()
-            picked = {name: trial.suggest_categorical(name, own) for name, own in values.items()}
-            own = {name: value for name, value in picked.items() if value != UNSET}
-            choice = self.bench.space.ordered({**base, **own})
-            score = None
-            if self._is_sound(choice):
-                score = self._tried(target, choice, until, stage)
-            if score is None:
-                study.tell(trial, state=_fail())
-            else:
-                study.tell(trial, score)
+        most = min(_MOST_EXCHANGES, _EXCHANGES_PER_SETTING * len(gains))
+        best: Choice | None = self._best(target, base, values)
+        while best is not None:
+            best = self._better_neighbor(target, best, values, most, until)
+
+    def _best(self, target: Target, base: Choice, names: Collection[str]) -> Choice:
+        """The best choice so far that differs from the base in these settings alone."""
+        best, least = base, self.bench.score(base, target)
+        for choice in _distinct([launch.choice for launch in self.bench.launches.done]):
+            rest = {name: value for name, value in choice.items() if name not in names}
+            score = self.bench.score(choice, target) if rest == dict(base) else None
+            if score is not None and (least is None or score < least):
+                best, least = choice, score
+        return best
+
+    def _better_neighbor(
+        self,
+        target: Target,
+        choice: Choice,
+        values: Mapping[str, Sequence[str]],
+        most: int,
+        until: float,
+    ) -> Choice | None:
+        """The first choice with one value exchanged that is better; None where there is none, or
+        after `most` launches."""
+        score, stage = self.bench.score(choice, target), f"exchange {target.name}"
+        for name, value in ((name, value) for name, own in values.items() for value in own):
+            rest = {other: own for other, own in choice.items() if other != name}
+            changed = {**rest, name: value} if value != UNSET else rest
+            neighbor = self.bench.space.ordered(changed)
+            is_allowed = len(self.bench.launches.of_stage(stage)) < most
+            if not self._is_sound(neighbor) or not (is_allowed or self.bench.known(neighbor)):
+                continue
+            found = self._tried(target, neighbor, until, stage)
+            if found is not None and score is not None and found < _KEPT * score:
+                return neighbor
+        return None
 
     def _values_that_work(self, name: str, base: Choice) -> list[str]:
         setting = self.bench.space.settings[name]
@@ -259,42 +309,9 @@ class Search:
         ]
         return [UNSET, *dict.fromkeys(own)]
 
-    def _study(self, target: Target, base: Choice, values: dict[str, list[str]], stage: str) -> Any:
-        """What is known of these settings already, for the estimator; without what it proposed
-        itself, so that a search that is resumed hears the same proposals again."""
-        optuna = quiet_optuna()
-        sampler = optuna.samplers.TPESampler(seed=self.seed, multivariate=True)
-        study = optuna.create_study(sampler=sampler)
-        for params, score in self.related(target, base, values, without=stage):
-            kinds = {
-                name: optuna.distributions.CategoricalDistribution(own)
-                for name, own in values.items()
-            }
-            study.add_trial(
-                optuna.trial.create_trial(params=params, distributions=kinds, value=score)
-            )
-        return study
-
-    def related(
-        self, target: Target, base: Choice, values: dict[str, list[str]], without: str = ""
-    ) -> Iterator[tuple[dict[str, str], float]]:
-        """The choices measured on this base that differ from it in these settings alone."""
-        made = [start for start in self.bench.launches.done if start.stage != without]
-        for choice in _distinct([start.choice for start in made]):
-            rest = {name: value for name, value in choice.items() if name not in values}
-            params = {name: choice.get(name, UNSET) for name in values}
-            score = self.bench.score(choice, target)
-            fits = all(value in values[name] for name, value in params.items())
-            if score is not None and fits and rest == dict(base):
-                yield params, score
-
 
 def _distinct(choices: list[Choice]) -> list[Choice]:
     found: dict[tuple[tuple[str, str], ...], Choice] = {}
     for choice in choices:
         found.setdefault(tuple(sorted(choice.items())), choice)
     return list(found.values())
-
-
-def _fail() -> Any:
-    return quiet_optuna().trial.TrialState.FAIL

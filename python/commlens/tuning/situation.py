@@ -6,10 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
@@ -35,6 +36,16 @@ class Situation:
     # What the ranks see without any setting, and what a library chooses by itself.
     variables: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether any buffer is in the memory of a GPU."""
+        return is_on_gpu(self.memories)
+
+    @property
+    def uses_mpi(self) -> bool:
+        """Whether MPI moves the bytes of any transport."""
+        return bool({"mpi", "staged"} & set(self.transports))
 
     def why_not(self, where: Where) -> str:
         """Why what has these conditions does not apply; empty: it does."""
@@ -70,8 +81,15 @@ class Situation:
         return self.why_not(value.applies)
 
 
+def is_on_gpu(memories: Iterable[str]) -> bool:
+    """Whether any of these kinds of memory is a GPU's."""
+    return bool({"device", "managed"} & set(memories))
+
+
 @dataclass(frozen=True)
 class Applicable:
+    """The settings that apply, and why others do not."""
+
     space: Space
     why_not: Mapping[str, str]  # by `NAME` or `NAME=VALUE`
 
@@ -91,7 +109,7 @@ def applicable(settings: Sequence[Setting], here: Situation) -> Applicable:
             elif not _is_there_already(value, here):
                 values.append(value)
         if values:
-            kept.append(_with_values(setting, values))
+            kept.append(replace(setting, values=tuple(values)))
     for setting in list(kept):
         if lacking := _unmet(setting, kept, here):
             why_not[setting.name] = f"it needs {lacking}"
@@ -106,13 +124,6 @@ def _is_there_already(value: Value, here: Situation) -> bool:
     if value.launcher_args or value.options:
         return False
     return all(here.variables.get(name) == text for name, text in value.set.items())
-
-
-def _with_values(setting: Setting, values: Sequence[Value]) -> Setting:
-    return Setting(
-        setting.name, setting.kind, tuple(values), setting.meaning, setting.applies,
-        setting.needs, setting.may_break, setting.source, setting.file,
-    )  # fmt: skip
 
 
 def _unmet(setting: Setting, kept: Sequence[Setting], here: Situation) -> str:

@@ -1,4 +1,4 @@
-"""One start with a choice of settings, and what became of it."""
+"""One launch with a choice of settings, and what became of it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Result, Session
 from commlens.jobs.spec import JobSpec
 from commlens.model import TIME_METRIC, Record, load
-from commlens.tuning.figures import Figures
 from commlens.tuning.space import Change
 
 Ending = Literal["ok", "stopped", "wrong", "crashed", "hung", "refused", "skipped"]
 IsBad = Callable[[Sequence[Record]], bool]
 
-_QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the figure is asked for
+_QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the value is asked for
 _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
 # Seconds of a batch of the slowest case: with as many operations as by default, a batch of large
 # arrays takes longer than all else. Cases that are faster then need more batches.
@@ -40,7 +39,9 @@ class InterruptionError(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
+    """How a launch ended, and its records."""
+
     ending: Ending
     reason: str
     seconds: float
@@ -49,7 +50,7 @@ class Outcome:
 
 @dataclass
 class Runner:
-    """Starts the benchmark with the user's own options and a change."""
+    """Launches the benchmark with the user's own options and a change."""
 
     session: Session
     entry: JobSpec
@@ -66,8 +67,8 @@ class Runner:
         final: bool = False,
         transports: Sequence[str] = (),
         is_bad: IsBad = lambda _: False,
-    ) -> Outcome:
-        """`final`: with more samples. `is_bad` is asked as records come, and may end the start.
+    ) -> TrialOutcome:
+        """`final`: with more samples. `is_bad` is asked as records come, and may end the launch.
 
         Raises InterruptionError.
         """
@@ -75,7 +76,7 @@ class Runner:
         try:
             job = self._job(self._entry(change, limit_s, ceilings, final, transports))
         except CommlensError as error:
-            return Outcome("refused", str(error), time.monotonic() - began)
+            return TrialOutcome("refused", str(error), time.monotonic() - began)
         watch = _Watch(file, GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
@@ -83,7 +84,7 @@ class Runner:
         ending, reason = _ending(result, watch)
         if self._repeat is None:
             self._repeat = _repeat_of(result.records)
-        return Outcome(ending, reason, time.monotonic() - began, result.records)
+        return TrialOutcome(ending, reason, time.monotonic() - began, result.records)
 
     def _job(self, entry: JobSpec) -> JobSpec:
         """The native program is asked once for each set of options."""
@@ -142,7 +143,7 @@ def _repeat_of(records: Sequence[Record]) -> int | None:
 
 @dataclass
 class _Watch:
-    """Ends a start that takes too long, or whose first figures are clearly bad."""
+    """Ends a launch that takes too long, or whose first values are clearly bad."""
 
     file: Path
     limit_s: float
@@ -189,7 +190,3 @@ def _ending(result: Result, watch: _Watch) -> tuple[Ending, str]:
         reasons = (one.reason for one in records if one.status == "skipped")
         return "skipped", next(reasons, "") or "nothing was measured"
     return "ok", ""
-
-
-def no_figures() -> Figures:
-    return Figures({})

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, ValidationError
 import commlens
 from commlens.base.errors import CommlensError
 from commlens.model import Candidate, load, read
-from commlens.model.schema import document
+from commlens.model.schema import record_schema
 from conftest import SOURCES
 from record_helpers import parsed, record, write
 from sample_applications import (
@@ -240,16 +240,16 @@ def samples() -> list[dict[str, Any]]:
 
 
 def test_the_schema_is_the_one_of_the_structs() -> None:
-    """python -m commlens.model.schema > docs/record.schema.json"""
+    """python -m commlens.model.schema record > docs/record.schema.json"""
     kept = json.loads((SOURCES.parent / "docs" / "record.schema.json").read_text())
-    assert kept == json.loads(json.dumps(document()))
-    command = [sys.executable, "-m", "commlens.model.schema"]
+    assert kept == json.loads(json.dumps(record_schema()))
+    command = [sys.executable, "-m", "commlens.model.schema", "record"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert json.loads(printed) == kept
 
 
 def test_the_schema_takes_what_is_read() -> None:
-    schema = document()
+    schema = record_schema()
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     for line in lines(samples()):
@@ -271,7 +271,7 @@ def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
     text = {**make_record(), **changes}
     assert problems(text)
     with pytest.raises(ValidationError):
-        Draft202012Validator(document()).validate(json.loads(lines([text])[1]))
+        Draft202012Validator(record_schema()).validate(json.loads(lines([text])[1]))
 
 
 def test_the_records_of_the_documentation_are_read() -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commlens.model.imbalance import imbalance
-from commlens.model.profile import is_profile, parse
-from commlens.profile import schema
+from commlens.model.profile import imbalance, is_profile, parse
+from commlens.model.schema import profile_schema
 from commlens.render.profile_tables import call_sites_table
 from conftest import Commlens
 from profile_helpers import ROOT, Mpi
@@ -47,8 +46,8 @@ def test_imbalance_ends() -> None:
 
 def test_the_schema_in_the_docs_is_that_of_the_structs() -> None:
     written = (ROOT / "docs/profile.schema.json").read_text(encoding="utf-8")
-    command = "python -m commlens.profile.schema > docs/profile.schema.json"
-    assert json.loads(written) == schema.document(), command
+    command = "python -m commlens.model.schema profile > docs/profile.schema.json"
+    assert json.loads(written) == profile_schema(), command
 
 
 def test_waiting_is_unknown_of_functions_that_are_not_divided() -> None:

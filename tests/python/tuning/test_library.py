@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commlens.tuning.library import components, settings
-from commlens.tuning.library.values import around, of_number
+from commlens.tuning.library.rules import around, of_number
 from commlens.tuning.space import Space
 from conftest import captured
 from tuning_helpers import here

@@ -9,7 +9,6 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.compare import Verdict
-from commlens.tuning.importance import importance
 from commlens.tuning.launches import JOURNAL
 from commlens.tuning.output import verdict_text
 from tuning_helpers import Machine, here, search_of, settings, tuned
@@ -44,7 +43,7 @@ def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
 def test_the_importance_of_each_setting(tmp_path: Path) -> None:
     search = search_of(Machine(two_good_ones), settings(A, B, C), tmp_path)
     (final,) = tuned(search)
-    found = importance(search, final)
+    found = search.importance(final.target, final.choice)
     assert [(one.setting, one.value) for one in found] == [("A", "good"), ("B", "good")]
     assert [one.alone for one in found] == pytest.approx([0.5, 0.8])
     assert [one.left_out for one in found] == pytest.approx([2.0, 1.25])
@@ -78,13 +77,16 @@ def test_a_setting_without_effect_is_not_part_of_the_winner(tmp_path: Path) -> N
     assert len(final.choice) == 1
 
 
-def test_two_seeds_find_the_same(tmp_path: Path) -> None:
-    winners = []
-    for seed in (1, 2):
-        machine = Machine(two_good_ones, noise=0.02)
-        search = search_of(machine, settings(A, B, C), tmp_path / str(seed), seed=seed)
-        winners += [dict(final.choice) for final in tuned(search)]
-    assert winners[0] == winners[1]
+def test_the_best_value_together_is_not_the_best_alone(tmp_path: Path) -> None:
+    """C=2 is the best value of C by itself, and C=1 with B."""
+
+    def factor(environment: Mapping[str, str], *_: object) -> float:
+        if environment.get("B") != "good":
+            return {"1": 0.9, "2": 0.8}.get(environment.get("C", ""), 1.0)
+        return {"1": 0.3, "2": 0.65}.get(environment.get("C", ""), 0.7)
+
+    (final,) = tuned(search_of(Machine(factor), settings(B, C), tmp_path))
+    assert dict(final.choice) == {"B": "good", "C": "1"}
 
 
 def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
@@ -196,6 +198,12 @@ def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
     second = tuned(search_of(machine, found, tmp_path))
     assert machine.started == []
     assert [dict(one.choice) for one in first] == [dict(one.choice) for one in second]
+
+
+def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / JOURNAL).write_text('{"op_code": 4, "worker_id": "x"}\n', encoding="utf-8")
+    with pytest.raises(CommlensError, match="no search of this version of commlens"):
+        search_of(Machine(two_good_ones), settings(A), tmp_path)
 
 
 def test_half_a_line_of_a_crash_is_dropped(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from commlens.tuning import bench
-from commlens.tuning.figures import Slots
-from commlens.tuning.launches import Starts
+from commlens.tuning.launches import Launches
 from commlens.tuning.plan import resumed
+from commlens.tuning.scores import Slots
 from conftest import Commlens, command_line
 from run_helpers import kept, wait_for
 
@@ -40,8 +40,8 @@ def folder() -> Path:
     return found
 
 
-def launches_in(place: Path) -> Starts:
-    found = Starts(place, resumed(place).space, Slots(()))
+def launches_in(place: Path) -> Launches:
+    found = Launches(place, resumed(place).space, Slots(()))
     found.close()
     return found
 

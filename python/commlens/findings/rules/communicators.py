@@ -11,7 +11,7 @@ from commlens.findings.finding import Cost, Evidence
 from commlens.findings.rule import Observation, rule
 from commlens.findings.view import LEAST_SHARE, View, calls, cost_of, total_of, where
 from commlens.model import Group, Record
-from commlens.model.imbalance import mean
+from commlens.model.profile import mean
 
 _MAKES_COMMUNICATORS = re.compile(
     r"MPI_(Comm_(i?dup(_with_info)?|split(_type)?|create(_group)?|free)|Cart_(create|sub)"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from commlens.base.text import format_bytes, format_time
 from commlens.findings.rule import Observation, rule
 from commlens.findings.view import LEAST_SHARE, View, calls, cost_of, mean_bytes, total_of
-from commlens.model.imbalance import imbalance_of, mean
+from commlens.model.profile import imbalance_of, mean
 
 _SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
 # Those whose data is the same whatever the number of ranks, so that calls can be combined.

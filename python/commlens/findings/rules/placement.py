@@ -10,7 +10,7 @@ from commlens.findings.finding import Evidence, Setting
 from commlens.findings.rule import Observation, rule
 from commlens.findings.view import LEAST_SHARE, View, cost_of, on_gpu_of, text_of, total_of
 from commlens.model import Place, Record, Start
-from commlens.model.imbalance import mean
+from commlens.model.profile import mean
 from commlens.model.start import count_numbers, ranges_of
 
 _LOST_CORES_SHARE = 0.05

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_bytes, format_percent, format_short, plural
-from commlens.model.imbalance import mean
-from commlens.model.profile import Function, Profile
+from commlens.model.profile import Function, Profile, mean
 from commlens.render.plots.colors import IMBALANCE_COLOR, MEAN_COLOR, QUIET_COLOR, SIZE_COLOR
 from commlens.render.plots.heading import Heading
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from commlens import knowledge
 from commlens.tuning.library import openmpi, ucx
 from commlens.tuning.library.openmpi import components
-from commlens.tuning.library.rules import load_rules
+from commlens.tuning.library.rules import Rules
 from commlens.tuning.situation import Situation
 from commlens.tuning.space import Setting, parse
 
@@ -24,10 +24,10 @@ def settings(
 ) -> list[Setting]:
     """From the answers of ompi_info and ucx_info, and from NCCL's documentation; without what is
     known already."""
-    rules = load_rules()
+    rules = knowledge.load("libraries/rules", Rules)
     found = [
-        *ucx.settings(listed_ucx, here, rules),
-        *openmpi.settings(listed, here, rules),
+        *(ucx.settings(listed_ucx, here, rules) if here.uses_mpi else ()),
+        *(openmpi.settings(listed, here, rules) if here.uses_mpi else ()),
         *parse(knowledge.text("libraries/nccl"), "libraries/nccl.yaml"),
     ]
     names = {setting.name for setting in known}

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from commlens.tuning.library.rules import OpenMpiRule, Rules
-from commlens.tuning.library.values import of_number, others
+from commlens.tuning.library.rules import OpenMpiRule, Rules, of_number, others
 from commlens.tuning.situation import Situation
 from commlens.tuning.space import Setting, Value
 
@@ -25,7 +24,7 @@ _LONGEST = 200
 
 
 @dataclass
-class Parameter:
+class OpenMpiParameter:
     framework: str
     component: str
     name: str
@@ -46,11 +45,11 @@ def components(listed: str) -> set[str]:
     return {f"{framework} {name}" for framework, name in _COMPONENT.findall(listed)}
 
 
-def parameters(listed: str) -> dict[str, Parameter]:
+def parameters(listed: str) -> dict[str, OpenMpiParameter]:
     """By name. What is deprecated, another name of something, or off in this build is left out."""
-    found: dict[str, Parameter] = {}
+    found: dict[str, OpenMpiParameter] = {}
     for framework, component, name, rest in _PARAMETER.findall(listed):
-        own = found.setdefault(name, Parameter(framework, component, name))
+        own = found.setdefault(name, OpenMpiParameter(framework, component, name))
         what, _, value = rest.partition(":")
         if what == "value":
             own.default = value
@@ -67,13 +66,11 @@ def parameters(listed: str) -> dict[str, Parameter]:
 
 def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
     """In the order of the rules; switches and choices before numbers."""
-    if not set(here.transports) & {"mpi", "staged"}:
-        return
     known = parameters(listed)
     skipped = re.compile(rules.openmpi_skipped.replace(" ", ""))
     wanted = rules.collectives.get(here.benchmark, ())
     for rule in rules.openmpi:
-        if rule.on_gpu and not _on_gpu(here):
+        if rule.on_gpu and not here.is_on_gpu:
             continue
         own = [
             one
@@ -87,11 +84,7 @@ def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
             yield from _setting(parameter, rule)
 
 
-def _on_gpu(here: Situation) -> bool:
-    return bool(set(here.memories) & {"device", "managed"})
-
-
-def _is_called(parameter: Parameter, wanted: tuple[str, ...]) -> bool:
+def _is_called(parameter: OpenMpiParameter, wanted: tuple[str, ...]) -> bool:
     """Whether it is of no collective, or of one that the benchmark calls."""
     if parameter.framework != "coll":
         return True
@@ -101,7 +94,7 @@ def _is_called(parameter: Parameter, wanted: tuple[str, ...]) -> bool:
     return of is None or of in wanted
 
 
-def _setting(parameter: Parameter, rule: OpenMpiRule) -> Iterator[Setting]:
+def _setting(parameter: OpenMpiParameter, rule: OpenMpiRule) -> Iterator[Setting]:
     variable = f"OMPI_MCA_{parameter.name}"
     texts = _values(parameter)
     also = _DYNAMIC if parameter.name.startswith("coll_tuned_") else {}
@@ -118,7 +111,7 @@ def _setting(parameter: Parameter, rule: OpenMpiRule) -> Iterator[Setting]:
         )
 
 
-def _values(parameter: Parameter) -> list[str]:
+def _values(parameter: OpenMpiParameter) -> list[str]:
     if parameter.name.endswith("_flags") and not parameter.is_list:
         return []
     if parameter.is_list:

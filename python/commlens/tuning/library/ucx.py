@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from commlens.tuning.library.rules import Rules
-from commlens.tuning.library.values import around, others
+from commlens.tuning.library.rules import Rules, around, others
 from commlens.tuning.situation import Situation
 from commlens.tuning.space import Setting, Value
 
@@ -20,22 +19,22 @@ _SHORT_LIST = 4  # of which each item is tried by itself
 
 
 @dataclass(frozen=True)
-class Parameter:
+class UcxParameter:
     name: str
     default: str
     syntax: str
     help: str
 
 
-def parameters(listed: str) -> list[Parameter]:
+def parameters(listed: str) -> list[UcxParameter]:
     """In the order of the list; without what is deprecated or another name of something."""
-    found: list[Parameter] = []
+    found: list[UcxParameter] = []
     words: list[str] = []
     syntax, is_alias = "", False
     for line in listed.splitlines():
         if (entry := _ENTRY.match(line)) is not None:
             if not is_alias:
-                found.append(Parameter(entry[1], entry[2], syntax, " ".join(words)[:_LONGEST]))
+                found.append(UcxParameter(entry[1], entry[2], syntax, " ".join(words)[:_LONGEST]))
             words, syntax, is_alias = [], "", False
         elif (given := _SYNTAX.match(line)) is not None:
             syntax = given[1]
@@ -51,13 +50,10 @@ def parameters(listed: str) -> list[Parameter]:
 
 def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
     """In the order of the rules."""
-    if not set(here.transports) & {"mpi", "staged"}:
-        return
     known = parameters(listed)
     skipped = re.compile(rules.ucx_skipped.replace(" ", ""))
-    on_gpu = bool(set(here.memories) & {"device", "managed"})
     for rule in rules.ucx:
-        if rule.on_gpu and not on_gpu:
+        if rule.on_gpu and not here.is_on_gpu:
             continue
         for parameter in known:
             is_meant = re.search(rule.names, parameter.name) and not skipped.search(parameter.name)
@@ -65,7 +61,7 @@ def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
                 yield _setting(parameter, values)
 
 
-def _setting(parameter: Parameter, values: list[str]) -> Setting:
+def _setting(parameter: UcxParameter, values: list[str]) -> Setting:
     return Setting(
         parameter.name,
         "variable",
@@ -77,7 +73,7 @@ def _setting(parameter: Parameter, values: list[str]) -> Setting:
     )
 
 
-def values_of(parameter: Parameter, backend: str) -> list[str]:
+def values_of(parameter: UcxParameter, backend: str) -> list[str]:
     """By the syntax that the library names; a value without a key holds for all keys."""
     syntax, default = parameter.syntax, parameter.default
     is_list = syntax.startswith("comma-separated")

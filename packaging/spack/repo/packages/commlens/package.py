@@ -59,7 +59,6 @@ class Commlens(CMakePackage, CudaPackage, ROCmPackage):
         ):
             depends_on(f"py-{name}", type="run")
         for name in (
-            "optuna@4.0:",
             "packaging@22.0:",
             "psutil@5.9:",
             "pyelftools@0.29:",

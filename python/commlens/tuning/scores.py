@@ -1,4 +1,4 @@
-"""What a start has measured, and how good that is: the score by which settings are compared."""
+"""What a launch has measured, and how good that is: the score by which settings are compared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Slot(NamedTuple):
         return memory_name(self.memory)
 
 
-class Figure(NamedTuple):
+class SlotValue(NamedTuple):
     """The main metric of a slot, with its interval over samples, and its ceiling."""
 
     median: float
@@ -51,14 +51,14 @@ class Figure(NamedTuple):
     ceiling: float | None = None
 
     def at_best(self, metric: Metric) -> float:
-        """The better end of its interval, which a disturbed start does not move as far."""
+        """The better end of its interval, which a disturbed launch does not move as far."""
         end = self.low if metric.better == "lower" else self.high
         return self.median if end is None else end
 
 
 @dataclass(frozen=True)
-class Figures:
-    by_slot: Mapping[Slot, Figure]
+class SlotValues:
+    by_slot: Mapping[Slot, SlotValue]
     metric: Metric | None = None
 
 
@@ -88,25 +88,25 @@ class Slots:
             size is not None and size.unit == BYTES,
         )
 
-    def figures(self, records: Iterable[Record]) -> Figures:
+    def values(self, records: Iterable[Record]) -> SlotValues:
         """Of several records of a slot, as where a benchmark tries several ways, the best."""
-        found: dict[Slot, Figure] = {}
+        found: dict[Slot, SlotValue] = {}
         metric: Metric | None = None
         for record in records:
             main = record.main
             if not record.measured or main is None or (metric and main.name != metric.name):
                 continue
             metric = metric or main
-            slot, figure = self.slot_of(record), _figure(record, main)
-            if slot not in found or main.is_better(figure.median, found[slot].median):
-                found[slot] = figure
-        return Figures(found, metric)
+            slot, value = self.slot_of(record), _figure(record, main)
+            if slot not in found or main.is_better(value.median, found[slot].median):
+                found[slot] = value
+        return SlotValues(found, metric)
 
 
-def _figure(record: Record, metric: Metric) -> Figure:
+def _figure(record: Record, metric: Metric) -> SlotValue:
     own, ceiling = record.statistics[metric.name], record.ceiling
     reached = ceiling.metrics.get(metric.name) if ceiling else None
-    return Figure(own.median, own.ci_low, own.ci_high, reached)
+    return SlotValue(own.median, own.ci_low, own.ci_high, reached)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Reference:
     is_default: bool
 
     @classmethod
-    def of(cls, several: Sequence[Figures], *, is_default: bool) -> Reference | None:
+    def of(cls, several: Sequence[SlotValues], *, is_default: bool) -> Reference | None:
         """The medians over some launches of the same choice; None where none measured anything."""
         metric = next((one.metric for one in several if one.metric), None)
         if metric is None:
@@ -163,10 +163,10 @@ class Reference:
         values: dict[Slot, list[float]] = {}
         ceilings: dict[Slot, float] = {}
         for one in several:
-            for slot, figure in one.by_slot.items():
-                values.setdefault(slot, []).append(figure.median)
-                if figure.ceiling is not None:
-                    ceilings.setdefault(slot, figure.ceiling)
+            for slot, value in one.by_slot.items():
+                values.setdefault(slot, []).append(value.median)
+                if value.ceiling is not None:
+                    ceilings.setdefault(slot, value.ceiling)
         medians = {slot: median(own) for slot, own in values.items()}
         return cls(metric, medians, ceilings, is_default)
 
@@ -174,12 +174,12 @@ class Reference:
         """How many times worse the value is."""
         return self.metric.ratio(value, self.medians[slot])
 
-    def score(self, figures: Figures, slots: Sequence[Slot]) -> float | None:
+    def score(self, values: SlotValues, slots: Sequence[Slot]) -> float | None:
         """The geometric mean of the ratios at all of these; None where one was not measured."""
         ratios = [
-            self.ratio(slot, figures.by_slot[slot].median)
+            self.ratio(slot, values.by_slot[slot].median)
             for slot in slots
-            if slot in figures.by_slot and slot in self.medians
+            if slot in values.by_slot and slot in self.medians
         ]
         if not slots or len(ratios) < len(slots) or not all(0 < one < math.inf for one in ratios):
             return None

@@ -22,7 +22,8 @@ _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the laun
 BENCHMARK is fastest here.
 
 The default is measured first, then each value of each setting alone, then the best ones together.
-The winner is measured again, interleaved with the default; where that is a tie, nothing is recommended.
+The winner and the default are measured again, interleaved; where that is a tie, nothing is
+recommended.
 Settings that crash, hang or give wrong results are shown as such. Every option that is not listed
 here goes to the benchmark: sizes, memory and transports (`commlens run BENCHMARK --help`).
 

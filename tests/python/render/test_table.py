@@ -5,17 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+import runpy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from commlens.compare import Side, judge, match
+from commlens.render.comparison import COLUMNS, FORMATS, Comparison
 from commlens.render.data import print_csv, print_json, rows_of
 from commlens.render.markdown import section, table_lines
 from commlens.render.report.table import PageTable
 from commlens.render.table import Column, Lines, Table, Thing, data
 from commlens.render.terminal import print_things
+from record_helpers import parsed
+from sample_records import make_record
 
 
 @dataclass
@@ -147,6 +153,21 @@ def test_markdown_has_the_title_the_rows_and_the_notes() -> None:
         "- a note", "",
     ]  # fmt: skip
     assert list(section(Lines([[("  sum", "bold")], [("x*", "")]]))) == ["**sum**", "x\\*"]
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "column.py"
+
+
+def test_the_column_of_contributing_is_in_all_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    column = runpy.run_path(str(EXAMPLE))["SAMPLES"]
+    sides = [Side(name, parsed(make_record(start=name))) for name in ("before", "after")]
+    matched = match(*sides)
+    table = Table((*COLUMNS, column), judge([matched], 0.03), "after")
+    for form in FORMATS:
+        Comparison([table]).print_as(form)
+        assert "samples" in capsys.readouterr().out, form
+    assert PageTable.of(table, 10).heads[-1] == ["samples"]
+    assert table.columns[-1].texts == ["20"], "10 of each side"
 
 
 def test_a_column_of_a_part_of_the_row() -> None:

@@ -14,8 +14,7 @@ from commlens.findings.rule import Outcome, rules_on_machines
 from commlens.findings.view import View
 from commlens.machine import cpus, kernel, links, nics
 from commlens.machine.machine import Machine, look_at_gpus
-from commlens.machine.system import RecordedSystem
-from machine_helpers import recorded
+from machine_helpers import RecordedSystem, recorded
 from record_helpers import parsed
 from sound_machine import Given
 

@@ -14,13 +14,49 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from commlens.machine.system import Output, RecordedSystem
+from commlens.machine.system import TIME_LIMIT_S, Output, ThisSystem
 
 _FOLDER = Path(__file__).resolve().parent / "captured" / "machine"
 _HEAD = re.compile(r"^==> (.+) <==\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class RecordedSystem:
+    """Files below `folder`, and the outputs of commands, as a machine once had them.
+
+    A command that is not in `outputs` is not installed.
+    """
+
+    folder: Path
+    outputs: Mapping[str, Output | str] = field(default_factory=dict)  # by the command as typed
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def _at(self, path: str) -> Path:
+        return self.folder / path.lstrip("/")
+
+    def read(self, path: str) -> str | None:
+        return ThisSystem({}).read(str(self._at(path)))
+
+    def names(self, path: str) -> list[str]:
+        return ThisSystem({}).names(str(self._at(path)))
+
+    def link(self, path: str) -> str | None:
+        return ThisSystem({}).link(str(self._at(path)))
+
+    def find(self, program: str) -> str | None:
+        here = any(command.split()[0] == program for command in self.outputs)
+        return f"/usr/bin/{program}" if here else None
+
+    def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
+        typed = " ".join(command)
+        found = self.outputs.get(typed)
+        if found is None:
+            return Output(typed, missing="not installed")
+        return found if isinstance(found, Output) else Output(typed, found)
 
 
 def recorded(

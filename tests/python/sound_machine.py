@@ -77,7 +77,7 @@ def changed(machine: Any, path: str, value: object) -> Any:
     return msgspec.structs.replace(machine, **{name: own})
 
 
-def machine(environment: dict[str, str] | None = None, **changes: object) -> Machine:
+def machine(environment: dict[str, str] | None = None, **changes: Any) -> Machine:
     """A sound one, but for what is named: `mpi__library`."""
     own: Machine = changed(SOUND, "environment", environment or {})
     for name, value in changes.items():
@@ -85,7 +85,7 @@ def machine(environment: dict[str, str] | None = None, **changes: object) -> Mac
     return own
 
 
-def view(environment: dict[str, str] | None = None, **changes: object) -> View:
+def view(environment: dict[str, str] | None = None, **changes: Any) -> View:
     return View(machines=[machine(environment, **changes)])
 
 
@@ -126,16 +126,16 @@ class Cases(NamedTuple):
     not_applicable: Mapping[str, Callable[[], Any]] = {}
 
 
-def on(name: str, value: str, **changes: object) -> Given:
+def on(name: str, value: str, **changes: Any) -> Given:
     """With one variable."""
     return lambda: view({name: value}, **changes)
 
 
-def with_(**changes: object) -> Given:
+def with_(**changes: Any) -> Given:
     return lambda: view(**changes)
 
 
-def cray(environment: dict[str, str] | None = None, **changes: object) -> Given:
+def cray(environment: dict[str, str] | None = None, **changes: Any) -> Given:
     without_open_mpi: dict[str, object] = {"mpi__library": CRAY, "mpi__open_mpi": None, **changes}
     return lambda: View(machines=[machine(environment, **without_open_mpi)])
 

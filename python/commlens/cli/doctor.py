@@ -78,6 +78,7 @@ def doctor(
     form: str,
     out: Path | None,
 ) -> None:
+    """Examines the machine, prints what is found, and exits with a status."""
     from commlens.findings.behaviour import Plan
     from commlens.findings.examination import examine_program
     from commlens.jobs.spec import JobSpec

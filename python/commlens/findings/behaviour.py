@@ -49,6 +49,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class Behaviour:
+    """What the short runs gave, or why there were none."""
+
     records: Sequence[Record] = ()
     failures: Sequence[Failure] = ()
     verdict: Verdict | None = None  # of the probe, whether MPI takes GPU memory
@@ -128,6 +130,7 @@ class Listener:
 
 @contextmanager
 def listened() -> Iterator[Listener]:
+    """Takes what is written to the standard error meanwhile."""
     said, before = Listener(), sys.stderr
     sys.stderr = said.stream
     try:
@@ -138,6 +141,7 @@ def listened() -> Iterator[Listener]:
 
 @contextmanager
 def folder_of(plan: Plan) -> Iterator[Path]:
+    """The plan's folder for records, or one that is removed afterwards."""
     if plan.out is not None:
         plan.out.mkdir(parents=True, exist_ok=True)
         yield plan.out

@@ -18,6 +18,7 @@ def is_on_gpu(memory: str) -> bool:
 
 
 def shares_gpus(start: Start) -> bool:
+    """Whether two ranks of the launch have the same GPU."""
     used = [(place.host, place.device.uuid) for place in start.placement if place.device]
     return len(set(used)) < len(used)
 

@@ -109,6 +109,7 @@ class Curve:
 
     @property
     def name(self) -> str:
+        """The transport, for a sentence."""
         return transport_name(next(iter(self.by_size.values()))[0])
 
     @property
@@ -133,9 +134,11 @@ class Alternatives:
 
     @property
     def is_on_gpu(self) -> bool:
+        """Whether a side of it is in memory that a GPU computes on."""
         return is_on_gpu(self.memory)
 
     def where(self, sizes: Sequence[int | None] = ()) -> str:
+        """The group, memory, variant and sizes, for a sentence."""
         return where(self.group, self.memory, self.variant, sizes)
 
 
@@ -213,6 +216,7 @@ class Slower(NamedTuple):
 
 
 def median_us(record: Record) -> float:
+    """The median of the time of the whole operation."""
     return record.statistics[TIME_METRIC].median
 
 

@@ -19,6 +19,7 @@ _ROCM = "/opt/rocm/.info/version"
 
 
 def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
+    """Reads /sys, and asks amd-smi or rocm-smi for names."""
     addresses = [one.address for one in installed]
     own = [one for one in installed if one.driver == _DRIVER]
     if not own:

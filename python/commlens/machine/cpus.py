@@ -16,6 +16,8 @@ _LIST = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")
 
 
 class NumaNode(Seen, frozen=True, kw_only=True):
+    """Processors and memory that are near each other."""
+
     number: int
     cpus: str  # as in /proc: 0-31,64-95; empty of one that has only memory
     memory_bytes: Optional[int] = None
@@ -30,6 +32,8 @@ class Quota(Seen, frozen=True, kw_only=True):
 
 
 class CpuView(PartView, frozen=True, kw_only=True):
+    """The processors of this machine, and those that this process may use."""
+
     model: Optional[str] = None
     sockets: Optional[int] = None
     cores: Optional[int] = None
@@ -51,10 +55,12 @@ class CpuView(PartView, frozen=True, kw_only=True):
 
     @property
     def allowed_count(self) -> Optional[int]:
+        """How many processors this process may run on."""
         return count_numbers([self.allowed]) if self.allowed else None
 
 
 def look(system: System) -> CpuView:
+    """Reads /proc and /sys."""
     unseen: dict[str, str] = {}
     info = system.read("/proc/cpuinfo") or ""
     names = [one for one in system.names(_CPU) if re.fullmatch(r"cpu\d+", one)]

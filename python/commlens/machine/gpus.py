@@ -12,6 +12,8 @@ _NVIDIA = re.compile(r"nvidia\d+")
 
 
 class Gpu(Seen, frozen=True, kw_only=True):
+    """One GPU, as its driver describes it."""
+
     index: int  # as nvidia-smi, or the kernel, counts them
     name: Optional[str] = None
     uuid: Optional[str] = None
@@ -49,6 +51,8 @@ class Gpu(Seen, frozen=True, kw_only=True):
 
 
 class GpuView(PartView, frozen=True, kw_only=True):
+    """The GPUs that the driver shows, those that are installed, and their software."""
+
     vendor: Optional[Vendor] = None
     driver: Optional[str] = None  # its version
     cuda: Optional[str] = None  # the newest CUDA that the driver supports
@@ -80,10 +84,12 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def gpus(self) -> int:
+        """Of both vendors."""
         return self.nvidia_gpus + self.amd_gpus
 
     @property
     def mellanox(self) -> tuple[str, ...]:
+        """The adapters of Mellanox, by the names of their driver."""
         return tuple(name for name in self.rdma if name.startswith("mlx"))
 
 

@@ -28,6 +28,8 @@ _CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/.singularity.d/runscript")
 
 
 class KernelView(PartView, frozen=True, kw_only=True):
+    """The kernel's version, modules and settings."""
+
     release: Optional[str] = None
     modules: Optional[list[str]] = None  # of MODULES those that are loaded
     nvidia: Optional[str] = None  # the first line of the driver's own file
@@ -55,10 +57,12 @@ class KernelView(PartView, frozen=True, kw_only=True):
         return tuple(name for name in ("knem", "xpmem") if self.has(name))
 
     def has(self, module: str) -> bool:
+        """Whether one of MODULES is loaded."""
         return module in (self.modules or ())
 
 
 def look(system: System) -> KernelView:
+    """Reads /proc and /sys."""
     unseen: dict[str, str] = {}
     release = line_of(system, "/proc/sys/kernel/osrelease")
     modules = list(_modules(system)) if system.names(_BUILT_IN) else None

@@ -69,6 +69,7 @@ def version_of(system: System, library: str, kind: str) -> str:
 
 
 def version_command(library: str, kind: str) -> tuple[str, ...]:
+    """The command that loads a library and prints its version."""
     return (sys.executable, "-c", _ASK, library, kind)
 
 

@@ -17,6 +17,8 @@ _MEMORY_FILES = (
 
 
 class Limit(msgspec.Struct, frozen=True):
+    """A limit of this process, as /proc shows it."""
+
     soft: Optional[int]  # None: unlimited
     hard: Optional[int]
     line: str  # as it stands in the file
@@ -29,6 +31,8 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class SharedMemory(msgspec.Struct, frozen=True):
+    """The file system /dev/shm."""
+
     bytes: int
     free: int
     line: str  # of df
@@ -36,6 +40,8 @@ class SharedMemory(msgspec.Struct, frozen=True):
 
 
 class CgroupMemory(msgspec.Struct, frozen=True):
+    """Bytes of memory of a control group."""
+
     limit: int
     used: int  # without what the kernel keeps of files, and gives back
     place: str  # the file of the limit
@@ -59,6 +65,7 @@ class LimitView(msgspec.Struct, frozen=True):
 
 
 def look(system: System) -> LimitView:
+    """Reads /proc and /sys, and asks df."""
     text = system.read(_LIMITS) or ""
     limits = {match[1]: _limit(match) for match in _LINE.finditer(text)}
     return LimitView(

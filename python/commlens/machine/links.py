@@ -56,6 +56,8 @@ class Bridge(Seen, frozen=True, kw_only=True):
 
 
 class LinkView(PartView, frozen=True, kw_only=True):
+    """Links between GPUs, and what is in their way."""
+
     pairs: list[Pair] = []  # noqa: RUF012 (msgspec copies it)
     nvlinks: list[NvLinks] = []  # noqa: RUF012
     redirecting: Optional[list[Bridge]] = None  # by access control (ACS); None: not seen
@@ -64,6 +66,7 @@ class LinkView(PartView, frozen=True, kw_only=True):
 
 
 def look(system: System) -> LinkView:
+    """Asks nvidia-smi and lspci, and reads /sys."""
     installed = pci.gpus(system)
     unseen: dict[str, str] = {}
     matrix = system.run(*_MATRIX, time_limit_s=_TIME_LIMIT_S)

@@ -33,6 +33,8 @@ from commlens.machine.ucx import UcxView
 
 
 class Machine(msgspec.Struct, frozen=True):
+    """All that is known of one node."""
+
     host: str
     devices: DeviceView = DeviceView()
     gpus: GpuView = GpuView()

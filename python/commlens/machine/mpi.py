@@ -35,6 +35,8 @@ _OF_RUNTIME = tuple(
 
 
 class MpiLauncher(msgspec.Struct, frozen=True):
+    """A launcher on the PATH, and whose it is."""
+
     path: str
     name: str  # Open MPI, MPICH; empty: it does not say
     version: str  # the first line that it says of it
@@ -42,6 +44,8 @@ class MpiLauncher(msgspec.Struct, frozen=True):
 
 
 class MpiLibrary(msgspec.Struct, frozen=True):
+    """The MPI library of a program."""
+
     path: str
     version: str = ""  # what MPI_Get_library_version says, its first line
     family: str = "other"  # cray, intel, mvapich, openmpi, mpich
@@ -64,10 +68,13 @@ class OpenMpi(msgspec.Struct, frozen=True):
     unknown: tuple[Unknown, ...] = ()
 
     def has(self, framework: str, component: str) -> bool:
+        """Whether a framework such as `pml` has a component such as `ucx`."""
         return component in self.components.get(framework, ())
 
 
 class MpiView(msgspec.Struct, frozen=True):
+    """The program's MPI library, its launchers, and what may be taken for them."""
+
     program: str = ""
     libraries: dict[str, str] = {}  # of the program that matter; an empty path: not found
     missing: tuple[str, ...] = ()
@@ -90,6 +97,7 @@ class MpiView(msgspec.Struct, frozen=True):
 
     @property
     def family(self) -> str:
+        """That of the library; empty without one."""
         return self.library.family if self.library else ""
 
 
@@ -101,6 +109,7 @@ _LOOKED_AT = (
 
 
 def look(system: System, program: str = "") -> MpiView:
+    """Asks the loader, the library, its ompi_info and the launchers."""
     own = libraries.loaded_by(system, program) if program else {}
     # A script that starts the program: the library is that of the tools on the PATH.
     linked = own or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
@@ -139,6 +148,7 @@ def _library(system: System, path: str) -> MpiLibrary:
 
 
 def family_of(text: str) -> str:
+    """The family of a library by the text of its version, or `other`."""
     found = (name for name, said in _FAMILIES if re.search(said, text, re.IGNORECASE))
     return next(found, "other")
 
@@ -187,6 +197,7 @@ def _launchers(system: System) -> Iterator[MpiLauncher]:
 
 
 def parse_launcher(path: str, output: Output) -> MpiLauncher:
+    """A launcher by what its --version prints."""
     said = output.text + output.error
     lines = [line.strip() for line in said.splitlines() if re.search(r"\d\.\d", line)]
     version = lines[0][:200] if lines else ""

@@ -18,6 +18,8 @@ _OF_IMAGES = ("NCCL_VERSION",)  # which containers of CUDA set, to say what is i
 
 
 class NcclView(msgspec.Struct, frozen=True):
+    """NCCL or RCCL, and its settings in files."""
+
     library: str = ""  # that of the program, or the one that the loader finds
     version: str = ""
     from_files: tuple[FileSetting, ...] = ()
@@ -32,12 +34,14 @@ class NcclVariables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def names() -> frozenset[str]:
+    """The variables that NCCL knows."""
     return frozenset(
         f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables", NcclVariables).names
     )
 
 
 def look(system: System, mpi: MpiView) -> NcclView:
+    """Asks the loader and the library, and reads the files of settings."""
     library = next((mpi.libraries[name] for name in _LIBRARIES if name in mpi.libraries), "")
     library = library or _found(system)
     version = version_text(libraries.version_of(system, library, "nccl")) if library else ""

@@ -36,10 +36,13 @@ class Nic(Seen, frozen=True, kw_only=True):
 
     @property
     def is_up(self) -> bool:
+        """Whether the port has a link."""
         return (self.state or "").upper() in ("ACTIVE", "UP")
 
 
 class NicView(PartView, frozen=True, kw_only=True):
+    """The ports of all network adapters of hardware."""
+
     nics: list[Nic] = []  # noqa: RUF012 (msgspec copies it)
 
     @property
@@ -54,6 +57,7 @@ class NicView(PartView, frozen=True, kw_only=True):
 
 
 def look(system: System) -> NicView:
+    """Reads /sys."""
     gpus = pci.gpus(system)
     rdma = [nic for name in system.names(_RDMA) for nic in _ports(system, name, gpus)]
     known = {interface for nic in rdma for interface in nic.interfaces}

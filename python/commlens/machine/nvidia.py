@@ -31,6 +31,7 @@ _SECTIONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 
 
 def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
+    """Asks nvidia-smi, and nvcc for the version of the toolkit."""
     addresses = [one.address for one in installed]
     toolkit = _RELEASE.search(system.run("nvcc", "--version").text)
     version = toolkit.group(1) if toolkit else None

@@ -38,10 +38,13 @@ class PciLink(Seen, frozen=True, kw_only=True):
 
     @property
     def possible_GTps(self) -> Optional[float]:  # noqa: N802
+        """What card and slot can do, per lane."""
         return min(filter(None, (self.highest_GTps, self.slot_GTps)), default=None)
 
 
 class PciDevice(Seen, frozen=True, kw_only=True):
+    """A device on the bus."""
+
     address: str  # 0000:19:00.0
     path: list[str]  # from the root complex down to the device: pci0000:15, 0000:15:01.0 ...
     numa_node: Optional[int] = None
@@ -112,6 +115,7 @@ def _devices(system: System, classes: tuple[str, ...]) -> Iterator[PciDevice]:
 
 
 def distance(one: PciDevice, other: PciDevice) -> Optional[Distance]:
+    """How two devices reach each other; None where it is unknown."""
     if not one.path or not other.path or one.path[0] != other.path[0]:
         if one.numa_node is None or other.numa_node is None:
             return None

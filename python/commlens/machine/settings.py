@@ -35,6 +35,8 @@ class Unknown(msgspec.Struct, frozen=True):
 
 
 class FileSetting(msgspec.Struct, frozen=True):
+    """A setting in a file of a library."""
+
     name: str
     value: str
     place: str  # `/etc/openmpi/openmpi-mca-params.conf:68`

@@ -1,7 +1,8 @@
 """What the operating system shows: files, commands and the environment, or recordings of them.
 
 Whatever looks at a machine asks a System, so that tests can show it the files and outputs of
-machines that are not here. Nothing here raises: what cannot be seen is None, with its reason.
+machines that are not here (RecordedSystem in tests/python). Nothing here raises: what cannot be
+seen is None, with its reason.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Output:
 
     @property
     def ok(self) -> bool:
+        """Whether the command ran to its end, with status 0."""
         return not self.missing and self.status == 0
 
     @property
@@ -66,8 +68,11 @@ class Output:
 
 
 class System(Protocol):
+    """What asks the operating system, or stands in for it."""
+
     @property
-    def environment(self) -> Mapping[str, str]: ...
+    def environment(self) -> Mapping[str, str]:
+        """The variables of this process."""
 
     def read(self, path: str) -> str | None:
         """The text of a file, with an absolute path; None where it cannot be read."""
@@ -81,7 +86,8 @@ class System(Protocol):
     def find(self, program: str) -> str | None:
         """The path of a program on PATH."""
 
-    def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output: ...
+    def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
+        """What a command writes, which is ended when its time is over."""
 
 
 def line_of(system: System, path: str) -> str | None:
@@ -125,6 +131,7 @@ class ThisSystem:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def read(self, path: str) -> str | None:
+        """The text of a file, or its beginning where it is large."""
         try:
             if not Path(path).is_file():
                 return None  # a pipe or a device: reading it could wait for ever
@@ -134,6 +141,7 @@ class ThisSystem:
             return None
 
     def names(self, path: str) -> list[str]:
+        """What is in a folder, sorted."""
         try:
             names = (one.name for one in Path(path).iterdir())
             return sorted(one for one in names if one.isprintable())
@@ -141,15 +149,18 @@ class ThisSystem:
             return []
 
     def link(self, path: str) -> str | None:
+        """Where a symbolic link leads."""
         try:
             return printable(str(Path(path).readlink()))
         except OSError:
             return None
 
     def find(self, program: str) -> str | None:
+        """The path of a program on PATH."""
         return shutil.which(program, path=self.environment.get("PATH"))
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
+        """What a command writes, with messages in English."""
         typed = " ".join(command)
         program = self.find(command[0])
         if program is None:
@@ -213,38 +224,3 @@ def _wait(process: subprocess.Popen[bytes], files: tuple[IO[bytes], ...], limit_
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read(_LARGEST).decode(errors="replace")
-
-
-@dataclass(frozen=True)
-class RecordedSystem:
-    """Files below `folder`, and the outputs of commands, as a machine once had them.
-
-    A command that is not in `outputs` is not installed.
-    """
-
-    folder: Path
-    outputs: Mapping[str, Output | str] = field(default_factory=dict)  # by the command as typed
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    def _at(self, path: str) -> Path:
-        return self.folder / path.lstrip("/")
-
-    def read(self, path: str) -> str | None:
-        return ThisSystem({}).read(str(self._at(path)))
-
-    def names(self, path: str) -> list[str]:
-        return ThisSystem({}).names(str(self._at(path)))
-
-    def link(self, path: str) -> str | None:
-        return ThisSystem({}).link(str(self._at(path)))
-
-    def find(self, program: str) -> str | None:
-        here = any(command.split()[0] == program for command in self.outputs)
-        return f"/usr/bin/{program}" if here else None
-
-    def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
-        typed = " ".join(command)
-        found = self.outputs.get(typed)
-        if found is None:
-            return Output(typed, missing="not installed")
-        return found if isinstance(found, Output) else Output(typed, found)

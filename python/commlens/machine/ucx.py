@@ -24,6 +24,8 @@ _GDRCOPY = "uct_cuda_gdrcopy"
 
 
 class UcxView(msgspec.Struct, frozen=True):
+    """The UCX of the MPI library, and what its ucx_info prints."""
+
     library: str = ""  # the one that the MPI library loads; empty: it uses none
     version: str = ""
     configured: str = ""  # the options of configure
@@ -41,10 +43,12 @@ class UcxView(msgspec.Struct, frozen=True):
         return f"UCX {self.version}".strip()
 
     def has_module(self, name: str) -> bool:
+        """Whether UCX has a module such as `uct_cuda`."""
         return name in (self.modules or ())
 
 
 def look(system: System, mpi: MpiView) -> UcxView:
+    """Asks the loader, the library and its ucx_info."""
     library = _library_of(system, mpi)
     if not library:
         return UcxView(why_not_seen="the MPI library does not use UCX")

@@ -39,11 +39,22 @@ def table(out: Path) -> tuple[int, list[dict[str, Any]], str]:
 
 def test_troubles_that_are_found_with_their_fixes(tmp_path: Path) -> None:
     written(tmp_path, "sound", "", finding("x", "advice"), status=0)
-    proof = {"unit": "us", "before": 186.0, "after": 14.6, "gain": 12.7, "verdict": "better"}
+    proof: dict[str, Any] = {
+        "unit": "us",
+        "before": 186.0,
+        "after": 14.6,
+        "gain": 12.7,
+        "verdict": "better",
+    }
     written(
         tmp_path, "nccl-p2p", "nccl-p2p-disabled", finding("nccl-p2p-disabled", **proof), status=1
     )
-    crash = {"unit": "us", "after": 15.0, "why_no_before": "SIGSEGV", "verdict": "fixed"}
+    crash: dict[str, Any] = {
+        "unit": "us",
+        "after": 15.0,
+        "why_no_before": "SIGSEGV",
+        "verdict": "fixed",
+    }
     written(
         tmp_path,
         "ucx-tls",

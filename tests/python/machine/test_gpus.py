@@ -9,8 +9,8 @@ import pytest
 
 from commlens.machine.gpus import GpuView
 from commlens.machine.machine import look_at_gpus as look
-from commlens.machine.system import Output, RecordedSystem
-from machine_helpers import recorded, unpacked
+from commlens.machine.system import Output
+from machine_helpers import RecordedSystem, recorded, unpacked
 
 AMD_SMI = "amd-smi static --asic --bus --json"
 ROCM_SMI = "rocm-smi --showproductname --showbus --json"

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from commlens.machine.kernel import KernelView, look
-from commlens.machine.system import RecordedSystem
-from machine_helpers import recorded, unpacked
+from machine_helpers import RecordedSystem, recorded, unpacked
 
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build  (builder)\n"
 OWN = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Sat Aug 19 01:15:15 UTC 2023\n"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from commlens.machine.links import LinkView, look
-from commlens.machine.system import Output, RecordedSystem
-from machine_helpers import recorded, unpacked
+from commlens.machine.system import Output
+from machine_helpers import RecordedSystem, recorded, unpacked
 
 MATRIX = "nvidia-smi topo -m"
 

@@ -11,8 +11,9 @@ from commlens.machine import gpus, limits, machine, mpi, nccl, settings, ucx
 from commlens.machine.libraries import numbers_in, resolved, version_command
 from commlens.machine.mpi import MpiLibrary, MpiView
 from commlens.machine.settings import FileSetting
-from commlens.machine.system import Output, RecordedSystem, ThisSystem
+from commlens.machine.system import Output, ThisSystem
 from conftest import captured
+from machine_helpers import RecordedSystem
 
 INFO = "ompi_info --all --parsable"
 LDD = "\tlinux-vdso.so.1 (0x00007ff)\n\tlibmpi.so.40 => /opt/ompi/lib/libmpi.so.40 (0x00007f)\n"

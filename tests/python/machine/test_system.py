@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commlens.machine.system import Output, RecordedSystem, ThisSystem
+from commlens.machine.system import Output, ThisSystem
+from machine_helpers import RecordedSystem
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/records-reference.md's tables: of fields from docs/record.schema.json, of metrics and
-facts from the native program.
+"""Writes docs/records-reference.md's tables: of fields from docs/record.schema.json, of metrics,
+facts and roles of parameters from the native program.
 
 tools/definitions.py            rewrites what stands between <!-- NAME --> and <!-- /NAME -->
 tools/definitions.py --check    exit status 1 if the page differs
@@ -38,6 +38,20 @@ def metrics(bench: Path) -> str:
     """The tables of metrics and facts that the program prints."""
     command = [bench, "--metrics", "--format", "markdown"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def keys(bench: Path) -> str:
+    """A table of the options of each benchmark by their role."""
+    command = [bench, "--list", "--format", "json"]
+    listed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    rows = ["| benchmark | size | setting | variant | derived |", "| --- | --- | --- | --- | --- |"]
+    for benchmark in listed:
+        roles: dict[str, list[str]] = {"size": [], "setting": [], "variant": [], "derived": []}
+        for option in benchmark["options"]:
+            roles[option["role"]].append(f"`{option['name'].replace('-', '_')}`")
+        cells = " | ".join(", ".join(names) for names in roles.values())
+        rows.append(f"| `{benchmark['name']}` | {cells} |")
+    return "\n".join(rows)
 
 
 def fields(root: str) -> str:
@@ -92,6 +106,7 @@ def rewritten(text: str, bench: Path) -> str:
         "start": lambda: fields("StartLine"),
         "record": lambda: fields("Record"),
         "metrics": lambda: metrics(bench),
+        "keys": lambda: keys(bench),
     }
     return BLOCK.sub(lambda match: f"{match[1]}{blocks[match[2]]()}\n{match[3]}", text)
 

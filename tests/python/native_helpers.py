@@ -65,16 +65,14 @@ def _is_missing(program: Path) -> bool:
 
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 TRANSPORTS = ("mpi", "staged", "ccl", "peer")
-OF_SIZES = ("allreduce", "bandwidth", "bidirectional-bandwidth", "latency", "message-rate")
-SIZED_BY = {
-    **dict.fromkeys(OF_SIZES, "bytes"),
-    "bp5": "elements",
-    "bps5": "elements",
-    "gather-scatter": "elements",
-    "fft": "grid",
-    "xtx": "dofs",
+# A small case of each benchmark that is not over sizes; of the others, 8 KiB.
+SMALL = {
+    "bp5": "--elements 2,2,2 --order 3 --iterations 5",
+    "bps5": "--elements 2,2,2 --order 3 --coarse cg",
+    "fft": "--grid 16",
+    "gather-scatter": "--elements 2,2,2 --order 3",
+    "xtx": "--dofs 2000 --vectors 16 --block 8",
 }
-BENCHMARKS = sorted(SIZED_BY)
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
 BRIEFLY = ("--repeat", 2, "--warmup", 0, "--batches", 2)
 
@@ -88,6 +86,30 @@ def missing() -> str:
                 f"or name one with the environment variable {variable}"
             )
     return "" if MPIRUN else "there is no mpirun on the PATH"
+
+
+@cache
+def declared() -> dict[str, dict[str, Any]]:
+    """What the program declares, by benchmark; empty where there is no program."""
+    if missing():
+        return {}
+    command = [str(BENCH), "--list", "--format", "json"]
+    listed = subprocess.run(command, env=_REAL_ENVIRONMENT, capture_output=True, check=True)
+    return {entry["name"]: entry for entry in json.loads(listed.stdout)}
+
+
+def is_of_sizes(benchmark: str) -> bool:
+    options = declared()[benchmark]["options"]
+    return any(option["name"] == "bytes" and option["role"] == "size" for option in options)
+
+
+BENCHMARKS = sorted(declared())
+OF_SIZES = [name for name in BENCHMARKS if is_of_sizes(name)]
+
+
+def small(benchmark: str) -> str:
+    """The options of a small case."""
+    return "--bytes 8K" if benchmark in OF_SIZES else SMALL[benchmark]
 
 
 needs_native = pytest.mark.skipif(bool(missing()), reason=missing() or "-")

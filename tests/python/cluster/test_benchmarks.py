@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cluster_helpers import Cluster, commlens
 from commlens.model import Record
-from native_helpers import BENCHMARKS
+from native_helpers import BENCHMARKS, SMALL, declared, small
 from run_helpers import kept
 
 SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
-SUITE = """
-name: all
-runs:
-  - {benchmark: allreduce, options: {bytes: "8:64K:x64"}}
-  - {benchmark: bandwidth, options: {bytes: 64K}}
-  - {benchmark: bidirectional-bandwidth, options: {bytes: 64K}}
-  - {benchmark: latency, options: {bytes: "8:64K:x64"}}
-  - {benchmark: message-rate, options: {bytes: 8}}
-  - {benchmark: xtx, options: {dofs: 2000, vectors: 40}}
-  - {benchmark: fft, options: {grid: 16}}
-  - {benchmark: gather-scatter, options: {elements: 4}}
-  - {benchmark: bp5, options: {elements: 3, iterations: 5}}
-  - {benchmark: bps5, options: {elements: 2}}
-"""
+
+
+def suite(name: str, benchmarks: Sequence[str], pairs: int = 1) -> str:
+    """A small case of each benchmark; over sizes, from those sent at once to those that wait."""
+    runs = []
+    for benchmark in benchmarks:
+        words = small(benchmark).split() if benchmark in SMALL else ["--bytes", "8:64K:x64"]
+        options = {word[2:]: value for word, value in zip(words[::2], words[1::2])}
+        if any(option["name"] == "pairs" for option in declared()[benchmark]["options"]):
+            options["pairs"] = str(pairs)
+        runs.append({"benchmark": benchmark, "options": options})
+    return yaml.safe_dump({"name": name, "runs": runs})
+
+
 BRIEFLY = "--memory host --transport mpi,staged --repeat 2 --batches 2 --warmup 0"
 
 
 @pytest.mark.parametrize("launcher", ["auto", "mpirun"])
 def test_every_benchmark_is_validated_on_two_nodes(cluster: Cluster, launcher: str) -> None:
-    Path("all.yaml").write_text(SUITE)
+    Path("all.yaml").write_text(suite("all", BENCHMARKS))
     command = commlens("run", "all.yaml", "--launcher", launcher, "--no-probe", BRIEFLY)
     job = cluster.batch(
         without_pictures(), " ".join(command), options="--nodes=2 --ntasks-per-node=1"
@@ -46,24 +48,8 @@ def test_every_benchmark_is_validated_on_two_nodes(cluster: Cluster, launcher: s
         assert [place.host for place in record.start.placement] == ["n1", "n2"]
 
 
-COMPARED = """
-name: compared
-runs:
-  - {benchmark: bp5, options: {elements: 3, iterations: 5}}
-  - {benchmark: gather-scatter, options: {elements: 4}}
-  - {benchmark: fft, options: {grid: 16}}
-"""
-OTHERS = """
-  - {benchmark: bps5, options: {elements: 2}}
-  - {benchmark: xtx, options: {dofs: 500, vectors: 20}}
-  - {benchmark: allreduce, options: {bytes: 64K}}
-  - {benchmark: bandwidth, options: {bytes: 64K, pairs: 2}}
-  - {benchmark: bidirectional-bandwidth, options: {bytes: 64K, pairs: 2}}
-  - {benchmark: latency, options: {bytes: 8, pairs: 2}}
-  - {benchmark: message-rate, options: {bytes: 8, pairs: 2}}
-"""
+COMPARED = ["bp5", "fft", "gather-scatter"]
 ALL_ON_FOUR = pytest.param(
-    COMPARED + OTHERS,
     BENCHMARKS,
     id="all",
     marks=[
@@ -73,15 +59,10 @@ ALL_ON_FOUR = pytest.param(
 )
 
 
-@pytest.mark.parametrize(
-    ("suite", "benchmarks"),
-    [pytest.param(COMPARED, ["bp5", "fft", "gather-scatter"], id="compared"), ALL_ON_FOUR],
-)
-def test_four_nodes_compute_what_one_does(
-    cluster: Cluster, suite: str, benchmarks: list[str]
-) -> None:
+@pytest.mark.parametrize("benchmarks", [pytest.param(COMPARED, id="compared"), ALL_ON_FOUR])
+def test_four_nodes_compute_what_one_does(cluster: Cluster, benchmarks: list[str]) -> None:
     """A rank on each, by srun, in a batch job; then as many ranks on one node."""
-    Path("four.yaml").write_text(suite)
+    Path("four.yaml").write_text(suite("compared", benchmarks, pairs=2))
     options = "--no-probe --no-ceilings --memory host --transport mpi --repeat 1 --batches 2"
     words = ["run", "four.yaml", "--launcher", "srun", *options.split(), "--warmup", "0"]
     on_four = commlens(*words, "--out", "four")

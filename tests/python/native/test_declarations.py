@@ -3,6 +3,7 @@ all tables, pictures and comparisons follow."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,38 +11,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from commlens.model import TIME_METRIC, Metric, Record, case_key
-from native_helpers import BENCHMARKS, measured, needs_native
+from native_helpers import BENCHMARKS, ROOT, measured, needs_native, small
 
 pytestmark = needs_native
 
-SMALL = {
-    "allreduce": "--bytes 8K",
-    "bandwidth": "--bytes 8K",
-    "bidirectional-bandwidth": "--bytes 8K",
-    "bp5": "--elements 2,2,2 --order 3 --iterations 5",
-    "bps5": "--elements 2,2,2 --order 3 --coarse cg",
-    "fft": "--grid 16",
-    "gather-scatter": "--elements 2,2,2 --order 3",
-    "latency": "--bytes 8K",
-    "message-rate": "--bytes 8K",
-    "xtx": "--dofs 2000 --vectors 16 --block 8",
-}
-# The parameters of role size, setting or variant: what makes the key of a case.
-KEYS = {
-    "allreduce": "bytes dtype in_place",
-    "bandwidth": "bytes pairs window",
-    "bidirectional-bandwidth": "bytes pairs window",
-    "bp5": "elements exchange_dtype geometry graphs iterations kershaw_eps mode order overlap rhs"
-    " solver storage tolerance",
-    "bps5": "coarse coarse_steps elements geometry graphs iterations kershaw_eps levels mode order"
-    " overlap restart rhs smoother tolerance",
-    "fft": "communicators dtype exchange grid grid_span",
-    "gather-scatter": "combine dtype elements exchange_dtype fields ids kershaw_eps mode order"
-    " overlap",
-    "latency": "bytes pairs",
-    "message-rate": "bytes pairs window",
-    "xtx": "block copy depth dofs dtype first layout numbers overlap priority tune vectors",
-}
+ROW = re.compile(r"^\| `([\w-]+)` \| (.*) \| (.*) \| (.*) \| .* \|$", re.MULTILINE)
 UNITS = {
     "DOF_iter_per_s": "DOF*iter/s",
     "DOF_per_s": "DOF/s",
@@ -62,7 +36,7 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 def record_of(benchmark: str) -> Record:
     options = "--transport mpi --memory host --repeat 21 --batches 11"
     with TemporaryDirectory() as folder:
-        return measured(Path(folder), 2, benchmark, SMALL[benchmark], options)[0]
+        return measured(Path(folder), 2, benchmark, small(benchmark), options)[0]
 
 
 def metrics_of(benchmark: str) -> list[Metric]:
@@ -98,11 +72,23 @@ def test_the_unit_is_that_of_the_name_and_of_the_number(benchmark: str) -> None:
             assert 0.5 < transferred < 256, f"{metric.name}: windows of 64 messages, both ways"
 
 
+def documented_keys() -> dict[str, set[str]]:
+    """By benchmark, the parameters of the roles that make the key."""
+    text = (ROOT / "docs" / "records-reference.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- keys -->")[2].partition("<!-- /keys -->")[0]
+    rows = [match.groups() for match in ROW.finditer(table)]
+    return {name: set(re.findall(r"`(\w+)`", " ".join(cells))) for name, *cells in rows}
+
+
+def test_the_documentation_has_the_key_of_each_benchmark() -> None:
+    assert sorted(documented_keys()) == BENCHMARKS
+
+
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_the_roles_make_the_key(benchmark: str) -> None:
     record = record_of(benchmark)
     names = [name for name, _ in case_key(record).parameters]
-    assert names == KEYS[benchmark].split()
+    assert set(names) == documented_keys()[benchmark] & set(record.parameters)
     sizes = [own.name for own in record.start.size_parameters if own.name in record.parameters]
     assert sizes == [name for name in ("bytes", "block") if name in record.parameters]
     units = {own.name: own.unit for own in record.start.benchmark.parameters}

@@ -16,7 +16,7 @@ GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 
 
 def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
-    words = ("--bytes", "8:1K", "--ranks", 2, "--format=osu", "--in-place")
+    words = ("--bytes", "8:1K", "--ranks", 2, "--format=osu", "--matrix")
     run = commlens("run", "latency", *words)
     assert run.returncode == 0, run.stderr
     assert run.stdout == "row 0\nrow 1\nrow 2\n", "programs read this format: no table is added"
@@ -24,7 +24,7 @@ def test_a_run_passes_options_on_and_keeps_records(commlens: Commlens) -> None:
     assert run.stderr == f"commlens: 3 records in {file}\n"
     assert file.name.startswith("latency-20")
     expected = ["latency", "--record", str(file), "--expect-ranks", "2", "--bytes", "8:1K"]
-    assert command_of_record()[1:] == [*expected, "--format", "osu", "--in-place"]
+    assert command_of_record()[1:] == [*expected, "--format", "osu", "--matrix"]
 
 
 def test_two_runs_in_a_second_do_not_share_a_file(commlens: Commlens) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -124,3 +125,74 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         if not target.startswith(("http:", "https:")):
             assert (page.parent / target).exists(), target
+
+
+# ---- words ----
+
+# What another word says better, and which (DESIGN's vocabulary).
+WORDS = {
+    r"figures?": "value, result, metric or plot",
+    r"cures?|mends?": "fix",
+    r"undecided": "inconclusive",
+    r"in turns": "interleaved",
+    r"letters of (a|the) \w+": "characters",
+    r"(one|two) a (GPU|rank|node|pair)": "per",
+    r"on so many ranks|in turn, and show": "on 1, 2, 4 and 8 ranks",
+    r"whoever": "a noun",
+    r"sample a start|starts? of both sides|(over|between) starts": "launch",
+    r"(launched|started|launches) interleaved": "launches, interleaved",
+}
+# Where one of them is right: the name of a file, and what stands around it.
+RIGHT = (
+    (r"docs/reference\.md|compare/references/", "figures", "the key of the YAML files of sources"),
+    (r"render/(plots|report)/", "figure", "matplotlib's Figure"),
+    (r"docs/measured/", "", "what programs printed when it was measured"),
+)
+BAD = re.compile("|".join(rf"\b({pattern})\b" for pattern in WORDS), re.IGNORECASE)
+
+
+def texts_of(path: Path) -> str:
+    """The prose of a page without code; of a module its docstrings and texts of several words."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.sub(r"```.*?```|`[^`\n]*`|<!--.*?-->", "", text, flags=re.DOTALL)
+    constants = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    words = (node.value for node in constants if isinstance(node.value, str) and " " in node.value)
+    return re.sub(r"`[^`\n]*`", "", "\n".join(words))
+
+
+def is_right(name: str, word: str) -> bool:
+    return any(re.search(place, name) and right in word.lower() for place, right, _ in RIGHT)
+
+
+def test_words_are_those_of_the_field() -> None:
+    found = [
+        f"{name}: {match[0]}"
+        for path in (*PAGES, *sorted(TOP.glob("python/commlens/**/*.py")))
+        for name in [str(path.relative_to(TOP))]
+        for match in BAD.finditer(texts_of(path))
+        if not is_right(name, match[0])
+    ]
+    assert found == []
+
+
+def test_a_word_to_avoid_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("Two figures, measured in turns, one a GPU; `figure`.\n")
+    assert [match[0] for match in BAD.finditer(texts_of(page))] == [
+        "figures",
+        "in turns",
+        "one a GPU",
+    ]
+
+
+def test_paragraphs_are_wrapped_at_100_columns() -> None:
+    """Not tables, code, links, or a word that is longer."""
+    long = []
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        prose = [re.sub(r"`[^`]*`", "``", line) for line in text.splitlines()]
+        long += [
+            line for line in prose if len(line) > 100 and line[:1] not in "|!#" and " " in line
+        ]
+    assert long == []

@@ -39,7 +39,7 @@ Examples:
   commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
                    --b COMMLENS_BENCH=new/commlens-bench --launches 10 -- --memory host
 
-AFTER may be the name of published figures (`commlens list`): then there is a ratio and no verdict.
+AFTER may be the name of published results (`commlens list`): then there is a ratio and no verdict.
 
 --by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
 the first value is the baseline.
@@ -65,7 +65,7 @@ none of the cases could be decided.
     callback=values.count(1000),
     default="5",
     show_default=True,
-    help="Starts of each side with --run: fewer than 5 decide little.",
+    help="Launches of each side with --run: fewer than 5 decide little.",
 )
 @click.option("-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help="As in run.")
 @click.option(
@@ -123,7 +123,7 @@ def compare(
         if by is None and len(what) == 2 and _is_published(what[1]):
             if fail_if_slower is not None or picture:
                 raise CommlensError(
-                    f"{what[1]} has single figures, of which no difference is significant:"
+                    f"{what[1]} has single values, of which no difference is significant:"
                     " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
                 )
             sys.exit(_published(what[0], what[1], form))
@@ -161,7 +161,7 @@ def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
 
 
 def _is_published(name: str) -> bool:
-    """Whether it is no file, and may be the name of published figures."""
+    """Whether it is no file, and may be the name of published results."""
     return not os.path.lexists(name) and not name.endswith(".jsonl") and "/" not in name
 
 

@@ -42,7 +42,7 @@ _MOST_NODES = 100_000
     "--nodes",
     metavar="N",
     callback=values.count(_MOST_NODES),
-    help="Look at so many nodes, through the launcher.  [default: this one, without a launcher]",
+    help="Number of nodes to check, through the launcher.  [default: this one, without a launcher]",
 )
 @click.option(
     "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",

@@ -1,4 +1,4 @@
-"""`commlens list`: the benchmarks, the suites, published figures, and what this build has."""
+"""`commlens list`: the benchmarks, the suites, published results, and what this build has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commlens.render import show
 
 @click.command("list")
 def list_() -> None:
-    """Show the benchmarks, the suites, the sources of published figures, and what this build has.
+    """Show the benchmarks, the suites, the sources of published results, and what this build has.
 
     \b
     Example:
@@ -31,7 +31,7 @@ def list_() -> None:
     _print_names(console, "Benchmarks", benchmarks)
     suites = {name: suite.load(name).description for name in suite.shipped()}
     _print_names(console, "Suites", suites)
-    _print_names(console, "Published figures", {one.name: _summary(one) for one in load()})
+    _print_names(console, "Published results", {one.name: _summary(one) for one in load()})
     gpus = f" ({plural(about.gpus, 'GPU')} here)" if about.backend != "host" else ""
     _print_names(
         console,
@@ -47,9 +47,9 @@ def list_() -> None:
 
 
 def _summary(source: Source) -> str:
-    """`latency: 92 figures; juliet, two nodes`"""
+    """`latency: 92 results; juliet, two nodes`"""
     benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.benchmark)
-    return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'figure')}; {source.machine}"
+    return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'result')}; {source.machine}"
 
 
 def _print_names(console: Console, title: str, lines: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
 @click.option(
     "--callsites",
     is_flag=True,
-    help="Also tell from which function and line each function was called.",
+    help="Also show from which function and line each function was called.",
 )
 @click.option(
     "--call-depth",
@@ -34,7 +34,7 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
 @click.option(
     "--waiting",
     is_flag=True,
-    help="Tell waiting from transferring: time how long collectives wait for the last rank and "
+    help="Separate waiting from transferring: time how long collectives wait for the last rank and "
     "receives for their message, by a barrier or a probe before each, which changes the run.",
 )
 @click.option(

@@ -68,7 +68,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
     "--ranks",
     metavar="N",
     callback=values.count(MOST_RANKS),
-    help="Ranks to start.  [default: as many as the job was given, else one a GPU, at least 2]",
+    help="Number of ranks.  [default: that of the job, else one per GPU, at least 2]",
 )
 @click.option(
     "--nodes",
@@ -80,12 +80,12 @@ A suite is a list of benchmarks with their options, and how they are launched:
     "--ranks-per-node",
     metavar="N",
     callback=values.count(MOST_RANKS),
-    help="Ranks to start on each node; a benchmark of pairs takes two a pair.",
+    help="Ranks per node; a benchmark of pairs takes two ranks per pair.",
 )
 @click.option(
     "--scaling",
     metavar="RANKS,...",
-    help="Run on each of these numbers of ranks in turn, and show what more ranks bring.",
+    help="Run on each of these numbers of ranks, and show speed-up and efficiency.",
 )
 @click.option(
     "--launches",

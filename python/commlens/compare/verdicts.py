@@ -55,7 +55,7 @@ class Row:
         if self.ratio is None:
             return "a median is 0"
         if self.launches_needed is None:
-            return "too noisy: make each start longer (--batches, --min-time)"
+            return "too noisy: make each launch longer (--batches, --min-time)"
         return f"take {self.launches_needed} new launches of each"
 
 

@@ -97,7 +97,7 @@ def path_of(target: str) -> list[str]:
 
 
 def gpus(system: System) -> list[PciDevice]:
-    """Those of NVIDIA and AMD that are installed, whoever may use them."""
+    """Those of NVIDIA and AMD that are installed, also of GPUs that this process may not use."""
     return [one for one in _devices(system, _GPU_CLASSES) if one.vendor]
 
 

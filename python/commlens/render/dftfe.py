@@ -16,13 +16,13 @@ FORMAT = "dftfe"
 
 
 def print_published(records: Sequence[Record]) -> None:
-    """Prints the published figures that are nearest to the records, with their sources."""
+    """Prints the published results that are nearest to the records, with their sources."""
     for line in published_lines(records):
         echo(line)
 
 
 def published_lines(records: Sequence[Record]) -> Iterator[str]:
-    """Each figure once, beside the record of the closest size."""
+    """Each result once, beside the record of the closest size."""
     measured = [record for record in records if record.measured]
     if not measured:
         return

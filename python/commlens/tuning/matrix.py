@@ -86,7 +86,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
 def measure(
     wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
 ) -> int:
-    """In turns, each setting once a round."""
+    """Interleaved: each setting once per round."""
     setting = Setting(_SETTING, "group", wanted.settings, wanted.title)
     space, slots = Space([setting]), Slots(())
     transports = [entry.options.text("transport") or "mpi"]

@@ -1,4 +1,4 @@
-"""Reads the YAML files of this folder. A file is one source: its figures stand in blocks."""
+"""Reads the YAML files of this folder. A file is one source: its results are in blocks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find(name: str) -> Source:
     close = difflib.get_close_matches(name[:80], sources, 1)
     fix = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(sources)}"
     raise CommlensError(
-        f"{name[:80]}: there is no such file, and no published figures have this name; {fix}"
+        f"{name[:80]}: there is no such file, and no published results have this name; {fix}"
     )
 
 
@@ -42,7 +42,7 @@ def parse(text: str, name: str) -> Source:
     """The source of this name. Raises CommlensError that names the file and the field.
 
     In the file, `results` is a list of blocks: what a block says holds for all of its `figures`,
-    and a figure may say otherwise.
+    and an entry may have its own.
     """
     try:
         data = yaml.load(text, Loader=_LOADER)
@@ -60,7 +60,7 @@ def parse(text: str, name: str) -> Source:
 
 
 def _merged(block: Any, name: str, where: str) -> list[dict[str, Any]]:
-    """Each figure of a block with what the block says of all."""
+    """Each entry of a block with what the block says of all."""
     entries = block.get("figures") if isinstance(block, dict) else None
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise CommlensError(f"{where}: a mapping with a list `figures` is expected")
@@ -69,7 +69,7 @@ def _merged(block: Any, name: str, where: str) -> list[dict[str, Any]]:
 
 
 def _figure(merged: dict[str, Any], where: str) -> Figure:
-    return _converted(merged, Figure, f"{where}, figure '{merged.get('as_printed')}'")
+    return _converted(merged, Figure, f"{where}, entry '{merged.get('as_printed')}'")
 
 
 def _converted(data: Any, kind: type[_Struct], where: str) -> _Struct:

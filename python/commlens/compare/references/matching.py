@@ -1,17 +1,17 @@
-"""Which published figures stand beside records, and which of them are the nearest.
+"""Which published results stand beside records, and which of them are the nearest.
 
-A figure is comparable with a record if
+A published result is comparable with a record if
 
 - it is of the record's benchmark, and of its main metric, or of a fact that is a time or a rate;
-- transport and memory are the same, as far as the figure says them;
-- the record has each of the figure's `parameters` with the same value.
+- transport and memory are the same, as far as the result has them;
+- the record has each of the result's `parameters` with the same value.
 
-Of a source's figures that differ in size, nodes and ranks alone, the nearest one is that of the
-closest size (by ratio), then of the closest number of nodes, then of ranks. A figure stands beside
+Of a source's results that differ in size, nodes and ranks alone, the nearest one is that of the
+closest size (by ratio), then of the closest number of nodes, then of ranks. A result stands beside
 those records that are closest to it in size. Sizes that differ by more than a factor of two are
 not compared.
 
-A published figure is a single number: there is a ratio, and never a statement that a difference is
+A published result is a single number: there is a ratio, and never a statement that a difference is
 significant. There is no ratio where sizes differ.
 """
 
@@ -33,7 +33,7 @@ _Distance = tuple[bool, float, float, float]
 
 
 class Beside(NamedTuple):
-    """A published figure beside a record."""
+    """A published result beside a record."""
 
     record: Record
     figure: Figure
@@ -54,7 +54,7 @@ class Beside(NamedTuple):
 
 
 def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]:
-    """The comparable figures that are nearest to each record, in the order of the records.
+    """The comparable results that are nearest to each record, in the order of the records.
 
     `metric`: of this metric or fact instead of the main metric and the facts.
     """
@@ -67,7 +67,7 @@ def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]
 
 
 def nearest(record: Record) -> list[Beside]:
-    """The nearest figures of the main metric, however far they are: of any size and memory."""
+    """The nearest results of the main metric, however far they are: of any size and memory."""
     return _nearest(record, record.main.name if record.main else "", False)
 
 
@@ -84,7 +84,7 @@ def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Besid
 
 
 class _Sorted(NamedTuple):
-    """The figures of a line by size, so that many records do not each look at all of them."""
+    """The results of a line by size, so that many records do not each look at all of them."""
 
     figures: list[Figure]
     sizes: list[float]
@@ -104,7 +104,7 @@ class _Sorted(NamedTuple):
 
 @cache
 def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
-    """The figures of each line that records can stand beside; of any memory if it is empty."""
+    """The results of each line that records can stand beside; of any memory if it is empty."""
     lines: dict[Line, list[Figure]] = {}
     for figure in (figure for source in load() for figure in source.figures):
         is_of_memory = not memory or figure.memory in ("", memory)
@@ -116,7 +116,7 @@ def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
 
 
 def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
-    """Whether the record has what the figure is of, in its unit, and the caller asks for it."""
+    """Whether the record has what the result is of, in its unit, and the caller asks for it."""
     declared = _declared(record, figure)
     if declared is None or declared.unit != figure.own_unit or _ours(record, figure) is None:
         return False
@@ -153,14 +153,14 @@ def _same_memory(record: Record, figure: Figure) -> bool:
 
 
 def _size_distance(record: Record, figure: Figure) -> float:
-    """The logarithm of the ratio of sizes; 0 for a figure without a size."""
+    """The logarithm of the ratio of sizes; 0 for a result without a size."""
     if figure.size is None:
         return 0.0
     return _ratio_distance(_size(record, figure), figure.size)
 
 
 def _size(record: Record, figure: Figure) -> float | None:
-    """That of the record, in the figure's quantity."""
+    """That of the record, in the quantity of the result."""
     value = record.parameters.get(figure.size_name, record.facts.get(figure.size_name))
     return value if isinstance(value, (int, float)) else None
 
@@ -202,7 +202,7 @@ def by_ranks(benchmark: str) -> list[list[Figure]]:
 
 
 def lines_of(found: Sequence[Beside]) -> dict[Line, list[Beside]]:
-    """By line: figures that differ in size, nodes and ranks alone."""
+    """By line: results that differ in size, nodes and ranks alone."""
     lines: dict[Line, list[Beside]] = {}
     for one in found:
         lines.setdefault(one.figure.line, []).append(one)

@@ -1,4 +1,4 @@
-"""What others have published: a source, and its figures in the words of a record.
+"""What others have published: a source, and its results in the words of a record.
 
 The structs are the layout of the YAML files in this folder (docs/reference.md); their annotations
 are evaluated by Python 3.9 too, which is why this module does not postpone them.
@@ -21,7 +21,7 @@ _BASES = ("s", "B", "B/s", "FLOP/s", "flop/s", "DOF/s", "DOF*iter/s", "1/s", "%"
 
 
 class Line(NamedTuple):
-    """What figures of one source have in common that differ in size, nodes and ranks alone."""
+    """What results of one source have in common that differ in size, nodes and ranks alone."""
 
     source: str
     gpu: str
@@ -63,7 +63,7 @@ class Figure(Strict, frozen=True, kw_only=True):
         Mapping[str, Value], Meta(description="those in which a record must agree with it")
     ] = field(default_factory=nothing)
     size_name: Annotated[
-        str, Meta(description="the parameter or fact by which the nearest figure is found")
+        str, Meta(description="the parameter or fact by which the nearest result is found")
     ] = ""
     size: Annotated[Optional[Positive], Meta(description="its value")] = None
     transport: Annotated[str, Meta(description="mpi, staged, ccl; empty: any")] = ""
@@ -134,7 +134,7 @@ class Figure(Strict, frozen=True, kw_only=True):
 
 
 class Source(Strict, frozen=True, kw_only=True):
-    """A document with figures."""
+    """A document with results."""
 
     name: Annotated[Name, Meta(description="that of the file: `commlens compare` takes it")]
     title: Annotated[Name, Meta(description="of the document")]

@@ -26,7 +26,7 @@ _OF_NODE = (
     "fewer nodes answer than were asked for",
     needs="machines",
     when="whether each node that was asked for answers",
-    fix="Ask for so many nodes (`salloc --nodes {asked}`), and let the launcher put a rank on "
+    fix="Ask for that many nodes (`salloc --nodes {asked}`), and let the launcher put a rank on "
     "each; a node that does not answer needs the administrator.",
 )
 def nodes_missing(view: View) -> Seen:

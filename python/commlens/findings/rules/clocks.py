@@ -18,7 +18,7 @@ POWER_CODE = "gpu-power-limit-lowered"
 POWER_TITLE = "a GPU may take less power than its default"
 POWER_FIX = (
     "Ask an administrator for the default, {default} W: `nvidia-smi --power-limit={default}`; "
-    "or name the limit beside the figures."
+    "or name the limit beside the results."
 )
 
 
@@ -27,7 +27,7 @@ POWER_FIX = (
     "warning",
     "the clocks of the GPUs changed between cases",
     needs="records",
-    when=f"in the cases of one start, the clocks of the GPUs right after the samples are more "
+    when=f"in the cases of one launch, the clocks of the GPUs right after the samples are more "
     f"than {_CHANGE:.0%} apart.",
     fix="Compare these cases with care. Lock the clock (`nvidia-smi --lock-gpu-clocks={least}`, "
     "by an administrator), or look for what lowers it: `nvidia-smi --query --display=PERFORMANCE`.",

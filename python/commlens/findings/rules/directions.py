@@ -20,7 +20,7 @@ _FACTOR = 1.5
     needs="records",
     when=f"from memory A to memory B the same bytes take more than {_FACTOR:g} times as long as "
     "from B to A (`--from host --to device` and the reverse), and all launches of both support it; "
-    "in a sweep, at three sizes in a row. Pairs of ranks cannot be told apart: a sample is the "
+    "in a sweep, at three sizes in a row. Pairs of ranks cannot be distinguished: a sample is the "
     "longest over the ranks, whichever it was.",
     fix="Look which copy the slow direction takes: pin the host's buffers (`--from pinned`), bind "
     "each rank to the NUMA node of its GPU, and compare with `--transport staged`.",

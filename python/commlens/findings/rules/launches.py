@@ -29,7 +29,7 @@ class _Spread(NamedTuple):
     when=f"the medians of two launches of one case, with the same settings on the same host, are "
     f"more than {_SPREAD:.0%} apart, the samples support that they differ, and half of each "
     f"interval is at most {STEADY:.0%} of its median.",
-    fix="The interval of one start is not the truth about this machine: measure several "
+    fix="The interval of one launch is not that of this machine: measure several "
     "(`commlens run ... --launches 5`), and compare the medians of launches.",
 )
 def launches_differ(view: View) -> Iterator[Observation]:

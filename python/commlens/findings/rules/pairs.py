@@ -24,7 +24,7 @@ _FEWEST = 3  # pairs of one kind
     "warning",
     "a pair of ranks is slow",
     needs="records",
-    when=f"with `--matrix`, at two sizes or more in a start, or at its only size, a pair is"
+    when=f"with `--matrix`, at two sizes or more in a launch, or at its only size, a pair is"
     f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
     " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
     f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"

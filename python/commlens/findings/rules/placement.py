@@ -131,7 +131,7 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     "warning",
     "a rank runs on another NUMA node than its GPU",
     needs="records",
-    when="the NUMA node of a rank's GPU is none of those of its cores, as the start says.",
+    when="the NUMA node of a rank's GPU is none of those of its cores, as recorded.",
     fix="Bind the rank to cores of node {node}: `numactl --cpunodebind={node} "
     "--membind={node}`, `--map-by numa --bind-to numa` (mpirun) or `--gpu-bind=closest` (srun).",
 )
@@ -164,7 +164,7 @@ def _is_far(place: Place) -> bool:
     "warning",
     "ranks share a GPU",
     needs="records",
-    when="two ranks of a start have the same GPU, and its memory was measured.",
+    when="two ranks of a launch have the same GPU, and its memory was measured.",
     fix="Start at most as many ranks as there are GPUs. Where they must share one, start its "
     "multi-process service (`nvidia-cuda-mps-control -d`).",
 )

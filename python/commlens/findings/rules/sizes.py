@@ -43,7 +43,7 @@ class _Jump(NamedTuple):
     when=f"from one size to the next the time grows more than {_JUMP:g} times as much as before "
     "and after it, stays there, every sample after it is longer than every one before it, half "
     f"of their intervals is at most {STEADY:.0%} of the medians, the ceiling does not jump there, "
-    "and each start shows it. The sizes must be in even steps.",
+    "and each launch shows it. The sizes must be in even steps.",
     fix="The library switches to another protocol there (eager to rendezvous, one copy to "
     "several). {setting}",
 )

@@ -35,7 +35,7 @@ class PublishedStyles:
         return self._found[id(panel)]
 
     def curves(self, panel: Panel) -> list[tuple[Figure, list[tuple[float, float]]]]:
-        """Of each line its first figure, and its points: place on the axis of sizes, value."""
+        """Of each line its first result, and its points: place on the axis of sizes, value."""
         return [
             (own[0].figure, sorted({_place(panel, one): one.figure.value for one in own}.items()))
             for own in lines_of(self.beside(panel)).values()
@@ -68,7 +68,7 @@ def _place(panel: Panel, one: Beside) -> float:
 
 
 class Published(NamedTuple):
-    """A figure as a note names it."""
+    """A result as a note names it."""
 
     name: str  # of a GPU or a machine
     size: float
@@ -80,7 +80,7 @@ class Published(NamedTuple):
 
 
 def published(records: Sequence[Record], metric: str) -> list[Published]:
-    """Figures beside these records, the lowest first, each once."""
+    """Results beside these records, the lowest first, each once."""
     figures = {id(one.figure): one.figure for one in beside(records, metric)}
     found = [Published(one.hardware, one.size or 0, one.value) for one in figures.values()]
     return sorted(found, key=lambda own: own.value)

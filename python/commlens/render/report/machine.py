@@ -72,7 +72,7 @@ class Machine:
         lines = [_often(text, count, len(self.launches)) for text, count in warnings.items()]
         crowded = sum(start.is_oversubscribed for start in self.launches)
         if crowded:
-            text = "more ranks than cores on a host: they take turns, and times are of that"
+            text = "more ranks than cores on a host: they alternate, and times are of that"
             lines.append(_often(text, crowded, len(self.launches)))
         differing = [name for name, text in self.software if ";" in text]
         if differing:

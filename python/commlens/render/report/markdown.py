@@ -96,7 +96,7 @@ def _card(card: Card) -> Iterator[str]:
             yield section.left_out
             yield ""
     if card.definitions:
-        yield "<details><summary>What the figures mean</summary>"
+        yield "<details><summary>What the values mean</summary>"
         yield ""
         yield from _listed("", [f"{one.name}: {one.text}" for one in card.definitions])
         yield "</details>"

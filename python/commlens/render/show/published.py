@@ -61,7 +61,7 @@ def _are(count: int) -> str:
 
 
 def _best(found: Sequence[Beside]) -> list[Beside]:
-    """Of the records beside one figure, of several launches or variants, the best."""
+    """Of the records beside one result, of several launches or variants, the best."""
     best: dict[int, Beside] = {}
     for one in found:
         other = best.setdefault(id(one.figure), one)

@@ -1,4 +1,4 @@
-"""Published figures in tables, pictures, DFT-FE's words and the list."""
+"""Published results in tables, pictures, DFT-FE's words and the list."""
 
 from __future__ import annotations
 

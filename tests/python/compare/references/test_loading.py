@@ -1,4 +1,4 @@
-"""The files of published figures: what they say is declared, and mistakes are named."""
+"""The files of published results: what they say is declared, and mistakes are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which published figures stand beside a record: the rule of docs/reference.md."""
+"""Which published results stand beside a record: the rule of docs/reference.md."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_it_can_be_read_without_a_script(browser: Any, report: Path) -> None:
     page = opened(browser, report, java_script_enabled=False).page
     assert page.locator("#findings .finding").first.is_visible()
     assert page.locator("th button").count() == 0
-    page.locator("summary", has_text="What the figures mean").first.click()
+    page.locator("summary", has_text="What the values mean").first.click()
     assert page.get_by_text("the latency_us of latency").first.is_visible()
 
 

@@ -154,7 +154,7 @@ def _ranks(count: int) -> list[dict[str, Any]]:
 
 
 def test_the_picture_of_a_case_measured_very_often_takes_few_calls(tmp_path: Path) -> None:
-    """Records of one start, size and transport are one bar, here beside published figures."""
+    """Records of one start, size and transport are one bar, here beside published results."""
     measured = Path(__file__).parents[4] / "docs" / "measured" / "h200-x2" / "allreduce-ucx.jsonl"
     start, record = measured.read_text().splitlines(keepends=True)[:2]
 

@@ -6,6 +6,7 @@ CONTRIBUTING.md, "Where things are", has the same list.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,24 @@ def test_no_modules_import_each_other() -> None:
 )
 def test_an_arrow_up_is_seen(source: str) -> None:
     assert list(arrows_up("commlens.jobs.session", source))
+
+
+# Classes of one name in two modules, which are still to get names of their own.
+NAMES_TO_PART = {
+    "About", "Cell", "Curve", "Evidence", "Limit", "Machine", "Nic", "Node", "Observation",
+    "Outcome", "Panel", "Published", "Section", "Setting", "Verdict",
+}  # fmt: skip
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """Public classes: name and module."""
+    for module, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, module
+
+
+def test_a_class_name_means_one_class() -> None:
+    counts = Counter(name for name, _ in classes())
+    again = {name for name, count in counts.items() if count > 1} - NAMES_TO_PART
+    assert {name: [module for own, module in classes() if own == name] for name in again} == {}

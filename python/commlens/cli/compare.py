@@ -17,7 +17,7 @@ from commlens.cli.progress import telling
 from commlens.cli.records import load_any, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.gate import gate
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.jobs import launchers
 from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
@@ -131,14 +131,14 @@ def compare(
     with without_collections(), telling() as tell:
         if (count := sum(len(one.cases) for one in matched)) > _MANY_CASES:
             tell(f"comparing {count:,} cases")
-        result = Result(matched, judge(matched, threshold), threshold)
+        result = ComparisonResult(matched, judge(matched, threshold), threshold)
     comparison_of(result).print_as(form)
     if picture:
         _draw(result, picture)
     sys.exit(worst([status, _status(result, fail_if_slower)]))
 
 
-def _status(result: Result, fail_if_slower: float | None) -> int:
+def _status(result: ComparisonResult, fail_if_slower: float | None) -> int:
     if fail_if_slower is not None:
         return gate(result, fail_if_slower)
     if result.rows:
@@ -222,7 +222,7 @@ def _measured(
     return measured.status, [match(baseline, other)]
 
 
-def _draw(result: Result, picture: Path) -> None:
+def _draw(result: ComparisonResult, picture: Path) -> None:
     from commlens.render.plots.comparison import plot_comparison
 
     drawn = plot_comparison(result, picture)

@@ -80,7 +80,7 @@ def profile(
     """
     from commlens.profile import run as profiling
 
-    options = profiling.Options(
+    options = profiling.ProfileOptions(
         call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
     )
     outcome = profiling.run(program, out, options)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from commlens.base.errors import Status, say
 from commlens.base.text import plural
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import Verdict
 
 
-def gate(result: Result, slower_by: float) -> int:
+def gate(result: ComparisonResult, slower_by: float) -> int:
     """Names what is slower by at least this fraction, or is there no more; each makes it fail."""
     slower = [row for row in result.rows if row.verdict is Verdict.SLOWER]
     failing = [row for row in slower if row.ratio is not None and row.ratio >= 1 + slower_by]

@@ -18,7 +18,7 @@ _BASIS = {
 
 
 @dataclass(frozen=True)
-class Result:
+class ComparisonResult:
     """All that was compared, and by which measure."""
 
     matched: Sequence[Matched]

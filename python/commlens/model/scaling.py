@@ -16,7 +16,7 @@ from commlens.model.start import Metric, Parameter
 
 
 @dataclass(frozen=True)
-class Pair:
+class VariantPair:
     """Two variants of the same: the one that the others are compared with, and another."""
 
     group: Group
@@ -79,7 +79,7 @@ def position(group: Group, record: Record) -> Position:
     return Position(size, record.transport, record.memory, group.start_label(record))
 
 
-def pairs(group: Group) -> list[Pair]:
+def pairs(group: Group) -> list[VariantPair]:
     """Each variant of the group beside the first of its position, where both were measured."""
     if group.variant is None:
         return []
@@ -88,7 +88,7 @@ def pairs(group: Group) -> list[Pair]:
         first = next((one for one in own if one.variant_value == group.variant_values[0]), None)
         if first is not None:
             others = (one for one in own if one.variant_value != first.variant_value)
-            found += [Pair(group, first, other) for other in others]
+            found += [VariantPair(group, first, other) for other in others]
     return found
 
 

@@ -32,20 +32,20 @@ _REMOVAL_TRIES = 5
 
 
 @dataclass(frozen=True)
-class Options:
+class ProfileOptions:
     call_depth: int = 0  # of call sites; 0: none are recorded
     with_waiting: bool = False
     with_regions: bool = False
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProfiledRun:
     status: int  # the program's, from its launcher; Status.USAGE where the library refused it
     profiles: list[Profile] = field(default_factory=list)  # one for each job
     file: Path | None = None  # of the records
 
 
-def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcome:
+def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOptions()) -> ProfiledRun:
     """Runs the command to its end. Raises CommlensError if it cannot be profiled; it is not run."""
     command = profile_program.parse(words)
     names = [words[position] for position in command.programs]
@@ -66,11 +66,11 @@ def run(words: Sequence[str], out: Path, options: Options = Options()) -> Outcom
     elif not found:
         _explain_nothing(names[0], family, left)
     if not found:
-        return Outcome(status)
-    return Outcome(status, found, _write(out, found))
+        return ProfiledRun(status)
+    return ProfiledRun(status, found, _write(out, found))
 
 
-def _settings(library: Path, folder: Path, options: Options) -> dict[str, str]:
+def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:
     preloads = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
     settings = {"LD_PRELOAD": ":".join(preloads), "COMMLENS_PROFILE_OUT": str(folder)}
     if options.call_depth:

@@ -10,7 +10,7 @@ from typing import Any
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_value, labelled, plural
 from commlens.compare.matching import Matched, Missing
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import Row, Verdict
 from commlens.model.comparison import Ratio
 from commlens.render.data import print_csv, print_json, rows_of
@@ -48,7 +48,7 @@ FORMATS: Mapping[str, Callable[[Comparison], None]] = {
 }
 
 
-def comparison_of(result: Result) -> Comparison:
+def comparison_of(result: ComparisonResult) -> Comparison:
     """A table for each pair of sides that were compared."""
     lines = [[(f"  {text}", "dim")] for text in result.how] if result.rows else []
     lines += [[(f"  {summary(result.rows)}", "bold")]] if result.rows else []

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.compare import Matched, Side, match
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import THRESHOLD, Verdict, judge, verdict_of
 from commlens.model import load, rank_test
 from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
@@ -38,7 +38,7 @@ class Final:
     interval: Ratio | None = None
     launches: tuple[int, int] = (0, 0)
     default_fails: str = ""
-    comparison: Result | None = None  # size by size
+    comparison: ComparisonResult | None = None  # size by size
 
     @property
     def is_recommended(self) -> bool:
@@ -167,7 +167,7 @@ def _records(bench: Bench, launches: Sequence[Launch], target: Target) -> list[R
 
 def _compared(
     bench: Bench, winner: Choice, default: Sequence[Record], other: Sequence[Record]
-) -> Result:
+) -> ComparisonResult:
     sides = Side("default", default), Side(bench.space.text(winner), other)
     matched: list[Matched] = [match(*sides, bench.slots.key_of)]
-    return Result(matched, judge(matched, THRESHOLD), THRESHOLD)
+    return ComparisonResult(matched, judge(matched, THRESHOLD), THRESHOLD)

@@ -15,7 +15,7 @@ from scipy.stats import mannwhitneyu
 from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
 from commlens.compare.gate import gate
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.render.comparison import FORMATS, comparison_of, summary
 from record_helpers import parsed, write
 from sample_records import make_record
@@ -33,16 +33,16 @@ def launches(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[
 
 def compared(
     baseline: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], threshold: float = 0.03
-) -> Result:
+) -> ComparisonResult:
     matched = match(Side("before", parsed(*baseline)), Side("after", parsed(*other)))
-    return Result([matched], judge([matched], threshold), threshold)
+    return ComparisonResult([matched], judge([matched], threshold), threshold)
 
 
-def verdicts(result: Result) -> list[str]:
+def verdicts(result: ComparisonResult) -> list[str]:
     return [row.verdict.value for row in result.rows]
 
 
-def only_row(result: Result) -> Row:
+def only_row(result: ComparisonResult) -> Row:
     (row,) = result.rows
     return row
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from commlens.compare import Side, judge, match
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.model import Record, read
 from commlens.model.rank_test import DECISION, fewest_for
 from commlens.render.comparison import comparison_of
@@ -32,9 +32,9 @@ def records(name: str, us: float, cases: int, launches: int) -> Sequence[Record]
     ).records
 
 
-def compared(baseline: Side, other: Side) -> Result:
+def compared(baseline: Side, other: Side) -> ComparisonResult:
     matched = match(baseline, other)
-    return Result([matched], judge([matched], 0.03), 0.03)
+    return ComparisonResult([matched], judge([matched], 0.03), 0.03)
 
 
 def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from commlens.base.errors import CommlensError
 from commlens.base.text import format_bytes, labelled, plural, printable
 from commlens.compare.matching import Matched
-from commlens.compare.result import Result
+from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import Row, Verdict
 from commlens.model import CaseKey, case_key
 from commlens.model.record import BYTES
@@ -50,7 +50,7 @@ class _Sweep:
         return [row.case.baseline[0].size or 0 for row in self.rows]
 
 
-def plot_comparison(result: Result, out: Path) -> Drawn:
+def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
     """Raises CommlensError if there is nothing to draw or the file cannot be written."""
     check_ending(out)
     drawable = [row for row in result.rows if row.ratio is not None]
@@ -102,7 +102,7 @@ def _without_size(row: Row) -> CaseKey:
     return key._replace(parameters=parameters)
 
 
-def _figure(result: Result, rows: Sequence[Row], sweeps: Sequence[_Sweep]) -> Figure:
+def _figure(result: ComparisonResult, rows: Sequence[Row], sweeps: Sequence[_Sweep]) -> Figure:
     dots = _HEAD_INCHES + _DOT_INCHES * len(rows)
     lines = -(-len(sweeps) // 2)
     figure = Figure(figsize=(WIDTH_INCHES, dots + _CURVES_INCHES * lines), layout="constrained")

@@ -19,7 +19,14 @@ from commlens.model import (
     option_text,
     why_tie,
 )
-from commlens.model.scaling import Pair, Position, Scaling, is_oversubscribed, pairs, position
+from commlens.model.scaling import (
+    Position,
+    Scaling,
+    VariantPair,
+    is_oversubscribed,
+    pairs,
+    position,
+)
 from commlens.render.show.published import published_by_ranks
 from commlens.render.table import NOTHING, Column, Lines, Table, Thing
 
@@ -32,7 +39,7 @@ def gain_lines(group: Group) -> Lines:
     return Lines(_gain_line(group, pair) for pair in pairs(group))
 
 
-def _gain_line(group: Group, pair: Pair) -> list[tuple[str, str]]:
+def _gain_line(group: Group, pair: VariantPair) -> list[tuple[str, str]]:
     after = pair.after
     words = []
     if group.is_sweep and after.size is not None:
@@ -72,7 +79,7 @@ def scaling_tables(scaling: Scaling) -> Iterator[Thing]:
 class _Row:
     group: Group
     record: Record
-    pair: Pair | None = None
+    pair: VariantPair | None = None
 
     @cached_property
     def position(self) -> Position:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from commlens.model import Group, Record
-from commlens.model.scaling import Pair, Scaling, is_oversubscribed, pairs, scalings
+from commlens.model.scaling import Scaling, VariantPair, is_oversubscribed, pairs, scalings
 from commlens.render.plots.colors import CROWDED_COLOR, QUIET_COLOR
 from commlens.render.plots.extra import ExtraPanel
 from commlens.render.plots.heading import Heading
@@ -41,9 +41,9 @@ class GainsPanel(ExtraPanel):
         return Heading(title, "; ".join(filter(None, ["by the medians", crowded])))
 
     @cached_property
-    def curves(self) -> dict[Series, list[Pair]]:
+    def curves(self) -> dict[Series, list[VariantPair]]:
         """What is compared, by line."""
-        curves: dict[Series, list[Pair]] = {}
+        curves: dict[Series, list[VariantPair]] = {}
         for number, scaling in enumerate(self.scalings):
             for pair in _pairs(scaling):
                 group, record = pair.group, pair.after
@@ -121,5 +121,5 @@ def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> 
     return [GainsPanel(theme, own, before, after) for (_, before, after), own in found.items()]
 
 
-def _pairs(scaling: Scaling) -> list[Pair]:
+def _pairs(scaling: Scaling) -> list[VariantPair]:
     return [pair for group in scaling.groups for pair in pairs(group)]

@@ -51,7 +51,7 @@ std::string text_of(const sockaddr* address);
 /// The reverse, with a port; `list` is empty for what is no address. `family` is that of the socket which sends there.
 struct AddressInfo {
   struct Free {
-    void operator()(addrinfo* list) const { freeaddrinfo(list); }
+    void operator()(addrinfo* first) const { freeaddrinfo(first); }
   };
   std::unique_ptr<addrinfo, Free> list;
 

@@ -59,7 +59,7 @@ struct BenchmarkDeclaration {
   std::vector<Fact> facts;
   /// The ranks divide the work of one problem, so that speed-up and efficiency against ranks mean something.
   bool divides_work = false;
-  std::vector<ClassicLayout> classic = {};  ///< one for each classic format that it can be printed in
+  std::vector<ClassicLayout> classic;  ///< one for each classic format that it can be printed in
 
   /// nullptr: there is none of this format.
   [[nodiscard]] const ClassicLayout* classic_layout(std::string_view format) const;

@@ -52,6 +52,9 @@ class Mpi:
             wrapper = shutil.which(_tool(compiler, self.name))
             if wrapper is None:
                 _lack(f"there is no {compiler} of {self.name}")
+            called = subprocess.run([wrapper, "-show"], capture_output=True, text=True).stdout
+            if called and shutil.which(called.split()[0]) is None:
+                _lack(f"there is no {called.split()[0]}, which {compiler} of {self.name} calls")
             words = [wrapper, "-g", str(SOURCES / source), *options, "-o", str(program)]
             subprocess.run(
                 [*words, "-J", str(self.folder)] if source.endswith("f90") else words, check=True

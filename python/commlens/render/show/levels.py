@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -80,4 +81,4 @@ def _seconds(record: Record, level: str, kind: str) -> float | None:
     if level == _ALL:
         return record.other_s
     times = times_by_level(record).get(level, {})
-    return sum(times.values()) if kind == _ALL and times else times.get(kind)
+    return math.fsum(times.values()) if kind == _ALL and times else times.get(kind)

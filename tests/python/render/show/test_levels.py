@@ -16,7 +16,7 @@ def test_a_solve_has_a_line_per_part_and_a_sum_per_level() -> None:
         "vectors 0.1100 (5.5%)",
         "exchange 0.04000 (2%)",
         "reductions 0.1000 (5%)",
-        "all 0.3500 (18%)",
+        "all 0.3500 (17%)",
         "p7 operator 0.3000 (15%)",
         "smoother 0.5000 (25%)",
         "restriction 0.05000 (2.5%)",

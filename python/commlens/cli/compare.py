@@ -16,8 +16,7 @@ from commlens.cli import values
 from commlens.cli.progress import telling
 from commlens.cli.records import load_any, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
-from commlens.compare.gate import gate
-from commlens.compare.result import ComparisonResult
+from commlens.compare.result import ComparisonResult, gate
 from commlens.jobs import launchers
 from commlens.jobs.options import Options
 from commlens.jobs.session import Settings

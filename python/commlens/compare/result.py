@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from commlens.base.errors import Status, say
 from commlens.base.text import plural
 from commlens.compare.matching import Matched
-from commlens.compare.verdicts import Row
+from commlens.compare.verdicts import Row, Verdict
 from commlens.model.rank_test import DECISION
 
 _BASIS = {
@@ -38,3 +39,27 @@ class ComparisonResult:
             f"same: the interval lies within {self.threshold:.3g} of 1; p: U test, corrected for"
             f" {tests} (Holm), below {DECISION:.2g} to be faster or slower",
         ]
+
+
+def gate(result: ComparisonResult, slower_by: float) -> int:
+    """The exit status of `--fail-if-slower`, for continuous integration.
+
+    Prints what is slower by at least this fraction, or is missing; each makes it fail.
+    """
+    slower = [row for row in result.rows if row.verdict is Verdict.SLOWER]
+    failing = [row for row in slower if row.ratio is not None and row.ratio >= 1 + slower_by]
+    for row in failing:
+        assert row.ratio is not None
+        say(f"slower: {row.name} by {100 * (row.ratio - 1):.1f}%")
+    broken = [name for one in result.matched for name in one.broken]
+    for name in broken:
+        say(f"missing or failed: {name}")
+    if failing or broken:
+        return Status.FAILED
+    inconclusive = [row for row in result.rows if row.verdict is Verdict.INCONCLUSIVE]
+    if inconclusive:
+        say(f"{plural(len(inconclusive), 'case')} inconclusive, which the gate lets pass")
+    if len(inconclusive) == len(result.rows):
+        say("no case could be decided: nothing was tested")
+        return Status.NOTHING_RAN
+    return Status.OK

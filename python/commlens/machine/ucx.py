@@ -6,6 +6,7 @@ from typing import Optional
 
 import msgspec
 
+from commlens import knowledge
 from commlens.machine import libraries, settings
 from commlens.machine.mpi import MpiView
 from commlens.machine.settings import Unknown
@@ -21,6 +22,19 @@ _DEVICE = re.compile(r"^# +Device: (\S+)", re.MULTILINE)
 _MODULES = re.compile(r'^#define (uct\w*)_MODULES\s+"([^"]*)"', re.MULTILINE)
 _NAME = re.compile(r"^#?\s?(UCX_\w+)=", re.MULTILINE)
 _GDRCOPY = "uct_cuda_gdrcopy"
+
+
+class UcxTransports(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of libraries/ucx.yaml, which says what each list is."""
+
+    gpus: dict[str, str]
+    for_gpu_memory: dict[str, tuple[str, ...]]
+    without_shared_memory: frozenset[str]
+
+
+def known_transports() -> UcxTransports:
+    """What is known of UCX's transports."""
+    return knowledge.load("libraries/ucx", UcxTransports)
 
 
 class UcxView(msgspec.Struct, frozen=True):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from commlens.base.errors import CommlensError
 from commlens.base.text import format_ratio, format_value, labelled
-from commlens.compare.matching import Missing, Side
-from commlens.compare.naming import case_names
+from commlens.compare.matching import Missing, Side, case_names
 from commlens.compare.references import Beside, Figure, Source, beside
 from commlens.model import Statistic, case_key, launches_of, over_launches
 from commlens.render.comparison import Comparison, missing_lines, warnings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commlens.base.errors import CommlensError
 from commlens.compare import Side, judge, match
-from commlens.compare.naming import case_names
+from commlens.compare.matching import case_names
 from commlens.compare.proof import Proof
 from commlens.compare.verdicts import THRESHOLD
 from commlens.findings import Setting

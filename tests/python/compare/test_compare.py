@@ -14,8 +14,7 @@ from scipy.stats import mannwhitneyu
 
 from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
-from commlens.compare.gate import gate
-from commlens.compare.result import ComparisonResult
+from commlens.compare.result import ComparisonResult, gate
 from commlens.render.comparison import FORMATS, comparison_of, summary
 from record_helpers import parsed, write
 from sample_records import make_record

@@ -20,6 +20,7 @@ from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
 from commlens.machine.nccl import NcclVariables
 from commlens.machine.settings import Variables
+from commlens.machine.ucx import UcxTransports
 from commlens.model.levels import LevelNames
 from commlens.render.plots.colors import Looks
 from commlens.tuning import space
@@ -39,6 +40,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/nccl-variables": NcclVariables,
     "libraries/protocol-switches": Switches,
     "libraries/rules": Rules,
+    "libraries/ucx": UcxTransports,
     "matrices/": Matrix,
     "record_fields": dict[str, dict[str, str]],
     "schedulers": Schedulers,

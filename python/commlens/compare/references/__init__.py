@@ -1,11 +1,10 @@
 """What others have published, and which of it stands beside records.
 
-Each YAML file in this folder is one source (docs/reference.md).
+Each YAML file of knowledge/references is one source (docs/reference.md).
 """
 
-from commlens.compare.references.loading import find, load, parse
 from commlens.compare.references.matching import Beside, beside, by_ranks, lines_of, nearest
-from commlens.compare.references.model import Figure, Line, Source
+from commlens.compare.references.sources import Figure, Line, Source, find, load, parse
 
 __all__ = [
     "Beside",

@@ -23,8 +23,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from commlens.compare.references.loading import find, load
-from commlens.compare.references.model import Figure, Line, Source
+from commlens.compare.references.sources import Figure, Line, Source, find, load
 from commlens.model import FactDeclaration, Metric, Record, option_text
 from commlens.model.record import BYTES
 

@@ -21,6 +21,7 @@ from commlens.findings.rule import Seen, observed, rule
 from commlens.findings.view import NotApplicable, View
 from commlens.machine.machine import Machine
 from commlens.machine.settings import Unknown
+from commlens.machine.ucx import known_transports
 
 _MOST_THREADS = 4096
 
@@ -71,12 +72,6 @@ def setting_of_no_library(view: View) -> Seen:
             )
 
 
-_GPU_TRANSPORTS = {
-    "cuda": ("cuda", "cuda_copy"),
-    "rocm": ("rocm", "rocm_copy"),
-}
-
-
 @rule(
     "ucx-tls-without-gpu",
     "warning",
@@ -104,11 +99,8 @@ def ucx_tls_without_gpu(view: View) -> Seen:
 
 def _leaves_out_gpu(value: str, kind: str) -> bool:
     listed = {one.strip().lstrip("\\") for one in value.lstrip("^").split(",")}
-    has = bool(listed & {"all", *_GPU_TRANSPORTS[kind]})
+    has = bool(listed & {"all", *known_transports().for_gpu_memory[kind]})
     return has if value.startswith("^") else not has
-
-
-_TCP_ALONE = {"tcp", "self", "cuda_copy", "rocm_copy"}
 
 
 @rule(
@@ -121,7 +113,8 @@ _TCP_ALONE = {"tcp", "self", "cuda_copy", "rocm_copy"}
 )
 def ucx_tls_tcp_only(view: View) -> Seen:
     value, quote = variable(view.machine, "UCX_TLS")
-    if "tcp" in value.split(",") and set(value.split(",")) <= _TCP_ALONE:
+    listed = set(value.split(","))
+    if "tcp" in listed and listed <= known_transports().without_shared_memory:
         yield observed(
             f"UCX_TLS={value} leaves TCP alone, also between ranks of one node, which have "
             "shared memory",

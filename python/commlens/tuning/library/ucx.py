@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from commlens.machine.ucx import known_transports
 from commlens.tuning.library.rules import Rules, around, others
 from commlens.tuning.situation import Situation
 from commlens.tuning.space import Setting, Value
@@ -78,7 +79,7 @@ def values_of(parameter: UcxParameter, backend: str) -> list[str]:
     syntax, default = parameter.syntax, parameter.default
     is_list = syntax.startswith("comma-separated")
     if syntax.endswith("]") and is_list and "host|" in syntax:
-        device = {"cuda": "cuda", "hip": "rocm"}.get(backend)
+        device = known_transports().gpus.get(backend)
         return others([one for one in ("", "host", device) if one is not None], default)
     if _KEYED in syntax:
         syntax, is_list = syntax.partition("value is: ")[2], False

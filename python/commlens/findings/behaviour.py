@@ -79,7 +79,7 @@ class Plan:
 
 
 def observe(native: Native, plan: Plan) -> Behaviour:
-    """Runs each benchmark once. Raises nothing: what cannot run says why."""
+    """Runs each benchmark once. Raises nothing: `why_none` is why nothing could be run."""
     try:
         with folder_of(plan) as folder, listened() as said:
             return _observe(native, plan, folder, said)

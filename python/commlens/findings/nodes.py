@@ -31,7 +31,7 @@ _SOURCES = Path(__file__).resolve().parents[2]
 
 
 def pieces(node: Machine, name: str) -> Iterator[str]:
-    """A machine as short lines, of which each says whose it is."""
+    """A machine as short lines, each with the name of the node and its number."""
     text = base64.b85encode(zlib.compress(msgspec.json.encode(node))).decode()
     parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
     for number, part in enumerate(parts, start=1):

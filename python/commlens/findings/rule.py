@@ -1,6 +1,6 @@
 """A rule finds one kind of trouble: a function, or an entry of knowledge/checks.
 
-It says what it needs, when it reports something, and how that is fixed. It looks at a View, and
+It declares what it needs, when it reports something, and how that is fixed. It looks at a View, and
 yields an Observation for each place where something is wrong.
 """
 

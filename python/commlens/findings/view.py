@@ -105,7 +105,7 @@ class Curve:
     group: Group
     transport: str
     memory: str
-    by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record a start
+    by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record per launch
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class Curve:
 
     @property
     def by_start(self) -> list[list[Record]]:
-        """Of each start its records with a size, the smallest first."""
+        """Of each launch its records with a size, the smallest first."""
         found: dict[str, list[Record]] = {}
         for size in sorted(size for size in self.by_size if size is not None):
             for record in self.by_size[size]:
@@ -203,7 +203,7 @@ def time_of(record: Record) -> Statistic | None:
 
 
 class Slower(NamedTuple):
-    """One record takes longer than another of the same start."""
+    """One record takes longer than another of the same launch."""
 
     record: Record
     other: Record
@@ -223,9 +223,9 @@ def median_us(record: Record) -> float:
 def slower(
     records: Iterable[Record], others: Iterable[Record], factor: float = 1.0
 ) -> Slower | None:
-    """Whether it takes more than `factor` times as long, in each start that has both.
+    """Whether it takes more than `factor` times as long, in each launch that has both.
 
-    The pair that shows it least. None where a start does not show it, or none has both.
+    The pair that shows it least. None where a launch does not show it, or none has both.
     """
     of_start = {other.start.start: other for other in others}
     both = [

@@ -1,4 +1,4 @@
-"""GPUs of AMD: what the driver amdgpu says below /sys, and their names by amd-smi or rocm-smi."""
+"""GPUs of AMD: what the driver amdgpu shows below /sys, and their names by amd-smi or rocm-smi."""
 
 from __future__ import annotations
 

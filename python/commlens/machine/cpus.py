@@ -46,7 +46,7 @@ class CpuView(PartView, frozen=True, kw_only=True):
     governor: Optional[str] = None  # of the first processor
     frequency_driver: Optional[str] = None
     energy_preference: Optional[str] = None
-    virtual: Optional[bool] = None  # the processor says that it runs under a hypervisor
+    virtual: Optional[bool] = None  # the processor reports that it runs under a hypervisor
 
     @property
     def numa_count(self) -> int:

@@ -88,6 +88,11 @@ class DeviceView(msgspec.Struct, frozen=True):
         return self.nvidia_gpus + self.amd_gpus
 
     @property
+    def rdma_count(self) -> int:
+        """How many RDMA adapters there are."""
+        return len(self.rdma)
+
+    @property
     def mellanox(self) -> tuple[str, ...]:
         """The adapters of Mellanox, by the names of their driver."""
         return tuple(name for name in self.rdma if name.startswith("mlx"))

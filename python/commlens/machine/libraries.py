@@ -1,4 +1,4 @@
-"""Which shared libraries the loader finds, and what version a library says it is."""
+"""Which shared libraries the loader finds, and which version a library reports."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def find_library(system: System, name: str, folders: list[str] | None = None) ->
 
 
 def version_of(system: System, library: str, kind: str) -> str:
-    """What the library itself says, of `kind` mpi, ucx or nccl: its first line; empty: nothing."""
+    """What the library itself reports, of `kind` mpi, ucx or nccl: its first line; empty: nothing."""
     output = system.run(*version_command(library, kind))
     return output.text.strip().splitlines()[0].strip() if output.ok and output.text.strip() else ""
 

@@ -24,6 +24,9 @@ class Limit(msgspec.Struct, frozen=True):
     line: str  # as it stands in the file
     place: str = _LIMITS
 
+    def __str__(self) -> str:
+        return "unlimited" if self.soft is None else str(self.soft)
+
     @property
     def highest(self) -> str:
         """To what a process may raise it."""

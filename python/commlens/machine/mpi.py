@@ -39,7 +39,7 @@ class MpiLauncher(msgspec.Struct, frozen=True):
 
     path: str
     name: str  # Open MPI, MPICH; empty: it does not say
-    version: str  # the first line that it says of it
+    version: str  # the first line of what it prints of it
     families: tuple[str, ...] = ()  # whose programs it starts
 
 
@@ -47,7 +47,7 @@ class MpiLibrary(msgspec.Struct, frozen=True):
     """The MPI library of a program."""
 
     path: str
-    version: str = ""  # what MPI_Get_library_version says, its first line
+    version: str = ""  # the first line of MPI_Get_library_version
     family: str = "other"  # cray, intel, mvapich, openmpi, mpich
 
     @property
@@ -57,7 +57,7 @@ class MpiLibrary(msgspec.Struct, frozen=True):
 
 
 class OpenMpi(msgspec.Struct, frozen=True):
-    """What ompi_info says."""
+    """What ompi_info prints."""
 
     version: str = ""
     gpu_support: str = ""  # true or false, of CUDA; empty: it does not say
@@ -83,7 +83,7 @@ class MpiView(msgspec.Struct, frozen=True):
     launchers: tuple[MpiLauncher, ...] = ()  # of the PATH, the first is the one that is used
     gpu_layer: str = ""  # Cray MPICH's GPU transport layer, if it is linked
     open_mpi: Optional[OpenMpi] = None
-    pmix: str = ""  # what `srun --mpi=list` says, in an allocation of Slurm
+    pmix: str = ""  # what `srun --mpi=list` prints, in an allocation of Slurm
 
     @property
     def program_name(self) -> str:
@@ -91,8 +91,13 @@ class MpiView(msgspec.Struct, frozen=True):
         return self.program.rpartition("/")[2]
 
     @property
+    def launcher_version(self) -> str:
+        """Of the launcher that is used; empty without one."""
+        return self.launchers[0].version if self.launchers else ""
+
+    @property
     def pmix_line(self) -> str:
-        """The beginning of what srun says, on one line."""
+        """The beginning of what srun prints, on one line."""
         return " ".join(self.pmix.split())[:120]
 
     @property
@@ -215,7 +220,7 @@ _UNLOADABLE = re.compile(r"unable to open mca_(\w+): (.*?)(?: \(ignored\))?$", r
 
 
 def parse_info(output: Output, system: System) -> OpenMpi:
-    """What `ompi_info --all --parsable` says."""
+    """What `ompi_info --all --parsable` prints."""
     values: dict[str, str] = {}
     sources: dict[str, str] = {}
     components: dict[str, dict[str, None]] = {}

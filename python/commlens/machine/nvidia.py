@@ -1,4 +1,4 @@
-"""What `nvidia-smi -q -x` says. Its format has versions: elements were renamed, none has moved far.
+"""What `nvidia-smi -q -x` prints, whose format has versions: elements were renamed.
 
 Versions 10 and 11 (drivers before 530), 12 (from 530 on) and 13 (from 575 on) are read.
 """
@@ -118,7 +118,7 @@ def _link(tree: Xml.Element, device: PciDevice | None) -> PciLink:
 
 
 def _recovery(tree: Xml.Element) -> str | None:
-    """None of version 13 says that nothing is to be done; version 12 has two switches for it."""
+    """`None` of version 13 means that nothing is to be done; version 12 has two switches for it."""
     if action := _text(tree, "gpu_recovery_action"):
         return action
     if _any(tree, "gpu_reset_status/drain_and_reset_recommended"):
@@ -153,7 +153,7 @@ def _uncorrected(tree: Xml.Element) -> int | None:
 
 
 def _text(tree: Xml.Element, *paths: str) -> str | None:
-    """The first that says something."""
+    """The first that has a value."""
     for path in paths:
         text = (tree.findtext(path) if path != "." else tree.text) or ""
         own = text.strip().strip("[]")
@@ -186,7 +186,7 @@ def _switch(tree: Xml.Element, path: str) -> bool | None:
 
 
 def _any(tree: Xml.Element, *paths: str) -> bool | None:
-    """Whether any says yes; None where none says yes or no."""
+    """Whether any is yes; None where none is yes or no."""
     said = {"Yes": True, "No": False}
     known = [said[text] for text in (_text(tree, path) for path in paths) if text in said]
     return any(known) if known else None

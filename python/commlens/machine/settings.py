@@ -17,7 +17,7 @@ _LIKELY, _LIKELY_PERMUTED = 0.9, 0.85
 
 
 class Variables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The layout of variables.yaml, which says what each list is."""
+    """The layout of variables.yaml, which describes each list."""
 
     recorded: tuple[str, ...]
     of_launcher: tuple[str, ...]

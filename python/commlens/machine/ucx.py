@@ -115,7 +115,7 @@ def _library_of(system: System, mpi: MpiView) -> str:
 
 
 def _is_of(system: System, library: str, version: str, about: str) -> bool:
-    """Whether ucx_info is that of this library; that of an old UCX says its version alone."""
+    """Whether ucx_info is that of this library; that of an old UCX prints its version alone."""
     said = _first(_INFO_LIBRARY, about)
     if not said:
         return _first(_VERSION, about) == version

@@ -1,7 +1,8 @@
 """Rules on machines that are data: the entries of knowledge/checks.
 
-An entry looks at one of three things: values of a machine (`where`), variables of its environment
-(`variables`), or what the driver shows of each GPU (`gpus`). CONTRIBUTING.md has an example.
+An entry looks at values of a machine (`where`), variables of its environment (`variables`), what
+the driver shows of each GPU (`gpus`), or what must be alike on all nodes (`differ`).
+CONTRIBUTING.md has an example.
 """
 
 # The structs are evaluated by Python 3.9 too: no `from __future__ import annotations`, no `X | Y`.
@@ -13,6 +14,7 @@ import msgspec
 
 from commlens import knowledge
 from commlens.base.text import format_bytes, plural
+from commlens.findings.checks.nodes import compared
 from commlens.findings.facts import RUNS, is_no, is_yes, variable
 from commlens.findings.finding import Quote, Setting, Severity
 from commlens.findings.rule import Observation, Rule, observed, register
@@ -90,9 +92,20 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     variables: dict[str, Variable] = {}
     gpus: list[GpuTest] = []
     shown_by: str = ""  # of facts.RUNS
+    differ: dict[str, str] = {}  # names and paths of what must be alike on all nodes
+    unknown: str = "none"  # what stands for a fact that is not known
+
+    @property
+    def rule_needs(self) -> tuple[str, ...]:
+        """All that the rule needs."""
+        driver = ("GPU of the driver",) if self.gpus else ()
+        return ("machines" if self.differ else "machine", *driver, *self.needs)
 
     def look(self, view: View) -> Iterator[Observation]:
-        """Applies the entry to one machine."""
+        """Applies the entry."""
+        if self.differ:
+            yield from compared(view, self._facts, self.says)
+            return
         machine = view.machine
         for path, what in self.seen.items():
             if value_at(machine, path) is None:
@@ -105,6 +118,13 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             yield observed(_text(self.says, machine), *quotes, words=words)
         yield from self._of_variables(machine)
         yield from self._of_gpus(machine)
+
+    def _facts(self, machine: Machine) -> dict[str, str]:
+        values = {name: value_at(machine, path) for name, path in self.differ.items()}
+        return {
+            name: self.unknown if value in (None, "") else _text("{value}", machine, value=value)
+            for name, value in values.items()
+        }
 
     def _of_variables(self, machine: Machine) -> Iterator[Observation]:
         for name, test in self.variables.items():
@@ -216,10 +236,9 @@ class Section(msgspec.Struct, forbid_unknown_fields=True):
 
 def rule_of(entry: Entry, section: str) -> Rule:
     """The rule that applies an entry."""
-    needs = ("machine", *(["GPU of the driver"] if entry.gpus else []), *entry.needs)
     return Rule(
-        entry.code, entry.severity, entry.subject, needs, entry.when, {"": entry.fix}, section,
-        entry.look,
+        entry.code, entry.severity, entry.subject, entry.rule_needs, entry.when, {"": entry.fix},
+        section, entry.look,
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def gpu_driver_silent(view: View) -> Seen:
     "InfiniBand or RoCE are",
     fix={
         "": "Ask the administrator for `modprobe nvidia_peermem`, at every boot (/etc/modules-"
-        "load.d): it is part of the driver. UCX_IB_GPU_DIRECT_RDMA says whether UCX uses it.",
+        "load.d): it is part of the driver. UCX_IB_GPU_DIRECT_RDMA decides whether UCX uses it.",
         "old": "Ask the administrator for nv_peer_memory of Mellanox, as the driver is older than "
         "CUDA 11.4, or for a newer driver, which brings nvidia_peermem.",
     },

@@ -57,7 +57,7 @@ def ucx_module_not_loaded(view: View) -> Seen:
             continue  # of a GPU that is not here
         yield observed(
             f"The module {module} of {machine.ucx.name} cannot be loaded, as {', '.join(missing)} "
-            "is not found: UCX goes on without it, and says nothing",
+            "is not found: UCX goes on without it, silently",
             *(Quote(f"ldd lib{module}.so", f"{name} => not found") for name in missing),
             words={"name": missing[0]},
         )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed, rule
 from commlens.findings.view import NotApplicable, View
-from commlens.machine.limits import Limit
 from commlens.machine.machine import Machine
 
 _ONE_NODE = "one node was looked at"
@@ -63,7 +62,8 @@ def _quotes(name: str, hosts: Mapping[str, list[str]]) -> list[Quote]:
     return [Quote(", ".join(own[:3]), f"{name}: {value or 'empty'}") for value, own in ordered]
 
 
-def _compared(view: View, facts: Callable[[Machine], Mapping[str, str]], what: str) -> Seen:
+def compared(view: View, facts: Callable[[Machine], Mapping[str, str]], what: str) -> Seen:
+    """Compares the facts of all machines, by their names; `what` comes of a difference."""
     if len(view.machines) < 2:
         raise NotApplicable(_ONE_NODE)
     for name, hosts in _differing(list(view.machines), facts):
@@ -74,29 +74,6 @@ def _compared(view: View, facts: Callable[[Machine], Mapping[str, str]], what: s
             *_quotes(name, hosts),
             where=", ".join(odd[:3]),
         )
-
-
-def _libraries(machine: Machine) -> dict[str, str]:
-    mpi = machine.mpi
-    return {
-        "The MPI library": mpi.library.name if mpi.library else "none",
-        "The version of mpirun": mpi.launchers[0].version if mpi.launchers else "none",
-        "The version of UCX": machine.ucx.version or "none",
-        "The version of NCCL": machine.nccl.version or "none",
-    }
-
-
-@rule(
-    "nodes-differ-in-libraries",
-    "warning",
-    "nodes have different libraries",
-    needs="machines",
-    when="versions of MPI, mpirun, UCX and NCCL on each node",
-    fix="Load the same modules on all nodes (in the job script, not in the shell's files of one "
-    "node), or leave the odd node out (`--exclude` of Slurm) and report it.",
-)
-def nodes_differ_in_libraries(view: View) -> Seen:
-    yield from _compared(view, _libraries, "ranks of different versions hang or fail")
 
 
 @rule(
@@ -118,48 +95,4 @@ def nodes_differ_in_settings(view: View) -> Seen:
             **{f"The setting {name}": value for name, value in variables if name not in _OF_NODE},
         }
 
-    yield from _compared(view, facts, "ranks choose different protocols")
-
-
-def _limit(limit: Limit | None) -> str:
-    return "unknown" if limit is None else "unlimited" if limit.soft is None else str(limit.soft)
-
-
-@rule(
-    "nodes-differ-in-limits",
-    "warning",
-    "nodes have different limits",
-    needs="machines",
-    when="locked memory, open files and size of /dev/shm on each node",
-    fix="Ask the administrator to give all nodes the same limits, or leave the odd node out "
-    "(`--exclude` of Slurm).",
-)
-def nodes_differ_in_limits(view: View) -> Seen:
-    def facts(machine: Machine) -> dict[str, str]:
-        limits = machine.limits
-        return {
-            "The limit of locked memory": _limit(limits.locked_memory),
-            "The limit of open files": _limit(limits.open_files),
-        }
-
-    yield from _compared(view, facts, "the smallest decides what works")
-
-
-@rule(
-    "nodes-differ-in-devices",
-    "warning",
-    "nodes have different numbers of GPUs or adapters",
-    needs="machines",
-    when="numbers of GPUs and RDMA adapters on each node",
-    fix="A GPU or an adapter may have fallen off the bus (`dmesg`, `nvidia-smi`): report the node "
-    "to the administrator, and leave it out.",
-)
-def nodes_differ_in_devices(view: View) -> Seen:
-    def facts(machine: Machine) -> dict[str, str]:
-        devices = machine.devices
-        return {
-            "The number of GPUs": str(devices.gpus),
-            "The number of RDMA adapters": str(len(devices.rdma)),
-        }
-
-    yield from _compared(view, facts, "a rank has no GPU, or nodes share fewer adapters")
+    yield from compared(view, facts, "ranks choose different protocols")

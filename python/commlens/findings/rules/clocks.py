@@ -13,7 +13,7 @@ from commlens.model import Place, Record
 _CHANGE = 0.05
 _LOWERED = 0.99  # of the default limit: drivers round
 
-# What doctor says of the GPUs of a machine, too.
+# Doctor finds the same on a machine.
 POWER_CODE = "gpu-power-limit-lowered"
 POWER_TITLE = "a GPU may take less power than its default"
 POWER_FIX = (
@@ -57,7 +57,7 @@ def gpu_clocks_changed(view: View) -> Iterator[Observation]:
     "warning",
     POWER_TITLE,
     needs="records",
-    when="the power limit of a rank's GPU is below the default of its kind, as the start says, "
+    when="the power limit of a rank's GPU is below the default of its kind, "
     "and the memory of a GPU was measured.",
     fix=POWER_FIX,
 )

@@ -54,7 +54,7 @@ def _slower_than(own: Alternatives, back: Alternatives, transport: str) -> Itera
 
 
 def _clearest(records: Sequence[Record], others: Sequence[Record]) -> Slower | None:
-    """The fastest of the slow ones and the slowest of the fast ones, as directions are starts of
+    """The fastest of the slow ones and the slowest of the fast ones, as directions are launches of
     their own; None where these do not differ enough."""
     record, other = min(records, key=median_us), max(others, key=median_us)
     ratio = median_us(record) / median_us(other)

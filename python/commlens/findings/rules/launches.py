@@ -1,4 +1,4 @@
-"""Starts and hosts"""
+"""Launches"""
 
 from __future__ import annotations
 

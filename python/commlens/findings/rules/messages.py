@@ -28,7 +28,7 @@ _IMBALANCE_SHARE = 0.05
     "waiting for the one with the most work. What it waited longer for a processor than the others "
     "is not counted.",
     fix="Distribute the work more evenly, unless it is another rank in the next run: then cores "
-    "differ in speed. `--waiting --callsites` tells where ranks wait.",
+    "differ in speed. `--waiting --callsites` shows where ranks wait.",
 )
 def uneven_work(view: View) -> Iterator[Observation]:
     for profile in view.profiles:
@@ -82,7 +82,7 @@ def many_small_messages(view: View) -> Iterator[Observation]:
     when=f"a profiled program calls one {_MANY} times per rank or more with up to "
     f"{format_bytes(_TINY_BYTES)} on average, which costs {LEAST_SHARE:.0%} of its time, waiting "
     "for late ranks left out.",
-    fix="Combine several into one call, or start them early and overlap them (MPI_Iallreduce)."
+    fix="Combine several into one call, or begin them early and overlap them (MPI_Iallreduce)."
     "{hint}",
 )
 def tiny_collectives(view: View) -> Iterator[Observation]:
@@ -99,7 +99,7 @@ def tiny_collectives(view: View) -> Iterator[Observation]:
         if not tiny or cost < LEAST_SHARE * total_of(profile):
             continue
         sizes = ", ".join(format_bytes(round(mean_bytes(own))) for own in tiny)
-        hint = "" if waiting else " `--waiting` tells how much of it is waiting for late ranks."
+        hint = "" if waiting else " `--waiting` shows how much of it is waiting for late ranks."
         yield Observation(
             f"Collectives carry next to no data ({calls(tiny)}, {sizes} on average)",
             *cost_of(profile, cost),

@@ -25,7 +25,7 @@ _LONGEST = 60  # characters of a list of cores
     needs=("records", "profile"),
     when="some ranks of a host have fewer processors than they are, all together or those of one "
     f"binding; in a profiled program, where waiting for one costs {LEAST_SHARE:.0%} of its time.",
-    fix="Start no more ranks than there are cores, and bind each to its own: "
+    fix="Launch no more ranks than there are cores, and bind each to its own: "
     "`--map-by core --bind-to core` (mpirun), `--cpu-bind=cores` (srun).",
 )
 def ranks_share_cores(view: View) -> Iterator[Observation]:

@@ -70,7 +70,7 @@ def _jumps_of_all_launches(curve: Curve) -> list[_Jump]:
 
 
 def _jumps(records: Sequence[Record]) -> Iterator[_Jump]:
-    """Of one start. A smooth curve grows no more than beside it: a + b n, with even steps."""
+    """Of one launch. A smooth curve grows no more than beside it: a + b n, with even steps."""
     for four in zip(records, records[1:], records[2:], records[3:]):
         first, before, after, last = four
         if not _is_even([one.size or 0 for one in four]):

@@ -22,7 +22,7 @@ _LONGEST = 300  # characters of a reason
     "MPI is slower than staging the same bytes through host memory",
     needs="records",
     when=f"MPI on GPU memory takes more than {_STAGED_FACTOR:g} times as long as the transport "
-    "`staged` in each start that has both; in a sweep, at three sizes in a row.",
+    "`staged` in each launch that has both; in a sweep, at three sizes in a row.",
     fix="Let MPI take the direct path: with UCX `UCX_TLS` must not leave out the GPU's transports "
     "(cuda_copy, cuda_ipc; rocm_copy, rocm_ipc), with Open MPI compare `OMPI_MCA_pml=ob1` and "
     "`OMPI_MCA_pml=ucx`, and select the GPU before MPI_Init. Or stage in the application: copy to "
@@ -38,7 +38,7 @@ def mpi_slower_than_staged(view: View) -> Iterator[Observation]:
     "MPI is slower than NCCL or RCCL",
     needs="records",
     when=f"MPI on GPU memory takes more than {_CCL_FACTOR:g} times as long as the transport "
-    "`ccl` in each start that has both; in a sweep, at three sizes in a row.",
+    "`ccl` in each launch that has both; in a sweep, at three sizes in a row.",
     fix="Call {library} for this operation where the application can. To make MPI faster, let it "
     "reduce and copy on the GPU: `OMPI_MCA_coll_ucc_enable=1` (Open MPI with UCC), "
     "`MPICH_GPU_ALLREDUCE_USE_KERNEL=1` (Cray MPICH).",

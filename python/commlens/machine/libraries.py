@@ -63,7 +63,7 @@ def find_library(system: System, name: str, folders: list[str] | None = None) ->
 
 
 def version_of(system: System, library: str, kind: str) -> str:
-    """What the library itself reports, of `kind` mpi, ucx or nccl: its first line; empty: nothing."""
+    """The first line of what a library of `kind` mpi, ucx or nccl reports; empty: nothing."""
     output = system.run(*version_command(library, kind))
     return output.text.strip().splitlines()[0].strip() if output.ok and output.text.strip() else ""
 

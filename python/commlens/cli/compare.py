@@ -12,15 +12,14 @@ import click
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.terminal import echo
 from commlens.base.text import plural
-from commlens.cli import values
+from commlens.cli import job_options, values
 from commlens.cli.progress import telling
 from commlens.cli.records import load_any, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.result import ComparisonResult, gate
-from commlens.jobs import launchers
 from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
-from commlens.jobs.spec import MOST_RANKS, JobSpec
+from commlens.jobs.spec import JobSpec
 from commlens.model import Record
 from commlens.render.comparison import FORMATS, comparison_of
 
@@ -57,25 +56,13 @@ none of the cases could be decided.
 @click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, interleaved.")
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
-@click.option(
-    "--launches",
-    cls=values.Renamed,
-    metavar="N",
-    callback=values.count(1000),
-    default="5",
-    show_default=True,
-    help="Launches of each side with --run: fewer than 5 decide little.",
+@job_options.number(
+    "--launches", "Launches of each side with --run: fewer than 5 decide little.", 1000, "5"
 )
-@click.option("-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help="As in run.")
-@click.option(
-    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
-    help="As in run.",
-)  # fmt: skip
-@click.option("--launcher-args", default="", metavar="TEXT", help="As in run.")
-@click.option(
-    "--out", metavar="FOLDER", callback=values.folder, default="results", show_default=True,
-    help="Folder for the records of --run.",
-)  # fmt: skip
+@job_options.ranks()
+@job_options.launcher()
+@job_options.launcher_arguments()
+@job_options.out("Folder for the records of --run.")
 @click.option(
     "--threshold", metavar="PERCENT", callback=values.percent, default="3%", show_default=True,
     help="What counts as the same.",
@@ -100,7 +87,7 @@ def compare(
     launches: int,
     ranks: int | None,
     launcher: str,
-    launcher_args: str,
+    launcher_args: list[str],
     out: Path,
     threshold: float,
     fail_if_slower: float | None,
@@ -196,13 +183,13 @@ def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
 
 
 def _entry(
-    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: str, launches: int
+    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: list[str], launches: int
 ) -> JobSpec:
     return JobSpec(
         benchmark,
         Options.parse(words),
         ranks or 0,
-        launcher_arguments=values.words("--launcher-args", launcher_args),
+        launcher_arguments=launcher_args,
         launches=launches,
     )
 

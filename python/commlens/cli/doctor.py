@@ -12,8 +12,7 @@ from rich.console import Console
 
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.terminal import console, echo
-from commlens.cli import values
-from commlens.jobs import launchers
+from commlens.cli import job_options, values
 from commlens.render.doctor_document import FILE
 
 if TYPE_CHECKING:
@@ -38,22 +37,13 @@ _MOST_NODES = 100_000
 
 @click.command(help=_HELP)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
-@click.option(
+@job_options.number(
     "--nodes",
-    metavar="N",
-    callback=values.count(_MOST_NODES),
-    help="Number of nodes to check, through the launcher.  [default: this one, without a launcher]",
+    "Number of nodes to check, through the launcher.  [default: this one, without a launcher]",
+    _MOST_NODES,
 )
-@click.option(
-    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
-    show_default=True, help="As in run.",
-)  # fmt: skip
-@click.option(
-    "--launcher-args",
-    default="",
-    metavar="TEXT",
-    help="As in run. Settings in them (-x, --mca) count as set.",
-)
+@job_options.launcher()
+@job_options.launcher_arguments("As in run. Settings in them (-x, --mca) count as set.")
 @click.option("--no-runs", is_flag=True, help="Start no benchmark.")
 @click.option(
     "--prove", is_flag=True, help="Try each fix that is a setting: measure without it and with it."
@@ -72,7 +62,7 @@ def doctor(
     program: Path | None,
     nodes: int | None,
     launcher: str,
-    launcher_args: str,
+    launcher_args: list[str],
     no_runs: bool,
     prove: bool,
     form: str,
@@ -87,7 +77,7 @@ def doctor(
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
-    arguments = values.words("--launcher-args", launcher_args)
+    arguments = launcher_args
     plan = Plan(launcher, JobSpec(launcher_arguments=arguments, nodes=nodes or 0), out)
     terminal = console() if form == "text" else Console(quiet=True)
     progress = Progress(terminal)

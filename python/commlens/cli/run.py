@@ -13,7 +13,7 @@ import click
 from commlens.base.errors import CommlensError, Status
 from commlens.base.terminal import echo
 from commlens.base.text import plural
-from commlens.cli import values
+from commlens.cli import job_options
 from commlens.jobs import launchers, suite
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options, whole_number
@@ -63,78 +63,39 @@ A suite is a list of benchmarks with their options, and how they are launched:
     options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
 )
 @click.argument("benchmark", required=False, metavar="BENCHMARK...")
-@click.option(
-    "-n",
-    "--ranks",
-    metavar="N",
-    callback=values.count(MOST_RANKS),
-    help="Number of ranks.  [default: that of the job, else one per GPU, at least 2]",
+@job_options.ranks(
+    "Number of ranks.  [default: that of the job, else one per GPU, at least 2]"
 )
-@click.option(
-    "--nodes",
-    metavar="N",
-    callback=values.count(MOST_RANKS),
-    help="Nodes to spread the ranks over.  [default: all of the allocation]",
-)
-@click.option(
-    "--ranks-per-node",
-    metavar="N",
-    callback=values.count(MOST_RANKS),
-    help="Ranks per node; a benchmark of pairs takes two ranks per pair.",
+@job_options.number("--nodes", "Nodes to spread the ranks over.  [default: all of the allocation]")
+@job_options.number(
+    "--ranks-per-node", "Ranks per node; a benchmark of pairs takes two ranks per pair."
 )
 @click.option(
     "--scaling",
     metavar="RANKS,...",
     help="Run on each of these numbers of ranks, and show speed-up and efficiency.",
 )
-@click.option(
+@job_options.number(
     "--launches",
-    cls=values.Renamed,
-    metavar="N",
-    callback=values.count(MOST_LAUNCHES),
-    help="How often to launch the whole job: launches differ more than samples.  [default: 1]",
+    "How often to launch the whole job: launches differ more than samples.  [default: 1]",
+    MOST_LAUNCHES,
 )
-@click.option(
-    "--env",
-    "variables",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set an environment variable for all ranks; may be given several times.",
-)
+@job_options.variables("Set an environment variable for all ranks; may be given several times.")
 @click.option(
     "--settings",
     "settings_file",
     metavar="FILE",
     help="Settings that `commlens tune` has found: its best.env, or a file of exports of your own.",
 )
-@click.option(
-    "--launcher",
-    metavar="NAME",
-    callback=values.word(launchers.CHOICES),
-    default="auto",
-    show_default=True,
-    help=f"Starts the ranks: {', '.join(launchers.CHOICES)}.",
-)
-@click.option(
-    "--launcher-args",
-    default="",
-    metavar="TEXT",
-    help="More options for the launcher, as one text.",
-)
+@job_options.launcher(f"Starts the ranks: {', '.join(launchers.CHOICES)}.")
+@job_options.launcher_arguments("More options for the launcher, as one text.")
 @click.option(
     "--site",
     "site_name",
     metavar="NAME",
     help="Launch as on this machine (`commlens sites`), whose modules are loaded already.",
 )
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    callback=values.folder,
-    default="results",
-    show_default=True,
-    help="Folder for the records.",
-)
+@job_options.out("Folder for the records.")
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
 @click.option(
@@ -162,7 +123,7 @@ def run(
     variables: tuple[str, ...],
     settings_file: str | None,
     launcher: str,
-    launcher_args: str,
+    launcher_args: list[str],
     site_name: str | None,
     out: Path,
     wide: bool,
@@ -171,6 +132,7 @@ def run(
     show_help: bool,
     options: tuple[str, ...],
 ) -> None:
+    """Runs benchmarks or a suite; _HELP is the help."""
     if show_help:
         _show_help(context, benchmark)
         return
@@ -183,7 +145,7 @@ def run(
         given.options.replaced_by(Options.parse(words)),
         ranks or 0,
         {**given.environment, **parse_environment(variables)},
-        [*given.launcher_arguments, *values.words("--launcher-args", launcher_args)],
+        [*given.launcher_arguments, *launcher_args],
         launches or 0,
         nodes or 0,
         ranks_per_node or 0,

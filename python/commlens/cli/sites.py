@@ -13,7 +13,7 @@ from rich.text import Text
 
 from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import echo
-from commlens.cli import values
+from commlens.cli import job_options
 from commlens.jobs.options import whole_number
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
@@ -75,17 +75,10 @@ def _minutes(_: click.Context, option: click.Parameter, text: str) -> int:
 
 
 def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What `job` and `submit` have in common."""
+    """Adds the options that `job` and `submit` have in common."""
     for option in reversed(
         [
-            click.option(
-                "--nodes",
-                metavar="N",
-                callback=values.count(_MOST_NODES),
-                default="1",
-                show_default=True,
-                help="Nodes of the job.",
-            ),
+            job_options.number("--nodes", "Nodes of the job.", _MOST_NODES, "1"),
             click.option(
                 "--time",
                 "minutes",
@@ -132,14 +125,7 @@ def job(
 @click.command("submit", options_metavar="[OPTIONS]")
 @click.argument("name", metavar="SITE", required=False)
 @_options_of_jobs
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    callback=values.folder,
-    default="results",
-    show_default=True,
-    help="Folder for the folder of the job.",
-)
+@job_options.out("Folder for the folder of the job.")
 @click.option("--detach", is_flag=True, help="Do not wait for the end of the job.")
 @click.option("--attach", metavar="JOB", help="Wait for a job that was submitted before.")
 @click.option("--dry-run", is_flag=True, help="Print the script and submit nothing.")
@@ -183,7 +169,7 @@ def submit_(
     submitted = submit.submit(chosen, wanted, out)
     echo(f"{submitted.name} in {submitted.folder}")
     if detach:
-        submit.tell_attach(submitted)
+        submit.print_attach(submitted)
         return
     context.exit(_wait(submitted))
 

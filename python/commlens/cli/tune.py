@@ -11,12 +11,11 @@ import click
 from commlens.base.errors import CommlensError
 from commlens.base.outputs import reserve_folder
 from commlens.base.terminal import echo
-from commlens.cli import values
-from commlens.jobs import launchers
+from commlens.cli import job_options, values
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
 from commlens.jobs.session import Session, Settings
-from commlens.jobs.spec import MOST_RANKS, JobSpec, parse_environment
+from commlens.jobs.spec import JobSpec, parse_environment
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.
@@ -57,28 +56,20 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
     help="Which settings: curated, library (beside those, all that the installed libraries list),"
     " or a YAML file; may be given several times.",
 )  # fmt: skip
-@click.option(
-    "--launches", cls=values.Renamed, metavar="N", callback=values.count(100), default="5",
-    show_default=True,
-    help="Launches of the winner and of the default at the end: fewer than 5 decide little.",
-)  # fmt: skip
+@job_options.number(
+    "--launches",
+    "Launches of the winner and of the default at the end: fewer than 5 decide little.",
+    100,
+    "5",
+)
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
 @click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")
 @click.option("--resume", metavar="FOLDER", help="Go on with the search in this folder.")
-@click.option("-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help="As in run.")
-@click.option(
-    "--env", "variables", multiple=True, metavar="NAME=VALUE",
-    help="Set a variable for all launches; it is then not varied.",
-)  # fmt: skip
-@click.option(
-    "--launcher", metavar="NAME", callback=values.word(launchers.CHOICES), default="auto",
-    help="As in run.",
-)  # fmt: skip
-@click.option("--launcher-args", default="", metavar="TEXT", help="As in run.")
-@click.option(
-    "--out", metavar="FOLDER", callback=values.folder, default="results", show_default=True,
-    help="Folder for the folder of this search.",
-)  # fmt: skip
+@job_options.ranks()
+@job_options.variables("Set a variable for all launches; it is then not varied.")
+@job_options.launcher()
+@job_options.launcher_arguments()
+@job_options.out("Folder for the folder of this search.")
 @click.option("--dry-run", is_flag=True, help="Print what would be tried and run nothing.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def tune(
@@ -92,7 +83,7 @@ def tune(
     ranks: int | None,
     variables: tuple[str, ...],
     launcher: str,
-    launcher_args: str,
+    launcher_args: list[str],
     out: Path,
     dry_run: bool,
     options: tuple[str, ...],
@@ -112,7 +103,7 @@ def tune(
         Options.parse(options),
         ranks or 0,
         parse_environment(variables),
-        values.words("--launcher-args", launcher_args),
+        launcher_args,
     )
     if matrix is not None:
         if by_size or dry_run or spaces != ("curated",):
@@ -127,7 +118,7 @@ def tune(
     if dry_run:
         command.show_plan(made, found)
         return
-    folder = reserve_folder(out, f"tune-{made.benchmark}")
+    folder = reserve_folder(out, f"tune-{made.job.benchmark}")
     plan.save(made, folder)
     echo(f"search: {folder}")
     sys.exit(command.tune(session, made, folder, budget, launches))

@@ -1,4 +1,4 @@
-"""Values on the command line, whose mistakes are said as all others are: option, value and fix.
+"""Values on the command line, whose mistakes are reported as all others are: option, value and fix.
 
 Each is a callback of an option of click.
 """
@@ -15,30 +15,12 @@ import click
 
 from commlens.base.errors import CommlensError
 from commlens.jobs.options import whole_number
-from commlens.jobs.spec import FORMER_NAMES
 
 _LONGEST = 40  # characters of a value that a message repeats
 
 
-class Renamed(click.Option):
-    """An option that is still accepted by its former name (FORMER_NAMES), which no help shows."""
-
-    def __init__(self, names: Sequence[str], **settings: Any) -> None:
-        former = [f"--{FORMER_NAMES[name[2:]]}" for name in names if name[2:] in FORMER_NAMES]
-        super().__init__([*names, *former], **settings)
-        self._former = former
-
-    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
-        """The names and the text in the help."""
-        names, self.opts = self.opts, [name for name in self.opts if name not in self._former]
-        try:
-            return super().get_help_record(context)
-        finally:
-            self.opts = names
-
-
 def count(most: int) -> Callable[..., Any]:
-    """A whole number from 1 on."""
+    """A callback for a whole number from 1 to `most`."""
 
     def convert(_: click.Context, option: click.Parameter, text: str | None) -> int | None:
         if text is None:
@@ -52,7 +34,7 @@ def count(most: int) -> Callable[..., Any]:
 
 
 def word(words: Sequence[str]) -> Callable[..., Any]:
-    """One of several."""
+    """A callback for one of several words."""
 
     def convert(_: click.Context, option: click.Parameter, text: str) -> str:
         if text not in words:
@@ -63,6 +45,7 @@ def word(words: Sequence[str]) -> Callable[..., Any]:
 
 
 def folder(_: click.Context, option: click.Parameter, text: str) -> Path:
+    """The folder of this name, which need not exist."""
     if not text:
         raise _mistake(option, text, "name a folder")
     return Path(text)
@@ -91,7 +74,7 @@ def duration(_: click.Context, option: click.Parameter, text: str) -> float:
 
 
 def words(option: str, text: str) -> list[str]:
-    """As a shell would split it."""
+    """The words of a text, as a shell would split it."""
     try:
         return shlex.split(text)
     except ValueError as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from commlens.base.errors import CommlensError, Status
-from commlens.jobs import launchers, process, signals
+from commlens.jobs import launchers, process
 from commlens.jobs.messages import first_sentence
 from commlens.jobs.native import Native
 from commlens.machine import machine
@@ -85,7 +85,7 @@ def _own_path() -> Sequence[str]:
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
     output, error = bytearray(), bytearray()
-    with signals.listed() as requests:
+    with process.signals_listed() as requests:
         outcome = process.run(
             command,
             {**os.environ, **environment},

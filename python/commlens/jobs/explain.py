@@ -1,4 +1,4 @@
-"""Why a job failed, in one line unless the native program has said it already."""
+"""Why a job failed, in one line unless the native program has printed it already."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from commlens.jobs.messages import (
 from commlens.jobs.process import Outcome
 from commlens.jobs.record_file import Kept
 
-# Lines of the native program that say how it goes, not why it ended.
+# Lines of the native program that are no reason for its end.
 _NO_REASON = re.compile(r"commlens: warning\b")
 
 
 @dataclass(frozen=True)
 class EndedJob:
+    """A job that has ended, with all that it and its launcher wrote."""
+
     outcome: Outcome
     launcher: str  # its name
     output: OutputFilter
@@ -36,44 +38,47 @@ class EndedJob:
 
     @property
     def status(self) -> int:
-        """The launcher's."""
+        """The exit status of the launcher."""
         return self.outcome.status
 
     @property
-    def launcher_said(self) -> str:
+    def launcher_output(self) -> str:
+        """What the launcher wrote around the output of the job."""
         return "\n".join(self.error.held + self.output.held)
 
     @property
     def log(self) -> str:
-        """The standard error, and what the launcher said."""
-        return "\n".join([*self.error.lines, self.launcher_said])
+        """The standard error, and what the launcher wrote."""
+        return "\n".join([*self.error.lines, self.launcher_output])
 
     @property
-    def program_said_why(self) -> bool:
-        return any(
-            line.startswith("commlens: ") and not _NO_REASON.match(line)
-            for line in self.error.lines
-        )
+    def _printed_reasons(self) -> list[str]:
+        lines = [line for line in self.error.lines if line.startswith("commlens: ")]
+        return [line for line in lines if not _NO_REASON.match(line)]
+
+    @property
+    def program_gave_reason(self) -> bool:
+        """Whether the native program has printed the reason."""
+        return bool(self._printed_reasons)
 
     @property
     def reason(self) -> str:
-        """What the native program said last, or what the first record of a failure says."""
-        said = [line for line in self.error.lines if line.startswith("commlens: ")]
-        said = [line for line in said if not _NO_REASON.match(line)]
-        if said:
-            return said[-1].partition(": ")[2]
+        """The last reason that the native program printed, else that of the first failed record."""
+        reasons = self._printed_reasons
+        if reasons:
+            return reasons[-1].partition(": ")[2]
         failed = (record for record in self.kept.records if record.status != "ok")
         return next((one.reason or one.validation.message for one in failed), "")
 
     @property
-    def records_say_why(self) -> bool:
-        """As the program's table then does, and a line of it for what failed."""
+    def records_have_reason(self) -> bool:
+        """Whether a record has the reason, which the program's table then shows, too."""
         return any(record.status != "ok" for record in self.kept.records)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A status of ours, and lines for the user: `quoted` as they are, `reason` in our own name."""
+    """An exit status of commlens, and lines for the user: `quoted` as they are, and a `reason`."""
 
     status: int
     quoted: Sequence[str] = ()
@@ -82,23 +87,25 @@ class Explanation:
 
 
 def explain(job: EndedJob, known_cause: str) -> Explanation:
-    """`known_cause`: the message of a cause of a failed launch; empty where none is known."""
+    """Explains a failed job.
+
+    `known_cause`: the message of a cause of a failed launch; empty where none is known."""
     killed_by = job.outcome.killed_by
     sentence = first_sentence(job.error.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
     status_of_a_rank = 0 if of_launcher else job.status
-    died, left = death(job.launcher_said, status_of_a_rank), departure(job.launcher_said)
+    died, left = death(job.launcher_output, status_of_a_rank), departure(job.launcher_output)
     status = _status(job, died)
-    if killed_by and died is None and not job.program_said_why:
+    if killed_by and died is None and not job.program_gave_reason:
         ended_by = f"was ended by signal {killed_by} ({signal.strsignal(killed_by)})"
         return Explanation(
             Status.FAILED, reason=f"{job.launcher} {ended_by}; {job.kept}", counted=True
         )
-    if job.program_said_why or (died is None and not left and job.records_say_why):
+    if job.program_gave_reason or (died is None and not left and job.records_have_reason):
         return Explanation(status)
-    ended = ending(job.launcher_said)
-    if node := lost_node(job.launcher_said):
+    ended = ending(job.launcher_output)
+    if node := lost_node(job.launcher_output):
         if ended:
             return Explanation(status, quoted=[ended.line])
         lost = f"{job.launcher} has lost node {node}, by a failure or because the job was cancelled"
@@ -110,7 +117,7 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     if known_cause:
         return Explanation(status, reason=known_cause)
     if died or left:
-        what = died.told(with_node=job.kept.nodes > 1) if died else left
+        what = died.described(with_node=job.kept.nodes > 1) if died else left
         return Explanation(status, reason=f"{what}; {job.kept}", counted=True)
     return Explanation(
         status,
@@ -126,6 +133,6 @@ def _status(job: EndedJob, died: Death | None) -> int:
     """A launcher's status may be the number of the signal that a rank died of: then it is none of
     ours."""
     is_ours = job.status in list(Status) and (
-        died is None or (job.program_said_why and died.signal != job.status)
+        died is None or (job.program_gave_reason and died.signal != job.status)
     )
     return job.status if is_ours else Status.FAILED

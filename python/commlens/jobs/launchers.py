@@ -120,6 +120,18 @@ class Chosen:
             return []
         return self._start(_Placement(1, 0, in_allocation=True), {}, self.launcher.whole_node)
 
+    def spans_nodes(self, job: JobSpec) -> bool:
+        """Whether the resolved job runs on several nodes, as far as its words tell."""
+        hosts: set[str] = set()
+        words = job.launcher_arguments
+        for option, value in zip(words, [*words[1:], ""]):
+            name = option.lstrip("-") if option.startswith("-") else ""
+            if name in self.launcher.host_files:
+                return True
+            if name in self.launcher.hosts:
+                hosts |= {host.partition(":")[0] for host in value.split(",")}
+        return len(hosts) > 1 or job.nodes > 1
+
     def settings(self, job: JobSpec, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The environment of the ranks, with the variables that the launcher's arguments set."""
         own = variables_set_by(job.launcher_arguments, self.launcher)

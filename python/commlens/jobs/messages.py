@@ -1,5 +1,5 @@
-"""What launchers write when a rank fails: pages around one fact. This keeps the fact and holds the
-pages back, by the patterns of knowledge/launchers.yaml."""
+"""Launchers write pages around one fact when a rank fails. This keeps the fact and holds the pages
+back, by the patterns of knowledge/launchers.yaml."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ _LOST_NODE = [re.compile(pattern) for pattern in _all(lambda launcher: launcher.
 
 @dataclass(frozen=True)
 class Death:
-    """A rank that a signal ended; `rank` is None where the launcher does not say which."""
+    """A rank that a signal ended; `rank` is None where the launcher does not report which."""
 
     rank: int | None
     signal: int
-    node: str = field(default="", compare=False)  # where the launcher says so
+    node: str = field(default="", compare=False)  # where the launcher reports it
 
-    def told(self, *, with_node: bool) -> str:
+    def described(self, *, with_node: bool) -> str:
+        """`rank 1 on n2 died (signal 9, Killed)`."""
         where = f" on {self.node}" if with_node and self.node else ""
         how = f"signal {self.signal}, {signal.strsignal(self.signal)}"
         return f"{_who(self.rank)}{where} died ({how})"
@@ -58,7 +59,7 @@ class Death:
 
 @dataclass(frozen=True)
 class Ending:
-    """What the native program says when it catches a signal that asks it to end."""
+    """The line that the native program prints when it catches a signal that asks it to end."""
 
     line: str
     signal: int
@@ -106,7 +107,7 @@ def ending(held: str) -> Ending | None:
 
 
 def first_sentence(lines: Sequence[str]) -> str:
-    """What a launcher, or the MPI library, says first: the rest of a page is advice."""
+    """The first sentence of a launcher or an MPI library: the rest of a page is advice."""
     sentence: list[str] = []
     in_block = False
     for line in lines:
@@ -125,7 +126,7 @@ def _who(rank: int | None) -> str:
 
 
 class Filter:
-    """Passes a stream on line by line and holds back what a launcher says of a failure.
+    """Passes a stream on line by line and holds back what a launcher writes of a failure.
 
     `held` has what was held back, for the explanation of the failure. A message that is not
     known passes through.
@@ -139,13 +140,14 @@ class Filter:
         self._block: list[bytes] = []
 
     def feed(self, data: bytes) -> None:
+        """Takes the next bytes of the stream."""
         *lines, self._partial = (self._partial + data).split(b"\n")
         for line in lines:
             # Open MPI 5 ends its messages with a NUL byte.
             self._take(line.replace(b"\0", b"") + b"\n")
 
     def finish(self) -> None:
-        """The stream has ended: pass on what is left."""
+        """Passes on what is left at the end of the stream."""
         if self._partial.strip(b"\0 "):
             self._take(self._partial)
         self._partial = b""
@@ -165,7 +167,7 @@ class Filter:
 
 
 class OutputFilter(Filter):
-    """For the standard output, which is the program's but for what MPICH's launcher says there."""
+    """Of the standard output, which is the program's but for the boxes of MPICH's launcher."""
 
     def _take(self, line: bytes) -> None:
         text = _text(line)
@@ -188,13 +190,14 @@ class OutputFilter(Filter):
             self._pass(line)
 
     def finish(self) -> None:
+        """Passes on what is left, but for the rest of a box."""
         if len(self._block) > 1:
             self._block = []
         super().finish()
 
 
 class ErrorFilter(Filter):
-    """For the standard error, on which the program, the MPI library and the launcher take turns."""
+    """Of the standard error, to which the program, the MPI library and the launcher write."""
 
     def _take(self, line: bytes) -> None:
         text = _text(line)
@@ -217,7 +220,7 @@ class ErrorFilter(Filter):
                     self._pass(part)
 
     def _is_repeated(self, text: str) -> bool:
-        """Where each rank takes itself for the only one, each speaks for all."""
+        """Whether another rank has printed it: where each takes itself for the only one."""
         return text.startswith("commlens: ") and text in self.lines
 
 

@@ -1,4 +1,4 @@
-"""The native program commlens-bench: where it is, and what it says of itself. None of this needs
+"""The native program commlens-bench: where it is, and what it reports of itself. None of this needs
 a launcher."""
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _Answer = TypeVar("_Answer")
 
 
 class Option(msgspec.Struct, frozen=True):
+    """An option of a benchmark."""
+
     name: str  # without the dashes
     default: str = ""
     help: str = ""
@@ -38,6 +40,8 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Benchmark(msgspec.Struct, frozen=True):
+    """A benchmark of the native program."""
+
     name: str
     description: str
     options: tuple[Option, ...]
@@ -61,6 +65,7 @@ class About(msgspec.Struct, frozen=True):
 
     @property
     def has_gpu(self) -> bool:
+        """Whether it uses GPUs here."""
         return self.backend != "host" and self.gpus > 0
 
 
@@ -73,7 +78,7 @@ class Native:
 
     @cached_property
     def about(self) -> About:
-        """Of the build, and of the GPUs: on a node of the allocation, where there is one."""
+        """The build, and the GPUs: those of a node of the allocation, where there is one."""
         if not self.through:
             return self._ask_for(About, "--about")
         built = Native(self.path).about
@@ -86,11 +91,13 @@ class Native:
 
     @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
+        """All benchmarks by name."""
         listed = self._ask_for(list[Benchmark], "--list", "--format", "json")
         return {benchmark.name: benchmark for benchmark in listed}
 
     def benchmark(self, name: str) -> Benchmark:
-        """Raises CommlensError, with the nearest name, where there is none of that name."""
+        """The benchmark of this name. Raises CommlensError, with the nearest name, where there is
+        none."""
         if name in self.benchmarks:
             return self.benchmarks[name]
         near = get_close_matches(name, self.benchmarks, n=1)
@@ -98,11 +105,12 @@ class Native:
         raise CommlensError(f"no benchmark is called '{name}': {fix}")
 
     def help(self, benchmark: str) -> str:
+        """The options of a benchmark, as text."""
         return self._ask(benchmark, "--help")
 
     def mistakes(self, jobs: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
-        """What is wrong with the ranks and the words of each command line, as the program would say
-        it when it runs; empty: nothing that can be known before."""
+        """The mistake in each command line, given as ranks and words, in the words of the program;
+        empty: none that can be known before it runs."""
         lines = [{"ranks": ranks, "words": list(map(_readable, words))} for ranks, words in jobs]
         return self._ask_for(list[str], "--check", question=json.dumps(lines))
 
@@ -128,9 +136,9 @@ class Native:
             ) from None
         except subprocess.CalledProcessError as error:
             lines = str(error.stderr).strip().splitlines()
-            said = lines[-1] if lines else "it said nothing"
+            message = lines[-1] if lines else "it printed nothing"
             raise CommlensError(
-                f"`{' '.join(command)}` ended with status {error.returncode} ({said}): "
+                f"`{' '.join(command)}` ended with status {error.returncode} ({message}): "
                 f"is it {PROGRAM}, and does it run here?"
             ) from None
         return answer.stdout

@@ -1,6 +1,6 @@
 """Notices within seconds that a node of a job has been lost.
 
-MPI does not: a rank waits for as long as its peer says nothing, and a resource manager looks after
+MPI does not: a rank waits for as long as its peer sends nothing, and a resource manager looks after
 its nodes every few minutes. So nodes are asked themselves, but only while there is no news of the
 job: a measurement has the network for itself.
 """
@@ -26,19 +26,19 @@ _QUESTIONS = 4  # that a node does not answer, one after the other, before it is
 _PAUSE_S = 0.5  # between two questions, and between two looks at the news
 _POLL_S = 0.2
 _PORT = 9  # "discard": a node that lives refuses the connection, or takes it
-_PROGRESS = b"commlens progress"  # says that the program waits, too
+_PROGRESS = b"commlens progress"  # also where the program waits
 
 
 class NodeWatch:
-    """A context within which the nodes of a job are watched; `lost` says which one was lost, in a
-    sentence, or is empty.
+    """A context within which the nodes of a job are watched; `lost` is a sentence on the node
+    that was lost, or empty.
 
     A node counts only if it has answered when the job began: firewalls are no failures.
     """
 
     def __init__(self, record_file: Path) -> None:
         self.lost = ""
-        self._record_file = record_file  # its first line says which rank is where
+        self._record_file = record_file  # its first line has the node of each rank
         self._news = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -77,7 +77,7 @@ class NodeWatch:
                 return
 
     def _ranks_by_node(self) -> Mapping[str, Sequence[int]]:
-        """Empty where the job ends before it says so."""
+        """The ranks of each node; empty where the job ends before they are known."""
         while not self._ended.wait(_POLL_S):
             with suppress(CommlensError, OSError):
                 if ranks := _ranks_by_node(self._record_file):

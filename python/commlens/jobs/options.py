@@ -58,11 +58,12 @@ class Options(Mapping[str, Optional[str]]):
         return words
 
     def replaced_by(self, other: Mapping[str, str | None]) -> Options:
-        """These options and then all of `other`, from which those that are in both are taken."""
+        """These options and all of `other`, which counts where an option is in both."""
         kept = {name: value for name, value in self._values.items() if name not in other}
         return Options({**kept, **other})
 
     def without(self, *names: str) -> Options:
+        """These options but those of some names."""
         return Options({name: self._values[name] for name in self._values if name not in names})
 
     def text(self, name: str) -> str:

@@ -85,7 +85,7 @@ class Evidence:
     log: str = ""  # the standard error, and what the launcher wrote
     death: Death | None = None
     status: int = 0
-    said: str = ""  # by the native program, of a call that returned an error
+    error: str = ""  # printed by the native program, of a call that returned an error
     timed_out: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ class Evidence:
         """`crashed (SIGSEGV)`, or `failed (REASON)` where no signal ended it."""
         if self.death:
             return f"crashed ({signal.Signals(self.death.signal).name})"
-        return f"failed ({self.said or f'exit status {self.status}'})"
+        return f"failed ({self.error or f'exit status {self.status}'})"
 
     @property
     def is_whole(self) -> bool:
@@ -276,7 +276,7 @@ class _Steps:
         kind, step = line["probe"], _step(line)
         if kind == "library":
             self.library = self.library or line
-            # A rank that can say this has left MPI_Init; before, it did not know its number.
+            # A rank that prints this has left MPI_Init; before, it did not know its number.
             self._close(_START)
         elif kind == "begin":
             self.begun.append(step)
@@ -308,7 +308,7 @@ def gather(
     for line in _json_lines(output):
         steps.take(line)
     log = f"{error}\n{output}"
-    said = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
+    message = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
     return Evidence(
         ranks=ranks,
         begun=tuple(steps.begun),
@@ -323,7 +323,7 @@ def gather(
         # A job that ran into the time limit dies of our own signals.
         death=None if outcome.ended_because else death(log, outcome.status),
         status=outcome.status,
-        said=said[1] if said else "",
+        error=message[1] if message else "",
         timed_out=bool(outcome.ended_because),
         environment=environment,
     )

@@ -10,19 +10,37 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import FrameType
 from typing import NamedTuple
 
 import psutil
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.guard import guard
 
 # Launchers put ranks into process groups of their own, so a group does not reach all of a job: its
 # environment does.
 _MARK = "COMMLENS_JOB"
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+# Its standard input ends when the command does, however that happens. Then all processes that have
+# the mark in their environment are asked to end; those that do not are killed.
+_SCRIPT = r"""
+mark=$1
+marked() {
+  grep -ls -- "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+read -r _
+kill -TERM $(marked)
+for second in 1 2 3; do
+  [ -n "$(marked)" ] || exit
+  sleep 1
+done
+kill -KILL $(marked)
+"""
 
 _POLL_S = 0.1
 _AFTERMATH_S = 1.0  # how long ranks may outlive their launcher before they are killed
@@ -42,14 +60,16 @@ class Patience:
 
 @dataclass(frozen=True)
 class Outcome:
+    """How a job has ended."""
+
     status: int  # the launcher's; 128 + n where signal n ended the launcher itself
     interrupted: int | None = None  # the first of the user's signals that was forwarded
-    ended_because: str = ""  # what `why_end` has said
+    ended_because: str = ""  # the reason that `why_end` gave
     killed_by: int | None = None  # the signal that ended the launcher itself
 
 
 class Times(NamedTuple):
-    """Of a job on its way, in seconds."""
+    """Seconds of a running job."""
 
     since_start: float
     since_output: float  # since it has written something
@@ -77,7 +97,7 @@ def run(
     where that is killed. Raises CommlensError where the command cannot be started.
     """
     mark = uuid.uuid4().hex
-    with guard(mark):
+    with _guard(mark):
         launcher = _start(command, {**environment, _MARK: mark})
         running = _Running(launcher, mark, requests, patience)
         try:
@@ -141,7 +161,7 @@ class _Running:
             self.stop(signal.SIGKILL)
 
     def end(self, because: str) -> None:
-        """Without a reason it goes on."""
+        """Ends the job where there is a reason."""
         self.ended_because = because
         if because:
             self._seconds_to_obey = self._when_stalled
@@ -224,3 +244,61 @@ def _wait(launcher: subprocess.Popen[bytes]) -> list[tuple[selectors.SelectorKey
     with suppress(subprocess.TimeoutExpired):
         launcher.wait(_POLL_S)
     return []
+
+
+@contextmanager
+def _guard(mark: str) -> Iterator[None]:
+    """Within, the processes on this machine with `mark` in their environment do not outlive this
+    one."""
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", _SCRIPT, "commlens-guard", mark],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # a signal to the command's group does not reach it
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        with suppress(OSError):
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+@contextmanager
+def signals_listed() -> Iterator[list[int]]:
+    """Within, signals that ask commlens to end only get into the list, so that nothing of a job is
+    lost or left. If any came, further ones stay without effect: the end is on its way."""
+    requests: list[int] = []
+    came: list[int] = []  # these are not taken from the list
+
+    def handle(number: int, _: FrameType | None) -> None:
+        requests.append(number)
+        came.append(number)
+
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # under nohup
+    wanted = [number for number in _ENDING if number != signal.SIGHUP or not ignored]
+    before = {number: signal.signal(number, handle) for number in wanted}
+    try:
+        yield requests
+    finally:
+        for number, handler in before.items():
+            # To the very end: Python takes its own handlers away before it ends.
+            signal.signal(number, signal.SIG_IGN if came else handler)
+
+
+@contextmanager
+def signals_obeyed() -> Iterator[None]:
+    """Within, signals end us at once, for what may take as long as others like."""
+    ours = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in ours.items():
+        if handler is not signal.SIG_IGN:
+            is_interrupt = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)

@@ -17,19 +17,19 @@ from pathlib import Path
 from commlens.base.errors import CommlensError, reason
 from commlens.base.outputs import reserve_record_file
 from commlens.base.text import plural
-from commlens.jobs import signals
+from commlens.jobs import process
 from commlens.model import Record, load
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a job has left."""
+    """The records that a job has left."""
 
     records: list[Record]
     path: Path  # where they are
     problems: list[str] = field(default_factory=list)  # lines that are no records
     failure: str = ""  # why they are not where they should be
-    nodes: int = 1  # of the job, where it came so far as to say it
+    nodes: int = 1  # of the job, where it came so far
 
     def __str__(self) -> str:
         if not self.records:
@@ -39,7 +39,7 @@ class Kept:
 
 
 class RecordFile:
-    """Where records are kept; `collects` says that jobs write files of their own beside it."""
+    """Where records are kept; `collects`: jobs write files of their own beside it."""
 
     def __init__(self, path: Path, *, collects: bool = False, spare: Path | None = None) -> None:
         self.path = path
@@ -73,14 +73,14 @@ class RecordFile:
         return reserve_record_file(self._spare or self.path.parent, name)
 
     def end_job(self, own: Path) -> Kept:
-        """Keeps what the job has written to its own file, and says what that is."""
+        """Keeps what the job has written to its own file, and returns what that is."""
         kept = _kept(own)
         if kept.records or kept.problems:
             if own == self.path:
                 return kept
             try:
                 # A pipe may block for as long as its reader likes.
-                with nullcontext() if self._is_file else signals.obeyed():
+                with nullcontext() if self._is_file else process.signals_obeyed():
                     append(own, self.path)
             except OSError as error:
                 failure = f"{self.path}: no record can be written there ({reason(error)})"

@@ -3,7 +3,6 @@ drift hits all alike. Returns what was run; printing it is not done here."""
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from commlens.model import Record
 
 @dataclass
 class JobRun:
-    """A job that is launched as often as it says, interleaved with others."""
+    """A job with all its launches, interleaved with others."""
 
     session: Session
     job: JobSpec
@@ -150,9 +149,7 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
         job, spec = jobs[index], specs[index]
 
         def announce(launch: int) -> None:
-            words = shlex.join(spec.words())
-            title = f"[{index + 1}/{len(jobs)}] {job.benchmark} {words}{_which(job, launch)}"
-            print(f"\n{title}", flush=True)
+            print(f"\n[{index + 1}/{len(jobs)}] {spec}{_which(job, launch)}", flush=True)
 
         def file_of(launch: int) -> RecordFile:
             if given := job.options.text("record"):

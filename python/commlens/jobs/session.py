@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.outputs import reserve_record_file
-from commlens.jobs import launchers, probe, process, signals
+from commlens.jobs import launchers, probe, process
 from commlens.jobs.explain import EndedJob, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import PROGRAM, Native
@@ -32,7 +32,7 @@ _GPU_OFF = "gpu-aware-mpi-off"
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of `commlens run` that are about no job."""
+    """The options of `commlens run` that concern all jobs."""
 
     launcher: str
     out: Path
@@ -41,25 +41,28 @@ class Settings:
     wide: bool = False
     quiet: bool = False  # the output of jobs is not shown
     time_limit_s: float = math.inf  # of each job
-    silent: bool = False  # nor is anything said: what went wrong is the `reason` of a result
+    silent: bool = False  # nor is anything printed: a failure is the `reason` of a result
 
 
 @dataclass(frozen=True)
 class Result:
-    """Of one job."""
+    """The result of one launch of a job."""
 
     status: int
     kept: Kept | None = None
     interrupted: bool = False
-    counted: bool = False  # the user was told how many records were kept
+    counted: bool = False  # the number of records that were kept was printed
     reason: str = ""  # why it failed
 
     @property
     def records(self) -> Sequence[Record]:
+        """The records that it has left."""
         return self.kept.records if self.kept else ()
 
 
 class Session:
+    """The jobs of one command."""
+
     def __init__(self, native: Native, settings: Settings) -> None:
         self.settings = settings
         self._launcher = launchers.choose(settings.launcher, native)
@@ -69,15 +72,16 @@ class Session:
 
     @property
     def launcher(self) -> launchers.Chosen:
+        """The launcher that was chosen."""
         return self._launcher
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """What probes have found, one for each set of conditions."""
+        """The verdicts of probes, one for each set of conditions."""
         return list(self._verdicts.values())
 
     def jobs(self, entries: Sequence[JobSpec]) -> list[JobSpec]:
-        """A job for each entry, so that whatever cannot be is found before anything runs."""
+        """The resolved jobs. Raises CommlensError for mistakes, before anything runs."""
         for entry in entries:
             if "record" in entry.options:
                 self._check_record_file(entry.options.text("record"))
@@ -99,16 +103,18 @@ class Session:
             RecordFile.of_user(Path(name), self.settings.out)
 
     def print_command(self, job: JobSpec, record_file: Path) -> None:
-        """What would be run, as a line for a shell."""
+        """Prints what would be run, as a line for a shell."""
         variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
         print(*variables, shlex.join(self._command(job, record_file)))
 
     def run(
         self, job: JobSpec, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
     ) -> Result:
-        """Runs one job, which is ended where `why_end`, asked all the time, has a reason. What goes
-        wrong in it is said here, in one line unless the native program has said it already."""
-        with signals.listed() as requests:
+        """Runs a job once; it is ended where `why_end`, which is asked all the time, has a reason.
+
+        A failure is printed here, in one line unless the native program has printed it already.
+        """
+        with process.signals_listed() as requests:
             probed = self._probed(job, requests)
             if not isinstance(probed, JobSpec):
                 return probed
@@ -148,7 +154,7 @@ class Session:
         return f"{TOO_LONG} {limit:g} s, and was ended" if times.since_start > limit else ""
 
     def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:
-        """The job as MPI's support of GPU memory allows it, or its result where it cannot start."""
+        """The job as MPI's support of GPU memory allows it, or its result without a launch."""
         if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
             return job
         verdict, interrupted = self._verdict(job, requests)
@@ -201,14 +207,14 @@ class Session:
             say(message)
 
     def _suspect(self, job: JobSpec) -> str:
-        """Of a launcher that has done something else."""
+        """The likely reason for which a launcher has not run the program."""
         if job.launcher_arguments:
             return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
         return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
 
     def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[Verdict, int | None]:
-        """What a probe under the job's conditions finds, which is said once; and the signal that
-        ended it."""
+        """The verdict of a probe under the job's conditions, which is printed once; and the signal
+        that ended it."""
         conditions = (*job.environment.items(), *job.launcher_arguments)
         if conditions in self._verdicts:
             return self._verdicts[conditions], None

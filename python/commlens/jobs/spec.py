@@ -87,6 +87,10 @@ class JobSpec:
             *(["--launcher-args", own] if own else []),
         ]
 
+    def __str__(self) -> str:
+        """`latency --memory host --ranks 2`, as `commlens run` takes it."""
+        return shlex.join([self.benchmark, *self.words()])
+
     def program(self, native: Path, record_file: Path | None = None) -> list[str]:
         """The command line of the native program on each rank."""
         record = ["--record", str(record_file)] if record_file else []

@@ -25,7 +25,7 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
 def _must(text: str) -> msgspec.Meta:
-    """What a value must be: said to the user where it is not."""
+    """What a value must be, for the message where it is not."""
     return msgspec.Meta(description=f"must be {text}")
 
 
@@ -69,6 +69,8 @@ class _EntryText(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Suite:
+    """A list of jobs with a name."""
+
     name: str
     description: str
     entries: Sequence[JobSpec]
@@ -107,7 +109,8 @@ def of_names(names: Sequence[str]) -> Suite:
 
 
 def parse(text: str, source: str) -> Suite:
-    """Raises CommlensError, which names the file, the entry, the value and the fix."""
+    """The suite in a text. Raises CommlensError, which names the file, the entry, the value and the
+    fix."""
     data = suite_text.parse(text, source)
     if not isinstance(data, dict):
         raise CommlensError(
@@ -224,7 +227,7 @@ def _variable(name: str, value: Any, where: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What stands in the place of something else, for messages."""
+    """A value in messages."""
     if value is None or value == "":
         return "nothing"
     if isinstance(value, list):

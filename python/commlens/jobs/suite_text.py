@@ -46,7 +46,7 @@ class _Loader(_Base):  # type: ignore[misc]
 
 
 def read(path: Path) -> str:
-    """Raises CommlensError for what is no text file."""
+    """The text of a file. Raises CommlensError for what is no text file."""
     try:
         if path.exists() and not path.is_file():
             kind = "a folder" if path.is_dir() else "a device or a pipe"
@@ -61,7 +61,10 @@ def read(path: Path) -> str:
 
 
 def parse(text: str, source: str) -> Any:
-    """Mappings, lists and texts. Raises CommlensError, which names the file and the line."""
+    """The mappings, lists and texts of a YAML file.
+
+    Raises CommlensError, which names the file and the line.
+    """
     try:
         _refuse_depth(text)
         return yaml.load(text, Loader=_Loader)
@@ -89,7 +92,7 @@ def _refuse_depth(text: str) -> None:
 
 
 def _events(text: str) -> Iterator[Any]:
-    """libyaml 0.2.6 and later has a limit of its own."""
+    """The events of YAML; libyaml 0.2.6 and later has a limit of its own."""
     try:
         yield from yaml.parse(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:

@@ -1,7 +1,7 @@
-"""When a job is ended that does not start, or that shows no activity any more.
+"""Ends a job that does not start, or that shows no activity any more.
 
 A rank that makes no progress is the business of the native program's own watchdog (`--timeout`),
-which says which rank was where. That cannot look before MPI has started the ranks, and not where
+which reports which rank was where. That cannot look before MPI has started the ranks, and not where
 they are stopped; this can.
 """
 
@@ -15,12 +15,12 @@ from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 
 _LIMIT_S = 120.0
-_LEAST_S = 30.0  # MPI takes its time to start; and ranks that live say so every ten seconds
+_LEAST_S = 30.0  # MPI takes its time to start; and ranks that live report every ten seconds
 
 
 @dataclass
 class Watchdog:
-    """Of one job, asked all the time: why it is to be ended, or empty."""
+    """Watches a job: called all the time, it gives the reason to end it, or an empty text."""
 
     record_file: Path  # its first line is written when all ranks have started
     limit_s: float | None
@@ -28,6 +28,7 @@ class Watchdog:
     _has_started: bool = False
 
     def __call__(self, times: Times) -> str:
+        """Why the job is to be ended; empty: it goes on."""
         self._has_started = self._has_started or self._is_written()
         if self.limit_s is None:
             return ""
@@ -54,7 +55,7 @@ class Watchdog:
 
 
 def limit_of(options: Options) -> float | None:
-    """What `--timeout` says, if it is not too short for a start; None: never."""
+    """The limit of `--timeout`, if it is not too short for a launch; None: never."""
     given = options.text("timeout")
     if not given:
         return _LIMIT_S

@@ -54,6 +54,8 @@ class Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: tuple[LauncherOption, ...] = ()
     variable: tuple[str, ...] = ()
     settings: tuple[Setter, ...] = ()
+    hosts: tuple[str, ...] = ()
+    host_files: tuple[str, ...] = ()
     whole_node: tuple[str, ...] = ()
     mpi_types: Mapping[str, tuple[str, ...]] = {}
     from_variables: Mapping[str, str] = {}
@@ -61,6 +63,17 @@ class Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deaths: tuple[str, ...] = ()
     departed: tuple[str, ...] = ()
     lost_node: tuple[str, ...] = ()
+
+
+class Manager(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the nodes of an allocation of a resource manager are found."""
+
+    variable: str
+    nodes: tuple[str, ...] = ()
+    host_slots: str = ""
+    host_file: str = ""
+    nodes_command: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
 
 
 class CommandLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -86,12 +99,14 @@ class Launchers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file."""
 
     launchers: tuple[Launcher, ...]
+    managers: tuple[Manager, ...]
     command_lines: tuple[CommandLine, ...]
 
 
 _FILE = load("launchers", Launchers)
 # Within an allocation the resource manager's launcher comes first, elsewhere that of the MPI.
 LAUNCHERS = _FILE.launchers
+MANAGERS = _FILE.managers
 
 
 def launcher_of_version(answer: str) -> Launcher | None:

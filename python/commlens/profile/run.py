@@ -17,7 +17,7 @@ import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve_folder, reserve_record_file
-from commlens.jobs import signals
+from commlens.jobs import process
 from commlens.model.profile import Profile
 from commlens.profile import program as profile_program
 from commlens.profile.assemble import profiles
@@ -51,7 +51,7 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
     names = [words[position] for position in command.programs]
     family = next(filter(None, map(profile_program.family, names)), "")
     library = profile_program.find_library(names[0], family)
-    with signals.listed() as requests, _folder_of_ranks(out) as folder:
+    with process.signals_listed() as requests, _folder_of_ranks(out) as folder:
         settings = _settings(library.path, folder, options)
         status = _run(command.with_environment(settings), requests)
         left = collect(folder)

@@ -10,7 +10,7 @@ from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import echo
 from commlens.base.text import plural
 from commlens.compare import Verdict
-from commlens.jobs import signals
+from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.tuning import fix as fix
 from commlens.tuning import output, picture
@@ -33,7 +33,7 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
     space = plan.space
     slots = Slots({name for one in plan.settings for value in one.values for name in value.options})
     bench = Bench(
-        Runner(session, plan.entry),
+        Runner(session, plan.job),
         Launches(folder, space, slots),
         space,
         slots,
@@ -45,7 +45,7 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
         say(line)
     search = Search(bench, plan.here)
     try:
-        with signals.listed() as requests:
+        with process.signals_listed() as requests:
             bench.requests = requests
             finals, others = _found(search, plan, launches)
     except InterruptionError as interruption:
@@ -109,6 +109,7 @@ def _file_name(name: str) -> str:
 
 def show_plan(plan: SearchPlan, found: Applicable) -> None:
     """What would be tried, and what not."""
+    echo(f"commlens run {plan.job}\n")
     for setting in plan.settings:
         names = ", ".join(value.name for value in setting.values)
         needs = ", ".join(f"{name}={text}" for name, text in setting.needs.items())

@@ -14,7 +14,7 @@ from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_bytes, format_number, labelled
 from commlens.compare.references import find
-from commlens.jobs import signals
+from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.render.plots.settings_curves import Curve, Panel, Point, draw
@@ -95,7 +95,7 @@ def measure(
         Budget(budget_s),
     )  # fmt: skip
     try:
-        with signals.listed() as bench.requests:
+        with process.signals_listed() as bench.requests:
             for _ in range(launches):
                 for value in wanted.settings:
                     if bench.has_time():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,32 +30,18 @@ from commlens.tuning.space import Setting, Space, curated, load
 
 PLAN = "search.json"
 SPACES = ("curated", "library")
-_HOST_OPTIONS = ("-H", "-host", "--host")
-_FILE_OPTIONS = ("-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f")
 
 
 class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    benchmark: str
-    options: tuple[str, ...]
-    ranks: int
-    environment: Mapping[str, str]
+    """A search, as its folder keeps it."""
+
+    job: JobSpec
     launcher: str
-    launcher_arguments: tuple[str, ...]
     transports: tuple[str, ...]
     others: tuple[str, ...]  # transports that are measured once beside them
     by_size: bool
     here: Situation
     settings: tuple[Setting, ...]  # those that apply
-
-    @property
-    def entry(self) -> JobSpec:
-        return JobSpec(
-            self.benchmark,
-            Options.parse(self.options),
-            self.ranks,
-            self.environment,
-            self.launcher_arguments,
-        )
 
     @property
     def space(self) -> Space:
@@ -79,13 +64,18 @@ def _concerns(transport: str) -> Callable[[Setting], bool]:
 
 
 def save(plan: SearchPlan, folder: Path) -> None:
-    (folder / PLAN).write_bytes(msgspec.json.format(msgspec.json.encode(plan)))
+    """Keeps it in the folder; the options of the job as words."""
+    text = msgspec.json.encode(plan, enc_hook=Options.words)
+    (folder / PLAN).write_bytes(msgspec.json.format(text))
 
 
 def resumed(folder: Path) -> SearchPlan:
     """Raises CommlensError where there is no search."""
     try:
-        return msgspec.json.decode((folder / PLAN).read_bytes(), type=SearchPlan)
+        text = (folder / PLAN).read_bytes()
+        return msgspec.json.decode(
+            text, type=SearchPlan, dec_hook=lambda _, words: Options.parse(words)
+        )
     except OSError as error:
         raise CommlensError(
             f"--resume {folder}: there is no search ({reason(error)}); name the folder of one"
@@ -114,7 +104,11 @@ def situation(session: Session, entry: JobSpec) -> Found:
         listed = answer([tool, "--all", "--level", "9", "--parsable"])
     if tool := beside(chosen.program, "ucx_info"):
         listed_ucx, ucx_version = answer([tool, "-caf"]), version_in(answer([tool, "-v"]))
-    facts = facts_of_machine() | library.components(listed) | {_nodes(entry)}
+    facts = (
+        facts_of_machine()
+        | library.components(listed)
+        | {"several nodes" if chosen.spans_nodes(job) else "one node"}
+    )
     if job.ranks <= physical_cores():
         facts.add("enough cores")
     layer = "ucx" if {"pml ucx", "Mellanox adapter"} <= facts else "ob1"
@@ -151,12 +145,8 @@ def planned(
     asked = entry.options.text("transport")
     others = session.native.about.transports if here.is_on_gpu and not asked else ()
     plan = SearchPlan(
-        here.benchmark,
-        tuple(entry.options.words()),
-        found.ranks,
-        dict(entry.environment),
+        replace(entry, benchmark=here.benchmark, ranks=found.ranks),
         launcher,
-        tuple(entry.launcher_arguments),
         tuple(here.transports),
         tuple(one for one in others if one not in here.transports),
         by_size,
@@ -192,17 +182,6 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
         return given.split(",")
     wanted = list(native.about.transports) if given else ["mpi", "staged"] if on_gpu else ["mpi"]
     return [name for name in wanted if name in native.about.transports]
-
-
-def _nodes(entry: JobSpec) -> str:
-    words = list(entry.launcher_arguments)
-    hosts: set[str] = set()
-    for option, value in zip(words, words[1:]):
-        if option in _HOST_OPTIONS:
-            hosts |= {host.partition(":")[0] for host in value.split(",")}
-    counts = [os.environ.get(name, "1") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")]
-    several = len(hosts) > 1 or any(word in _FILE_OPTIONS for word in words)
-    return "several nodes" if several or any(one not in ("", "1") for one in counts) else "one node"
 
 
 def _relevant(here: Situation, space: Space) -> dict[str, str]:

@@ -125,6 +125,8 @@ def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
     assert "OMPI_MCA_btl_vader_eager_limit=1024: the environment has" in run.stdout
     assert "NCCL_PROTO: for transport ccl; here it is mpi" in run.stdout
     assert "values of" in run.stdout and "to try for mpi\n" in run.stdout
+    own = "--env OMPI_MCA_btl_vader_eager_limit=512"
+    assert run.stdout.startswith(f"commlens run latency --ranks 2 {own}\n")
     assert not Path("results").exists()
 
 

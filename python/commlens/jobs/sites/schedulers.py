@@ -82,7 +82,7 @@ SCHEDULERS = knowledge.load("schedulers", Schedulers).schedulers
 
 
 def submit(scheduler: Scheduler, script: str, folder: str) -> str:
-    """The number of the new job. Raises CommlensError, with what the scheduler says, where it
+    """The number of the new job. Raises CommlensError, with the message of the scheduler, where it
     refuses it."""
     command = scheduler.submit_command(script)
     text = ""
@@ -102,8 +102,8 @@ def look(scheduler: Scheduler, job: str) -> State:
         answer = _ask([*scheduler.state, job])
     except CommlensError:
         return State(Phase.UNKNOWN)
-    said = answer.stdout + answer.stderr
-    if re.search(scheduler.unknown, said, re.IGNORECASE):
+    output = answer.stdout + answer.stderr
+    if re.search(scheduler.unknown, output, re.IGNORECASE):
         return State(Phase.GONE)
     if answer.returncode != 0:
         return State(Phase.UNKNOWN)

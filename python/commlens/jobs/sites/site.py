@@ -1,4 +1,4 @@
-"""A site: a YAML file that says how jobs are run on a machine."""
+"""A site: a YAML file with how jobs are run on a machine."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Jobs of up to so many nodes may take so long."""
+    """The most hours of jobs of up to this many nodes."""
 
     nodes: int
     hours: float
 
 
 class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A site; docs/sites.md has the meaning of each key."""
+
     site: str
     title: str
-    source: str  # of the facts: documents, or who has said so
+    source: str  # of the facts: documents or people
     checked: str  # the day on which they were compared with the source
     status: Literal["tested", "untested", "retired"]
     scheduler: Literal["slurm", "lsf", "pbs", "flux", "none"]
@@ -104,7 +106,7 @@ def on_site(
 
 
 def names() -> list[str]:
-    """Of the sites that come with commlens, and of the user's own."""
+    """The names of the sites that come with commlens, and of the user's own."""
     return sorted({*_shipped(), *_own()})
 
 
@@ -125,7 +127,7 @@ def load(name: str) -> Site:
 
 
 def parse(text: str, source: str) -> Site:
-    """Raises CommlensError, which names the file, the value and the fix."""
+    """The site in a text. Raises CommlensError, which names the file, the value and the fix."""
     data = suite_text.parse(text, source)
     try:
         site = msgspec.convert(data, Site, strict=False)

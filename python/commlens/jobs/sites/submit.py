@@ -1,7 +1,7 @@
 """Submits a job, and waits for its end.
 
-A job has a folder: its script, its log, its exit status, its records, and a file that says which
-job it is, by which another command finds it again.
+A job has a folder: its script, its log, its exit status, its records, and a file with its
+number, by which another command finds it again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ _LOOKS_S = (10.0, 15.0, 20.0, 30.0)  # between looks at the job; the last goes o
 _STATUS_POLL_S = 0.5  # the file of the exit status costs the scheduler nothing
 _STATUS_ARRIVES_S = 20.0  # after the job has gone, on a slow file system
 _WRITING_S = 3.0  # far longer than it takes to write it
-_CLEAN_UP_S = 10.0  # after the script; until then the scheduler does not say how the job ended
+_CLEAN_UP_S = 10.0  # after the script; until then the scheduler does not know how the job ended
 _CLEAN_UP_POLL_S = 1.0
 _LINES_OF_LOG = 5
 
 
 class About(msgspec.Struct, frozen=True):
+    """The file by which a job is found again."""
+
     job: str
     site: str
     scheduler: str
@@ -45,15 +47,19 @@ class About(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Submitted:
+    """A job that was submitted, with its folder."""
+
     folder: Path
     about: About
 
     @property
     def scheduler(self) -> Scheduler:
+        """The scheduler that has the job."""
         return SCHEDULERS[self.about.scheduler]
 
     @property
     def name(self) -> str:
+        """The job in messages."""
         return f"job {self.about.job}"
 
     def status(self) -> int | None:
@@ -64,7 +70,7 @@ class Submitted:
 
 
 def print_plan(site: Site, request: Request) -> None:
-    """What would be submitted, and how."""
+    """Prints what would be submitted, and how."""
     text = script.render(site, request)
     if site.scheduler in SCHEDULERS:
         scheduler = SCHEDULERS[site.scheduler]
@@ -74,7 +80,8 @@ def print_plan(site: Site, request: Request) -> None:
 
 
 def submit(site: Site, request: Request, out: Path) -> Submitted:
-    """Raises CommlensError where the scheduler refuses the job; then nothing is left of it."""
+    """Submits a job. Raises CommlensError where the scheduler refuses it; then nothing is left of
+    it."""
     if site.scheduler not in SCHEDULERS:
         raise CommlensError(
             f"{site.site} has no scheduler: `commlens {' '.join(request.words)} --site "
@@ -122,12 +129,12 @@ def wait(submitted: Submitted) -> tuple[int, bool]:
         return _interrupted(submitted), False
     if state is None:
         return Status.FAILED, False  # the reason has been printed
-    return _tell_end(submitted, state), True
+    return _report_end(submitted, state), True
 
 
 def _await_end(submitted: Submitted) -> State | None:
     """The state in which it was seen last; None: it never launches, and has been cancelled."""
-    told = State(Phase.UNKNOWN)
+    reported = State(Phase.UNKNOWN)
     pauses = iter(_LOOKS_S)
     next_look = time.monotonic() + _FIRST_LOOK_S
     while submitted.status() is None:
@@ -138,17 +145,17 @@ def _await_end(submitted: Submitted) -> State | None:
         if state.phase is Phase.GONE:
             return state
         why_pending = state.reason if state.phase is Phase.PENDING else ""
-        if (state.phase, why_pending) != (told.phase, told.reason):
-            _tell(submitted, state)
-            told = replace(state, reason=why_pending)
+        if (state.phase, why_pending) != (reported.phase, reported.reason):
+            _report(submitted, state)
+            reported = replace(state, reason=why_pending)
         if state.phase is Phase.PENDING and _is_hopeless(submitted, state):
             schedulers.cancel(submitted.scheduler, submitted.about.job)
             return None
         next_look = time.monotonic() + next(pauses, _LOOKS_S[-1])
-    return told
+    return reported
 
 
-def _tell(submitted: Submitted, state: State) -> None:
+def _report(submitted: Submitted, state: State) -> None:
     why = ""
     if state.phase is Phase.PENDING and state.reason:
         meaning = schedulers.meaning(submitted.scheduler.waits, state.reason)
@@ -157,14 +164,14 @@ def _tell(submitted: Submitted, state: State) -> None:
 
 
 def _is_hopeless(submitted: Submitted, state: State) -> bool:
-    """Says so."""
+    """Whether it would wait for ever, which is then printed."""
     meaning = schedulers.meaning(submitted.scheduler.hopeless, state.reason)
     if meaning:
         say(f"{submitted.name} will never start ({state.reason}): {meaning}. It is cancelled")
     return bool(meaning)
 
 
-def _tell_end(submitted: Submitted, state: State) -> int:
+def _report_end(submitted: Submitted, state: State) -> int:
     log = submitted.folder / script.LOG_FILE
     status = _patiently(submitted, state)
     if status is None:
@@ -238,7 +245,7 @@ def _patiently(submitted: Submitted, state: State) -> int | None:
 
 
 def _show_end_of(log: Path) -> None:
-    """What commlens has said in it, else its last lines."""
+    """Prints the last messages of commlens in it, else its last lines."""
     lines: Sequence[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -248,7 +255,7 @@ def _show_end_of(log: Path) -> None:
 
 
 def _interrupted(submitted: Submitted) -> int:
-    """Asks what is to become of the job. Where nobody can answer, it goes on."""
+    """Asks whether to cancel the job. Where nobody can answer, it goes on."""
     answer = ""
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(EOFError, KeyboardInterrupt):
@@ -257,11 +264,12 @@ def _interrupted(submitted: Submitted) -> int:
         schedulers.cancel(submitted.scheduler, submitted.about.job)
         say(f"{submitted.name} is cancelled; its folder is {submitted.folder}")
     else:
-        tell_attach(submitted)
+        print_attach(submitted)
     return 128 + signal.SIGINT
 
 
-def tell_attach(submitted: Submitted) -> None:
+def print_attach(submitted: Submitted) -> None:
+    """Prints how to wait for a job that goes on."""
     say(
         f"{submitted.name} goes on; `commlens submit --attach {submitted.folder}` waits for its "
         "end, and shows its records"

@@ -56,12 +56,26 @@ def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
     assert [line for line in found.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
 
 
-@pytest.mark.parametrize("name", ["open-mpi-4-left", "open-mpi-5-left"])
-def test_a_rank_that_leaves_is_found_in_open_mpis_page(name: str) -> None:
-    found = filtered(ErrorFilter, captured(name))
-    assert found.lines == []
-    assert departure("\n".join(found.held)) == "rank 1 left without MPI_Finalize"
-    assert death("\n".join(found.held), 1) is None
+PAGE = (
+    'mpirun has exited due to a process exiting without calling "finalize",\n'
+    "but has no info as to the process"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        (captured("open-mpi-4-left"), "rank 1"),
+        (captured("open-mpi-5-left"), "rank 1"),
+        (f"{'-' * 74}\n{PAGE}\n{'-' * 74}\n", "a rank"),
+    ],
+    ids=["Open MPI 4", "Open MPI 5", "unknown rank"],
+)
+def test_a_rank_that_leaves_is_found_in_open_mpis_page(text: str, who: str) -> None:
+    output = filtered(ErrorFilter, text)
+    assert output.lines == []
+    assert departure("\n".join(output.held)) == f"{who} left without MPI_Finalize"
+    assert death("\n".join(output.held), 1) is None
 
 
 @pytest.mark.parametrize(
@@ -69,28 +83,6 @@ def test_a_rank_that_leaves_is_found_in_open_mpis_page(name: str) -> None:
 )
 def test_other_ends_are_no_departures(name: str) -> None:
     assert departure(captured(name)) == ""
-
-
-def test_open_mpi_may_not_know_who_left() -> None:
-    page = (
-        'mpirun has exited due to a process exiting without calling "finalize",\n'
-        "but has no info as to the process"
-    )
-    found = filtered(ErrorFilter, f"{'-' * 74}\n{page}\n{'-' * 74}\n")
-    assert found.lines == []
-    assert departure("\n".join(found.held)) == "a rank left without MPI_Finalize"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
-        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): "
-        "Bad file descriptor",
-    ],
-)
-def test_a_log_line_after_an_abort_is_held_back(line: str) -> None:
-    assert filtered(ErrorFilter, line).held == [line]
 
 
 def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
@@ -101,21 +93,25 @@ def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
     assert ending("") is None
 
 
-def test_an_unknown_message_passes() -> None:
-    text = captured("open-mpi-4-slots")
-    found = filtered(ErrorFilter, text)
-    assert found.held == []
-    assert found.lines == [line.rstrip() for line in text.splitlines()]
+EDGE = "-" * 74
 
 
-def test_a_table_of_the_program_passes() -> None:
-    text = "a title\n" + "=" * 70 + "\nsize  time\n" + "-" * 70 + "\n1  2\n" + "=" * 70
-    assert filtered(OutputFilter, text).lines == text.splitlines()
-
-
-def test_an_unfinished_block_passes() -> None:
-    text = "-" * 74 + "\nsomething new"
-    assert filtered(ErrorFilter, text).lines == text.splitlines()
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        pytest.param(ErrorFilter, captured("open-mpi-4-slots"), id="unknown"),
+        pytest.param(ErrorFilter, f"{EDGE}\nsomething new", id="unfinished"),
+        pytest.param(
+            OutputFilter,
+            f"a title\n{'=' * 70}\nsize  time\n{'-' * 70}\n1  2\n{'=' * 70}",
+            id="table of the program",
+        ),
+    ],
+)
+def test_other_text_passes(kind: type[Filter], text: str) -> None:
+    output = filtered(kind, text)
+    assert output.held == []
+    assert output.lines == [line.rstrip() for line in text.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -139,10 +135,7 @@ def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
 def test_a_status_in_the_shells_manner_is_a_death() -> None:
     assert death("", 139) == Death(None, 11)
     assert death("", 255) is None
-    assert Death(1, 9).told(with_node=True) == "rank 1 died (signal 9, Killed)"
-
-
-EDGE = "-" * 74
+    assert Death(1, 9).described(with_node=True) == "rank 1 died (signal 9, Killed)"
 
 
 @pytest.mark.parametrize(
@@ -176,8 +169,8 @@ def test_the_node_of_a_death_is_said() -> None:
     )
     for said in (of_srun, of_mpirun):
         found = death(said, 1)
-        assert found and found.told(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
-        assert found.told(with_node=False) == "rank 1 died (signal 9, Killed)"
+        assert found and found.described(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
+        assert found.described(with_node=False) == "rank 1 died (signal 9, Killed)"
 
 
 def test_a_lost_node_is_found() -> None:
@@ -193,12 +186,16 @@ def test_a_lost_node_is_found() -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        # After an abort.
+        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
+        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): "
+        "Bad file descriptor",
+        "[n1][[50902,20419],0][../../opal/mca/btl/tcp/btl_tcp_frag.c:135:mca_btl_tcp_frag_send] "
+        "mca_btl_tcp_frag_send: writev failed: Broken pipe (32)",
         "slurmstepd-n1: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-23T04:21:40 ***",
         "srun: Force Terminated StepId=13.0",
         "srun: error: Node failure on n2",
-        "[n1][[50902,20419],0][../../opal/mca/btl/tcp/btl_tcp_frag.c:135:mca_btl_tcp_frag_send] "
-        "mca_btl_tcp_frag_send: writev failed: Broken pipe (32)",
     ],
 )
-def test_what_slurm_and_the_other_ranks_say_is_held_back(line: str) -> None:
+def test_lines_around_a_failure_are_held_back(line: str) -> None:
     assert filtered(ErrorFilter, line).held == [line]

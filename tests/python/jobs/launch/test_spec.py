@@ -20,6 +20,12 @@ def test_a_job_is_a_command_line_of_the_native_program() -> None:
     assert with_file.program(Path("/b"), Path("r.jsonl")) == ["/b", "latency", *own, "--bytes"]
 
 
+def test_a_job_is_printed_as_run_takes_it() -> None:
+    job = JobSpec("fft", Options({"grid": "8"}), 2, {"A": "b c"}, ["--bind-to", "core"], nodes=1)
+    own = "--env 'A=b c' --launcher-args '--bind-to core'"
+    assert str(job) == f"fft --grid 8 --ranks 2 --nodes 1 {own}"
+
+
 def test_variables_are_parsed() -> None:
     assert parse_environment(["UCX_TLS=self,sm", "A=", "B=c=d"]) == {
         "UCX_TLS": "self,sm",

@@ -82,30 +82,100 @@ WHOLE = [
 ENDED_BY_SIGNAL = captured("open-mpi-5-segv")
 
 
-def test_ucx_takes_the_gpu_pointer_for_host_memory() -> None:
-    found = verdict(CRASH, captured("open-mpi-5-pml-ucx-fixed"), 139)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert found.sentence == (
-        "MPI_Send of 1 B from device memory crashed (SIGSEGV) inside Open MPI 5.0.7 with UCX "
-        "1.22.0, although MPIX_Query_cuda_support says that it takes GPU memory: UCX's memory-type "
-        "cache took the GPU pointer for host memory. Set UCX_MEMTYPE_CACHE=n."
-    )
+UCX, OB1 = captured("open-mpi-5-pml-ucx-fixed"), captured("open-mpi-5-pml-default")
+STARTED = [*started(0), *started(1)]
+SENT = [*STARTED, *transfer(0, "begin", "end")]
+SAYS_NO = [*started(0, "no"), *started(1, "no")]
+OLD = [*started(0, "unknown", None), *started(1, "unknown", None)]
+WITH_UCX = "Open MPI 5.0.7 with UCX 1.22.0"
+DENIED = "Open MPI 5.0.7 does not take GPU memory (MPIX_Query_cuda_support says no): load or build"
 
 
-def test_the_rank_that_died_is_the_one_to_blame() -> None:
-    found = verdict(CRASH, captured("open-mpi-5-pml-ucx-fixed") + ENDED_BY_SIGNAL, 139)
-    assert found.sentence.startswith("MPI_Recv of 1 B to device memory crashed (SIGSEGV)")
+@pytest.mark.parametrize(
+    ("lines", "log", "status", "support", "begins"),
+    [
+        pytest.param(
+            CRASH, UCX, 139, "unsupported",
+            f"MPI_Send of 1 B from device memory crashed (SIGSEGV) inside {WITH_UCX}, although "
+            "MPIX_Query_cuda_support says that it takes GPU memory: UCX's memory-type cache took "
+            "the GPU pointer for host memory. Set UCX_MEMTYPE_CACHE=n.",
+            id="UCX takes the pointer for one to host memory",
+        ),
+        pytest.param(
+            CRASH, UCX + ENDED_BY_SIGNAL, 139, "unsupported",
+            "MPI_Recv of 1 B to device memory crashed (SIGSEGV)",
+            id="the rank that died is the one to blame",
+        ),
+        pytest.param([*SAYS_NO, done(0), done(1)], "", 0, "unsupported", DENIED, id="denied"),
+        pytest.param(
+            SAYS_NO + transfer(0, "begin"), "", 139, "unsupported", DENIED, id="denied, and died"
+        ),
+        pytest.param([*started(0, "no"), *WHOLE], "", 0, "supported", "", id="denied, but works"),
+        pytest.param(
+            [*SENT, *transfer(1, "begin", "end", valid=False), done(0), done(1)], "", 0,
+            "unsupported", f"MPI_Recv of 1 B to device memory with {WITH_UCX} delivered wrong data",
+            id="wrong data",
+        ),
+        pytest.param(
+            OLD + transfer(0, "begin"), OB1, 135, "unsupported",
+            "MPI_Send of 1 B from device memory crashed (SIGBUS) inside Open MPI 5.0.7 over pml "
+            "ob1: use --transport staged",
+            id="any other crash",
+        ),
+        pytest.param(
+            STARTED + transfer(0, "begin"), "commlens: probe: MPI_Send: MPI_ERR_BUFFER\n", 1,
+            "unsupported", "MPI_Send of 1 B from device memory failed (MPI_Send: MPI_ERR_BUFFER) "
+            "inside Open MPI",
+            id="a call returns an error",
+        ),
+        pytest.param(
+            [INIT, INIT], ENDED_BY_SIGNAL, 139, "broken",
+            "MPI_Init of Open MPI 5.0.7 crashed (SIGSEGV): no benchmark can start with this MPI "
+            "library.",
+            id="MPI_Init dies",
+        ),
+        pytest.param(
+            WHOLE, OB1, 0, "supported",
+            "MPI carries GPU memory over pml ob1, not UCX: Open MPI 5.0.7 passes UCX over on a "
+            f"host without a Mellanox adapter; to use UCX set {FIX}.",
+            id="UCX is passed over",
+        ),
+        pytest.param(WHOLE, UCX, 0, "supported", "", id="all is well over UCX"),
+        pytest.param([], captured("open-mpi-4-slots"), 1, "unknown", "", id="no launch"),
+    ],
+)  # fmt: skip
+def test_how_a_probe_ends(
+    lines: list[str], log: str, status: int, support: str, begins: str
+) -> None:
+    judged = verdict(lines, log, status)
+    assert judged.support is GpuSupport[support.upper()]
+    assert judged.sentence.startswith(begins) and bool(judged.sentence) == bool(begins)
+    if "set " in judged.sentence.lower():
+        assert judged.fix and all(name in judged.sentence for name in judged.fix)
 
 
 def test_a_crash_with_the_cache_off_has_another_reason() -> None:
-    log = captured("open-mpi-5-pml-ucx-fixed")
-    found = verdict(CRASH, log, 139, environment={"UCX_MEMTYPE_CACHE": "n"})
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert "MEMTYPE" not in found.sentence
-    assert (
-        "MPI_Send of 1 B from device memory crashed (SIGSEGV) inside Open MPI 5.0.7 with UCX 1.22.0"
-        in found.sentence
-    )
+    judged = verdict(CRASH, UCX, 139, environment={"UCX_MEMTYPE_CACHE": "n"})
+    assert judged.support is GpuSupport.UNSUPPORTED
+    assert "MEMTYPE" not in judged.sentence and f"inside {WITH_UCX}" in judged.sentence
+
+
+@pytest.mark.parametrize(
+    ("lines", "support", "begins"),
+    [
+        (
+            [*SENT, *transfer(1, "begin"), done(0)],
+            "unsupported",
+            "MPI_Recv of 1 B to device memory",
+        ),
+        ([INIT, INIT], "broken", "MPI_Init of Open MPI 5.0.7"),
+    ],
+)
+def test_a_call_that_does_not_return(lines: list[str], support: str, begins: str) -> None:
+    judged = verdict(lines, status=143, timed_out=True)
+    assert judged.support is GpuSupport[support.upper()]
+    assert judged.sentence.startswith(begins)
+    assert "did not return within 60 s" in judged.sentence
 
 
 @pytest.mark.parametrize("log", ["open-mpi-5-pml-ucx-refused", "open-mpi-4-pml-ucx-refused"])
@@ -127,89 +197,6 @@ def test_the_same_sentence_explains_a_run_without_a_probe() -> None:
     assert FIX in explain_failed_start(log, OPEN_MPI, {"OMPI_MCA_pml": "ucx"})
     assert explain_failed_start(log, OPEN_MPI, {"OMPI_MCA_pml": "cm"}) == ""
     assert explain_failed_start("", OPEN_MPI, {"OMPI_MCA_pml": "ucx"}) == ""
-
-
-def test_ucx_passed_over_is_no_more_than_advice() -> None:
-    found = verdict(WHOLE, captured("open-mpi-5-pml-default"))
-    assert found == Verdict(
-        GpuSupport.SUPPORTED,
-        "MPI carries GPU memory over pml ob1, not UCX: Open MPI 5.0.7 passes UCX over on a host "
-        f"without a Mellanox adapter; to use UCX set {FIX}.",
-        FIXES,
-    )
-
-
-def test_all_is_well_over_ucx() -> None:
-    assert verdict(WHOLE, captured("open-mpi-5-pml-ucx-fixed")) == Verdict(GpuSupport.SUPPORTED, "")
-
-
-def test_a_library_that_says_no_is_believed() -> None:
-    lines = [*started(0, "no"), *started(1, "no"), done(0), done(1)]
-    found = verdict(lines)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert found.sentence.startswith(
-        "Open MPI 5.0.7 does not take GPU memory (MPIX_Query_cuda_support says no): load or"
-    )
-    crashed = [*started(0, "no"), *started(1, "no"), *transfer(0, "begin")]
-    assert verdict(crashed, status=139) == found
-
-
-def test_a_library_that_says_no_and_works_is_used() -> None:
-    lines = [*started(0, "no"), *WHOLE]
-    assert verdict(lines).support is GpuSupport.SUPPORTED
-
-
-def test_wrong_data() -> None:
-    lines = [*started(0), *started(1), *transfer(0, "begin", "end")]
-    lines += [*transfer(1, "begin", "end", valid=False), done(0), done(1)]
-    found = verdict(lines)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert (
-        "MPI_Recv of 1 B to device memory with Open MPI 5.0.7 with UCX 1.22.0 delivered wrong data"
-        in found.sentence
-    )
-
-
-def test_a_call_that_does_not_return() -> None:
-    lines = [*started(0), *started(1), *transfer(0, "begin", "end"), *transfer(1, "begin"), done(0)]
-    found = verdict(lines, status=143, timed_out=True)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert "MPI_Recv of 1 B to device memory with" in found.sentence
-    assert "did not return within 60 s" in found.sentence
-
-
-def test_any_other_crash_names_call_library_and_signal() -> None:
-    lines = [*started(0, "unknown", None), *started(1, "unknown", None), *transfer(0, "begin")]
-    found = verdict(lines, captured("open-mpi-5-pml-default"), 135)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert found.sentence.startswith(
-        "MPI_Send of 1 B from device memory crashed (SIGBUS) inside Open MPI 5.0.7 over pml ob1: "
-        "use --transport staged"
-    )
-
-
-def test_a_call_that_fails_in_order_is_quoted() -> None:
-    lines = [*started(0), *started(1), *transfer(0, "begin")]
-    found = verdict(lines, "commlens: probe: MPI_Send: MPI_ERR_BUFFER\n", 1)
-    assert found.support is GpuSupport.UNSUPPORTED
-    assert found.sentence.startswith(
-        "MPI_Send of 1 B from device memory failed (MPI_Send: MPI_ERR_BUFFER) inside Open MPI"
-    )
-
-
-def test_a_crash_in_the_start_stops_everything() -> None:
-    lines = [INIT, INIT]
-    assert verdict(lines, ENDED_BY_SIGNAL, 139).sentence == (
-        "MPI_Init of Open MPI 5.0.7 crashed (SIGSEGV): no benchmark can start with this MPI "
-        "library."
-    )
-    hung = verdict(lines, status=143, timed_out=True)
-    assert hung.support is GpuSupport.BROKEN
-    assert "did not return within 60 s" in hung.sentence
-
-
-def test_a_launcher_that_does_not_launch_condemns_nobody() -> None:
-    assert verdict([], captured("open-mpi-4-slots"), 1) == Verdict(GpuSupport.UNKNOWN)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""Options of the command line that several commands have: how jobs are launched, and where their
+records go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from commlens.cli import values
+from commlens.jobs.launchers import CHOICES
+from commlens.jobs.spec import FORMER_NAMES, MOST_RANKS
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_AS_IN_RUN = "As in run."
+
+
+class _Renamed(click.Option):
+    """An option that is still accepted by its former name (FORMER_NAMES), which no help shows."""
+
+    def __init__(self, names: Sequence[str], **settings: Any) -> None:
+        former = [f"--{FORMER_NAMES[name[2:]]}" for name in names if name[2:] in FORMER_NAMES]
+        super().__init__([*names, *former], **settings)
+        self._former = former
+
+    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
+        names, self.opts = self.opts, [name for name in self.opts if name not in self._former]
+        try:
+            return super().get_help_record(context)
+        finally:
+            self.opts = names
+
+
+def number(
+    name: str, help_text: str, most: int = MOST_RANKS, default: str | None = None
+) -> Decorator:
+    """An option with a whole number from 1 to `most`."""
+    return click.option(
+        name,
+        cls=_Renamed,
+        metavar="N",
+        callback=values.count(most),
+        default=default,
+        show_default=default is not None,
+        help=help_text,
+    )
+
+
+def ranks(help_text: str = _AS_IN_RUN) -> Decorator:
+    """`--ranks`, the number of ranks."""
+    return click.option(
+        "-n", "--ranks", metavar="N", callback=values.count(MOST_RANKS), help=help_text
+    )
+
+
+def variables(help_text: str) -> Decorator:
+    """`--env`, variables of all ranks."""
+    return click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help=help_text)
+
+
+def launcher(help_text: str = _AS_IN_RUN) -> Decorator:
+    """`--launcher`, the name of a launcher, or auto."""
+    return click.option(
+        "--launcher",
+        metavar="NAME",
+        callback=values.word(CHOICES),
+        default="auto",
+        show_default=True,
+        help=help_text,
+    )
+
+
+def launcher_arguments(help_text: str = _AS_IN_RUN) -> Decorator:
+    """`--launcher-args`, as a list of words."""
+
+    def split(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+        return values.words("--launcher-args", text)
+
+    return click.option(
+        "--launcher-args", default="", metavar="TEXT", callback=split, help=help_text
+    )
+
+
+def out(help_text: str) -> Decorator:
+    """`--out`, a folder that need not exist."""
+    return click.option(
+        "--out",
+        metavar="FOLDER",
+        callback=values.folder,
+        default="results",
+        show_default=True,
+        help=help_text,
+    )

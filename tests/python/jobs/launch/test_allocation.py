@@ -9,9 +9,10 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import allocation
 from commlens.jobs.allocation import Allocation
-from commlens.jobs.launchers import LAUNCHERS, options_here
+from commlens.jobs.launchers import options_here
 from commlens.jobs.native import Native, find_native
 from commlens.jobs.spec import JobSpec
+from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
 
 

@@ -7,10 +7,11 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import launchers
 from commlens.jobs.allocation import Allocation
-from commlens.jobs.launchers import LAUNCHERS, Chosen, Launcher
+from commlens.jobs.launchers import Chosen
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
 from commlens.jobs.spec import JobSpec
+from commlens.knowledge.launchers import LAUNCHERS, Launcher
 from conftest import FAKES
 
 PROGRAM = Path("/commlens-bench")

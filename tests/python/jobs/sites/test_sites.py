@@ -8,11 +8,11 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.cli.sites import minutes_in
-from commlens.jobs.launchers import LAUNCHERS
 from commlens.jobs.sites import site
 from commlens.jobs.sites.script import Request
 from commlens.jobs.sites.site import on_site
 from commlens.jobs.spec import JobSpec
+from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
 from run_helpers import lines_of
 from site_helpers import site_file

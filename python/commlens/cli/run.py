@@ -63,9 +63,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
     options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
 )
 @click.argument("benchmark", required=False, metavar="BENCHMARK...")
-@job_options.ranks(
-    "Number of ranks.  [default: that of the job, else one per GPU, at least 2]"
-)
+@job_options.ranks("Number of ranks.  [default: that of the job, else one per GPU, at least 2]")
 @job_options.number("--nodes", "Nodes to spread the ranks over.  [default: all of the allocation]")
 @job_options.number(
     "--ranks-per-node", "Ranks per node; a benchmark of pairs takes two ranks per pair."

@@ -94,6 +94,7 @@ def compare(
     form: str,
     picture: Path | None,
 ) -> None:
+    """Runs the command; its help is _HELP."""
     if picture:
         from commlens.render.plots import check_ending
 

@@ -88,6 +88,7 @@ def tune(
     dry_run: bool,
     options: tuple[str, ...],
 ) -> None:
+    """Runs the command; its help is _HELP."""
     if resume is not None:
         if benchmark is not None:
             raise CommlensError(

@@ -23,6 +23,8 @@ _DEFAULT = "default settings"
 
 @dataclass(frozen=True)
 class Measured:
+    """What both sides measured, and the status of the worst launch."""
+
     sides: Sequence[Side]
     status: int
     interrupted: bool = False

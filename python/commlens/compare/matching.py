@@ -23,6 +23,8 @@ class CaseId(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
+    """The records of one side of a comparison."""
+
     name: str
     records: Sequence[Record]
 
@@ -47,6 +49,8 @@ class Missing(NamedTuple):
 
 @dataclass
 class Matched:
+    """The cases of two sides: those to compare, those of one side, and those without a metric."""
+
     baseline: Side
     other: Side
     cases: list[Case] = field(default_factory=list)

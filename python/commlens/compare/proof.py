@@ -35,6 +35,7 @@ class Proof:
 
     @property
     def verdict(self) -> str:
+        """The verdict on the fix, in a word or two."""
         if self.row is not None:
             return _VERDICTS[self.row.verdict]
         if self.before is None and self.after is not None:
@@ -43,6 +44,7 @@ class Proof:
 
     @property
     def helps(self) -> bool:
+        """Whether the case is better with the fix."""
         return self.verdict in ("better", "fixed")
 
     def __str__(self) -> str:
@@ -62,6 +64,7 @@ class Proof:
 
     @property
     def plain(self) -> dict[str, Any]:
+        """The proof as a mapping for JSON."""
         interval = self.row.interval if self.row else None
         return {
             "text": str(self),

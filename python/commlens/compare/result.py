@@ -27,6 +27,7 @@ class ComparisonResult:
     threshold: float
 
     def rows_of(self, one: Matched) -> list[Row]:
+        """The rows of one of the comparisons."""
         return [row for row in self.rows if row.other == one.other.name]
 
     @property

@@ -21,6 +21,8 @@ _STEP = (
 
 
 class Verdict(str, Enum):
+    """What a comparison of a case found."""
+
     FASTER = "faster"
     SLOWER = "slower"
     SAME = "same"
@@ -45,6 +47,7 @@ class Row:
 
     @property
     def name(self) -> str:
+        """The name of the case."""
         return self.case.name
 
     @property

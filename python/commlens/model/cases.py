@@ -33,6 +33,7 @@ class Standing(NamedTuple):
 
     @property
     def is_tie(self) -> bool:
+        """Whether it is not different from the best, or that from another."""
         return bool(self.tie)
 
 
@@ -45,6 +46,7 @@ class Rivals(NamedTuple):
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Rivals:
+        """Finds the best of records with one main metric, and whether another one ties with it."""
         best = records[0]
         for record in records[1:]:
             metric = record.main
@@ -95,6 +97,7 @@ class Group:
 
     @property
     def main(self) -> Metric | None:
+        """The main metric of the records."""
         return next((record.main for record in self.records if record.main), None)
 
     @cached_property
@@ -141,11 +144,13 @@ class Group:
 
     @cached_property
     def sizes(self) -> list[int]:
+        """The sizes in ascending order."""
         found = {record.size for record in self.records}
         return sorted(size for size in found if size is not None)
 
     @cached_property
     def memories(self) -> list[str]:
+        """The kinds of memory in alphabetical order."""
         return sorted({record.memory for record in self.records})
 
     @cached_property

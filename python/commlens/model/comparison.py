@@ -47,6 +47,7 @@ class Ratio:
 
     @property
     def leaves_out_1(self) -> bool:
+        """Whether the interval excludes a ratio of 1."""
         return self.low > 1 or self.high < 1
 
 
@@ -59,10 +60,12 @@ class Difference:
 
     @property
     def launches(self) -> tuple[int, int]:
+        """The number of launches of each side."""
         return len(self._sides[0]), len(self._sides[1])
 
     @cached_property
     def basis(self) -> Basis:
+        """What the interval is of: launches, samples, or samples of too few launches."""
         if min(self.launches) >= rank_test.FEWEST:
             return "launches"
         return "samples" if self._sides[0].keys() == self._sides[1].keys() else "few launches"

@@ -31,6 +31,8 @@ def _names() -> LevelNames:
 
 
 class LevelPart(NamedTuple):
+    """A part of a solve: its level, and its kind."""
+
     level: str  # `p7`
     kind: str  # what is done there, the same on all levels
 
@@ -52,6 +54,7 @@ def kind_of(part: str) -> str:
 
 
 def has_levels(record: Record) -> bool:
+    """Whether the record has parts of several levels."""
     return record.has_parts_within and any(_NAME.fullmatch(part.name) for part in record.parts)
 
 
@@ -85,6 +88,8 @@ def depth(level: str) -> int:
 
 
 class Iteration(NamedTuple):
+    """The spans of one iteration of a timeline."""
+
     number: int  # from 1
     of: int
     timeline: Timeline  # whose streams are the levels, from the begin of the iteration

@@ -15,6 +15,8 @@ _SERIES = "pairs_"
 
 
 class RankPair(NamedTuple):
+    """Two ranks and the value that was measured between them."""
+
     first: int  # it sends, or starts
     second: int
     value: float
@@ -22,6 +24,8 @@ class RankPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairMatrix:
+    """The values of all pairs of ranks, in the unit of the metric."""
+
     metric: Metric
     rows: Sequence[Sequence[float | None]]  # by the rank that sends, by the one that receives
     placement: Sequence[Place]
@@ -45,6 +49,7 @@ class PairMatrix:
 
     @property
     def median(self) -> float:
+        """The median over all pairs."""
         return median(one.value for one in self.pairs)
 
     @property
@@ -54,6 +59,7 @@ class PairMatrix:
         return [rank for rank in range(1, len(hosts)) if hosts[rank] != hosts[rank - 1]]
 
     def is_across_nodes(self, pair: RankPair) -> bool:
+        """Whether the two ranks are on different nodes."""
         return self.placement[pair.first].host != self.placement[pair.second].host
 
     def describe(self, pair: RankPair) -> str:

@@ -147,10 +147,12 @@ class Function(ProfileStruct, frozen=True):
 
     @cached_property
     def time(self) -> Imbalance:
+        """The seconds in the function, over ranks."""
         return imbalance_of(self.time_s)
 
     @property
     def mean_calls(self) -> float:
+        """The calls of a rank, on average."""
         return mean(self.calls)
 
 
@@ -205,6 +207,7 @@ class Region(ProfileStruct, frozen=True):
 
     @property
     def mpi_s(self) -> list[float]:
+        """Seconds in MPI within the region, per entry of `placement`."""
         return [
             sum(function.time_s[index] for function in self.functions)
             for index in range(len(self.time_s))
@@ -271,6 +274,7 @@ class Profile(ProfileStruct, frozen=True):
 
     @cached_property
     def by_time(self) -> list[Function]:
+        """All functions, the longest first."""
         return sorted(self.functions, key=lambda function: -function.time.mean_s)
 
     def in_functions(self, functions: Iterable[Function]) -> list[float]:
@@ -287,6 +291,7 @@ class Profile(ProfileStruct, frozen=True):
 
     @cached_property
     def initializing(self) -> list[Function]:
+        """MPI_Init and MPI_Finalize, the longest first."""
         return [own for own in self.by_time if own.group == INITIALIZATION]
 
     @cached_property
@@ -296,6 +301,7 @@ class Profile(ProfileStruct, frozen=True):
 
     @cached_property
     def outside_s(self) -> list[float]:
+        """Seconds outside MPI, per entry of `placement`."""
         inside = self.in_functions(self.functions)
         return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
 

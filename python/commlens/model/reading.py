@@ -38,6 +38,8 @@ def _silent(_: str) -> None:
 
 @dataclass
 class Loaded:
+    """What files of records hold, and what is wrong with their lines."""
+
     records: list[Record] = field(default_factory=list)
     problems: list[str] = field(
         default_factory=list
@@ -47,6 +49,7 @@ class Loaded:
     dropped: int = 0  # records for which there was no room
 
     def extend(self, other: Loaded) -> None:
+        """Adds what another file holds."""
         self.records.extend(other.records)
         self.problems.extend(other.problems)
         self.profiles.extend(other.profiles)
@@ -62,6 +65,7 @@ class Room:
         self._measured, self._failed = most, most // 10
 
     def takes(self, record: Record) -> bool:
+        """Whether the record is kept; takes its place."""
         if record.status == "failed" and self._failed:
             self._failed -= 1
             return True

@@ -126,6 +126,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
 
     @property
     def measured(self) -> bool:
+        """Whether the case ended well, with a main metric."""
         return self.status == "ok" and self.main is not None
 
     def metric_in(self, unit: str) -> Optional[Metric]:
@@ -170,6 +171,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
 
     @property
     def has_parts_within(self) -> bool:
+        """Whether its parts were measured within the operation."""
         return any(part.within for part in self.parts)
 
     @property

@@ -105,6 +105,7 @@ class Statistic(Strict, frozen=True):
         return (self.ci_high - self.ci_low) / 2 / abs(self.median)
 
     def scaled(self, factor: float) -> Interval:
+        """The median with its interval, times this factor."""
         low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
         return Interval(self.median * factor, low, high, self.min * factor)
 
@@ -131,10 +132,13 @@ class LaunchesStatistic(Statistic, frozen=True):
 
     @property
     def drawn(self) -> tuple[float, float]:
+        """The range that plots draw: of the launches."""
         return self.min, self.max
 
 
 class Harness(Strict, frozen=True):
+    """How samples were taken."""
+
     timing: Literal["batch", "each"]
     repeat: AtLeastOne
     warmup: Count
@@ -145,6 +149,8 @@ class Harness(Strict, frozen=True):
 
 
 class Samples(Strict, frozen=True):
+    """All samples of a case."""
+
     operation: str
     values_s: Samples_s
 
@@ -157,6 +163,8 @@ class Deviation(Strict, frozen=True):
 
 
 class Validation(Strict, frozen=True):
+    """Whether results were right."""
+
     status: Literal["passed", "failed", "off", "not reached"]
     checks: Count
     elements: Count
@@ -166,6 +174,8 @@ class Validation(Strict, frozen=True):
 
 
 class PartSamples(Strict, frozen=True):
+    """All samples of a part."""
+
     values_s: Annotated[Samples_s, Meta(extra_json_schema={"minItems": 1})]
 
     def __post_init__(self) -> None:
@@ -174,6 +184,8 @@ class PartSamples(Strict, frozen=True):
 
 
 class PartStatistics(Strict, frozen=True):
+    """The statistics of a part."""
+
     time_us: Statistic
 
     def __post_init__(self) -> None:
@@ -221,10 +233,12 @@ class Span(Strict, frozen=True):
 
     @property
     def start_s(self) -> float:
+        """Seconds since the barrier."""
         return self.start_us * 1e-6
 
     @property
     def end_s(self) -> float:
+        """Seconds since the barrier."""
         return self.end_us * 1e-6
 
 
@@ -236,6 +250,7 @@ class Timeline(Strict, frozen=True):
 
     @property
     def time_s(self) -> float:
+        """Seconds of the whole operation."""
         return self.time_us * 1e-6
 
 
@@ -270,6 +285,7 @@ class Ceiling(Strict, frozen=True):
 
     @property
     def time_s(self) -> float:
+        """The least seconds of one operation."""
         return self.time_us * 1e-6
 
     @property

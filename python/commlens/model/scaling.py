@@ -32,6 +32,7 @@ class VariantPair:
 
     @property
     def statistics(self) -> tuple[Statistic, Statistic]:
+        """Those of the two variants, by `metric`."""
         name = self.metric.name
         return self.before.statistics[name], self.after.statistics[name]
 
@@ -43,6 +44,7 @@ class VariantPair:
 
     @property
     def is_tie(self) -> bool:
+        """Whether the two do not differ."""
         return bool(self.tie)
 
     @property
@@ -52,6 +54,7 @@ class VariantPair:
 
     @property
     def difference(self) -> Difference:
+        """The comparison of the two."""
         return difference(self.before, self.after, self.metric)
 
     @property
@@ -75,6 +78,7 @@ class Position(NamedTuple):
 
 
 def position(group: Group, record: Record) -> Position:
+    """The position of a record of the group."""
     size = -1 if record.size is None else record.size
     return Position(size, record.transport, record.memory, group.start_label(record))
 
@@ -107,10 +111,12 @@ class Scaling:
 
     @property
     def benchmark(self) -> str:
+        """The benchmark of all groups."""
         return self.groups[0].benchmark
 
     @property
     def variant(self) -> Parameter | None:
+        """The parameter whose values are compared."""
         return self.groups[0].variant
 
     @property
@@ -139,6 +145,7 @@ class Scaling:
 
     @cached_property
     def transports(self) -> list[str]:
+        """All transports of the records, in the order of their declaration."""
         return merged_transports(record for group in self.groups for record in group.records)
 
     @cached_property

@@ -90,6 +90,7 @@ class Metric(Strict, frozen=True):
         return worse / good if good > 0 else float("inf")
 
     def is_better(self, value: float, other: float) -> bool:
+        """Whether the value is strictly better than the other."""
         return value < other if self.better == "lower" else value > other
 
 
@@ -103,6 +104,8 @@ class FactDeclaration(Strict, frozen=True):
 
 
 class BenchmarkDeclaration(Strict, frozen=True):
+    """What a benchmark declares of itself."""
+
     name: Name
     description: str
     parameters: list[Parameter]
@@ -112,6 +115,8 @@ class BenchmarkDeclaration(Strict, frozen=True):
 
 
 class Device(Strict, frozen=True):
+    """The GPU of a rank."""
+
     ordinal: Count
     name: str
     uuid: str
@@ -211,14 +216,17 @@ class Start:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
+        """The declared parameters by name."""
         return {parameter.name: parameter for parameter in self.benchmark.parameters}
 
     @cached_property
     def facts(self) -> dict[str, FactDeclaration]:
+        """The declared facts by name."""
         return {fact.name: fact for fact in self.benchmark.facts}
 
     @cached_property
     def size_parameters(self) -> list[Parameter]:
+        """The parameters that a sweep may run over."""
         return [one for one in self.benchmark.parameters if one.role == "size"]
 
     @cached_property
@@ -243,6 +251,7 @@ class Start:
 
     @property
     def mpi(self) -> str:
+        """The MPI library with its version."""
         return self.versions.get("mpi") or UNKNOWN_MPI
 
     @cached_property

@@ -39,6 +39,7 @@ class Started:
 
     @property
     def is_local(self) -> bool:
+        """Whether it runs, or ran, on this node."""
         return self.host == socket.gethostname()
 
     @property
@@ -53,6 +54,8 @@ class Started:
 
 @dataclass(frozen=True)
 class Left:
+    """What the ranks of a command left, by job."""
+
     jobs: list[list[RankFile]]  # each by rank
     lost: list[Started]  # ranks without a file
     unseen: list[str]  # programs that used MPI by none of its MPI_ functions
@@ -76,6 +79,7 @@ def collect(folder: Path) -> Left:
 
 
 def started(folder: Path) -> list[Started]:
+    """The ranks that started MPI, by the names of their files."""
     found: dict[tuple[str, str, str], Started] = {}
     for path in sorted(folder.glob("rank-*")):
         match = _NAME.fullmatch(path.name)

@@ -50,10 +50,13 @@ def read_elf(path: Path) -> ElfFile | None:
 
 @dataclass(frozen=True)
 class ProfilingLibrary:
+    """A built profiling library, and the MPI that it is for."""
+
     path: Path
     mpi: str  # for which it was built: "Open MPI 4.1.4"
 
     def is_for(self, family: str) -> bool:
+        """Whether it is for this MPI family; any is for an unknown one."""
         return not family or self.mpi.startswith(family)
 
 

@@ -23,6 +23,8 @@ from commlens.model.profile import (
 
 
 class RankFunction(msgspec.Struct, frozen=True):
+    """The counters of a function."""
+
     name: str
     group: str
     calls: int
@@ -36,12 +38,16 @@ class RankFunction(msgspec.Struct, frozen=True):
 
 
 class RankFrame(msgspec.Struct, frozen=True):
+    """A frame of the stack: an address, and the module that is loaded at `base`."""
+
     address: int
     module: str
     base: int
 
 
 class RankCallSite(msgspec.Struct, frozen=True):
+    """The counters of a call site."""
+
     function: str
     frames: list[RankFrame]  # of the caller, then of its callers
     calls: int
@@ -51,12 +57,16 @@ class RankCallSite(msgspec.Struct, frozen=True):
 
 
 class RankRegionFunction(msgspec.Struct, frozen=True):
+    """The counters of a function within a region."""
+
     name: str
     calls: int
     time_ns: int
 
 
 class RankRegion(msgspec.Struct, frozen=True):
+    """The counters of a region."""
+
     name: str
     entries: int
     time_ns: int
@@ -64,6 +74,8 @@ class RankRegion(msgspec.Struct, frozen=True):
 
 
 class RankFile(msgspec.Struct, frozen=True):
+    """The file of a rank, as src/profile/rank_file.cpp writes it."""
+
     rank: int
     size: int
     host: str
@@ -93,14 +105,17 @@ class RankFile(msgspec.Struct, frozen=True):
 
     @property
     def started_s(self) -> float:
+        """When the process started, in seconds since 1970."""
         return self.loaded_ns / 1e9
 
     @property
     def ended_s(self) -> float:
+        """When the process ended, in seconds since 1970."""
         return (self.loaded_ns + self.total_ns) / 1e9
 
     @property
     def place(self) -> ProfiledRank:
+        """The rank as a profile has it."""
         return ProfiledRank(
             rank=self.rank,
             host=self.host,
@@ -125,6 +140,7 @@ class RankFile(msgspec.Struct, frozen=True):
 
 
 def merge_functions(files: Sequence[RankFile]) -> list[Function]:
+    """The functions of all ranks; their arrays have a value per rank."""
     groups = {function.name: function.group for file in files for function in file.functions}
     by_rank = [{function.name: function for function in file.functions} for file in files]
     return [
@@ -181,6 +197,7 @@ def _sizes(bins: Iterable[tuple[int, int]]) -> list[SizeBin]:
 
 
 def merge_peers(files: Sequence[RankFile]) -> list[Peer]:
+    """The pairs of ranks with at least one message, in ascending order."""
     return [
         Peer(sender=file.rank, receiver=peer, bytes=bytes_, messages=messages)
         for file in files
@@ -189,6 +206,7 @@ def merge_peers(files: Sequence[RankFile]) -> list[Peer]:
 
 
 def merge_regions(files: Sequence[RankFile]) -> list[Region]:
+    """The regions of all ranks; their arrays have a value per rank."""
     names = dict.fromkeys(region.name for file in files for region in file.regions)
     return [_region(name, files) for name in names]
 

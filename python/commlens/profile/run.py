@@ -33,6 +33,8 @@ _REMOVAL_TRIES = 5
 
 @dataclass(frozen=True)
 class ProfileOptions:
+    """What the profiling library records."""
+
     call_depth: int = 0  # of call sites; 0: none are recorded
     with_waiting: bool = False
     with_regions: bool = False
@@ -40,6 +42,8 @@ class ProfileOptions:
 
 @dataclass(frozen=True)
 class ProfiledRun:
+    """How a profiled command ended, and its profiles."""
+
     status: int  # the program's, from its launcher; Status.USAGE where the library refused it
     profiles: list[Profile] = field(default_factory=list)  # one for each job
     file: Path | None = None  # of the records

@@ -33,10 +33,12 @@ class Budget:
 
     @property
     def used(self) -> float:
+        """Seconds since the command began."""
         return time.monotonic() - self.began
 
     @property
     def left(self) -> float:
+        """Seconds until the budget is used up."""
         return self.seconds - self.used
 
 
@@ -67,6 +69,7 @@ class Bench:
 
     @property
     def targets(self) -> list[Target]:
+        """What is tuned for, by what the default measures."""
         reference = self.reference
         slots = list(reference.medians) if reference else []
         return targets(slots, self.transports, by_size=self.by_size)

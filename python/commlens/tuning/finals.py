@@ -42,6 +42,7 @@ class Final:
 
     @property
     def is_recommended(self) -> bool:
+        """Whether the choice is faster than the default."""
         return bool(self.choice) and self.verdict is Verdict.FASTER
 
 

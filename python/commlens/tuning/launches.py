@@ -48,6 +48,7 @@ class Launch:
 
     @property
     def is_ok(self) -> bool:
+        """Whether it measured everything, with right results."""
         return self.ending == "ok"
 
     @cached_property

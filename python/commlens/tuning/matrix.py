@@ -39,6 +39,8 @@ class _Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of a file of knowledge/matrices: settings to be measured side by side."""
+
     title: str
     benchmark: str
     options: Mapping[str, str]

@@ -168,6 +168,7 @@ def print_failures(bench: Bench) -> None:
 
 
 def print_final(bench: Bench, final: Final) -> None:
+    """Prints the winner against the default, and the verdict."""
     echo("")
     if final.comparison is not None:
         comparison_of(final.comparison).print_as("table")

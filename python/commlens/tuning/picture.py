@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
+    """Draws a panel per target: default, best and worst choice over size."""
     from commlens.render.plots.settings_curves import Panel, draw
 
     reference = bench.reference

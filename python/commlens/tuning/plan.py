@@ -45,6 +45,7 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def space(self) -> Space:
+        """The settings to try."""
         return Space(self.settings)
 
     @property

@@ -72,6 +72,8 @@ def _without(names: Iterator[str]) -> Iterator[None]:
 
 
 class StoppedError(Exception):
+    """The user ended it by a signal."""
+
     def __init__(self, status: int) -> None:
         super().__init__()
         self.status = status  # with which the command ends

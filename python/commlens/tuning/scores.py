@@ -33,12 +33,14 @@ class Slot(NamedTuple):
 
     @property
     def size_text(self) -> str:
+        """The size with its unit; empty without one."""
         if self.size is None:
             return ""
         return format_bytes(self.size) if self.in_bytes else format_count(self.size)
 
     @property
     def where(self) -> str:
+        """The kind of memory, in words."""
         return memory_name(self.memory)
 
 
@@ -58,6 +60,8 @@ class SlotValue(NamedTuple):
 
 @dataclass(frozen=True)
 class SlotValues:
+    """The values of one launch by slot, in the unit of the metric."""
+
     by_slot: Mapping[Slot, SlotValue]
     metric: Metric | None = None
 
@@ -76,6 +80,7 @@ class Slots:
         return key._replace(parameters=kept)
 
     def slot_of(self, record: Record) -> Slot:
+        """The slot of a record."""
         key, size = self.key_of(record), record.size_parameter
         if size is not None and size.option in self._tuned:
             size = None
@@ -119,6 +124,7 @@ class Target:
 
     @property
     def name(self) -> str:
+        """The transport, and the range of sizes if there is one."""
         return ", ".join(filter(None, (self.transport, self.sizes)))
 
 

@@ -47,6 +47,8 @@ class Importance(NamedTuple):
 
 @dataclass
 class Search:
+    """A search for the best choice of settings."""
+
     bench: Bench
     here: Situation
     base: Choice = field(default_factory=dict)  # what everything is screened on top of
@@ -130,6 +132,7 @@ class Search:
         return None if base is None else self.bench.space.ordered({**base, setting.name: value})
 
     def base_of(self, setting: Setting) -> Choice | None:
+        """What a setting is screened on top of; None where nothing that works meets its needs."""
         choice = dict(self.base)
         for name, text in setting.needs.items():
             if is_met(name, text, self.here, self.bench.space.change(choice).environment):

@@ -61,6 +61,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     file: str = ""
 
     def value(self, name: str) -> Value:
+        """The value of this name."""
         return next(value for value in self.values if value.name == name)
 
 

@@ -43,6 +43,7 @@ class Beside(NamedTuple):
 
     @property
     def source(self) -> Source:
+        """The source of the published result."""
         return find(self.figure.source)
 
     @property

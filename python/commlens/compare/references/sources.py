@@ -112,6 +112,7 @@ class Figure(Strict, frozen=True, kw_only=True):
 
     @property
     def own_unit(self) -> str:
+        """The unit of `value`."""
         return self.unit or self.printed_unit
 
     @property
@@ -136,6 +137,7 @@ class Figure(Strict, frozen=True, kw_only=True):
 
     @property
     def line(self) -> Line:
+        """The line that it belongs to."""
         return Line(
             *(self.source, self.gpu, self.setup, self.benchmark, self.metric, self.summary),
             *(self.transport, self.memory, tuple(sorted(self.parameters.items()))),

@@ -25,6 +25,8 @@ _LONGEST = 200
 
 @dataclass
 class OpenMpiParameter:
+    """A parameter that ompi_info lists."""
+
     framework: str
     component: str
     name: str

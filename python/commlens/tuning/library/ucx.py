@@ -21,6 +21,8 @@ _SHORT_LIST = 4  # of which each item is tried by itself
 
 @dataclass(frozen=True)
 class UcxParameter:
+    """A parameter that ucx_info lists."""
+
     name: str
     default: str
     syntax: str

@@ -6,9 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 from rich.console import Console
-from rich.text import Text
 
 from commlens.base.text import plural, printable
 from commlens.compare.proof import Proof
@@ -16,6 +14,9 @@ from commlens.findings.examination import Examination
 from commlens.findings.finding import WIDEST, Finding
 from commlens.findings.rule import Outcome
 from commlens.machine.machine import Machine
+from commlens.render.data import json_text
+from commlens.render.table import Line, Lines
+from commlens.render.terminal import print_things
 
 _STYLES = {"ok": "green", "advice": "cyan", "problem": "bold red", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
@@ -32,20 +33,18 @@ class Progress:
 
     def begin(self, machines: Sequence[Machine]) -> None:
         """Prints what the machines are."""
-        for machine in machines:
-            self._console.print(Text(printable(_described(machine)), style="dim"), soft_wrap=True)
+        lines = [[(_described(machine), "dim")] for machine in machines]
+        print_things(self._console, [Lines(lines)])
 
     def add(self, outcome: Outcome) -> None:
         """Prints the line of a rule."""
         rule, verdict = outcome.rule, outcome.verdict
-        if rule.section != self._section:
-            self._console.print(Text(rule.section, style="bold"))
-            self._section = rule.section
-        text = Text(f"  {verdict:<{_COLUMN}}  ", style=_STYLES[verdict])
-        text.append(printable(rule.when.rstrip(".")), style="")
-        if verdict == "not applicable":
-            text.append(printable(f": {outcome.reason}"), style="dim")
-        self._console.print(text, soft_wrap=True)
+        lines: list[Line] = [[(rule.section, "bold")]] if rule.section != self._section else []
+        self._section = rule.section
+        reason = f": {outcome.reason}" if verdict == "not applicable" else ""
+        head = (f"  {verdict:<{_COLUMN}}  ", _STYLES[verdict])
+        lines.append([head, (rule.when.rstrip("."), ""), (reason, "dim")])
+        print_things(self._console, [Lines(lines)])
 
 
 def _described(machine: Machine) -> str:
@@ -62,17 +61,15 @@ def _described(machine: Machine) -> str:
 
 
 def print_findings(examination: Examination, proofs: dict[int, Proof], console: Console) -> None:
-    """The worst first, and how many checks there were."""
+    """Prints the findings, the worst first, and how many checks there were."""
+    lines: list[Line] = []
     for finding in examination.findings:
-        console.print()
         level = _LEVELS[finding.severity]
         first, *others = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
-        head = Text(level, style=_STYLES[level])
-        console.print(head.append(first[len(level) :], style="not bold default"), soft_wrap=True)
-        for line in (*others, *_below(finding, proofs.get(id(finding)))):
-            console.print(Text(line), soft_wrap=True)
-    console.print()
-    console.print(Text(_summary(examination)), soft_wrap=True)
+        others += _below(finding, proofs.get(id(finding)))
+        lines += [[], [(level, _STYLES[level]), (first[len(level) :], "")]]
+        lines += [[(line, "")] for line in others]
+    print_things(console, [Lines([*lines, [], [(_summary(examination), "")]])])
 
 
 def _below(finding: Finding, proof: Proof | None) -> Iterator[str]:
@@ -93,21 +90,19 @@ def _wrapped(text: str, indent: str) -> list[str]:
 def _summary(examination: Examination) -> str:
     """`37 checks: 1 problem, 2 advice, 20 ok, 14 not applicable`"""
     verdicts = [own.verdict for own in examination.outcomes]
-    counts = [
-        f"{verdicts.count(name)} {name}"
-        for name in ("problem", "advice", "ok", "not applicable")
-        if verdicts.count(name)
-    ]
+    order = ("problem", "advice", "ok", "not applicable")
+    counts = [f"{verdicts.count(name)} {name}" for name in order if name in verdicts]
     return f"{plural(len(verdicts), 'check')}: {', '.join(counts)}"
 
 
 def as_json(examination: Examination, proofs: dict[int, Proof]) -> str:
+    """The document that `--format json` prints and `--out` writes; doctor_document.py reads it."""
     document = {
         "checks": [_check(own) for own in examination.outcomes],
         "findings": [_finding(one, proofs.get(id(one))) for one in examination.findings],
         "machines": examination.view.machines,
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
+    return json_text(document)
 
 
 def _check(outcome: Outcome) -> dict[str, Any]:
@@ -121,7 +116,6 @@ def _check(outcome: Outcome) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, proof: Proof | None) -> dict[str, Any]:
-    setting = finding.setting
     return {
         "code": finding.code,
         "level": _LEVELS[finding.severity],
@@ -129,14 +123,8 @@ def _finding(finding: Finding, proof: Proof | None) -> dict[str, Any]:
         "title": finding.subject,
         "sentence": finding.sentence,
         "where": finding.evidence.where,
-        "evidence": [{"source": one.source, "line": one.line} for one in finding.evidence.quotes],
+        "evidence": finding.evidence.quotes,
         "fix": finding.fix,
-        "setting": None
-        if setting is None
-        else {
-            "variables": dict(setting.variables),
-            "launcher_arguments": list(setting.launcher_arguments),
-            "shown_by": list(setting.shown_by),
-        },
-        "proof": None if proof is None else proof.plain,
+        "setting": finding.setting,
+        "proof": proof and proof.plain,
     }

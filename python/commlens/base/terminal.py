@@ -1,6 +1,6 @@
 """The standard output, whatever becomes of it, and whatever the records hold that are printed.
 
-Everything that commands print goes through here: no text can steer a terminal, a letter that the
+Everything that commands print goes through here: no text can steer a terminal, a character that the
 locale does not know is replaced, and a full disk or a reader that has left does not end a command
 before it has done its work.
 """
@@ -36,11 +36,12 @@ codecs.register_error(_STAND_IN, _stand_in)
 
 
 class Terminal(Console):
-    """Nothing but our own styles has a color, and no text has control characters."""
+    """A console on which no text has control characters, and only our styles have colors."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
+        """The segments of what is printed, without control characters."""
         for segment in super().render(renderable, options):
             text = segment.text
             if text.isprintable() or text == "\n" or segment.control:

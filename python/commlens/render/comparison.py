@@ -33,6 +33,7 @@ class Comparison:
 
     @property
     def things(self) -> list[Thing]:
+        """What is printed for people, in its order."""
         return [*self.tables, self.lines]
 
     def print_as(self, form: str) -> None:
@@ -116,6 +117,11 @@ def _ratio(value: float) -> str:
     return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
+def _corrected(row: Row) -> float:
+    """For the number of cases, after Holm."""
+    return row.corrected_p_value
+
+
 COLUMNS: tuple[Column[Row], ...] = (
     Column("case", lambda row: row.name, left=True, wraps=True, key="case"),
     data("other", lambda row: row.other),
@@ -135,8 +141,8 @@ COLUMNS: tuple[Column[Row], ...] = (
     data("ratio_low", lambda row: row.interval.low if row.interval else None),
     data("ratio_high", lambda row: row.interval.high if row.interval else None),
     data("p", lambda row: row.p_value),
-    Column("p", lambda row: row.corrected_p_value, format="{:.2g}".format, key="p_holm"),
-    Column("launches", lambda row: f"{row.launches[0]}, {row.launches[1]}"),
+    Column("p", _corrected, format="{:.2g}".format, optional=True, key="p_holm"),
+    Column("launches", lambda row: f"{row.launches[0]}, {row.launches[1]}", optional=True),
     Column(
         "verdict",
         lambda row: row.verdict.value,
@@ -146,4 +152,4 @@ COLUMNS: tuple[Column[Row], ...] = (
     ),
     data("launches_needed", lambda row: row.launches_needed),
     Column("what to do", lambda row: row.why, left=True, style="dim", wraps=True, if_any=True),
-)  # p is corrected for the number of cases (Holm)
+)

@@ -55,12 +55,15 @@ class _Machine(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
+    """What doctor wrote, as far as a report shows it."""
+
     checks: list[_Check]
     findings: list[_Found]
     machines: list[_Machine]
 
     @property
     def found(self) -> list[Finding]:
+        """The findings, with the lines that show them."""
         return [one.finding for one in self.findings]
 
     @property
@@ -81,7 +84,7 @@ _DECODER = msgspec.json.Decoder(Document)
 
 
 def parse(text: str) -> Document:
-    """Raises ValueError that says what is wrong with it."""
+    """Parses a document; raises ValueError with what is wrong with it."""
     try:
         return decode(text, _DECODER)
     except ValueError as error:

@@ -93,6 +93,11 @@ class Cells:
         style = self.column.style
         return style if isinstance(style, str) else style(self._rows[row])
 
+    @property
+    def least_width(self) -> int:
+        """To which it may be wrapped."""
+        return min(self.width, _NARROWEST) if self.column.wraps else self.width
+
     def narrow(self, width: int | None = None) -> None:
         """Puts the unit on a line of its own, or takes this width for texts that are wrapped."""
         self.heads, least = measured_lines(self.head.replace(" (", "\n("))
@@ -148,17 +153,22 @@ class Table(Generic[Row]):
         return left_out
 
     def wrapped(self, width: int) -> bool:
-        """Narrows the columns that may be wrapped, the widest first, until lines fit.
+        """Makes lines fit where columns may be wrapped, and returns whether any column is.
 
-        Returns whether any was.
+        Optional columns are left out, the last first, where that does not suffice.
         """
-        is_wrapped = False
+        room = width - INDENT + GAP
+        if _widths(self.columns) <= room or not any(one.column.wraps for one in self.columns):
+            return False
+        for one in reversed(self.columns):
+            least = sum(one.least_width + GAP for one in self.columns)
+            if least > room and one.column.optional:
+                self.columns.remove(one)
         for one in sorted(self.columns, key=lambda one: -one.width):
-            excess = _widths(self.columns) - (width - INDENT + GAP)
+            excess = _widths(self.columns) - room
             if one.column.wraps and excess > 0:
-                one.narrow(max(_NARROWEST, one.width - excess))
-                is_wrapped = True
-        return is_wrapped
+                one.narrow(max(one.least_width, one.width - excess))
+        return True
 
 
 def _widths(columns: Iterable[Cells]) -> int:

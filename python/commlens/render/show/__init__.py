@@ -26,9 +26,11 @@ def show(
     wide: bool = False,
     every_finding: bool = False,
 ) -> None:
-    """Prints machines and placements once, tables of each group, one of what ran on several
-    numbers of ranks, and findings. Starts that measured the same are one row. `wide`: each start
-    by itself, and all metrics, however long the lines become."""
+    """Prints machines and placements once, the tables of each group and by ranks, and findings.
+
+    Launches that measured the same are one row. `wide`: each launch by itself, and all metrics,
+    however long the lines become.
+    """
     print_things(console, machines(records))
     found = groups(records if wide else over_launches(records))
     told: set[tuple[str, str]] = set()
@@ -41,4 +43,5 @@ def show(
 
 
 def show_scaling(scaling: Scaling, console: Console) -> None:
+    """Prints the tables of one benchmark by the number of ranks."""
     print_things(console, [*scaling_tables(scaling), Lines([[]])])

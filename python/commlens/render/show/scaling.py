@@ -27,6 +27,7 @@ from commlens.model.scaling import (
     pairs,
     position,
 )
+from commlens.render.show.columns import metric_columns
 from commlens.render.show.published import published_by_ranks
 from commlens.render.table import NOTHING, Column, Lines, Table, Thing
 
@@ -128,29 +129,20 @@ def _gain(kind: str, row: _Row) -> str | None:
 
 def _metrics_table(scaling: Scaling) -> Table[_Row]:
     """The metrics: where each rank adds work of its own, a speed-up would mean nothing."""
+    rows = _measured(scaling)
     main, *others = (
         metric
         for metric in dict.fromkeys(one for group in scaling.groups for one in group.metrics)
         if metric.name != TIME_METRIC or metric == scaling.groups[0].main
     )
-    columns = [*_metric_columns(main), *(_metric_columns(one)[0] for one in others)]
-    return _table(scaling, columns, _measured(scaling))
+    columns = [*_metric_columns(main, rows), *(_metric_columns(one, rows)[0] for one in others)]
+    return _table(scaling, columns, rows)
 
 
-def _metric_columns(metric: Metric) -> list[Column[_Row]]:
-    def median(row: _Row) -> str | None:
-        own = row.record.statistics.get(metric.name)
-        return format_value(own.median, metric.unit) if own else None
-
-    def interval(row: _Row) -> str | None:
-        own = row.record.statistics.get(metric.name)
-        if own is None:
-            return None
-        ends = (own.ci_low, own.ci_high)
-        texts = [format_value(end, metric.unit) for end in ends if end is not None]
-        return " to ".join(texts) or f"too few samples ({own.count})"
-
-    return [Column(metric.label, median, metric.unit), Column("95% CI", interval)]
+def _metric_columns(metric: Metric, rows: Sequence[_Row]) -> list[Column[_Row]]:
+    """The medians and their intervals."""
+    columns = metric_columns(metric, [row.record for row in rows])[:2]
+    return [column.of(lambda row: row.record) for column in columns]
 
 
 def _efficiency_table(scaling: Scaling) -> Table[_Row]:
@@ -185,7 +177,7 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
         tie = row.record is not first and no_difference(difference(first, row.record, metric))
         return f"{text} ({tie})" if tie else text
 
-    columns = _metric_columns(main)
+    columns = _metric_columns(main, rows)
     if not scaling.is_weak:
         columns.append(Column("speed-up", speed_up))
     columns.append(Column("efficiency", efficiency, format=format_percent))

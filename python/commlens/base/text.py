@@ -88,7 +88,7 @@ def format_value(value: float, unit: str, largest: float = 0) -> str:
 
 
 def format_fact(value: bool | int | float | str, unit: str = "") -> str:
-    """What was counted or found, with its unit: `236,041`, `263 MiB`, `1.5 us`, `yes`."""
+    """A fact of any type, with its unit: `236,041`, `263 MiB`, `1.5 us`, `yes`."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -147,7 +147,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 record`, `3 records`, `2 launches`."""
+    """A count with its noun: `1 record`, `3 records`, `2 launches`."""
     ending = "es" if noun.endswith("ch") else "s"
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 

@@ -1,4 +1,4 @@
-"""What doctor found, as lines for people and as JSON."""
+"""The findings of doctor, as lines for people and as JSON."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_tables_have_a_row_over_starts_and_wide_each() -> None:
     assert any("3.000 2.000 to 5.000 (range) 3 launches" in line for line in lines)
     wide = shown(*records, wide=True)
     assert sum(" host default settings, start" in line for line in wide) >= 3
-    assert any(line.endswith("timing batch · one start") for line in wide)
+    assert any(line.endswith("timing batch · one launch") for line in wide)
 
 
 def test_an_interval_over_starts_is_no_range() -> None:

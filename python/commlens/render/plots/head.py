@@ -88,7 +88,7 @@ def _launches_of_each(records: Sequence[Record]) -> str:
     """What curves and bars show, and what is around them."""
     counts = sorted({len(launches_of(record)) for record in records})
     if counts == [1]:
-        return "one start (median, 95% interval)"
+        return "one launch (median, 95% interval)"
     which = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     return f"{which} launches (median, range of their medians)"
 

@@ -46,7 +46,7 @@ def _rate(ceiling: Ceiling) -> str:
 
 
 def has_several_ceilings(record: Record) -> bool:
-    """Whether one column of the main table does not say all."""
+    """Whether one column of the main table cannot show them."""
     return len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings)
 
 
@@ -134,9 +134,9 @@ def _declared(group: Group) -> dict[str, FactDeclaration]:
 
 
 def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> Lines | None:
-    """What records report in an application's words: each block once in a start.
+    """What records report in an application's words: each block once per launch.
 
-    `told` are the blocks of each start that were printed before; those of now join them.
+    `told`: the blocks of each launch that were printed before, which these join.
     """
     lines: list[list[tuple[str, str]]] = []
     for record in records:

@@ -70,7 +70,7 @@ def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) ->
 
 
 def title(group: Group) -> str:
-    """`dtype f64 · in-place true · 2 ranks · timing batch · one start`"""
+    """`dtype f64 · in-place true · 2 ranks · timing batch · one launch`"""
     parameters = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
     words = [*parameters, plural(group.ranks, "rank"), f"timing {group.timing}", _launches(group)]
     return " · ".join(filter(None, words))
@@ -82,7 +82,7 @@ def _launches(group: Group) -> str:
     if len(counts) != 1:
         return ""
     (count,) = counts
-    return "one start" if count == 1 else f"medians of {count} launches"
+    return "one launch" if count == 1 else f"medians of {count} launches"
 
 
 def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Record]:

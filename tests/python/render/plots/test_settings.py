@@ -11,7 +11,7 @@ from record_helpers import parsed
 from sample_applications import make_overlap_record, make_solve_record
 from sample_records import make_record
 
-ONE_START = "one start (median, 95% interval)"
+ONE_START = "one launch (median, 95% interval)"
 
 
 def head(*records: dict[str, Any]) -> list[str]:

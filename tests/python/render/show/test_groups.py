@@ -41,7 +41,7 @@ def test_show_has_all_that_matters() -> None:
     )
     assert lines.count("rank 0 node cores 0-3 NUMA 0 GPU 0 A GPU at 0000:01:00.0, NUMA 1") == 1
     assert lines.count("warning: rank 0 sits on the far NUMA node") == 1
-    assert "latency pairs 1 · 2 ranks · timing batch · one start" in lines
+    assert "latency pairs 1 · 2 ranks · timing batch · one launch" in lines
     assert "1 KiB mpi host 2.000 1.960 to 2.040 10 25% memory copy best passed" in lines
     assert "staged host 50.00 49.00 to 51.00 10 1% memory copy 25x passed" in lines
     assert "skipped: ccl, host: NCCL wants a GPU per rank" in lines

@@ -90,7 +90,7 @@ def resolved(system: System, path: str) -> str:
     return done
 
 
-def numbers_in(version: str) -> tuple[int, ...]:
+def numbers_in(version: str | None) -> tuple[int, ...]:
     """`(5, 0, 7)` of `Open MPI v5.0.7, package: ...`; empty where there is none."""
-    match = re.search(r"\d+(?:\.\d+)+", version)
+    match = re.search(r"\d{1,9}(?:\.\d{1,9})+", version or "")
     return tuple(int(part) for part in match[0].split(".")) if match else ()

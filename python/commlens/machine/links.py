@@ -20,6 +20,7 @@ _KFD = "/sys/class/kfd/kfd/topology/nodes"
 _XGMI = "11"  # HSA_IOLINK_TYPE_XGMI, of a link's properties
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_NVLINK = re.compile(r"NV\d{1,3}")
 _GPU = re.compile(r"GPU(\d{1,4})")
 _LINK = re.compile(r"\s+Link (\d{1,3}): (?:(\d{1,6}(?:\.\d+)?) GB/s|<inactive>)", re.IGNORECASE)
 _OF_GPU = re.compile(r"GPU (\d{1,4}):")
@@ -96,7 +97,7 @@ def _of_nvidia(system: System, matrix: Output, unseen: dict[str, str]) -> list[P
             first=first,
             second=second,
             kind=_kind(text),
-            count=_count(text),
+            count=int(text[2:]) if _NVLINK.fullmatch(text) else None,
             peer_access=access.get((first, second)),
         )
         for (first, second), text in _cells(matrix.text).items()
@@ -126,16 +127,11 @@ def _cells(text: str) -> dict[tuple[str, str], str]:
 
 
 def _kind(cell: str) -> Optional[Kind]:
-    if re.fullmatch(r"NV\d+", cell):
+    if _NVLINK.fullmatch(cell):
         return "NVLink"
     kinds: tuple[Kind, ...] = ("PIX", "PXB", "PHB", "NODE", "SYS")
     # Old drivers say SOC instead of SYS.
     return next((one for one in kinds if one == cell), "SYS" if cell == "SOC" else None)
-
-
-def _count(cell: str) -> Optional[int]:
-    found = re.fullmatch(r"NV(\d{1,3})", cell)
-    return int(found.group(1)) if found else None
 
 
 def _of_kernel(system: System, installed: Sequence[PciDevice]) -> Iterator[Pair]:

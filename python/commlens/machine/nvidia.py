@@ -19,7 +19,6 @@ _COMMAND = ("nvidia-smi", "-q", "-x")
 _TIME_LIMIT_S = 20.0  # without persistence mode it takes seconds for each GPU
 _VENDOR = "NVIDIA GPUs"
 _LONGEST = 200
-_MOST_LANES = 32
 _RELEASE = re.compile(r"release (\d+\.\d+)")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
 # Instead of a value.
@@ -177,8 +176,7 @@ def _bytes(tree: Xml.Element, path: str) -> int | None:
 
 
 def _lanes(tree: Xml.Element, path: str) -> int | None:
-    found = _number(tree, path)
-    return int(found) if found is not None and 1 <= found <= _MOST_LANES else None
+    return pci.lanes(_number(tree, path))
 
 
 def _switch(tree: Xml.Element, path: str) -> bool | None:

@@ -80,9 +80,9 @@ def device(system: System, address: str) -> Optional[PciDevice]:
         driver=driver.rpartition("/")[2] if driver else None,
         iommu=_text(system, address, "iommu_group/type") or None,
         link=PciLink(
-            width=_lanes(_text(system, address, "current_link_width")),
-            highest_width=_lanes(_text(system, address, "max_link_width")),
-            slot_width=_lanes(_text(system, parent, "max_link_width")),
+            width=lanes(_number(_text(system, address, "current_link_width"))),
+            highest_width=lanes(_number(_text(system, address, "max_link_width"))),
+            slot_width=lanes(_number(_text(system, parent, "max_link_width"))),
             GTps=_number(_text(system, address, "current_link_speed")),
             highest_GTps=_number(_text(system, address, "max_link_speed")),
             slot_GTps=_number(_text(system, parent, "max_link_speed")),
@@ -142,7 +142,6 @@ def _number(text: str) -> Optional[float]:
     return float(found.group()) if found else None
 
 
-def _lanes(text: str) -> Optional[int]:
+def lanes(number: Optional[float]) -> Optional[int]:
     """None for 0 and 63 or 255, which stand for unknown."""
-    lanes = _number(text)
-    return int(lanes) if lanes is not None and 1 <= lanes <= _MOST_LANES else None
+    return int(number) if number is not None and 1 <= number <= _MOST_LANES else None

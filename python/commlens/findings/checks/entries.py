@@ -6,11 +6,12 @@ CONTRIBUTING.md has an example.
 """
 
 # The structs are evaluated by Python 3.9 too: no `from __future__ import annotations`, no `X | Y`.
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from string import Formatter
 from typing import Any, Optional, Union
 
 import msgspec
+from msgspec import structs
 
 from commlens import knowledge
 from commlens.base.text import format_bytes, plural
@@ -82,7 +83,7 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     severity: Severity
     subject: str
     needs: list[str] = []  # facts
-    when: str
+    when: str  # with {below:bytes} for the threshold of `where`
     fix: str
     says: str = ""
     seen: dict[str, str] = {}  # paths that must be known, and what cannot be seen otherwise
@@ -209,22 +210,8 @@ class _Words(Formatter):
         return plural(value, format_spec) if format_spec else str(value)
 
 
-class _Parts(Mapping[str, Any]):
-    def __init__(self, machine: Machine, more: Mapping[str, Any]) -> None:
-        self._machine, self._more = machine, more
-
-    def __getitem__(self, name: str) -> Any:
-        return self._more[name] if name in self._more else getattr(self._machine, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._more)
-
-    def __len__(self) -> int:
-        return len(self._more)
-
-
 def _text(text: str, machine: Machine, **more: Any) -> str:
-    return _Words().vformat(text, (), _Parts(machine, more))
+    return _Words().vformat(text, (), {**structs.asdict(machine), **more})
 
 
 class Section(msgspec.Struct, forbid_unknown_fields=True):
@@ -236,9 +223,11 @@ class Section(msgspec.Struct, forbid_unknown_fields=True):
 
 def rule_of(entry: Entry, section: str) -> Rule:
     """The rule that applies an entry."""
+    below = next((test.below for test in entry.where.values() if test.below is not None), None)
+    when = _Words().vformat(entry.when, (), {"below": below})
     return Rule(
-        entry.code, entry.severity, entry.subject, entry.rule_needs, entry.when, {"": entry.fix},
-        section, entry.look,
+        entry.code, entry.severity, entry.subject, entry.rule_needs, when, {"": entry.fix}, section,
+        entry.look,
     )  # fmt: skip
 
 

@@ -26,11 +26,12 @@ from commlens.machine.ucx import known_transports
 _MOST_THREADS = 4096
 
 
-def _unknown(machine: Machine) -> Iterator[Unknown]:
-    yield from machine.ucx.unknown
-    yield from machine.nccl.unknown
-    if machine.mpi.open_mpi:
-        yield from machine.mpi.open_mpi.unknown
+def _unknown(machine: Machine, *, misspelt: bool) -> Iterator[tuple[Unknown, Quote]]:
+    """Variables that their library does not know, with a likely spelling or without."""
+    info = machine.mpi.open_mpi
+    for one in (*machine.ucx.unknown, *machine.nccl.unknown, *(info.unknown if info else ())):
+        if bool(one.near) == misspelt:
+            yield one, Quote("environment", f"{one.name}={one.value}")
 
 
 @rule(
@@ -42,15 +43,14 @@ def _unknown(machine: Machine) -> Iterator[Unknown]:
     fix="Set {near} instead of {name}.",
 )
 def misspelt_setting(view: View) -> Seen:
-    for one in _unknown(view.machine):
-        if one.near:
-            yield observed(
-                f"{one.library} knows no {one.name}, so it has no effect; {one.near} is meant, "
-                "probably",
-                Quote("environment", f"{one.name}={one.value}"),
-                words={"near": one.near, "name": one.name},
-                setting=Setting({one.name: None, one.near: one.value}),
-            )
+    for one, quote in _unknown(view.machine, misspelt=True):
+        yield observed(
+            f"{one.library} knows no {one.name}, so it has no effect; {one.near} is meant, "
+            "probably",
+            quote,
+            words={"near": one.near, "name": one.name},
+            setting=Setting({one.name: None, one.near: one.value}),
+        )
 
 
 @rule(
@@ -62,14 +62,13 @@ def misspelt_setting(view: View) -> Seen:
     fix="Remove {name}, or load the version of the library that it was written for.",
 )
 def setting_of_no_library(view: View) -> Seen:
-    for one in _unknown(view.machine):
-        if not one.near:
-            yield observed(
-                f"{one.library} knows no {one.name}: it has no effect",
-                Quote("environment", f"{one.name}={one.value}"),
-                words={"name": one.name},
-                setting=Setting({one.name: None}),
-            )
+    for one, quote in _unknown(view.machine, misspelt=False):
+        yield observed(
+            f"{one.library} knows no {one.name}: it has no effect",
+            quote,
+            words={"name": one.name},
+            setting=Setting({one.name: None}),
+        )
 
 
 @rule(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen
+from commlens.machine.libraries import numbers_in
 
 _MODULES = "/proc/modules"
 _PEERMEM_SINCE = (11, 4)  # CUDA: before it, Mellanox's nv_peer_memory
@@ -15,11 +14,6 @@ _PEERMEM = ("nvidia_peermem", "nv_peer_mem")
 
 def _absent(*names: str) -> Quote:
     return Quote(_MODULES, f"no {' and no '.join(names)}")
-
-
-def _version(text: str | None) -> tuple[int, int] | None:
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", text or "")
-    return (int(found.group(1)), int(found.group(2))) if found else None
 
 
 @rule(
@@ -61,7 +55,7 @@ def gpu_driver_silent(view: View) -> Seen:
 def nvidia_peermem_missing(view: View) -> Seen:
     machine = view.machine
     if not any(machine.kernel.has(name) for name in _PEERMEM) and not machine.kernel.dmabuf:
-        cuda = _version(machine.gpus.cuda)
+        cuda = numbers_in(machine.gpus.cuda)[:2]
         yield observed(
             "Neither nvidia_peermem nor nv_peer_mem is loaded, and kernel and driver have no "
             "dma-buf for it: messages from GPU memory to other nodes go through host memory",
@@ -81,7 +75,7 @@ def nvidia_peermem_missing(view: View) -> Seen:
 )
 def nv_peer_memory_deprecated(view: View) -> Seen:
     machine = view.machine
-    cuda = _version(machine.gpus.cuda)
+    cuda = numbers_in(machine.gpus.cuda)[:2]
     if machine.kernel.has("nv_peer_mem") and cuda and cuda >= _PEERMEM_SINCE:
         yield observed(
             f"nv_peer_mem is loaded, and the driver is of CUDA {machine.gpus.cuda}",
@@ -100,10 +94,10 @@ def nv_peer_memory_deprecated(view: View) -> Seen:
 )
 def driver_older_than_cuda(view: View) -> Seen:
     gpus = view.machine.gpus
-    driver, toolkit = _version(gpus.cuda), _version(gpus.toolkit)
-    if driver is None:
+    driver, toolkit = numbers_in(gpus.cuda), numbers_in(gpus.toolkit)
+    if not driver:
         raise NotApplicable(gpus.why_none if not gpus.gpus else "it is no driver of NVIDIA")
-    elif toolkit is None:
+    elif not toolkit:
         raise NotApplicable("no nvcc is on PATH")
     # Within a major version a newer toolkit's programs run on an older driver.
     elif toolkit[0] > driver[0]:

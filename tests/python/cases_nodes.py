@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commlens.findings.view import View
-from commlens.jobs.probe import GpuSupport, Verdict
+from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.machine.gpus import DeviceView
 from commlens.machine.settings import FileSetting
 from sound_machine import (
@@ -78,7 +78,7 @@ CASES: dict[str, Cases] = {
             "alone": lambda: ran(failures=[ALONE]),
             "slow": lambda: ran(failures=[SLOW]),
             "MPI does not start": lambda: ran(
-                failures=[CRASH], verdict=Verdict(GpuSupport.BROKEN, "MPI_Init failed.")
+                failures=[CRASH], verdict=ProbeVerdict(GpuSupport.BROKEN, "MPI_Init failed.")
             ),
             "no runs": view,
         },
@@ -90,12 +90,12 @@ CASES: dict[str, Cases] = {
     "mpi-fails-on-gpu-memory": Cases(
         {
             "with a fix": lambda: ran(
-                verdict=Verdict(NOT_SET_UP, "MPI_Send crashed.", {"UCX_MEMTYPE_CACHE": "n"})
+                verdict=ProbeVerdict(NOT_SET_UP, "MPI_Send crashed.", {"UCX_MEMTYPE_CACHE": "n"})
             ),
-            "without": lambda: ran(verdict=Verdict(NOT_SET_UP, "It does not take it.")),
+            "without": lambda: ran(verdict=ProbeVerdict(NOT_SET_UP, "It does not take it.")),
         },
         {
-            "it takes it": lambda: ran(verdict=Verdict(GpuSupport.SUPPORTED)),
+            "it takes it": lambda: ran(verdict=ProbeVerdict(GpuSupport.SUPPORTED)),
             "not tried": ran,
             "no runs": view,
         },

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from commlens.findings.behaviour import Behaviour
-from commlens.findings.rule import Outcome, rules_on_machines
+from commlens.findings.rule import RuleOutcome, rules_on_machines
 from commlens.findings.view import View
 from commlens.machine import cpus, kernel, links, nics
 from commlens.machine.machine import Machine, look_at_gpus
@@ -56,6 +56,6 @@ def on(name: str, **changes: Any) -> Given:
     return make
 
 
-def outcome(code: str, view: View) -> Outcome:
+def outcome(code: str, view: View) -> RuleOutcome:
     """Of the rule with this code."""
     return next(rule for rule in rules_on_machines() if rule.code == code).outcome(view)

@@ -16,7 +16,7 @@ from commlens.tuning.launches import Launches
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Situation, applicable
-from commlens.tuning.space import Change, Setting, Space, parse
+from commlens.tuning.space import Change, Space, TuningSetting, parse
 from commlens.tuning.trial import TrialOutcome
 from sample_records import lines, make_record
 
@@ -37,7 +37,7 @@ def here(**changes: Any) -> Situation:
     return Situation(**{**known, **changes})
 
 
-def settings(*entries: str) -> list[Setting]:
+def settings(*entries: str) -> list[TuningSetting]:
     """`{name: A, values: ["1", "2"]}`; each means something."""
     listed = "\n".join(f"  - {entry[:-1]}, meaning: something}}" for entry in entries)
     return parse(f"title: tested\nsettings:\n{listed}\n", "tested.yaml")
@@ -96,7 +96,7 @@ class TestedBudget(Budget):
 
 def search_of(
     machine: Machine,
-    found: Sequence[Setting],
+    found: Sequence[TuningSetting],
     folder: Path,
     *,
     budget: float = 1000,

@@ -14,7 +14,7 @@ from pathlib import Path
 from commlens.base.errors import CommlensError, Status
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
-from commlens.jobs.probe import Verdict
+from commlens.jobs.probe import ProbeVerdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import TOO_LONG, Session, Settings
 from commlens.jobs.spec import JobSpec
@@ -53,7 +53,7 @@ class Behaviour:
 
     records: Sequence[Record] = ()
     failures: Sequence[Failure] = ()
-    verdict: Verdict | None = None  # of the probe, whether MPI takes GPU memory
+    verdict: ProbeVerdict | None = None  # of the probe, whether MPI takes GPU memory
     why_none: str = "no job was started"  # empty: they were
     interrupted: int = 0  # the status with which the command ends then
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from commlens.base.errors import CommlensError
 from commlens.findings import Finding, behaviour, findings, nodes, worst_first
 from commlens.findings.behaviour import BENCHMARKS, Behaviour, Plan
-from commlens.findings.rule import Outcome, Rule, rules_on_machines, rules_on_records
+from commlens.findings.rule import Rule, RuleOutcome, rules_on_machines, rules_on_records
 from commlens.findings.view import View
 from commlens.jobs import launchers
 from commlens.jobs.native import Native, find_native
@@ -18,7 +18,7 @@ from commlens.machine import machine
 from commlens.machine.machine import Machine
 from commlens.machine.system import ThisSystem
 
-Tell = Callable[[Outcome], None]
+Tell = Callable[[RuleOutcome], None]
 # Of the sections on records, those that are of the machine and its settings.
 _OF_MACHINE = ("Placement of ranks", "Clocks and power limits", "Results")
 # Stands for the rules on records, which have codes of their own.
@@ -33,7 +33,7 @@ class Examination:
     """What doctor has looked at, and found."""
 
     view: View
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[RuleOutcome] = field(default_factory=list)
     native: Native | None = None  # the program of the short runs
 
     @property
@@ -113,7 +113,7 @@ def examine(
     every = rules_on_machines() if rules is None else tuple(rules)
     whole = Examination(View(machines=machines, nodes=nodes), native=native)
 
-    def add(outcome: Outcome) -> None:
+    def add(outcome: RuleOutcome) -> None:
         whole.outcomes.append(outcome)
         tell(outcome)
 
@@ -127,9 +127,9 @@ def examine(
     known = {finding.code for finding in whole.findings}
     try:
         found = [finding for finding in _of_runs(whole.view) if finding.code not in known]
-        add(Outcome(RECORDS, found, whole.view.why_no_runs))
+        add(RuleOutcome(RECORDS, found, whole.view.why_no_runs))
     except ImportError as error:  # of a package that only some rules need
-        add(Outcome(RECORDS, (), f"cannot be seen: {error}"))
+        add(RuleOutcome(RECORDS, (), f"cannot be seen: {error}"))
     return whole
 
 

@@ -79,7 +79,7 @@ class Rule:
         """Whether only doctor can apply it, as it needs more than records and profiles."""
         return not {"records", "profile"}.issuperset(self.needs)
 
-    def outcome(self, view: View) -> Outcome:
+    def outcome(self, view: View) -> RuleOutcome:
         """Applies the rule. A rule on a machine that fails is not applicable, with the error."""
         by_sentence: dict[str, list[Observation]] = {}
         reasons: list[str] = []
@@ -103,7 +103,7 @@ class Rule:
                 kind = type(error).__name__
                 reasons.append(f"cannot be seen: the check itself failed ({kind}: {error})")
         findings = [self._finding(alike, view) for alike in by_sentence.values()]
-        return Outcome(self, findings, reasons[0] if reasons else "")
+        return RuleOutcome(self, findings, reasons[0] if reasons else "")
 
     def _finding(self, alike: Sequence[Observation], view: View) -> Finding:
         """What several launches or nodes have in common is one finding, with all its evidence."""
@@ -126,7 +126,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RuleOutcome:
     """What a rule has found, or why it is not applicable."""
 
     rule: Rule

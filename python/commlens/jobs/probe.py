@@ -42,7 +42,7 @@ class GpuSupport(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProbeVerdict:
     """Whether MPI takes GPU memory, and why not."""
 
     support: GpuSupport
@@ -70,7 +70,7 @@ _START = Step(-1, "MPI_Init")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ProbeEvidence:
     """What is known when the probe has ended."""
 
     ranks: int
@@ -195,7 +195,7 @@ class Evidence:
         return f"{_LIMIT_S:.0f}"
 
 
-def judge(evidence: Evidence) -> Verdict:
+def judge(evidence: ProbeEvidence) -> ProbeVerdict:
     """The verdict of the first cause that applies; UNKNOWN where the probe did not come far
     enough."""
     applies = causes.first(
@@ -205,14 +205,16 @@ def judge(evidence: Evidence) -> Verdict:
         lambda name: bool(getattr(evidence, name)),
     )
     if applies is None:
-        return Verdict(GpuSupport.UNKNOWN)
+        return ProbeVerdict(GpuSupport.UNKNOWN)
     cause, _ = applies
-    return Verdict(GpuSupport[str(cause.support).upper()], cause.message(probe=evidence), cause.set)
+    return ProbeVerdict(
+        GpuSupport[str(cause.support).upper()], cause.message(probe=evidence), cause.set
+    )
 
 
 def explain_failed_start(log: str, mpi: str, environment: Mapping[str, str]) -> str:
     """Why no rank came through MPI_Init, in a job that failed without a probe; empty: not known."""
-    evidence = Evidence(ranks=1, log=log, mpi=mpi, environment=environment, status=1)
+    evidence = ProbeEvidence(ranks=1, log=log, mpi=mpi, environment=environment, status=1)
     verdict = judge(evidence)
     return verdict.sentence or causes.launch_failure(log)
 
@@ -232,7 +234,7 @@ def is_needed(native: Native, options: Options) -> bool:
 
 def run_probe(
     job: JobSpec, ranks: int, launcher: Chosen, native: Native, requests: list[int]
-) -> tuple[Verdict, Outcome]:
+) -> tuple[ProbeVerdict, Outcome]:
     """Runs the probe on `ranks` ranks, under the conditions of `job`. Raises CommlensError where
     the launcher cannot be started."""
     probe = replace(
@@ -301,7 +303,7 @@ def gather(
     ranks: int,
     mpi: str,
     environment: Mapping[str, str],
-) -> Evidence:
+) -> ProbeEvidence:
     """The evidence in what the probe and its launcher wrote; `mpi` is the library that the program
     was built with."""
     steps = _Steps()
@@ -309,7 +311,7 @@ def gather(
         steps.take(line)
     log = f"{error}\n{output}"
     message = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
-    return Evidence(
+    return ProbeEvidence(
         ranks=ranks,
         begun=tuple(steps.begun),
         open=tuple(steps.open),

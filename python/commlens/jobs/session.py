@@ -20,7 +20,7 @@ from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import PROGRAM, Native
 from commlens.jobs.node_watch import NodeWatch
 from commlens.jobs.options import Options
-from commlens.jobs.probe import GpuSupport, Verdict
+from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.record_file import Kept, RecordFile
 from commlens.jobs.spec import JobSpec, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
@@ -67,7 +67,7 @@ class Session:
         self.settings = settings
         self._launcher = launchers.choose(settings.launcher, native)
         self.native = replace(native, through=self._launcher.on_a_node())
-        self._verdicts: dict[tuple[object, ...], Verdict] = {}
+        self._verdicts: dict[tuple[object, ...], ProbeVerdict] = {}
         self._most_ranks = 0
 
     @property
@@ -76,7 +76,7 @@ class Session:
         return self._launcher
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[ProbeVerdict]:
         """The verdicts of probes, one for each set of conditions."""
         return list(self._verdicts.values())
 
@@ -212,7 +212,7 @@ class Session:
             return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
         return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
 
-    def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[Verdict, int | None]:
+    def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[ProbeVerdict, int | None]:
         """The verdict of a probe under the job's conditions, which is printed once; and the signal
         that ended it."""
         conditions = (*job.environment.items(), *job.launcher_arguments)

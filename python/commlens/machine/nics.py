@@ -16,7 +16,7 @@ _ETHERNET = "Ethernet"
 _RATE = re.compile(r"(\d{1,6}(?:\.\d+)?) Gb/sec(?: \((\d{1,2})X)?")
 
 
-class Nic(Seen, frozen=True, kw_only=True):
+class NetworkAdapter(Seen, frozen=True, kw_only=True):
     """A port of an adapter; `mlx5_0:1` is also its name in UCX_NET_DEVICES."""
 
     name: str
@@ -43,15 +43,15 @@ class Nic(Seen, frozen=True, kw_only=True):
 class NicView(PartView, frozen=True, kw_only=True):
     """The ports of all network adapters of hardware."""
 
-    nics: list[Nic] = []  # noqa: RUF012 (msgspec copies it)
+    nics: list[NetworkAdapter] = []  # noqa: RUF012 (msgspec copies it)
 
     @property
-    def rdma(self) -> list[Nic]:
+    def rdma(self) -> list[NetworkAdapter]:
         """InfiniBand and RoCE."""
         return [one for one in self.nics if one.rdma]
 
     @property
-    def fast(self) -> list[Nic]:
+    def fast(self) -> list[NetworkAdapter]:
         """Those that an application's messages are meant for: RDMA, or Slingshot."""
         return [one for one in self.nics if one.rdma or one.name.startswith("hsn")]
 
@@ -72,12 +72,12 @@ def look(system: System) -> NicView:
     return NicView(nics=rdma + plain, unseen=unseen)
 
 
-def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
+def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[NetworkAdapter]:
     folder = f"{_RDMA}/{name}"
     for port in system.names(f"{folder}/ports") or ["1"]:
         own = f"{folder}/ports/{port}"
         rate = _RATE.match(line_of(system, f"{own}/rate") or "")
-        nic = Nic(
+        nic = NetworkAdapter(
             name=f"{name}:{port}",
             rdma=True,
             interfaces=system.names(f"{folder}/device/net"),
@@ -90,14 +90,14 @@ def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
         yield _placed(nic, system, folder, gpus)
 
 
-def _net(system: System, name: str, gpus: list[PciDevice]) -> Iterator[Nic]:
+def _net(system: System, name: str, gpus: list[PciDevice]) -> Iterator[NetworkAdapter]:
     """Of hardware: bridges, tunnels and the loopback have no device below /sys."""
     folder = f"{_NET}/{name}"
     target = system.link(f"{folder}/device")
     if target is None:
         return
     speed = line_of(system, f"{folder}/speed") or ""  # Mb/s; -1 without a link
-    nic = Nic(
+    nic = NetworkAdapter(
         name=name,
         rdma=False,
         interfaces=[name],
@@ -115,7 +115,9 @@ def _device(system: System, folder: str) -> Optional[PciDevice]:
     return pci.device(system, addresses[-1]) if addresses else None
 
 
-def _placed(nic: Nic, system: System, folder: str, gpus: list[PciDevice]) -> Nic:
+def _placed(
+    nic: NetworkAdapter, system: System, folder: str, gpus: list[PciDevice]
+) -> NetworkAdapter:
     device = _device(system, folder)
     if device is None:
         return nic

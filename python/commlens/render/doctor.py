@@ -12,7 +12,7 @@ from commlens.base.text import plural, printable
 from commlens.compare.proof import Proof
 from commlens.findings.examination import Examination
 from commlens.findings.finding import WIDEST, Finding
-from commlens.findings.rule import Outcome
+from commlens.findings.rule import RuleOutcome
 from commlens.machine.machine import Machine
 from commlens.render.data import json_text
 from commlens.render.table import Line, Lines
@@ -36,7 +36,7 @@ class Progress:
         lines = [[(_described(machine), "dim")] for machine in machines]
         print_things(self._console, [Lines(lines)])
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: RuleOutcome) -> None:
         """Prints the line of a rule."""
         rule, verdict = outcome.rule, outcome.verdict
         lines: list[Line] = [[(rule.section, "bold")]] if rule.section != self._section else []
@@ -105,7 +105,7 @@ def as_json(examination: Examination, proofs: dict[int, Proof]) -> str:
     return json_text(document)
 
 
-def _check(outcome: Outcome) -> dict[str, Any]:
+def _check(outcome: RuleOutcome) -> dict[str, Any]:
     return {
         "code": outcome.rule.code,
         "about": outcome.rule.section,

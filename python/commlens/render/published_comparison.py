@@ -15,7 +15,7 @@ from commlens.render.table import Column, Table, data
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedComparison:
     """The records of one side beside the values of one source."""
 
     source: Source
@@ -25,7 +25,7 @@ class Published:
     missing: Sequence[Missing]
 
 
-def against(side: Side, source: Source) -> Published:
+def against(side: Side, source: Source) -> PublishedComparison:
     """Raises CommlensError where nothing is comparable."""
     records = over_launches(side.records)
     found = [one for one in beside(records) if one.source.name == source.name]
@@ -45,7 +45,9 @@ def against(side: Side, source: Source) -> Published:
         for figure in figures
         if id(figure) not in there
     ]
-    return Published(source, side, found, [names[case_key(one.record)] for one in found], missing)
+    return PublishedComparison(
+        source, side, found, [names[case_key(one.record)] for one in found], missing
+    )
 
 
 def _size(figure: Figure) -> str:
@@ -97,7 +99,7 @@ _COLUMNS: tuple[Column[Beside], ...] = (
 _HOW = "ratio: ours over the published value; of a single value no difference is significant"
 
 
-def comparison_of(own: Published) -> Comparison:
+def comparison_of(own: PublishedComparison) -> Comparison:
     """One table of all that was found."""
     names = {id(one): name for one, name in zip(own.found, own.names)}
     case = Column[Beside]("case", lambda one: names[id(one)], left=True, wraps=True, key="case")

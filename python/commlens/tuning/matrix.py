@@ -17,7 +17,7 @@ from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
-from commlens.render.plots.settings_curves import Curve, Panel, Point, draw
+from commlens.render.plots.settings_curves import CurvesPanel, Point, SettingsCurve, draw
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning import output
@@ -26,7 +26,7 @@ from commlens.tuning.launches import Launches
 from commlens.tuning.picture import curve_of
 from commlens.tuning.plan import situation
 from commlens.tuning.scores import Slots
-from commlens.tuning.space import Setting, Space, Value
+from commlens.tuning.space import Space, TuningSetting, Value
 from commlens.tuning.trial import InterruptionError, Runner
 
 _SETTING = "setting"
@@ -80,7 +80,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
     echo(f"published: {source.title} ({source.machine})\n")
     curves = _published(wanted)
     _print_table(curves, True, "latency (us)")
-    draw([Panel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
+    draw([CurvesPanel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
     echo(folder / _PICTURE)
     return Status.NOTHING_RAN
 
@@ -89,7 +89,7 @@ def measure(
     wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
 ) -> int:
     """Interleaved: each setting once per round."""
-    setting = Setting(_SETTING, "group", wanted.settings, wanted.title)
+    setting = TuningSetting(_SETTING, "group", wanted.settings, wanted.title)
     space, slots = Space([setting]), Slots(())
     transports = [entry.options.text("transport") or "mpi"]
     bench = Bench(
@@ -116,12 +116,12 @@ def measure(
     metric = labelled(reference.metric.label, reference.metric.unit)
     _print_table(own, in_bytes, metric)
     published = _published(wanted) if wanted.published else []
-    draw([Panel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
+    draw([CurvesPanel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
     echo(folder / _PICTURE)
     return Status.OK
 
 
-def _published(wanted: Matrix) -> list[Curve]:
+def _published(wanted: Matrix) -> list[SettingsCurve]:
     source = find(wanted.published)
     curves = []
     for value in wanted.settings:
@@ -130,18 +130,18 @@ def _published(wanted: Matrix) -> list[Curve]:
             for own in source.figures
             if own.setup == value.name and own.size is not None
         ]
-        curves.append(Curve(f"{source.name}: {value.name}", points, is_published=True))
+        curves.append(SettingsCurve(f"{source.name}: {value.name}", points, is_published=True))
     return curves
 
 
-def _print_table(curves: Sequence[Curve], in_bytes: bool, metric: str) -> None:
+def _print_table(curves: Sequence[SettingsCurve], in_bytes: bool, metric: str) -> None:
     sizes = sorted({point.size for curve in curves for point in curve.points})
     text: Callable[[int], str] = format_bytes if in_bytes else str
     columns = [Column[int]("size", lambda size: size, format=text), *map(_curve_column, curves)]
     print_things(console(), [Table(columns, sizes, title=metric)])
 
 
-def _curve_column(curve: Curve) -> Column[int]:
+def _curve_column(curve: SettingsCurve) -> Column[int]:
     values = {point.size: point.value for point in curve.points}
     head = curve.label.partition(": ")[2] or curve.label
     return Column(head, values.get, format=format_number)

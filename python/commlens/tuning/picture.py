@@ -14,12 +14,12 @@ from commlens.tuning.scores import Slot, Target
 from commlens.tuning.space import Choice
 
 if TYPE_CHECKING:
-    from commlens.render.plots.settings_curves import Curve
+    from commlens.render.plots.settings_curves import SettingsCurve
 
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     """Draws a panel per target: default, best and worst choice over size."""
-    from commlens.render.plots.settings_curves import Panel, draw
+    from commlens.render.plots.settings_curves import CurvesPanel, draw
 
     reference = bench.reference
     assert reference is not None, "only what was measured is drawn"
@@ -36,13 +36,13 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
         ceiling = _ceiling(bench, target)
         title = f"{bench.runner.entry.benchmark}, {target.name}, {target.slots[0].where}"
         kept = [*curves, *([ceiling] if ceiling.points else [])]
-        panels.append(Panel(title, metric, target.slots[0].in_bytes, kept))
+        panels.append(CurvesPanel(title, metric, target.slots[0].in_bytes, kept))
     draw(panels, out)
 
 
-def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> Curve:
+def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> SettingsCurve:
     """The medians over the launches of a choice, and their range."""
-    from commlens.render.plots.settings_curves import Curve, Point
+    from commlens.render.plots.settings_curves import Point, SettingsCurve
 
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
@@ -53,7 +53,7 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
         ]
         if own:
             points.append(Point(slot.size or 0, median(own), min(own), max(own)))
-    return Curve(label, points)
+    return SettingsCurve(label, points)
 
 
 def _worst(bench: Bench, target: Target) -> Choice:
@@ -65,8 +65,8 @@ def _worst(bench: Bench, target: Target) -> Choice:
     return max(scores, key=lambda one: one[:2])[2]
 
 
-def _ceiling(bench: Bench, target: Target) -> Curve:
-    from commlens.render.plots.settings_curves import Curve, Point
+def _ceiling(bench: Bench, target: Target) -> SettingsCurve:
+    from commlens.render.plots.settings_curves import Point, SettingsCurve
 
     reference = bench.reference
     known = reference.ceilings if reference else {}
@@ -75,4 +75,4 @@ def _ceiling(bench: Bench, target: Target) -> Curve:
         for slot in sorted(target.slots, key=lambda one: one.size or 0)
         if slot in known
     ]
-    return Curve("ceiling", points, is_ceiling=True)
+    return SettingsCurve("ceiling", points, is_ceiling=True)

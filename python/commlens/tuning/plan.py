@@ -26,7 +26,7 @@ from commlens.tuning.situation import (
     is_on_gpu,
     version_in,
 )
-from commlens.tuning.space import Setting, Space, curated, load
+from commlens.tuning.space import Space, TuningSetting, curated, load
 
 PLAN = "search.json"
 SPACES = ("curated", "library")
@@ -41,7 +41,7 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     others: tuple[str, ...]  # transports that are measured once beside them
     by_size: bool
     here: Situation
-    settings: tuple[Setting, ...]  # those that apply
+    settings: tuple[TuningSetting, ...]  # those that apply
 
     @property
     def space(self) -> Space:
@@ -60,7 +60,7 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
 
 
-def _concerns(transport: str) -> Callable[[Setting], bool]:
+def _concerns(transport: str) -> Callable[[TuningSetting], bool]:
     return lambda one: not one.applies.transports or transport in one.applies.transports
 
 
@@ -157,8 +157,8 @@ def planned(
     return plan, usable
 
 
-def _settings(spaces: Sequence[str], where: Found) -> list[Setting]:
-    found: list[Setting] = []
+def _settings(spaces: Sequence[str], where: Found) -> list[TuningSetting]:
+    found: list[TuningSetting] = []
     for name in spaces:
         if name in SPACES:
             found += curated()

@@ -15,7 +15,7 @@ from commlens.base.text import plural
 from commlens.tuning.bench import DEFAULT, DEFAULT_STAGE, Bench
 from commlens.tuning.scores import Target
 from commlens.tuning.situation import Situation, is_met
-from commlens.tuning.space import UNSET, Choice, Setting
+from commlens.tuning.space import UNSET, Choice, TuningSetting
 
 SCREENING, CONFIRMATION = "screening", "confirmation"
 _DEFAULT_LAUNCHES = 2
@@ -95,7 +95,7 @@ class Search:
             bench.launch(SCREENING, choice)
         return skipped
 
-    def _in_order(self) -> Iterator[tuple[Setting, str]]:
+    def _in_order(self) -> Iterator[tuple[TuningSetting, str]]:
         """First what others need, then a value of each setting, then another: where the time ends
         before the values do, each setting has been seen."""
         settings = list(self.bench.space.settings.values())
@@ -106,7 +106,7 @@ class Search:
         for number in range(max((len(one.values) for one in rest), default=0)):
             yield from ((one, one.values[number].name) for one in rest if number < len(one.values))
 
-    def _is_needed(self, setting: Setting) -> bool:
+    def _is_needed(self, setting: TuningSetting) -> bool:
         return any(self.bench.is_needed({setting.name: value.name}) for value in setting.values)
 
     def _find_base(self, until: float) -> None:
@@ -125,13 +125,13 @@ class Search:
                     say(f"the default fails; all else is tried with {bench.space.text(choice)}")
                     return
 
-    def screened(self, setting: Setting, value: str) -> Choice | None:
+    def screened(self, setting: TuningSetting, value: str) -> Choice | None:
         """The choice in which a value is screened: what it needs is set as well. None where
         nothing that works provides that."""
         base = self.base_of(setting)
         return None if base is None else self.bench.space.ordered({**base, setting.name: value})
 
-    def base_of(self, setting: Setting) -> Choice | None:
+    def base_of(self, setting: TuningSetting) -> Choice | None:
         """What a setting is screened on top of; None where nothing that works meets its needs."""
         choice = dict(self.base)
         for name, text in setting.needs.items():

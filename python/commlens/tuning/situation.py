@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from commlens.tuning.space import Setting, Space, Value, Where
+from commlens.tuning.space import Space, TuningSetting, Value, Where
 
 ANSWER_TIME_S = 60  # of ompi_info on a slow file system
 _VERSION = re.compile(r"\d+(\.\d+)*")
@@ -94,10 +94,10 @@ class Applicable:
     why_not: Mapping[str, str]  # by `NAME` or `NAME=VALUE`
 
 
-def applicable(settings: Sequence[Setting], here: Situation) -> Applicable:
+def applicable(settings: Sequence[TuningSetting], here: Situation) -> Applicable:
     """The settings with the values that apply here, without those whose needs nothing can meet."""
     why_not: dict[str, str] = {}
-    kept: list[Setting] = []
+    kept: list[TuningSetting] = []
     for setting in settings:
         if refusal := here.why_not(setting.applies):
             why_not.setdefault(setting.name, refusal)
@@ -126,7 +126,7 @@ def _is_there_already(value: Value, here: Situation) -> bool:
     return all(here.variables.get(name) == text for name, text in value.set.items())
 
 
-def _unmet(setting: Setting, kept: Sequence[Setting], here: Situation) -> str:
+def _unmet(setting: TuningSetting, kept: Sequence[TuningSetting], here: Situation) -> str:
     for name, text in setting.needs.items():
         if not is_met(name, text, here, {}) and provider(name, text, kept) is None:
             return f"{name}={text}"
@@ -142,7 +142,7 @@ def is_met(name: str, text: str, here: Situation, environment: Mapping[str, str]
     return here.implied.get(name) == text
 
 
-def provider(name: str, text: str, settings: Sequence[Setting]) -> tuple[str, str] | None:
+def provider(name: str, text: str, settings: Sequence[TuningSetting]) -> tuple[str, str] | None:
     """The setting, and which of its values, that sets the variable so."""
     for setting in settings:
         for value in setting.values:

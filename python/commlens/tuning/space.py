@@ -47,7 +47,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     applies: Where = Where()
 
 
-class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class TuningSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Something that can be set; beside its values it can be left as it is."""
 
     name: str
@@ -87,7 +87,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs: Mapping[str, str] = {}
 
 
-def curated() -> list[Setting]:
+def curated() -> list[TuningSetting]:
     """The settings that commlens brings along."""
     found = []
     for name in CURATED:
@@ -95,7 +95,7 @@ def curated() -> list[Setting]:
     return found
 
 
-def load(path: Path) -> list[Setting]:
+def load(path: Path) -> list[TuningSetting]:
     """Those of a file of the user's. Raises CommlensError that names the file and the mistake."""
     try:
         return parse(path.read_text(encoding="utf-8"), str(path))
@@ -105,7 +105,7 @@ def load(path: Path) -> list[Setting]:
         raise CommlensError(f"--space {path}: no text in UTF-8") from None
 
 
-def parse(text: str, where: str) -> list[Setting]:
+def parse(text: str, where: str) -> list[TuningSetting]:
     """The settings of a file; every scalar of it is text. Raises CommlensError in one line."""
     try:
         data = yaml.load(text, Loader=yaml.BaseLoader)
@@ -130,7 +130,7 @@ def _converted(data: Any, kind: Any, where: str) -> Any:
         raise CommlensError(f"{where}: {error}") from None
 
 
-def _setting(entry: _Entry, file: _File, where: str) -> Setting:
+def _setting(entry: _Entry, file: _File, where: str) -> TuningSetting:
     values = tuple(_value(entry, value, where) for value in entry.values)
     if not values:
         raise CommlensError(f"{where}: it has no values; write at least one beside the default")
@@ -140,7 +140,7 @@ def _setting(entry: _Entry, file: _File, where: str) -> Setting:
     applies = _both(file.applies, entry.applies, where)
     for one in (applies, *(value.applies for value in values)):
         _check_where(one, where)
-    return Setting(
+    return TuningSetting(
         entry.name,
         entry.kind,
         values,
@@ -197,7 +197,7 @@ def _check_where(where: Where, place: str) -> None:
             ) from None
 
 
-def _check_once(settings: Iterable[Setting], where: str) -> None:
+def _check_once(settings: Iterable[TuningSetting], where: str) -> None:
     seen: set[tuple[str, Where]] = set()
     for setting in settings:
         if (setting.name, setting.applies) in seen:
@@ -219,8 +219,8 @@ Choice = Mapping[str, str]  # the names of values by the names of settings; what
 class Space:
     """Settings by name, in the order in which they are tried."""
 
-    def __init__(self, settings: Iterable[Setting]) -> None:
-        self.settings: dict[str, Setting] = {}
+    def __init__(self, settings: Iterable[TuningSetting]) -> None:
+        self.settings: dict[str, TuningSetting] = {}
         for setting in settings:
             self.settings.setdefault(setting.name, setting)
 

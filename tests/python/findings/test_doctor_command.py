@@ -17,7 +17,7 @@ from commlens.findings import Evidence, Finding, Setting, behaviour
 from commlens.findings.behaviour import Plan, observe
 from commlens.findings.examination import Examination
 from commlens.findings.nodes import assemble, pieces
-from commlens.findings.rule import Outcome, Rule, rules_on_machines
+from commlens.findings.rule import Rule, RuleOutcome, rules_on_machines
 from commlens.findings.view import View
 from commlens.jobs.native import find_native
 from commlens.jobs.spec import JobSpec
@@ -218,7 +218,7 @@ def two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
 def with_setting(setting: Setting) -> Examination:
     finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
     rule = Rule("x", "warning", "t", ("machine",), "s", {}, "Limits", lambda _: iter(()))
-    return Examination(View(machines=[Machine("node")]), [Outcome(rule, [finding])])
+    return Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
 
 
 def proof_of(setting: Setting, tmp_path: Path) -> Proof:

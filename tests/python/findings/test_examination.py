@@ -12,8 +12,8 @@ from commlens.findings.examination import examine
 from commlens.findings.rule import (
     SECTIONS,
     Look,
-    Outcome,
     Rule,
+    RuleOutcome,
     Seen,
     observed,
     rule,
@@ -126,4 +126,6 @@ def test_a_function_is_all_that_a_rule_needs() -> None:
     (finding,) = own.outcome(view()).findings
     assert isinstance(finding, Finding) and finding.fix == "Do this."
     assert finding.evidence.quotes == (Quote("f", "line"),)
-    assert own.outcome(view(devices=type(SOUND.devices)())) == Outcome(own, [], "there is no GPU")
+    assert own.outcome(view(devices=type(SOUND.devices)())) == RuleOutcome(
+        own, [], "there is no GPU"
+    )

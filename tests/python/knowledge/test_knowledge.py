@@ -10,7 +10,7 @@ import pytest
 
 from commlens import knowledge
 from commlens.compare import references
-from commlens.findings.checks.entries import Section
+from commlens.findings.checks.entries import CheckSection
 from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
@@ -33,7 +33,7 @@ FILES = sorted(
 )
 STRUCTS: Mapping[str, type] = {
     "causes": Causes,
-    "checks/": Section,
+    "checks/": CheckSection,
     "colors": Looks,
     "launchers": Launchers,
     "levels": LevelNames,

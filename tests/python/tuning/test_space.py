@@ -9,7 +9,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.tuning.matrix import matrix
 from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
-from commlens.tuning.space import Setting, Space, curated, parse
+from commlens.tuning.space import Space, TuningSetting, curated, parse
 from tuning_helpers import here, settings
 
 
@@ -110,7 +110,7 @@ def test_what_a_setting_needs_must_come_from_somewhere() -> None:
 
 
 def test_of_two_settings_of_one_variable_the_later_counts() -> None:
-    found: list[Setting] = settings(
+    found: list[TuningSetting] = settings(
         "{name: layer, kind: group, values: [{name: ucx, set: {CACHE: 'n'}}]}",
         '{name: CACHE, values: ["y"]}',
     )

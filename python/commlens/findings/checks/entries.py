@@ -214,7 +214,7 @@ def _text(text: str, machine: Machine, **more: Any) -> str:
     return _Words().vformat(text, (), {**structs.asdict(machine), **more})
 
 
-class Section(msgspec.Struct, forbid_unknown_fields=True):
+class CheckSection(msgspec.Struct, forbid_unknown_fields=True):
     """The layout of a file of knowledge/checks."""
 
     section: str
@@ -232,6 +232,6 @@ def rule_of(entry: Entry, section: str) -> Rule:
 
 
 for _name in knowledge.names(_FOLDER):
-    _section = knowledge.load(f"{_FOLDER}/{_name}", Section)
+    _section = knowledge.load(f"{_FOLDER}/{_name}", CheckSection)
     for _entry in _section.rules:
         register(rule_of(_entry, _section.section))

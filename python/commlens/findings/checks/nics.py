@@ -7,7 +7,7 @@ from commlens.findings.checks.entries import known_gpus
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Observation, Seen, observed, rule
 from commlens.findings.view import NotApplicable, View, not_seen
-from commlens.machine.nics import Nic
+from commlens.machine.nics import NetworkAdapter
 from commlens.machine.pci import PciLink
 
 _INFINIBAND = "InfiniBand"
@@ -16,7 +16,7 @@ _FIRST_ENCODED = 8.0  # GT/s of generation 3
 _FAR = "SYS"
 
 
-def _quote(nic: Nic, line: str) -> Quote:
+def _quote(nic: NetworkAdapter, line: str) -> Quote:
     device, _, port = nic.name.partition(":")
     folder = (
         f"/sys/class/infiniband/{device}/ports/{port}"

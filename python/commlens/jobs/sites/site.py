@@ -20,7 +20,7 @@ from commlens.jobs.spec import JobSpec, is_variable
 _ENDING = ".yaml"
 
 
-class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SiteNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one node has, and how many ranks are started on it."""
 
     ranks: int = 1
@@ -28,7 +28,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cores_per_rank: int = 1
 
 
-class Limit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class JobLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most hours of jobs of up to this many nodes."""
 
     nodes: int
@@ -44,13 +44,13 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: str  # the day on which they were compared with the source
     status: Literal["tested", "untested", "retired"]
     scheduler: Literal["slurm", "lsf", "pbs", "flux", "none"]
-    node: Node
+    node: SiteNode
     launcher: str
     launcher_arguments: Sequence[str] = ()
     hosts: Sequence[str] = ()  # patterns of the names of its hosts
     account: Literal["required", "optional", "none"] = "optional"
     queue: str = ""  # empty: the scheduler's default
-    limits: Sequence[Limit] = ()  # the smallest jobs first
+    limits: Sequence[JobLimit] = ()  # the smallest jobs first
     directives: Sequence[str] = ()
     modules: Sequence[str] = ()
     modules_for: Mapping[str, Sequence[str]] = {}  # by transport

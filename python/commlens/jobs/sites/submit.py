@@ -37,7 +37,7 @@ _CLEAN_UP_POLL_S = 1.0
 _LINES_OF_LOG = 5
 
 
-class About(msgspec.Struct, frozen=True):
+class SubmittedJob(msgspec.Struct, frozen=True):
     """The file by which a job is found again."""
 
     job: str
@@ -50,7 +50,7 @@ class Submitted:
     """A job that was submitted, with its folder."""
 
     folder: Path
-    about: About
+    about: SubmittedJob
 
     @property
     def scheduler(self) -> Scheduler:
@@ -92,7 +92,7 @@ def submit(site: Site, request: Request, out: Path) -> Submitted:
     try:
         (folder / _SCRIPT).write_text(text, encoding="utf-8")
         job = schedulers.submit(SCHEDULERS[site.scheduler], _SCRIPT, str(folder))
-        about = About(job, site.site, site.scheduler)
+        about = SubmittedJob(job, site.site, site.scheduler)
         (folder / _ABOUT).write_bytes(msgspec.json.encode(about) + b"\n")
     except OSError as error:
         raise CommlensError(f"--out {out}: {reason(error)}") from None
@@ -109,7 +109,7 @@ def find(job: str, out: Path) -> Submitted:
     places = [Path(job) / _ABOUT, *sorted(out.glob(f"*/{_ABOUT}"))]
     for place in places:
         with suppress(OSError, msgspec.DecodeError):
-            about = msgspec.json.decode(place.read_bytes(), type=About)
+            about = msgspec.json.decode(place.read_bytes(), type=SubmittedJob)
             if about.scheduler in SCHEDULERS and (place is places[0] or about.job == job):
                 return Submitted(place.parent.resolve(), about)
     raise CommlensError(

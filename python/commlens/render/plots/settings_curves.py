@@ -28,21 +28,21 @@ class Point(NamedTuple):
     high: float
 
 
-class Curve(NamedTuple):
+class SettingsCurve(NamedTuple):
     label: str
     points: Sequence[Point]
     is_published: bool = False
     is_ceiling: bool = False
 
 
-class Panel(NamedTuple):
+class CurvesPanel(NamedTuple):
     title: str
     metric: str  # with its unit
     in_bytes: bool
-    curves: Sequence[Curve]
+    curves: Sequence[SettingsCurve]
 
 
-def draw(panels: Sequence[Panel], out: Path) -> None:
+def draw(panels: Sequence[CurvesPanel], out: Path) -> None:
     """Raises CommlensError where the picture cannot be written."""
     check_ending(out)
     width, height = _PANEL_INCHES
@@ -53,7 +53,7 @@ def draw(panels: Sequence[Panel], out: Path) -> None:
         saved(figure, out)
 
 
-def _draw_panel(axes: Axes, panel: Panel) -> None:
+def _draw_panel(axes: Axes, panel: CurvesPanel) -> None:
     numbers = {True: 0, False: 0}
     for curve in panel.curves:
         sizes = [point.size for point in curve.points]

@@ -12,7 +12,7 @@ from commlens.model.profile import Profile
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.examined import Examined
 from commlens.render.report.launches import launches_table
-from commlens.render.report.machine import Machine, machines
+from commlens.render.report.machine import HostGroup, machines
 from commlens.render.table import Table
 
 MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
@@ -29,7 +29,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Observation:
+class ReportedFinding:
     """A finding, and where its evidence stands in the report."""
 
     finding: Finding
@@ -40,7 +40,7 @@ class Observation:
 class Conclusion:
     """The findings of one code and fix, the worst first."""
 
-    observations: Sequence[Observation]
+    observations: Sequence[ReportedFinding]
 
     @property
     def finding(self) -> Finding:
@@ -56,7 +56,7 @@ class Report:
     examined: Examined
     profiles: Sequence[Profile]  # those that are shown
     conclusions: Sequence[Conclusion]
-    machines: Sequence[Machine]
+    machines: Sequence[HostGroup]
     cards: Sequence[Card]
     launches: Table[Start]
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
@@ -216,14 +216,14 @@ def _conclusions(
         for record in launches_of(merged)
     }
     pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
-    by_kind: dict[tuple[str, str], list[Observation]] = {}
+    by_kind: dict[tuple[str, str], list[ReportedFinding]] = {}
     for finding in found:
         evidence = finding.evidence
         places = (sections[id(one)] for one in evidence.records if id(one) in sections)
         links = [Link(own.name, f"{card.benchmark}: {own.title}") for card, own in places]
         if id(evidence.profile) in pages:
             links.append(pages[id(evidence.profile)])
-        shown = Observation(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
+        shown = ReportedFinding(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
         by_kind.setdefault((finding.code, finding.fix), []).append(shown)
     return [Conclusion(own) for own in by_kind.values()]
 

@@ -17,7 +17,7 @@ _NETWORK_SETTINGS = ("UCX_NET_DEVICES", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "FI
 
 
 @dataclass
-class Machine:
+class HostGroup:
     """The launches on the same hosts, and on the same GPUs of them."""
 
     hosts: set[str]
@@ -100,11 +100,11 @@ class Machine:
 
 def machines(
     launches: Sequence[Start], records: Iterable[Record]
-) -> tuple[list[Machine], list[str]]:
+) -> tuple[list[HostGroup], list[str]]:
     """The one with the most launches first; and a sentence if there are too many."""
-    found: list[Machine] = []
+    found: list[HostGroup] = []
     unseen = 0
-    of_start: dict[str, Machine] = {}
+    of_start: dict[str, HostGroup] = {}
     for start in launches:
         hosts = {place.host for place in start.placement}
         gpus = set(_gpus(start))
@@ -113,7 +113,7 @@ def machines(
             if len(found) == _MOST_MACHINES:
                 unseen += 1
                 continue
-            machine = Machine(set(), set())
+            machine = HostGroup(set(), set())
             found.append(machine)
         machine.add(start, hosts, gpus)
         of_start[start.start] = machine

@@ -9,7 +9,7 @@ from commlens.render.markdown import escaped, paragraphs, prose, table_lines
 from commlens.render.profile_tables import time_table
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Conclusion, Report
-from commlens.render.report.machine import Machine
+from commlens.render.report.machine import HostGroup
 from commlens.render.table import Table, Thing
 
 _MOST_ROWS = 100  # of a table
@@ -68,7 +68,7 @@ def _observed(finding: Finding) -> str:
     return f"{finding.sentence} ({quotes})" if quotes else finding.sentence
 
 
-def _machine(machine: Machine) -> Iterator[str]:
+def _machine(machine: HostGroup) -> Iterator[str]:
     yield f"### {_text(machine.title)}"
     yield ""
     yield from _listed("What is unusual:", machine.unusual)

@@ -12,7 +12,7 @@ from itertools import islice
 from commlens.base.text import format_bytes, plural
 from commlens.model import Place
 from commlens.model.start import Device
-from commlens.render.report.machine import Machine
+from commlens.render.report.machine import HostGroup
 
 _MOST_NODES = 4
 _MOST_CELLS = 8  # of a node
@@ -20,7 +20,7 @@ _MOST_RANKS = 3  # of a cell
 
 
 @dataclass(frozen=True)
-class Cell:
+class TopologyCell:
     """A GPU and the ranks that use it, or a rank without one: the lines of each box."""
 
     ranks: Sequence[Sequence[str]]
@@ -32,7 +32,7 @@ class Node:
     """A host with its first cells."""
 
     host: str
-    cells: Sequence[Cell]
+    cells: Sequence[TopologyCell]
     more: str  # `and 4 more GPUs`
     has_links: bool  # between GPUs
 
@@ -49,7 +49,7 @@ class Topology:
     network: Sequence[str] = ()  # lines; none on one node
 
 
-def topology(machine: Machine) -> Topology:
+def topology(machine: HostGroup) -> Topology:
     """Returns the topology of the launch that shows most of the machine."""
     hosts: dict[str, list[Place]] = {}
     for place in machine.widest.placement:
@@ -74,7 +74,7 @@ def _node(host: str, places: Sequence[Place]) -> Node:
     kind = "GPU" if places[0].device else "rank"
     more = len(found) - _MOST_CELLS
     cells = [
-        Cell(list(_rank_lines(ranks)), _gpu_lines(ranks[0].device))
+        TopologyCell(list(_rank_lines(ranks)), _gpu_lines(ranks[0].device))
         for ranks in islice(found.values(), _MOST_CELLS)
     ]
     has_links = sum(bool(cell.gpu) for cell in cells) > 1

@@ -11,7 +11,7 @@ from commlens.tuning.library import openmpi, ucx
 from commlens.tuning.library.openmpi import components
 from commlens.tuning.library.rules import Rules
 from commlens.tuning.situation import Situation
-from commlens.tuning.space import Setting, parse
+from commlens.tuning.space import TuningSetting, parse
 
 _QUANTITY = re.compile(r"\d")
 _SIZE = 512  # numbers from here on are sizes
@@ -20,8 +20,8 @@ __all__ = ["components", "settings"]
 
 
 def settings(
-    listed: str, listed_ucx: str, here: Situation, known: Sequence[Setting]
-) -> list[Setting]:
+    listed: str, listed_ucx: str, here: Situation, known: Sequence[TuningSetting]
+) -> list[TuningSetting]:
     """From the answers of ompi_info and ucx_info, and from NCCL's documentation; without what is
     known already."""
     rules = knowledge.load("libraries/rules", Rules)
@@ -34,7 +34,7 @@ def settings(
     return sorted((one for one in found if one.name not in names), key=_rank)
 
 
-def _rank(setting: Setting) -> int:
+def _rank(setting: TuningSetting) -> int:
     """Switches and choices come first, then sizes, then other numbers."""
     texts = [value.name for value in setting.values]
     if texts in (["0"], ["1"]) or not any(_QUANTITY.match(text) for text in texts):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from commlens.tuning.library.rules import OpenMpiRule, Rules, of_number, others
 from commlens.tuning.situation import Situation
-from commlens.tuning.space import Setting, Value
+from commlens.tuning.space import TuningSetting, Value
 
 _COMPONENT = re.compile(r"^mca:(\w+):(\w+):version:", re.MULTILINE)
 _PARAMETER = re.compile(r"^mca:(\w+):(\w+):param:(\w+):(.*)$", re.MULTILINE)
@@ -66,7 +66,7 @@ def parameters(listed: str) -> dict[str, OpenMpiParameter]:
     return {name: one for name, one in found.items() if one.is_usable}
 
 
-def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
+def settings(listed: str, here: Situation, rules: Rules) -> Iterator[TuningSetting]:
     """In the order of the rules; switches and choices before numbers."""
     known = parameters(listed)
     skipped = re.compile(rules.openmpi_skipped.replace(" ", ""))
@@ -96,13 +96,13 @@ def _is_called(parameter: OpenMpiParameter, wanted: tuple[str, ...]) -> bool:
     return of is None or of in wanted
 
 
-def _setting(parameter: OpenMpiParameter, rule: OpenMpiRule) -> Iterator[Setting]:
+def _setting(parameter: OpenMpiParameter, rule: OpenMpiRule) -> Iterator[TuningSetting]:
     variable = f"OMPI_MCA_{parameter.name}"
     texts = _values(parameter)
     also = _DYNAMIC if parameter.name.startswith("coll_tuned_") else {}
     values = tuple(Value(text, set={**also, variable: text}) for text in texts)
     if values:
-        yield Setting(
+        yield TuningSetting(
             variable,
             "variable",
             values,

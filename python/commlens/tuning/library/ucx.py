@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commlens.machine.ucx import known_transports
 from commlens.tuning.library.rules import Rules, around, others
 from commlens.tuning.situation import Situation
-from commlens.tuning.space import Setting, Value
+from commlens.tuning.space import TuningSetting, Value
 
 _ENTRY = re.compile(r"^(UCX_\w+)=(.*)$")
 _SYNTAX = re.compile(r"^# syntax:\s*(.*)$")
@@ -51,7 +51,7 @@ def parameters(listed: str) -> list[UcxParameter]:
     return found
 
 
-def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
+def settings(listed: str, here: Situation, rules: Rules) -> Iterator[TuningSetting]:
     """In the order of the rules."""
     known = parameters(listed)
     skipped = re.compile(rules.ucx_skipped.replace(" ", ""))
@@ -64,8 +64,8 @@ def settings(listed: str, here: Situation, rules: Rules) -> Iterator[Setting]:
                 yield _setting(parameter, values)
 
 
-def _setting(parameter: UcxParameter, values: list[str]) -> Setting:
-    return Setting(
+def _setting(parameter: UcxParameter, values: list[str]) -> TuningSetting:
+    return TuningSetting(
         parameter.name,
         "variable",
         tuple(Value(text or "none", set={parameter.name: text}) for text in values),

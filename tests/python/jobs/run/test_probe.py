@@ -12,7 +12,14 @@ import pytest
 
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
-from commlens.jobs.probe import GpuSupport, Verdict, explain_failed_start, gather, is_needed, judge
+from commlens.jobs.probe import (
+    GpuSupport,
+    ProbeVerdict,
+    explain_failed_start,
+    gather,
+    is_needed,
+    judge,
+)
 from commlens.jobs.process import Outcome
 from conftest import captured
 
@@ -63,7 +70,7 @@ def verdict(
     *,
     timed_out: bool = False,
     environment: Mapping[str, str] = {},
-) -> Verdict:
+) -> ProbeVerdict:
     outcome = Outcome(status, ended_because="it takes too long" if timed_out else "")
     return judge(
         gather("\n".join(lines), error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
@@ -182,7 +189,7 @@ def test_a_call_that_does_not_return(lines: list[str], support: str, begins: str
 def test_open_mpi_turns_down_the_ucx_that_it_was_told_to_use(log: str) -> None:
     lines = [INIT, INIT]
     found = verdict(lines, captured(log), 1, environment={"OMPI_MCA_pml": "ucx"})
-    assert found == Verdict(
+    assert found == ProbeVerdict(
         GpuSupport.BROKEN,
         "MPI_Init failed: Open MPI 5.0.7 was told to use pml ucx (OMPI_MCA_pml=ucx), but turns UCX "
         f"off on a host without a Mellanox adapter. Set {FIX}, or do not ask for pml ucx.",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from commlens.render import plots as plot
 from commlens.render.report.machine import machines
 from commlens.render.report.svg import Styles, inline_svg
-from commlens.render.report.topology import Cell, Topology, topology
+from commlens.render.report.topology import Topology, TopologyCell, topology
 from record_helpers import parsed
 from report_helpers import page_of, placement, sweep
 from sample_records import make_record
@@ -75,7 +75,7 @@ def of_machine(hosts: int, gpus: int, **changes: Any) -> Topology:
     return topology(machine)
 
 
-def cells(own: Topology) -> list[Cell]:
+def cells(own: Topology) -> list[TopologyCell]:
     return [cell for node in own.nodes for cell in node.cells]
 
 

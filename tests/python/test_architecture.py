@@ -89,13 +89,6 @@ def test_an_arrow_up_is_seen(source: str) -> None:
     assert list(arrows_up("commlens.jobs.session", source))
 
 
-# Classes of one name in two modules, which are still to get names of their own.
-NAMES_TO_PART = {
-    "About", "Cell", "Curve", "Evidence", "Limit", "Machine", "Nic", "Node", "Observation",
-    "Outcome", "Panel", "Published", "Section", "Setting", "Verdict",
-}  # fmt: skip
-
-
 def classes() -> Iterator[tuple[str, str]]:
     """Public classes: name and module."""
     for module, path in modules():
@@ -106,5 +99,5 @@ def classes() -> Iterator[tuple[str, str]]:
 
 def test_a_class_name_means_one_class() -> None:
     counts = Counter(name for name, _ in classes())
-    again = {name for name, count in counts.items() if count > 1} - NAMES_TO_PART
+    again = {name for name, count in counts.items() if count > 1}
     assert {name: [module for own, module in classes() if own == name] for name in again} == {}

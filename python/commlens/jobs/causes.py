@@ -51,6 +51,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Causes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file."""
 
+    job: tuple[Cause, ...]
     launch: tuple[Cause, ...]
     probe: tuple[Cause, ...]
 
@@ -75,6 +76,12 @@ def first(
         if all(map(holds, cause.when)):
             return cause, groups
     return None
+
+
+def of_job(code: str, **facts: object) -> str:
+    """The message of an end that commlens brings about or observes."""
+    (cause,) = (cause for cause in CAUSES.job if cause.code == code)
+    return cause.message(**facts)
 
 
 def launch_failure(log: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.base.errors import Status
+from commlens.jobs import causes
 from commlens.jobs.messages import (
     Death,
     ErrorFilter,
@@ -98,17 +99,20 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     died, left = death(job.launcher_output, status_of_a_rank), departure(job.launcher_output)
     status = _status(job, died)
     if killed_by and died is None and not job.program_gave_reason:
-        ended_by = f"was ended by signal {killed_by} ({signal.strsignal(killed_by)})"
-        return Explanation(
-            Status.FAILED, reason=f"{job.launcher} {ended_by}; {job.kept}", counted=True
+        killed = causes.of_job(
+            "launcher-killed",
+            launcher=job.launcher,
+            number=killed_by,
+            description=signal.strsignal(killed_by),
         )
+        return Explanation(Status.FAILED, reason=f"{killed}; {job.kept}", counted=True)
     if job.program_gave_reason or (died is None and not left and job.records_have_reason):
         return Explanation(status)
     ended = ending(job.launcher_output)
     if node := lost_node(job.launcher_output):
         if ended:
             return Explanation(status, quoted=[ended.line])
-        lost = f"{job.launcher} has lost node {node}, by a failure or because the job was cancelled"
+        lost = causes.of_job("lost-node", launcher=job.launcher, node=node)
         return Explanation(status, reason=f"{lost}; {job.kept}", counted=True)
     if ended and not left:
         nothing_else = all(map(ending, job.error.held))

@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.outputs import reserve_record_file
-from commlens.jobs import launchers, probe, process
+from commlens.jobs import causes, launchers, probe, process
 from commlens.jobs.explain import EndedJob, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
-from commlens.jobs.native import PROGRAM, Native
+from commlens.jobs.native import Native
 from commlens.jobs.node_watch import NodeWatch
 from commlens.jobs.options import Options
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
@@ -182,10 +182,7 @@ class Session:
             why = Status.FAILED if ended.lost_node else Status.STALLED
             return Result(worst([why, status]), kept, counted=True, reason=because)
         if ended.status == 0 and not kept.records and not kept.problems:
-            reason = (
-                f"{ended.launcher} ended with status 0, but has not run {PROGRAM} to its end "
-                f"({self._suspect(job)})"
-            )
+            reason = self._not_run(job, ended.launcher)
             self._say(f"{reason}; {kept}")
             return Result(Status.FAILED, kept, counted=True, reason=reason)
         reason = ""
@@ -206,11 +203,13 @@ class Session:
         if not self.settings.silent:
             say(message)
 
-    def _suspect(self, job: JobSpec) -> str:
-        """The likely reason for which a launcher has not run the program."""
+    def _not_run(self, job: JobSpec, launcher: str) -> str:
+        """The message on a launcher that has done something else than to run the program."""
         if job.launcher_arguments:
-            return f"look at --launcher-args {shlex.quote(shlex.join(job.launcher_arguments))}"
-        return f"is {self._launcher.program} the launcher of {self.native.about.mpi}?"
+            arguments = shlex.quote(shlex.join(job.launcher_arguments))
+            return causes.of_job("program-not-run", launcher=launcher, arguments=arguments)
+        program, mpi = self._launcher.program, self.native.about.mpi
+        return causes.of_job("other-launcher", launcher=launcher, program=program, mpi=mpi)
 
     def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[ProbeVerdict, int | None]:
         """The verdict of a probe under the job's conditions, which is printed once; and the signal

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from commlens.jobs import causes
 from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 
@@ -32,26 +33,16 @@ class Watchdog:
         self._has_started = self._has_started or self._is_written()
         if self.limit_s is None:
             return ""
-        if self._has_started:
-            return self._silent() if times.since_output > self.limit_s else ""
-        return self._not_started() if times.since_start > self.limit_s and not self.may_wait else ""
+        if self._has_started and times.since_output > self.limit_s:
+            return causes.of_job("no-activity", limit=f"{self.limit_s:g}")
+        if not self._has_started and times.since_start > self.limit_s and not self.may_wait:
+            return causes.of_job("not-started", limit=f"{self.limit_s:g}")
+        return ""
 
     def _is_written(self) -> bool:
         with suppress(OSError):
             return self.record_file.stat().st_size > 0
         return False
-
-    def _not_started(self) -> str:
-        return (
-            f"the ranks have not started within {self.limit_s:g} s, and were ended "
-            "(--timeout SECONDS changes the limit; --dry-run shows the launcher's command line)"
-        )
-
-    def _silent(self) -> str:
-        return (
-            f"the job has shown no activity for {self.limit_s:g} s, and was ended "
-            "(--timeout SECONDS changes the limit)"
-        )
 
 
 def limit_of(options: Options) -> float | None:

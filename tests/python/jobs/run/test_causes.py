@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from commlens.jobs.causes import CAUSES, Cause, first, launch_failure
+from commlens.jobs.causes import CAUSES, Cause, first, launch_failure, of_job
 from commlens.jobs.messages import ErrorFilter
 from conftest import captured
 
-ALL = [*CAUSES.launch, *CAUSES.probe]
+ALL = [*CAUSES.job, *CAUSES.launch, *CAUSES.probe]
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,9 @@ def test_a_complaint_of_pmix_alone_is_no_reason() -> None:
     assert launch_failure(of_pmix) == ""
     assert launch_failure(of_pmix + page + rank) == ""
     assert launch_failure(complaint) == ""
+
+
+def test_a_lost_node_is_named() -> None:
+    assert of_job("lost-node", launcher="srun", node="n2") == (
+        "srun has lost node n2, by a failure or because the job was cancelled"
+    )

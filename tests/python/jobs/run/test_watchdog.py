@@ -56,7 +56,7 @@ def test_a_launcher_that_starts_nothing(
     run = commlens("run", "latency", "--timeout", 1, FAKE_LAUNCHER=launcher)
     assert run.returncode == 3
     (line,) = run.stderr.splitlines()
-    assert line.startswith("commlens: the ranks have not started within 1 s, and were ended (")
+    assert line.startswith("commlens: the ranks have not started within 1 s, and were ended: ")
     assert line.endswith("; no record was written")
     assert ranks_alive() == []
 
@@ -94,8 +94,8 @@ def test_a_launcher_that_runs_something_else_is_no_success(commlens: Commlens) -
         run = commlens("run", "latency", "--launcher-args", word)
         assert run.returncode == 1
         assert run.stderr == (
-            "commlens: mpirun ended with status 0, but has not run commlens-bench to its end "
-            f"(look at --launcher-args {word}); no record was written\n"
+            "commlens: mpirun ended with status 0, but has not run commlens-bench to its end: "
+            f"look at --launcher-args {word}; no record was written\n"
         )
     assert list(Path("results").iterdir()) == []
 

@@ -14,10 +14,6 @@ from commlens import knowledge
 from commlens.base.errors import CommlensError, reason
 from commlens.jobs.spec import is_variable
 
-CURATED = (
-    "messaging", "allocator", "openmpi", "ucx", "nccl", "cray-mpich", "libfabric", "binding",
-    "harness",
-)  # fmt: skip
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
 
@@ -82,17 +78,20 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"a
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     settings: tuple[_Entry, ...]
+    order: int = 10  # of the files: what is lower is tried first
     source: str = ""
     applies: Where = Where()
     needs: Mapping[str, str] = {}
 
 
 def curated() -> list[TuningSetting]:
-    """The settings that commlens brings along."""
-    found = []
-    for name in CURATED:
-        found += parse(knowledge.text(f"settings/{name}"), f"{name}.yaml")
-    return found
+    """The settings of all files of knowledge/settings, in the order of the files."""
+    files = [
+        _parsed(knowledge.text(f"settings/{name}"), f"{name}.yaml")
+        for name in knowledge.names("settings")
+    ]
+    ordered = sorted(files, key=lambda file: file[0].order)
+    return [setting for _, settings in ordered for setting in settings]
 
 
 def load(path: Path) -> list[TuningSetting]:
@@ -107,6 +106,10 @@ def load(path: Path) -> list[TuningSetting]:
 
 def parse(text: str, where: str) -> list[TuningSetting]:
     """The settings of a file; every scalar of it is text. Raises CommlensError in one line."""
+    return _parsed(text, where)[1]
+
+
+def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
     try:
         data = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
@@ -120,12 +123,12 @@ def parse(text: str, where: str) -> list[TuningSetting]:
         place = f"{where}, setting {str(name)[:60] if name else number}"
         found.append(_setting(_converted(entry, _Entry, place), common, place))
     _check_once(found, where)
-    return found
+    return common, found
 
 
 def _converted(data: Any, kind: Any, where: str) -> Any:
     try:
-        return msgspec.convert(data, kind)
+        return msgspec.convert(data, kind, strict=False)
     except msgspec.ValidationError as error:
         raise CommlensError(f"{where}: {error}") from None
 

@@ -131,3 +131,8 @@ def test_versions() -> None:
     assert version_in("Open MPI 5.0.7") == "5.0.7"
     assert version_in("# Library version: 1.22.0") == "1.22.0"
     assert version_in("none") == ""
+
+
+def test_the_files_have_an_order() -> None:
+    files = [f"{name}.yaml" for name in ("messaging", "allocator", "openmpi", "ucx", "nccl")]
+    assert list(dict.fromkeys(one.file for one in curated()))[:5] == files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sample_records import make_record, statistic
+from sample_records import make_record, parts_within, statistic
 
 PARTS_US = {
     ("multiplications", "compute"): 800_000.0,
@@ -132,16 +132,7 @@ def make_transform_record(communicators: str = "per-transpose", **changes: Any) 
             "samples": {"operation": "forward and backward", "values_s": [together * 1e-3] * 10},
             "statistics": {name: statistic(value) for name, value in statistics.items()},
             "metrics": list(metrics),
-            "parts": [
-                {
-                    "name": name,
-                    "stream": "transform",
-                    "within": True,
-                    "samples": {"values_s": [time * 1e-3] * 10},
-                    "statistics": {"time_us": statistic(1e3 * time)},
-                }
-                for name, time in parts.items()
-            ],
+            "parts": parts_within("transform", {name: 1e3 * ms for name, ms in parts.items()}),
             "timeline": {
                 "time_us": 1e3 * together,
                 "spans": _spans(spans, ranks, 2),
@@ -205,16 +196,7 @@ def make_exchange_record(
             "samples": {"operation": "gather-scatter", "values_s": [together * 1e-6] * 10},
             "statistics": {"time_us": statistic(together)},
             "metrics": ["time_us"],
-            "parts": [
-                {
-                    "name": part,
-                    "stream": "gather-scatter",
-                    "within": True,
-                    "samples": {"values_s": [time * 1e-6] * 10},
-                    "statistics": {"time_us": statistic(time)},
-                }
-                for part, time in parts.items()
-            ],
+            "parts": parts_within("gather-scatter", parts),
             "ceilings": [],
             "facts": {
                 "labels_shared": 236041,

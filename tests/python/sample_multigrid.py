@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sample_records import make_record, statistic
+from sample_records import make_record, parts_within, statistic
 
 # Microseconds of one solve.
 ALONE = {
@@ -60,16 +60,7 @@ def make_multigrid_record(
                 **{name: statistic(value) for name, value in metrics.items()},
             },
             "metrics": list(metrics),
-            "parts": [
-                {
-                    "name": name,
-                    "stream": "solve",
-                    "within": True,
-                    "samples": {"values_s": [time * 1e-6] * 10},
-                    "statistics": {"time_us": statistic(time)},
-                }
-                for name, time in parts.items()
-            ],
+            "parts": parts_within("solve", parts),
             "timeline": timeline(ranks, iterations),
             "ceilings": [],
             "facts": facts,

@@ -210,3 +210,17 @@ def statistic(median: float) -> dict[str, Any]:
         "p99": median * 1.2,
         "max": median * 1.3,
     }
+
+
+def parts_within(stream: str, times_us: dict[str, float]) -> list[dict[str, Any]]:
+    """Parts of an operation, measured within it."""
+    return [
+        {
+            "name": name,
+            "stream": stream,
+            "within": True,
+            "samples": {"values_s": [time * 1e-6] * 10},
+            "statistics": {"time_us": statistic(time)},
+        }
+        for name, time in times_us.items()
+    ]

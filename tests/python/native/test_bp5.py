@@ -178,19 +178,3 @@ def test_a_mode_that_cannot_be_had_is_skipped_with_a_fix(folder: Path) -> None:
     job = native(folder, 2, "bp5 --mode host --transport mpi", SMALL, ONCE)
     assert job.status == 4, job
     assert "--mode host: the data lies on the host; --mode auto takes what there is" in job.message
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "message"),
-    [
-        (3, "--elements 2,1,1", "--elements 2x1x1: fewer than the 3 ranks: ask for at least "),
-        (2, "--elements 100000", "is about --elements "),
-        (2, "--edge 4,2000", "--edge 2000: needs "),
-        (2, "--edge 4 --elements 4", "--edge 4: --elements says another size: give one of the two"),
-    ],
-)
-def test_refusals_on_several_ranks(ranks: int, words: str, message: str, tmp_path: Path) -> None:
-    job = native(tmp_path, ranks, "bp5", words)
-    assert job.status == 2, job
-    assert message in job.message, job
-    assert job.peak_bytes < 500e6, "it is found out before anything is allocated"

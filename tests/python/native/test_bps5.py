@@ -163,18 +163,3 @@ def test_boomeramg_needs_hypre(tmp_path: Path) -> None:
     if not has_hypre:
         assert "--coarse boomeramg: this build has no hypre" in job.message
         assert "--coarse cg" in job.message
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "message"),
-    [
-        (3, "--elements 2,1,1", "--elements 2x1x1: fewer than the 3 ranks: ask for at least "),
-        (2, "--elements 100000", "is about --elements "),
-        (2, "--edge 4,2000", "--edge 2000: needs "),
-    ],
-)
-def test_refusals_on_several_ranks(ranks: int, words: str, message: str, tmp_path: Path) -> None:
-    job = native(tmp_path, ranks, "bps5", words)
-    assert job.status == 2, job
-    assert message in job.message, job
-    assert job.peak_bytes < 500e6, "it is found out before anything is allocated"

@@ -7,16 +7,16 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
 from commlens.base.errors import Status, say, status_text
 from commlens.base.text import plural
 from commlens.jobs.options import Options
-from commlens.jobs.run import Ran
+from commlens.jobs.run import JobRun, Ran
+from commlens.jobs.spec import JobSpec
 from commlens.model import Record, groups, load, over_launches
 from commlens.model.scaling import scalings
 from commlens.render import dftfe, show
+from commlens.render.table import Column, Lines, Table
+from commlens.render.terminal import print_things
 
 
 def print_run(ran: Ran, *, wide: bool) -> None:
@@ -44,7 +44,8 @@ def print_scaling(ran: Ran) -> None:
 
 def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
     """Prints the summary of a suite, draws it, and prints where everything is."""
-    show.console().print("", _summary(ran), "", sep="\n")
+    table = Table(_SUMMARY, list(zip(ran.specs, ran.runs)))
+    print_things(show.console(), [table, Lines([[]])])
     if wide:
         _print_tables(ran.records, options, wide=True)
     if not ran.records or ran.folder is None:
@@ -96,20 +97,20 @@ def _print_count(ran: Ran) -> None:
         say(f"{plural(count, 'record')} in {path}")
 
 
-def _summary(ran: Ran) -> Table:
-    columns = ("benchmark", "options", "launches", "records", "seconds", "status")
-    summary = Table(*columns, box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for spec, run in zip(ran.specs, ran.runs):
-        style = "green" if run.status == Status.OK else "red"
-        summary.add_row(
-            run.job.benchmark,
-            Text(shlex.join(spec.words())),
-            str(len(run.results)),
-            str(len(run.records)),
-            f"{run.seconds:.1f}",
-            Text(status_text(run.status), style=style),
-        )
-    return summary
+_Row = tuple[JobSpec, JobRun]
+_SUMMARY: tuple[Column[_Row], ...] = (
+    Column("benchmark", lambda row: row[1].job.benchmark, left=True),
+    Column("options", lambda row: shlex.join(row[0].words()), left=True, wraps=True),
+    Column("launches", lambda row: len(row[1].results)),
+    Column("records", lambda row: len(row[1].records)),
+    Column("seconds", lambda row: row[1].seconds, format="{:.1f}".format),
+    Column(
+        "status",
+        lambda row: status_text(row[1].status),
+        left=True,
+        style=lambda row: "green" if row[1].status == Status.OK else "red",
+    ),
+)
 
 
 def _draw(records: Sequence[Record], folder: Path) -> None:

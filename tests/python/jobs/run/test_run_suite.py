@@ -29,7 +29,7 @@ def test_a_suite_goes_on_after_a_failure_and_draws(commlens: Commlens) -> None:
     assert "[1/3] latency --memory pinned" in run.stdout
     assert "[3/3] allreduce --memory pinned --ranks 1" in run.stdout
     rows = [
-        line.split() for line in run.stdout.splitlines() if line.startswith(("latency", "allr"))
+        line.split() for line in run.stdout.splitlines() if line.startswith(("  latency", "  allr"))
     ]
     assert [(row[0], row[-1]) for row in rows] == [
         ("latency", "ok"), ("latency", "usage"), ("allreduce", "ok"),

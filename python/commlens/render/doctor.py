@@ -15,10 +15,11 @@ from commlens.findings.finding import WIDEST, Finding
 from commlens.findings.rule import RuleOutcome
 from commlens.machine.machine import Machine
 from commlens.render.data import json_text
+from commlens.render.findings import STYLES, leveled
 from commlens.render.table import Line, Lines
 from commlens.render.terminal import print_things
 
-_STYLES = {"ok": "green", "advice": "cyan", "problem": "bold red", "not applicable": "dim"}
+_STYLES = {**STYLES, "ok": "green", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
 _LEVELS = {"error": "problem", "warning": "problem", "note": "advice"}
 _LONGEST_QUOTE = 300
@@ -65,10 +66,8 @@ def print_findings(examination: Examination, proofs: dict[int, Proof], console: 
     lines: list[Line] = []
     for finding in examination.findings:
         level = _LEVELS[finding.severity]
-        first, *others = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
-        others += _below(finding, proofs.get(id(finding)))
-        lines += [[], [(level, _STYLES[level]), (first[len(level) :], "")]]
-        lines += [[(line, "")] for line in others]
+        head = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
+        lines += [[], *leveled(level, [*head, *_below(finding, proofs.get(id(finding)))])]
     print_things(console, [Lines([*lines, [], [(_summary(examination), "")]])])
 
 

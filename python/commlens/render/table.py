@@ -133,42 +133,29 @@ class Table(Generic[Row]):
     def fitted(self, width: int) -> list[str]:
         """Leaves out optional columns for which there is no room and returns their heads.
 
-        The first have precedence. Where that does not suffice, units stand below titles.
+        The first have precedence. Where that does not suffice, units stand below titles, and the
+        widest columns that may be wrapped are.
         """
         room = width - INDENT + GAP
         if _widths(self.columns) <= room:
             return []
-        room -= _widths(one for one in self.columns if not one.column.optional)
+        free = room - sum(one.least_width + GAP for one in self.columns if not one.column.optional)
         kept, left_out = [], []
         for one in self.columns:
-            if one.column.optional and one.width + GAP > room:
+            if one.column.optional and one.width + GAP > free:
                 left_out.append(one.head)
                 continue
-            room -= one.width + GAP if one.column.optional else 0
+            free -= one.width + GAP if one.column.optional else 0
             kept.append(one)
         self.columns = kept
-        if room < 0:
+        if _widths(kept) > room:
             for one in kept:
                 one.narrow()
-        return left_out
-
-    def wrapped(self, width: int) -> bool:
-        """Makes lines fit where columns may be wrapped, and returns whether any column is.
-
-        Optional columns are left out, the last first, where that does not suffice.
-        """
-        room = width - INDENT + GAP
-        if _widths(self.columns) <= room or not any(one.column.wraps for one in self.columns):
-            return False
-        for one in reversed(self.columns):
-            least = sum(one.least_width + GAP for one in self.columns)
-            if least > room and one.column.optional:
-                self.columns.remove(one)
-        for one in sorted(self.columns, key=lambda one: -one.width):
-            excess = _widths(self.columns) - room
+        for one in sorted(kept, key=lambda one: -one.width):
+            excess = _widths(kept) - room
             if one.column.wraps and excess > 0:
                 one.narrow(max(one.least_width, one.width - excess))
-        return True
+        return left_out
 
 
 def _widths(columns: Iterable[Cells]) -> int:

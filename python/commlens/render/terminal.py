@@ -80,7 +80,9 @@ def _pieces(thing: Thing, width: int | None) -> Iterator[_Piece]:
 
 
 def _grid(table: Table[Any], width: int | None) -> Iterator[_Piece]:
-    is_wrapped = width is not None and table.wrapped(width)
+    is_wrapped = width is not None and any(one.column.wraps for one in table.columns)
+    if width is not None and is_wrapped:
+        table.fitted(width)
     columns = table.columns
     yield from _head(tuple([_Heading(one.heads, one.width, one.left) for one in columns]))
     for row in range(len(table.rows)):

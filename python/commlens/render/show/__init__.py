@@ -10,7 +10,7 @@ from commlens import findings as diagnose
 from commlens.base.terminal import console
 from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
-from commlens.render.show.diagnosis import findings_block
+from commlens.render.findings import findings_block
 from commlens.render.show.machine import machines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,45 +107,51 @@ def test_a_launcher_that_does_not_say_whose_it_is_is_tried(
     assert found.command(job(3, A="b"), PROGRAM)[1:3] == ["-n", "3"]
 
 
-def test_open_mpi_gets_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert command("Open MPI", job(2)) == "launcher --allow-run-as-root -n 2"
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert command("Open MPI", job(3)) == "launcher --oversubscribe --bind-to none -n 3"
-    own = ("--bind-to", "core")
-    assert command("Open MPI", job(3, *own)) == "launcher --oversubscribe -n 3 --bind-to core"
-    assert command("Open MPI", job(3), in_allocation=True) == "launcher -n 3"
-
-
-def test_the_other_launchers_get_what_they_need() -> None:
-    wanted = job(4, "-v")
-    assert command("srun", wanted) == "launcher --ntasks=4 --kill-on-bad-exit=1 -v"
-    assert command("MPICH", wanted) == "launcher -n 4 -v"
-    assert command("flux", wanted) == "launcher run --ntasks 4 -v"
-    with_gpus = command("flux", wanted, with_gpus=True)
-    assert with_gpus == "launcher run --ntasks 4 --gpus-per-task 1 -v"
-    jsrun = command("jsrun", wanted)
-    assert jsrun == "launcher --nrs 4 --tasks_per_rs 1 --cpu_per_rs 1 -v"
-    assert "--gpu_per_rs 1 --smpiargs=-gpu" in command("jsrun", wanted, with_gpus=True)
+USER, ROOT = 1000, 0
+VARIABLES = {"UCX_TLS": "self,sm", "A": ""}
+ON_TWO_NODES = JobSpec("latency", ranks=4, nodes=2)
+CROWDED = "--oversubscribe --bind-to none"
+JSRUN = "--tasks_per_rs 1 --cpu_per_rs 1"
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "wanted", "expected"),
     [
-        ("Open MPI", "launcher -n 2 -x UCX_TLS=self,sm -x A= -v"),
-        ("MPICH", "launcher -n 2 -genv UCX_TLS self,sm -genv A  -v"),
-        ("srun", "launcher --ntasks=2 --kill-on-bad-exit=1 -v"),  # hands its own environment on
-        ("flux", "launcher run --ntasks 2 -v"),
-        ("jsrun", "launcher --nrs 2 --tasks_per_rs 1 --cpu_per_rs 1 -v"),
+        ("Open MPI", job(2), "-n 2"),
+        ("Open MPI", job(3), f"{CROWDED} -n 3"),
+        ("Open MPI", job(3, "--bind-to", "core"), "--oversubscribe -n 3 --bind-to core"),
+        ("Open MPI", job(2, "-v", **VARIABLES), "-n 2 -x UCX_TLS=self,sm -x A= -v"),
+        ("MPICH", job(4, "-v"), "-n 4 -v"),
+        ("MPICH", job(2, "-v", **VARIABLES), "-n 2 -genv UCX_TLS self,sm -genv A  -v"),
+        # These hand their own environment on.
+        ("srun", job(4, "-v", **VARIABLES), "--ntasks=4 --kill-on-bad-exit=1 -v"),
+        ("jsrun", job(4, "-v", **VARIABLES), f"--nrs 4 {JSRUN} -v"),
+        ("flux", job(4, "-v", **VARIABLES), "run --ntasks 4 -v"),
+        ("Open MPI", ON_TWO_NODES, f"{CROWDED} --map-by ppr:2:node -n 4"),
+        ("MPICH", ON_TWO_NODES, "-ppn 2 -n 4"),
+        ("srun", ON_TWO_NODES, "--ntasks=4 --kill-on-bad-exit=1 --nodes=2 --ntasks-per-node=2"),
+        ("srun", replace(ON_TWO_NODES, ranks=3), "--ntasks=3 --kill-on-bad-exit=1 --nodes=2"),
+        ("jsrun", ON_TWO_NODES, f"--nrs 4 {JSRUN} --rs_per_host 2"),
+        ("flux", ON_TWO_NODES, "run --ntasks 4 --nodes 2"),
     ],
 )
-def test_a_variable_is_passed_in_the_way_of_the_launcher(
-    name: str, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_a_launcher_gets_what_it_needs(
+    name: str, wanted: JobSpec, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
-    assert command(name, job(2, "-v", UCX_TLS="self,sm", A="")) == expected
+    monkeypatch.setattr("os.geteuid", lambda: USER)
+    assert command(name, wanted) == f"launcher {expected}"
+
+
+def test_what_a_launcher_needs_depends_on_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
+    monkeypatch.setattr("os.geteuid", lambda: ROOT)
+    assert command("Open MPI", job(2)) == "launcher --allow-run-as-root -n 2"
+    monkeypatch.setattr("os.geteuid", lambda: USER)
+    assert command("Open MPI", job(3), in_allocation=True) == "launcher -n 3"
+    with_gpus = command("flux", job(4, "-v"), with_gpus=True)
+    assert with_gpus == "launcher run --ntasks 4 --gpus-per-task 1 -v"
+    assert "--gpu_per_rs 1 --smpiargs=-gpu" in command("jsrun", job(4), with_gpus=True)
 
 
 def test_options_of_the_launcher_count_as_settings() -> None:
@@ -173,7 +180,7 @@ def test_options_of_the_launcher_count_as_settings() -> None:
 def test_a_job_on_several_nodes_is_known(name: str, words: str, expected: bool) -> None:
     chosen = Chosen("launcher", launcher(name))
     assert chosen.spans_nodes(job(4, *words.split())) is expected
-    assert chosen.spans_nodes(JobSpec("latency", ranks=4, nodes=2))
+    assert chosen.spans_nodes(ON_TWO_NODES)
 
 
 def test_every_launcher_can_be_asked_for() -> None:

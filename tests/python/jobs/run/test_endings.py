@@ -62,7 +62,7 @@ def test_a_launcher_that_refuses_is_heard(commlens: Commlens) -> None:
     )
 
 
-def test_lines_that_are_no_records_are_told_of(commlens: Commlens) -> None:
+def test_lines_that_are_no_records_are_reported(commlens: Commlens) -> None:
     run = commlens("run", "latency", FAKE_MODE="old records")
     assert run.returncode == 1
     (file,) = Path("results").iterdir()
@@ -104,7 +104,7 @@ def test_an_interrupted_run_leaves_records_and_no_process(
     assert ranks_alive() == []
 
 
-def test_an_interruption_ends_all_starts() -> None:
+def test_an_interruption_ends_all_launches() -> None:
     process = subprocess.Popen(
         command_line("run", "latency", "--launches", 3),
         env={**os.environ, "FAKE_MODE": "wait"},

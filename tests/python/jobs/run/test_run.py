@@ -205,7 +205,7 @@ def test_a_dry_run_shows_variables_as_the_shell_and_the_launcher_take_them(
     assert " -x 'UCX_TLS=a b' " in run.stdout
 
 
-def test_several_starts_are_jobs_of_one_file(commlens: Commlens) -> None:
+def test_several_launches_are_jobs_of_one_file(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--launches", 3)
     assert run.returncode == 0, run.stderr
     (file,) = Path("results").iterdir()
@@ -224,11 +224,7 @@ def test_an_option_is_accepted_by_its_former_name(commlens: Commlens, command: s
     assert run.stderr.startswith("commlens: --launches 0: write a whole number from 1 to 1")
 
 
-def test_the_former_name_means_the_same(commlens: Commlens) -> None:
-    assert len(commlens("run", "latency", "--starts", 3, "--dry-run").stdout.splitlines()) == 3
-
-
-def test_starts_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens) -> None:
+def test_launches_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--launches", 2, FAKE_MODE="wrong")
     assert run.returncode == 1
     assert len(kept()) == 8
@@ -238,8 +234,9 @@ def test_starts_go_on_after_a_failure_but_not_after_bad_usage(commlens: Commlens
     assert list(Path("none").iterdir()) == []
 
 
-def test_a_dry_run_of_several_starts_has_a_line_for_each(commlens: Commlens) -> None:
-    assert len(commlens("run", "latency", "--launches", 3, "--dry-run").stdout.splitlines()) == 3
+@pytest.mark.parametrize("option", ["--launches", "--starts"])
+def test_a_dry_run_of_several_launches_has_a_line_for_each(commlens: Commlens, option: str) -> None:
+    assert len(commlens("run", "latency", option, 3, "--dry-run").stdout.splitlines()) == 3
 
 
 # Help and list

@@ -47,7 +47,7 @@ def test_other_formats_have_no_table_of_ours(commlens: Commlens) -> None:
 
 
 @pytest.mark.parametrize("where", [["--record", "mine.jsonl"], []])
-def test_a_start_that_fails_is_told_and_the_others_go_on(
+def test_a_launch_that_fails_is_reported_and_the_others_go_on(
     commlens: Commlens, where: list[str]
 ) -> None:
     run = commlens(
@@ -70,7 +70,7 @@ def test_a_wrong_result_is_the_status_of_all(commlens: Commlens) -> None:
     assert "8 B mpi host 4 - - failed" in lines_of(run.stdout)
 
 
-def test_numbers_of_ranks_take_turns_with_several_starts(commlens: Commlens) -> None:
+def test_numbers_of_ranks_are_interleaved_with_several_launches(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--scaling", "1,2", "--launches", 2)
     assert run.returncode == 0, run.stderr
     assert run.stderr.splitlines()[:4] == [

@@ -61,7 +61,7 @@ def test_an_entry_says_how_it_is_launched(commlens: Commlens) -> None:
     assert tables and tables in run.stdout
 
 
-def test_entries_take_turns(commlens: Commlens) -> None:
+def test_entries_are_interleaved(commlens: Commlens) -> None:
     """A B C A B A: whatever drifts hits all alike."""
     Path("mine.yaml").write_text(
         "runs:\n"
@@ -88,7 +88,7 @@ def test_records_may_go_to_a_file_of_the_users(commlens: Commlens) -> None:
     assert not list(Path.cwd().glob("all-job*"))
 
 
-def test_a_dry_run_has_the_command_of_each_start(commlens: Commlens) -> None:
+def test_a_dry_run_has_the_command_of_each_launch(commlens: Commlens) -> None:
     Path("mine.yaml").write_text(
         "runs: [{benchmark: latency, launches: 2}, {benchmark: allreduce, ranks: 3}]\n"
     )

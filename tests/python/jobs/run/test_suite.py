@@ -244,7 +244,7 @@ def test_ten_thousand_entries_are_checked_by_one_process(monkeypatch: pytest.Mon
     assert len(started) <= 3, "what the build has, its benchmarks, and the check"
 
 
-def test_a_mistake_of_the_command_line_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_the_command_line_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = suite.parse(RUNS + "  - benchmark: fft\n", "mine.yaml")
     said = JobSpec(options=Options({"grid": "8"}))
     with pytest.raises(CommlensError, match=r"^mine.yaml, entry 1: no option '--grid'"):

@@ -133,7 +133,7 @@ def test_a_sleeping_launcher_does_not_outlast_an_impatient_user() -> None:
     assert error == "commlens: interrupted by SIGINT; no record was written\n"
 
 
-def test_an_interruption_before_anything_runs_is_told(
+def test_an_interruption_before_anything_runs_is_reported(
     commlens: Commlens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted() -> None:

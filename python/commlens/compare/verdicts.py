@@ -16,7 +16,7 @@ from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_dec
 THRESHOLD = 0.03  # of a ratio: within it two sides are the same, unless another is asked for
 _MOST_LAUNCHES = 100  # that anybody would wait for
 _STEP = (
-    4  # few launches do not tell how many are needed: the next time at most so many times as many
+    4  # few launches do not show how many are needed: the next time at most so many times as many
 )
 
 

@@ -17,7 +17,7 @@ MASK = "***"
 
 
 class Secrets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The layout of secrets.yaml, which says what each list is."""
+    """The layout of secrets.yaml, which explains each list."""
 
     secret_words: tuple[str, ...]
     secret_names: tuple[str, ...]

@@ -25,7 +25,7 @@ _GDRCOPY = "uct_cuda_gdrcopy"
 
 
 class UcxTransports(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The layout of libraries/ucx.yaml, which says what each list is."""
+    """The layout of libraries/ucx.yaml, which explains each list."""
 
     gpus: dict[str, str]
     for_gpu_memory: dict[str, tuple[str, ...]]

@@ -1,7 +1,7 @@
 """Whether two measurements differ: the rule behind every `best`, `tie`, `faster` and `slower`.
 
 They differ where the interval of their ratio leaves out 1. What that interval is of depends on how
-often the job was started, since launches differ more than samples:
+often the job was launched, since launches differ more than samples:
 
 - 5 launches or more on each side: their medians, by ranks (rank_test.py).
 - The same launches on both sides, and fewer: within each of them, the intervals of the medians over
@@ -11,7 +11,7 @@ often the job was started, since launches differ more than samples:
 - 1 or 2 launches, each side its own: nothing can be said.
 
 An interval over samples takes at least 6 of them. What does not differ is a tie: the measurements
-do not tell which is better.
+do not show which is better.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def difference(one: Record, other: Record, metric: Metric) -> Difference:
 
 
 def no_difference(found: Difference) -> str:
-    """Empty where the two differ; else `tie`, or `inconclusive` for too few launches to tell."""
+    """Empty where the two differ; else `tie`, or `inconclusive` for too few launches."""
     if found.differs:
         return ""
     return INCONCLUSIVE if found.basis == "few launches" else TIE

@@ -50,7 +50,7 @@ def encoded(
     launches: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
 ) -> Iterator[bytes]:
     """The lines of a file that has them: as they were read, with what is secret masked, and with
-    fewer digits: most of those that a program writes are below what a clock tells."""
+    fewer digits: most of those that a program writes are below the resolution of a clock."""
     for start in launches:
         line = replace(start.line, environment=start.environment, command=start.command)
         yield _line(line)
@@ -90,7 +90,7 @@ def is_page(file: Path) -> bool:
         with file.open("rb") if file.is_file() else BytesIO() as stream:
             return stream.read(64).lstrip().lower().startswith(_PAGE)
     except (OSError, ValueError):
-        return False  # who reads it says what is wrong with it
+        return False  # whoever reads it reports what is wrong with it
 
 
 def unpacked(file: Path, kind: str = RECORDS) -> Iterator[tuple[str, list[str]]]:

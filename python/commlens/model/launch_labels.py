@@ -29,7 +29,7 @@ def start_labels(records: Sequence[Record]) -> dict[str, str]:
 
 
 def dated_labels(records: Sequence[Record]) -> dict[str, str]:
-    """`UCX_TLS=sm, 03:04`: with as much of the time as tells launches apart, else as above."""
+    """`UCX_TLS=sm, 03:04`: with as much of the time as sets launches apart, else as above."""
     settings, repeated = _labels(records)
     for times in _times(repeated):
         if len({(settings[start], time) for start, time in times.items()}) == len(times):

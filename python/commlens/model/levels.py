@@ -1,4 +1,4 @@
-"""The parts of a multigrid solve by level, which their names say as levels.yaml describes."""
+"""The parts of a multigrid solve by level, by their names, as levels.yaml describes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"(?P<level>p\d+) (?P<kind>.+?)(?: (?P<type>f\d+))?")
 
 
 class LevelNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The layout of levels.yaml, which says what each list is."""
+    """The layout of levels.yaml, which explains each list."""
 
     solver: str
     type_of_solver: str

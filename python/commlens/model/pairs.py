@@ -84,8 +84,8 @@ def pair_matrix(record: Record) -> PairMatrix | None:
 
 
 def matrices(records: Sequence[Record]) -> list[tuple[Record, PairMatrix]]:
-    """Of each transport, memory and start those of the smallest and of the largest size, which tell
-    latencies from bandwidths."""
+    """Of each transport, memory and launch those of the smallest and of the largest size: latencies
+    and bandwidths."""
     found: dict[tuple[str, ...], list[tuple[Record, PairMatrix]]] = {}
     for record in [one for one in records if one.series]:
         if matrix := pair_matrix(record):

@@ -247,7 +247,7 @@ class Profile(ProfileStruct, frozen=True):
     regions: Annotated[list[Region], Meta(description="empty without --regions")] = []
 
     def __post_init__(self) -> None:
-        """What types cannot say: arrays have a value per entry of `placement`, and ranks exist."""
+        """Checks that arrays have a value per entry of `placement`, and that ranks exist."""
         entries = len(self.placement)
         if self.ranks > entries + len(self.missing_ranks):
             raise ValueError(f"ranks: {self.ranks}, and {entries} in placement")
@@ -327,7 +327,7 @@ def is_profile(line: str) -> bool:
 
 
 def parse(line: str) -> Profile:
-    """The profile in a line of JSON. Raises ValueError that says what is wrong with it."""
+    """The profile in a line of JSON. Raises ValueError with what is wrong with it."""
     try:
         profile = decode(line, _DECODER)
     except NotJsonError as error:

@@ -1,4 +1,4 @@
-"""What few values tell of a difference: ranks alone, so that no distribution is assumed.
+"""What few values show of a difference: ranks alone, so that no distribution is assumed.
 
 Values are logarithms of medians, one a start, so that differences are ratios. The interval is that
 of Hodges and Lehmann: all shifts that the U test of Mann and Whitney does not refuse (Hollander,

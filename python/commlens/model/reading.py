@@ -1,4 +1,4 @@
-"""Reads files of records, joins each record with its start, and says what is wrong with lines."""
+"""Reads files of records, joins records with their launches, and reports bad lines."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class _Reader:
         )
 
     def parse(self, line: str) -> Start | Record | None:
-        """Raises ValueError, which says what is wrong with the line. None: a start as before."""
+        """Raises ValueError with what is wrong with the line. None: a launch as before."""
         try:
             found = decode(line, self._decoder)
         except NotJsonError as error:
@@ -198,7 +198,7 @@ class _Reader:
                 force_setattr(owner, name, self._shared.setdefault(value, value))
         for name in _ALIKE_MAPPINGS:
             if mapping := getattr(record, name):
-                key = msgspec.json.encode(mapping)  # which tells 1 from true
+                key = msgspec.json.encode(mapping)  # which keeps 1 and true apart
                 force_setattr(record, name, self._shared.setdefault(key, mapping))
 
     def _keep(self, line: StartLine) -> Start | None:

@@ -73,7 +73,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     libraries: Mapping[str, str] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
-        """What types cannot say: that what stands in one place fits to what does in another."""
+        """Checks what types cannot express: that fields agree with each other."""
         start = self.start
         if self.ranks != start.ranks:
             raise ValueError(f"ranks: {self.ranks}, and its start has {start.ranks}")

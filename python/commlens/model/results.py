@@ -275,7 +275,7 @@ class Ceiling(Strict, frozen=True):
     unit: Absent[Name] = None
     library: bool = False
 
-    # What __post_init__ says, for the JSON schema.
+    # What __post_init__ checks, for the JSON schema.
     rules: ClassVar[Mapping[str, Any]] = {
         "dependentRequired": {"rate": ["unit"], "unit": ["rate"]},
         "if": {"required": ["part"]},

@@ -172,7 +172,7 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     command: list[str]
 
     def __post_init__(self) -> None:
-        """What types cannot say."""
+        """Checks what types cannot express."""
         benchmark = self.benchmark
         for what, declared in (
             ("parameters", benchmark.parameters),

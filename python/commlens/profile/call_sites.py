@@ -81,7 +81,7 @@ class _Functions:
 
 
 def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
-    """Where addr2line cannot tell, the caller is the module and the address."""
+    """Where addr2line does not know it, the caller is the module and the address."""
     unknown = {offset: Caller(f"{Path(module).name}+{offset + 1:#x}", "", 0) for offset in offsets}
     program = shutil.which("addr2line")
     if program is None or shutil.which("nm") is None:

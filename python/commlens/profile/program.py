@@ -28,7 +28,7 @@ _MPICH = re.compile(r"\b(libmpich|libmpi_(cray|gnu|intel|cray_ftn)\w*)\.so|\blib
 
 @dataclass(frozen=True)
 class ElfFile:
-    """What an ELF file says of itself."""
+    """The properties of an ELF file."""
 
     is_dynamic: bool  # a dynamic loader starts it
     has_fixed_addresses: bool  # addresses in the file are those in memory

@@ -1,4 +1,4 @@
-"""Measures choices within the budget: each launch is kept, and one line says how it went."""
+"""Measures choices within the budget: each launch is kept, and printed in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the best choice is better than the default: both are started again, interleaved.
+"""Whether the best choice is better than the default: both are launched again, interleaved.
 
 First the best few among themselves, then the winner and the default: the launches that decide are
 not those by which it was chosen.
@@ -21,7 +21,7 @@ from commlens.tuning.launches import Launch
 from commlens.tuning.scores import Target
 from commlens.tuning.space import Choice
 
-_ROUNDS = ((6, 1), (3, 3))  # of the selection: so many choices, and how often each was started
+_ROUNDS = ((6, 1), (3, 3))  # of the selection: so many choices, and how often each was launched
 _BETTER = 0.98  # a score that is worth a final
 _AS_GOOD = 1.02  # of these the one with the fewest settings
 _LONGER = 1.5  # times the typical launch: those of finals have more samples

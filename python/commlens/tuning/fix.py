@@ -23,7 +23,7 @@ _EXPORT = re.compile(r"(?:export\s+)?(?P<setting>[A-Za-z_]\w*=.*)", re.ASCII)
 
 
 def write(folder: Path, change: Change, title: str) -> list[Path]:
-    """Writes the files for a change, of which the title says what it was found for."""
+    """Writes the files for a change, with a title that names its purpose."""
     folder.mkdir(parents=True, exist_ok=True)
     mca = {name: text for name, text in change.environment.items() if name.startswith(_MCA)}
     ucx = {name: text for name, text in change.environment.items() if name.startswith("UCX_")}
@@ -72,7 +72,7 @@ def _options(change: Change) -> Options:
 
 @dataclass(frozen=True)
 class Given:
-    """What a file of exports says to a run."""
+    """What a file of exports adds to a run."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     launcher_arguments: tuple[str, ...] = ()

@@ -182,7 +182,7 @@ def verdict_text(bench: Bench, final: Final) -> str:
         return f"{name}: nothing was better than the default; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
         return (
-            f"{name}: the budget has ended before {text} was started often enough to be sure:"
+            f"{name}: the budget has ended before {text} was launched often enough to be sure:"
             " --resume goes on"
         )
     if final.default_fails:

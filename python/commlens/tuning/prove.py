@@ -33,7 +33,7 @@ _SHORT = {
 
 @dataclass
 class _Side(JobRun):
-    """A side whose job fails once is not started again: it has shown what it does."""
+    """A side whose job fails once is not launched again: it has shown what it does."""
 
     environment: Mapping[str, str | None] = field(default_factory=dict)
     said: Listener | None = None

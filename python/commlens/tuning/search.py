@@ -1,7 +1,7 @@
 """What is tried: the default, then each value of each setting alone, then the best ones together.
 
 All of it follows from what was measured before, so a search that was interrupted goes on where it
-was: what has been started is not started again.
+was: what has been launched is not launched again.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
 # Seconds of a batch of the slowest case: with as many operations as by default, a batch of large
 # arrays takes longer than all else. Cases that are faster then need more batches.
 _LONGEST_BATCH_S, _LEAST_TIME = 0.3, "0.1"
-_STUCK_S = 60.0  # without progress, for the native watchdog, which says which rank was where
+_STUCK_S = 60.0  # without progress, for the native watchdog, which reports which rank was where
 GRACE = 1.5  # that comes first
 _SLACK_S = 5.0
 

@@ -21,7 +21,7 @@ from commlens.model.rank_test import (
     shift_interval,
     u_test,
 )
-from simulated_starts import Values, start_medians
+from simulated_launches import Values, start_medians
 
 TRIALS = 200
 

@@ -12,7 +12,7 @@ import pytest
 
 from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
 from commlens.model.comparison import Basis, Difference
-from simulated_starts import Values, start_medians
+from simulated_launches import Values, start_medians
 
 THRESHOLD = 0.03
 MOST_STEPS = 8

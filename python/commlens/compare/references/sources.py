@@ -96,7 +96,7 @@ class Figure(Strict, frozen=True, kw_only=True):
     note: Annotated[str, Meta(description="what else a reader must know")] = ""
 
     def __post_init__(self) -> None:
-        """What types cannot say."""
+        """Checks what types cannot express."""
         _factor(self.printed_unit, self.unit or self.printed_unit)
         if bool(self.size_name) != (self.size is not None):
             raise ValueError("size_name and size belong together")
@@ -191,7 +191,7 @@ def find(name: str) -> Source:
 def parse(text: str, name: str) -> Source:
     """The source of this name. Raises CommlensError that names the file and the field.
 
-    In the file, `results` is a list of blocks: what a block says holds for all of its `figures`,
+    In the file, `results` is a list of blocks: what a block has holds for all of its `figures`,
     and an entry may have its own.
     """
     try:
@@ -210,7 +210,7 @@ def parse(text: str, name: str) -> Source:
 
 
 def _merged(block: Any, name: str, where: str) -> list[dict[str, Any]]:
-    """Each entry of a block with what the block says of all."""
+    """Each entry of a block with what the block has of all."""
     entries = block.get("figures") if isinstance(block, dict) else None
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise CommlensError(f"{where}: a mapping with a list `figures` is expected")

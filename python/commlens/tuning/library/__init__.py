@@ -1,5 +1,5 @@
 """The settings that the installed libraries list: what may matter for the memory and the benchmark,
-with values to try. rules.yaml says what may."""
+with values to try. rules.yaml has what may."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _number(value: float, *, whole: bool) -> str:
 
 
 def of_number(name: str, default: str) -> Sequence[str]:
-    """For a number without a unit, of which the name says what it is."""
+    """For a number without a unit, by what its name is of."""
     try:
         number = int(default)
     except ValueError:

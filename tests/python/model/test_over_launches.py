@@ -68,7 +68,7 @@ def test_an_interval_over_starts_is_no_range() -> None:
     assert any("4.500 2.000 to 7.000 6 launches" in line for line in lines)
 
 
-def test_an_application_uses_what_is_fastest_over_starts() -> None:
+def test_an_application_uses_what_is_fastest_over_launches() -> None:
     records = [
         make_exchange_record(mode, together_us=100, seconds=seconds, start=start)
         for start in ("one", "two", "three")

@@ -29,6 +29,35 @@ def test_the_examples_of_contributing_are_the_files_that_are_tested() -> None:
         assert code == (TOP / name).read_text(encoding="utf-8"), name
 
 
+def prose_of_contributing() -> str:
+    text = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
+def file_named(name: str) -> Path | None:
+    """The file or folder that CONTRIBUTING.md calls so: by its path from a room, or by its name."""
+    rooms = ("", "src", "python/commlens", "python/commlens/knowledge", "tests/python")
+    places = [TOP / room / name for room in rooms if list((TOP / room).glob(name))]
+    folders = ("src", "python", "tests", "tools")
+    found = places or [path for folder in folders for path in (TOP / folder).rglob(name)]
+    return found[0] if found else None
+
+
+def test_the_files_that_contributing_names_are_there() -> None:
+    path = re.compile(r"`([\w./*-]+\.(?:py|yaml|cpp|hpp|txt|sh)|[\w-][\w./-]*/)`")
+    names = path.findall(prose_of_contributing())
+    assert len(names) > 50
+    assert [name for name in names if file_named(name) is None] == []
+
+
+def test_the_lists_that_contributing_names_are_in_their_files() -> None:
+    lists = re.findall(r"`(\w+)`\s+(?:of|in)\s+`([\w./-]+\.\w+)`", prose_of_contributing())
+    assert len(lists) > 5
+    for name, file in lists:
+        path = file_named(file)
+        assert path and re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")), (name, file)
+
+
 def blocks(page: str, language: str) -> list[str]:
     """The code of a page in this language."""
     text = (TOP / "docs" / page).read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def osu_value(benchmark: str, size: float, mean_s: float) -> float:
     }[benchmark]
 
 
-@pytest.mark.parametrize("benchmark", OF_SIZES)
+@pytest.mark.parametrize("benchmark", sorted(OSU))
 def test_osu(benchmark: str, tmp_path: Path) -> None:
     output = ran(tmp_path, benchmark, "--transport mpi --bytes 8:512 --format osu", BRIEFLY).output
     title, kind, headings = OSU[benchmark]

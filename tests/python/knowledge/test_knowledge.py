@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,7 +21,7 @@ from commlens.jobs.sites.schedulers import Schedulers
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
 from commlens.machine.nccl import NcclVariables
-from commlens.machine.settings import Variables
+from commlens.machine.settings import Variables, communication
 from commlens.machine.ucx import UcxTransports
 from commlens.model.levels import LevelNames
 from commlens.render.plots.colors import Looks
@@ -83,3 +85,10 @@ def test_no_name_stands_twice_in_a_list() -> None:
     for name, kind in (("variables", Variables), ("secrets", Secrets)):
         for field, words in msgspec.structs.asdict(knowledge.load(name, kind)).items():
             assert isinstance(words, int) or len(set(words)) == len(words), field
+
+
+def test_settings_of_the_allocator_are_variables_of_communication() -> None:
+    """As in the native program: MPI copies large arrays through memory that it allocates."""
+    kept = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MALLOC_ARENA_MAX": "1", "UCX_TLS": "sm"}
+    system: Any = SimpleNamespace(environment={**kept, "HOME": "/", "OMPI_MCA_ess": "env"})
+    assert communication(system) == kept

@@ -11,6 +11,8 @@ from commlens.base.errors import CommlensError
 from commlens.compare import Verdict
 from commlens.tuning.launches import JOURNAL
 from commlens.tuning.output import verdict_text
+from commlens.tuning.trial import _repeat_of
+from record_helpers import record
 from tuning_helpers import Machine, here, search_of, settings, tuned
 
 A = '{name: A, values: ["good", "bad"]}'
@@ -243,3 +245,17 @@ def test_what_others_need_may_be_slow_by_itself(tmp_path: Path) -> None:
     assert search.bench.is_needed({"P": "y"}) and not search.bench.is_needed({"N": "1"})
     (final,) = tuned(search)
     assert dict(final.choice) == {"P": "y", "N": "1"}
+
+
+@pytest.mark.parametrize(
+    ("slowest_us", "repeat"),
+    [(2.0, None), (2990.0, None), (100_000.0, 3), (2e6, 1)],
+)
+def test_a_batch_of_the_slowest_case_is_short(slowest_us: float, repeat: int | None) -> None:
+    records = [record(median_us=1.0), record(median_us=slowest_us), record(status="skipped")]
+    assert _repeat_of(records) == repeat
+
+
+def test_without_figures_the_benchmark_decides() -> None:
+    assert _repeat_of([]) is None
+    assert _repeat_of([record(status="skipped")]) is None

@@ -158,8 +158,7 @@ def _published(records: str, name: str, form: str) -> int:
 
     source = find(name)
     loaded = load_any([Path(records)])
-    found = published.against(_side(records, loaded.records), source)
-    published.comparison_of(found).print_as(form)
+    published.comparison_of(_side(records, loaded.records), source).print_as(form)
     return tell_problems(loaded)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from commlens.base.errors import CommlensError
 from commlens.base.text import format_ratio, format_value, labelled
 from commlens.compare.matching import Missing, Side, case_names
@@ -14,19 +11,11 @@ from commlens.render.comparison import Comparison, missing_lines, warnings
 from commlens.render.table import Column, Table, data
 
 
-@dataclass(frozen=True)
-class PublishedComparison:
-    """The records of one side beside the values of one source."""
+def comparison_of(side: Side, source: Source) -> Comparison:
+    """The records of one side beside the values of one source.
 
-    source: Source
-    side: Side
-    found: Sequence[Beside]
-    names: Sequence[str]  # of the cases found
-    missing: Sequence[Missing]
-
-
-def against(side: Side, source: Source) -> PublishedComparison:
-    """Raises CommlensError where nothing is comparable."""
+    Raises CommlensError where nothing is comparable.
+    """
     records = over_launches(side.records)
     found = [one for one in beside(records) if one.source.name == source.name]
     figures = [figure for figure in source.figures if figure.metric]
@@ -45,9 +34,17 @@ def against(side: Side, source: Source) -> PublishedComparison:
         for figure in figures
         if id(figure) not in there
     ]
-    return PublishedComparison(
-        source, side, found, [names[case_key(one.record)] for one in found], missing
+    case = Column[Beside](
+        "case", lambda one: names[case_key(one.record)], left=True, wraps=True, key="case"
     )
+    table = Table(
+        [case, *_COLUMNS],
+        found,
+        title=side.name,
+        subtitle=f"against {source.name}: {source.title}",
+        notes=[*warnings(missing_lines(missing)), _HOW],
+    )
+    return Comparison([table], after={"missing": [one._asdict() for one in missing]})
 
 
 def _size(figure: Figure) -> str:
@@ -97,17 +94,3 @@ _COLUMNS: tuple[Column[Beside], ...] = (
     Column("published for", lambda one: one.figure.where, left=True, wraps=True, key="where"),
 )
 _HOW = "ratio: ours over the published value; of a single value no difference is significant"
-
-
-def comparison_of(own: PublishedComparison) -> Comparison:
-    """One table of all that was found."""
-    names = {id(one): name for one, name in zip(own.found, own.names)}
-    case = Column[Beside]("case", lambda one: names[id(one)], left=True, wraps=True, key="case")
-    table = Table(
-        [case, *_COLUMNS],
-        own.found,
-        title=own.side.name,
-        subtitle=f"against {own.source.name}: {own.source.title}",
-        notes=[*warnings(missing_lines(own.missing)), _HOW],
-    )
-    return Comparison([table], after={"missing": [one._asdict() for one in own.missing]})

@@ -112,17 +112,9 @@ def _slot_columns(reference: Reference, slot: Slot) -> list[Column[_Row]]:
 
     def interval(row: _Row) -> str | None:
         own = _values_at(slot, row.launches)
-        if not own:
-            return None
-        medians = [one.median for one in own]
-        low, high = (
-            (own[0].low, own[0].high)
-            if len(own) == 1
-            else (min(medians), max(medians))
-            if own
-            else (None, None)
-        )
-        return None if low is None or high is None else f"{text(low)} to {text(high)}"
+        medians = sorted(one.median for one in own)
+        ends = [own[0].low, own[0].high] if len(own) == 1 else [*medians[:1], *medians[-1:]]
+        return " to ".join(text(end) for end in ends if end is not None) or None
 
     def share(row: _Row) -> float | None:
         own = value(row)

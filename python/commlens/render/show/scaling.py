@@ -82,6 +82,12 @@ class _Row:
     record: Record
     pair: VariantPair | None = None
 
+    @property
+    def variants(self) -> VariantPair:
+        """Of a row that compares two."""
+        assert self.pair is not None
+        return self.pair
+
     @cached_property
     def position(self) -> Position:
         return position(self.group, self.record)
@@ -98,7 +104,7 @@ def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
             for group, pair in found
             if pair.after.variant_value == after
         ]
-        metric = rows[0].pair.metric if rows and rows[0].pair else None
+        metric = rows[0].variants.metric if rows else None
         columns = []
         for kind in ("best", "median"):
             for side, name in enumerate((before, after)):
@@ -108,23 +114,20 @@ def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
 
 
 def _side_column(head: str, kind: str, side: int, metric: Metric | None) -> Column[_Row]:
-    def value(row: _Row) -> str | None:
-        if row.pair is None:
-            return None
-        own = row.pair.statistics[side]
-        return format_value(own.min if kind == "best" else own.median, row.pair.metric.unit)
+    def value(row: _Row) -> str:
+        own = row.variants.statistics[side]
+        return format_value(own.min if kind == "best" else own.median, row.variants.metric.unit)
 
     return Column(
         f"{head} {metric.label if metric else 'time'}", value, metric.unit if metric else ""
     )
 
 
-def _gain(kind: str, row: _Row) -> str | None:
-    if row.pair is None:
-        return None
+def _gain(kind: str, row: _Row) -> str:
+    pair = row.variants
     if kind == "best":
-        return format_gain(row.pair.gain_of_best)
-    return row.pair.tie or format_gain(row.pair.gain)
+        return format_gain(pair.gain_of_best)
+    return pair.tie or format_gain(pair.gain)
 
 
 def _metrics_table(scaling: Scaling) -> Table[_Row]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tables and outputs into README.md and docs/*.md from the records in docs/measured/.
 
-tools/tables.py            rewrites the text from <!-- table: NAME --> and <!-- output: FILE -->
+tools/tables.py            rewrites the text from <!-- table: NAME --> and <!-- output: WORDS -->
                            to <!-- end --> (see doc_tables/)
 tools/tables.py --check    exit status 1 if a table or an output differs from its records
 """

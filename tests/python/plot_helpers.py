@@ -12,7 +12,6 @@ from matplotlib.transforms import Bbox
 
 from commlens.render import plots as plot
 from record_helpers import parsed
-from sample_applications import make_exchange_record
 
 
 def drawn(*records: dict[str, Any]) -> Figure:
@@ -26,15 +25,6 @@ def timelines(*records: dict[str, Any]) -> Figure:
     assert figure is not None
     figure.draw_without_rendering()
     return figure
-
-
-def modes(**changes: Any) -> list[dict[str, Any]]:
-    """Modes of an exchange over mpi and staged; the second is the fastest of all."""
-    times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}
-    return [
-        make_exchange_record(mode, transport, together_us=time, seconds=time * 1e-6, **changes)
-        for (mode, transport), time in times.items()
-    ]
 
 
 def titles(figure: Figure) -> list[str]:

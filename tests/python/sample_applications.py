@@ -6,11 +6,10 @@ from typing import Any
 
 from sample_records import make_record, parts_within, statistic
 
-PARTS_US = {
-    ("multiplications", "compute"): 800_000.0,
-    ("reductions", "communication"): 300_000.0,
-    ("copies", "communication"): 240_000.0,
-}
+MULTIPLICATIONS = ("multiplications", "compute")
+REDUCTIONS = ("reductions", "communication")
+COPIES = ("copies", "communication")
+PARTS_US = {MULTIPLICATIONS: 800_000.0, REDUCTIONS: 300_000.0, COPIES: 240_000.0}
 
 
 def make_overlap_record(**changes: Any) -> dict[str, Any]:
@@ -295,3 +294,12 @@ def _spans(parts: dict[tuple[str, str], float], ranks: int, steps: int) -> list[
                     }
                 )
     return spans
+
+
+def modes(**changes: Any) -> list[dict[str, Any]]:
+    """Modes of an exchange over mpi and staged; the second is the fastest of all."""
+    times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}
+    return [
+        make_exchange_record(mode, transport, together_us=time, seconds=time * 1e-6, **changes)
+        for (mode, transport), time in times.items()
+    ]

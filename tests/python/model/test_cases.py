@@ -15,6 +15,7 @@ from sample_applications import (
     make_overlap_sweep,
     make_transform_record,
     make_transform_records,
+    modes,
 )
 from sample_records import make_record
 
@@ -329,15 +330,6 @@ def test_what_follows_from_the_ranks_is_told_beside_the_settings() -> None:
     assert group.derived == {"grid-of-ranks": "2x2"} and "grid-of-ranks" not in group.settings
     (group,) = grouped(*(make_record(parameters={"bytes": n, "count": n // 8}) for n in (8, 16)))
     assert group.derived == {}, "they differ in it"
-
-
-def modes(**changes: Any) -> list[dict[str, Any]]:
-    """pairwise and neighbor over mpi and staged; the second is the fastest of all."""
-    times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}
-    return [
-        make_exchange_record(mode, transport, together_us=time, seconds=time * 1e-6, **changes)
-        for (mode, transport), time in times.items()
-    ]
 
 
 def test_the_candidate_with_the_fewest_seconds_is_used() -> None:

@@ -9,12 +9,14 @@ import pytest
 
 from commlens.model import read
 from record_helpers import parsed
-from sample_applications import make_overlap_record, make_transform_record
+from sample_applications import (
+    COPIES,
+    MULTIPLICATIONS,
+    REDUCTIONS,
+    make_overlap_record,
+    make_transform_record,
+)
 from sample_records import lines, make_record
-
-MULTIPLICATIONS = ("multiplications", "compute")
-REDUCTIONS = ("reductions", "communication")
-COPIES = ("copies", "communication")
 
 
 def overlap(**changes: Any) -> Any:

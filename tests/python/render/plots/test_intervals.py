@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from matplotlib.axes import Axes
 
-from plot_helpers import assert_no_overlap, drawn, modes, texts
-from sample_applications import make_overlap_record
+from plot_helpers import assert_no_overlap, drawn, texts
+from sample_applications import make_overlap_record, modes
 from sample_multigrid import make_multigrid_record
 from sample_records import make_record
 

@@ -23,12 +23,14 @@ from plot_helpers import (
     y_labels,
 )
 from record_helpers import parsed
-from sample_applications import make_overlap_record, make_overlap_sweep
+from sample_applications import (
+    COPIES,
+    MULTIPLICATIONS,
+    REDUCTIONS,
+    make_overlap_record,
+    make_overlap_sweep,
+)
 from sample_records import make_record
-
-MULTIPLICATIONS = ("multiplications", "compute")
-REDUCTIONS = ("reductions", "communication")
-COPIES = ("copies", "communication")
 
 
 def test_bars_show_each_part_the_whole_and_the_ideal() -> None:

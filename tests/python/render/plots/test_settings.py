@@ -6,9 +6,9 @@ from typing import Any
 
 from commlens.model import groups, over_launches
 from commlens.render.plots import draw
-from plot_helpers import details, drawn, legends, modes, panel, texts, titles, y_labels
+from plot_helpers import details, drawn, legends, panel, texts, titles, y_labels
 from record_helpers import parsed
-from sample_applications import make_overlap_record, make_solve_record
+from sample_applications import make_overlap_record, make_solve_record, modes
 from sample_records import make_record
 
 ONE_START = "one launch (median, 95% interval)"

@@ -13,7 +13,6 @@ from plot_helpers import (
     details,
     drawn,
     legends,
-    modes,
     panel,
     texts,
     timelines,
@@ -27,6 +26,7 @@ from sample_applications import (
     make_solve_record,
     make_transform_record,
     make_transform_records,
+    modes,
 )
 from sample_records import make_record, statistic
 

@@ -10,9 +10,9 @@ from matplotlib.text import Text
 
 from commlens.render import plots as plot
 from commlens.render.plots import extra
-from plot_helpers import assert_no_overlap, details, drawn, legends, modes, panel, texts, titles
+from plot_helpers import assert_no_overlap, details, drawn, legends, panel, texts, titles
 from record_helpers import parsed
-from sample_applications import make_solve_record
+from sample_applications import make_solve_record, modes
 from sample_records import statistic
 
 CONVERGENCE = "bp5: convergence"

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from sample_applications import (
+    COPIES,
+    MULTIPLICATIONS,
+    REDUCTIONS,
     make_overlap_record,
     make_transform_record,
     make_transform_records,
 )
 from sample_records import make_record
 from show_helpers import shown
-
-MULTIPLICATIONS = ("multiplications", "compute")
-REDUCTIONS = ("reductions", "communication")
-COPIES = ("copies", "communication")
 
 
 def on_ranks(*counts: int) -> list[dict[str, Any]]:

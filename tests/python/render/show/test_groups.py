@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from sample_applications import make_exchange_record, make_overlap_record, make_transform_record
+from sample_applications import (
+    make_exchange_record,
+    make_overlap_record,
+    make_transform_record,
+    modes,
+)
 from sample_records import make_record
 from show_helpers import output, shown
 
@@ -184,15 +189,6 @@ def test_show_says_where_in_a_sweep_something_failed() -> None:
     assert "failed: late, device, block 1464: no memory" in shown(*sweep, failed[0])
     late = [make_record(bytes=size, status="failed", reason="late") for size in (1024, 4096)]
     assert "failed: mpi, host, 1 KiB to 4 KiB: late" in shown(*late)
-
-
-def modes(**changes: Any) -> list[dict[str, Any]]:
-    """pairwise and neighbor over mpi and staged; the second is the fastest of all."""
-    times = {("pairwise", "mpi"): 50.0, ("neighbor", "mpi"): 44.0, ("pairwise", "staged"): 60.0}
-    return [
-        make_exchange_record(mode, transport, together_us=time, seconds=time * 1e-6, **changes)
-        for (mode, transport), time in times.items()
-    ]
 
 
 def test_show_names_what_is_used_and_what_was_found() -> None:

@@ -14,12 +14,12 @@ from commlens.tuning.scores import Slot, Target
 from commlens.tuning.space import Choice
 
 if TYPE_CHECKING:
-    from commlens.render.plots.settings_curves import SettingsCurve
+    from commlens.render.plots.ranges import SettingsCurve
 
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     """Draws a panel per target: default, best and worst choice over size."""
-    from commlens.render.plots.settings_curves import CurvesPanel, draw
+    from commlens.render.plots.ranges import RangesPanel, draw
 
     reference = bench.reference
     assert reference is not None, "only what was measured is drawn"
@@ -36,13 +36,13 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
         ceiling = _ceiling(bench, target)
         title = f"{bench.runner.entry.benchmark}, {target.name}, {target.slots[0].where}"
         kept = [*curves, *([ceiling] if ceiling.points else [])]
-        panels.append(CurvesPanel(title, metric, target.slots[0].in_bytes, kept))
+        panels.append(RangesPanel(title, metric, target.slots[0].in_bytes, kept))
     draw(panels, out)
 
 
 def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> SettingsCurve:
     """The medians over the launches of a choice, and their range."""
-    from commlens.render.plots.settings_curves import Point, SettingsCurve
+    from commlens.render.plots.ranges import Point, SettingsCurve
 
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
@@ -66,7 +66,7 @@ def _worst(bench: Bench, target: Target) -> Choice:
 
 
 def _ceiling(bench: Bench, target: Target) -> SettingsCurve:
-    from commlens.render.plots.settings_curves import Point, SettingsCurve
+    from commlens.render.plots.ranges import Point, SettingsCurve
 
     reference = bench.reference
     known = reference.ceilings if reference else {}

@@ -21,22 +21,14 @@ from commlens.base.errors import CommlensError, reason, say
 from commlens.base.text import plural
 from commlens.model import Record, over_launches
 from commlens.model.profile import Profile
-from commlens.render.plots.layout import (
-    Single,
-    draw,
-    draw_singly,
-    draw_timelines,
-    height_of_picture,
-)
-from commlens.render.plots.profile import draw_profile_singly, draw_profiles, fitting
+from commlens.render.plots.layout import draw, draw_singly, draw_timelines, height_of_picture
+from commlens.render.plots.profile import draw_profile_singly, draw_profiles
 from commlens.render.plots.selection import select
-from commlens.render.plots.style import STYLE, Series
+from commlens.render.plots.style import STYLE
 
 __all__ = [
     "ENDINGS",
     "Drawn",
-    "Series",
-    "Single",
     "check_ending",
     "draw",
     "draw_profile_singly",
@@ -95,12 +87,12 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
 def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
     """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
     check_ending(out)
-    chosen = fitting(profiles)
     with styled():
-        saved(draw_profiles(chosen), out)
-    if len(chosen) == len(profiles):
+        figure, count = draw_profiles(profiles)
+        saved(figure, out)
+    if count == len(profiles):
         return Drawn([out], [])
-    return Drawn([out], [f"two screens hold {len(chosen)} of {len(profiles)} profiles"])
+    return Drawn([out], [f"two screens hold {count} of {len(profiles)} profiles"])
 
 
 @contextmanager

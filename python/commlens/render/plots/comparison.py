@@ -5,78 +5,153 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import format_bytes, labelled, plural, printable
+from commlens.base.text import labelled, plural, printable
 from commlens.compare.matching import Matched
 from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import Row, Verdict
-from commlens.model import CaseKey, case_key
+from commlens.model import CaseKey, Record, case_key
 from commlens.model.record import BYTES
 from commlens.render.comparison import summary
 from commlens.render.plots import Drawn, check_ending, saved, styled
 from commlens.render.plots.colors import TEXT_COLOR
-from commlens.render.plots.curves import set_metric_axis
+from commlens.render.plots.head import Head
+from commlens.render.plots.heading import Heading
+from commlens.render.plots.layout import Layout, arranged
+from commlens.render.plots.panel import Panel
+from commlens.render.plots.ranges import Point, RangesPanel, SettingsCurve, set_sizes
+from commlens.render.plots.style import label_inches, shortened
+from commlens.render.plots.ticks import set_byte_ticks, set_ticks
 
-WIDTH_INCHES = 10.0
+_PANEL_INCHES = 5.0
 _MOST_DOTS = 60  # on a page
 _MOST_CURVES = 4
-_DOT_INCHES, _HEAD_INCHES, _CURVES_INCHES = 0.24, 1.1, 4.2
 _WIDEST = 100.0  # of the axis of ratios: what lies beyond ends at its edge
-_LONGEST_NAME, _LONGEST_LABEL = 60, 40
 _COLORS = {
     Verdict.SLOWER: "#c0392b",
     Verdict.FASTER: "#1e8449",
     Verdict.SAME: "#2c6fbb",
     Verdict.INCONCLUSIVE: "#8a8a8a",
 }
-_BASELINE, _OTHER = "#555555", "#2c6fbb"
+_BAND: dict[str, Any] = {"color": "#2c6fbb", "alpha": 0.12, "linewidth": 0}  # of the threshold
+_RATIO_COLOR = "#D55E00"  # of the other side's curve
+
+
+def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
+    """Draws the ratios of all cases, and the curves of sweeps.
+
+    Raises CommlensError if there is nothing to draw or the file cannot be written.
+    """
+    check_ending(out)
+    rows = [row for row in result.rows if row.ratio is not None]
+    if not rows:
+        raise CommlensError("nothing to draw: no case was measured on both sides")
+    rows.sort(key=lambda row: row.ratio or 0, reverse=True)
+    shown = rows
+    left_out = []
+    if len(rows) > _MOST_DOTS:  # the worst and the best
+        shown = [*rows[: _MOST_DOTS // 2], *rows[-_MOST_DOTS // 2 :]]
+        left_out.append(
+            f"drawn: the {len(shown)} of {plural(len(rows), 'case')} that are farthest from 1"
+        )
+    sweeps = [sweep for one in result.matched for sweep in _sweeps(one, result.rows_of(one))]
+    if len(sweeps) > _MOST_CURVES:
+        left_out.append(f"drawn: curves of {_MOST_CURVES} of {len(sweeps)} sweeps")
+        sweeps = sweeps[:_MOST_CURVES]
+    panels: list[Panel] = [_DotsPanel(shown, result.threshold, len(result.matched) > 1)]
+    for two in (sweeps[:2], sweeps[2:]):
+        panels += [_curves(sweep) for sweep in two]
+        panels += [_RatioPanel(sweep, result.threshold) for sweep in two]
+    with styled():
+        saved(_picture(result, panels, 2 if len(sweeps) > 1 else 1).draw(), out)
+    return Drawn([out], left_out)
+
+
+def _picture(result: ComparisonResult, panels: Sequence[Panel], columns: int) -> Layout:
+    names = [
+        printable(f"{one.other.name} against {one.baseline.name}")[:120]
+        for one in result.matched[:3]
+    ]
+    head = Head.of_texts(names, [summary(result.rows)], 2 * _PANEL_INCHES)
+    return Layout(arranged(panels, columns), columns, 2 * _PANEL_INCHES / columns, head)
+
+
+@dataclass(frozen=True)
+class _DotsPanel(Panel):
+    """The ratio of each case."""
+
+    rows: Sequence[Row]
+    threshold: float
+    has_several: bool  # sides that are compared with the baseline
+    is_wide = True
+
+    @property
+    def height(self) -> float:
+        return 0.8 + 0.24 * len(self.rows)
+
+    @property
+    def label_width(self) -> float:
+        return 0.35 + label_inches(self._names)
+
+    @property
+    def heading(self) -> Heading:
+        return Heading("", "")
+
+    @property
+    def _names(self) -> list[str]:
+        names = (f"{row.name} ({row.other})" if self.has_several else row.name for row in self.rows)
+        return [shortened(printable(name)) for name in names]
+
+    def draw(self, axes: Axes, width: float) -> None:
+        for position, row in enumerate(self.rows):
+            color = _COLORS[row.verdict]
+            axes.plot(_ends(row), [position] * 2, color=color, linewidth=1.6)
+            axes.plot([row.ratio or 1], [position], "o", color=color, markersize=5)
+        axes.set_yticks(range(len(self.rows)), self._names, fontsize=8)
+        axes.set_ylim(len(self.rows) - 0.4, -0.6)
+        axes.axvspan(1 / (1 + self.threshold), 1 + self.threshold, **_BAND)
+        axes.axvline(1, color=TEXT_COLOR, linewidth=0.8)
+        axes.set_xscale("log")
+        ends = [value for row in self.rows for value in _ends(row)]
+        low, high = min(*ends, 0.95), max(*ends, 1.05)
+        axes.set_xlim(max(low / 1.05, 1 / _WIDEST), min(high * 1.05, _WIDEST))
+        _set_ratio_ticks(axes.xaxis, min(high, _WIDEST) / max(low, 1 / _WIDEST))
+        axes.set_xlabel("ratio to the baseline, 95% interval (above 1: worse)")
+        axes.grid(True, axis="x")
+
+
+# ---- sweeps ----
 
 
 @dataclass(frozen=True)
 class _Sweep:
     """Rows that differ in their size alone, by size."""
 
-    name: str
     matched: Matched
     rows: Sequence[Row]
+
+    @property
+    def first(self) -> Record:
+        return self.rows[0].case.baseline[0]
 
     @property
     def sizes(self) -> list[int]:
         return [row.case.baseline[0].size or 0 for row in self.rows]
 
+    @property
+    def in_bytes(self) -> bool:
+        parameter = self.first.size_parameter
+        return parameter is not None and parameter.unit == BYTES
 
-def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
-    """Raises CommlensError if there is nothing to draw or the file cannot be written."""
-    check_ending(out)
-    drawable = [row for row in result.rows if row.ratio is not None]
-    if not drawable:
-        raise CommlensError("nothing to draw: no case was measured on both sides")
-    rows = sorted(drawable, key=lambda row: row.ratio or 0, reverse=True)
-    shown = _shown(rows)
-    sweeps = [sweep for one in result.matched for sweep in _sweeps(one, result.rows_of(one))]
-    left_out = []
-    if len(shown) < len(rows):
-        left_out.append(
-            f"drawn: the {len(shown)} of {plural(len(rows), 'case')} that are farthest from 1"
-        )
-    if len(sweeps) > _MOST_CURVES:
-        left_out.append(f"drawn: curves of {_MOST_CURVES} of {len(sweeps)} sweeps")
-        sweeps = sweeps[:_MOST_CURVES]
-    with styled():
-        saved(_figure(result, shown, sweeps), out)
-    return Drawn([out], left_out)
-
-
-def _shown(rows: Sequence[Row]) -> list[Row]:
-    """The worst and the best, where there are too many."""
-    if len(rows) <= _MOST_DOTS:
-        return list(rows)
-    return [*rows[: _MOST_DOTS // 2], *rows[-_MOST_DOTS // 2 :]]
+    @property
+    def size_name(self) -> str:
+        parameter = self.first.size_parameter
+        return "size" if self.in_bytes or parameter is None else parameter.title
 
 
 def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
@@ -84,135 +159,76 @@ def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
     for row in rows:
         record = row.case.baseline[0]
         if record.size and min(row.medians) > 0:
-            found.setdefault((_without_size(row), row.case.metric.name), []).append(row)
-    sweeps = []
-    for own in found.values():
-        if len(own) > 1:
-            own.sort(key=lambda row: row.case.baseline[0].size or 0)
-            record = own[0].case.baseline[0]
-            name = f"{record.benchmark}, {record.transport}, {record.memory}"
-            sweeps.append(_Sweep(name, matched, own))
-    return sweeps
+            found.setdefault((_without_size(record), row.case.metric.name), []).append(row)
+    return [
+        _Sweep(matched, sorted(own, key=lambda row: row.case.baseline[0].size or 0))
+        for own in found.values()
+        if len(own) > 1
+    ]
 
 
-def _without_size(row: Row) -> CaseKey:
-    record = row.case.baseline[0]
+def _without_size(record: Record) -> CaseKey:
     key, size = case_key(record), record.size_parameter
     parameters = tuple(one for one in key.parameters if size is None or one[0] != size.name)
     return key._replace(parameters=parameters)
 
 
-def _figure(result: ComparisonResult, rows: Sequence[Row], sweeps: Sequence[_Sweep]) -> Figure:
-    dots = _HEAD_INCHES + _DOT_INCHES * len(rows)
-    lines = -(-len(sweeps) // 2)
-    figure = Figure(figsize=(WIDTH_INCHES, dots + _CURVES_INCHES * lines), layout="constrained")
-    parts = figure.subfigures(
-        2 if lines else 1,
-        1,
-        height_ratios=[dots, _CURVES_INCHES * lines][: 2 if lines else 1],
-        squeeze=False,
-    )
-    names = " · ".join(
-        f"{_plain(one.other.name)} against {_plain(one.baseline.name)}"
-        for one in result.matched[:3]
-    )
-    figure.suptitle(f"{names[:120]}\n{summary(result.rows)}", fontsize=11, x=0.01, ha="left")
-    _draw_dots(parts[0, 0].subplots(), rows, result.threshold, len(result.matched) > 1)
-    if lines:
-        cells = parts[1, 0].subfigures(lines, 2, squeeze=False)
-        for number, sweep in enumerate(sweeps):
-            _draw_sweep(
-                cells[number // 2, number % 2].subplots(2, 1, sharex=True, height_ratios=[2, 1]),
-                sweep,
-                result.threshold,
-            )
-    return figure
+def _curves(sweep: _Sweep) -> RangesPanel:
+    """Medians of both sides with the range of their launches."""
+    metric, first = sweep.rows[0].case.metric, sweep.first
+    curves = []
+    for side, name in enumerate((sweep.matched.baseline.name, sweep.matched.other.name)):
+        points = []
+        for size, row in zip(sweep.sizes, sweep.rows):
+            records = (row.case.baseline, row.case.other)[side]
+            medians = [one.statistics[metric.name].median for one in records]
+            points.append(Point(size, row.medians[side], min(medians), max(medians)))
+        curves.append(SettingsCurve(name, points))
+    title = f"{first.benchmark}, {first.transport}, {first.memory}"
+    label = labelled(metric.label, metric.unit)
+    return RangesPanel(title, label, sweep.in_bytes, curves, sweep.size_name)
 
 
-def _plain(text: str) -> str:
-    """In one line; the style of pictures reads no formulas."""
-    return printable(text)
+@dataclass(frozen=True)
+class _RatioPanel(Panel):
+    """The ratio at each size, with its interval."""
 
+    sweep: _Sweep
+    threshold: float
 
-def _draw_dots(axes: Axes, rows: Sequence[Row], threshold: float, has_several: bool) -> None:
-    for position, row in enumerate(rows):
-        _draw_ratio(axes, row, position)
-    names = [f"{row.name} ({row.other})" if has_several else row.name for row in rows]
-    axes.set_yticks(range(len(rows)), [_plain(name[:_LONGEST_NAME]) for name in names], fontsize=8)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.axvspan(1 / (1 + threshold), 1 + threshold, color="#2c6fbb", alpha=0.12, linewidth=0)
-    axes.axvline(1, color=TEXT_COLOR, linewidth=0.8)
-    axes.set_xscale("log")
-    ends = [value for row in rows for value in _ends(row)]
-    low, high = min(*ends, 0.95), max(*ends, 1.05)
-    axes.set_xlim(max(low / 1.05, 1 / _WIDEST), min(high * 1.05, _WIDEST))
-    _set_ratio_ticks(axes.xaxis, min(high, _WIDEST) / max(low, 1 / _WIDEST))
-    axes.set_xlabel("ratio to the baseline, 95% interval (above 1: worse)")
-    axes.grid(True, axis="x")
+    @property
+    def height(self) -> float:
+        return 1.6
 
+    @property
+    def heading(self) -> Heading:
+        return Heading("", "")
 
-def _draw_ratio(axes: Axes, row: Row, position: float) -> None:
-    assert row.ratio is not None
-    color = _COLORS[row.verdict]
-    axes.plot(_ends(row), [position] * 2, color=color, linewidth=1.6)
-    axes.plot([row.ratio], [position], "o", color=color, markersize=5)
+    def draw(self, axes: Axes, width: float) -> None:
+        sizes, rows = self.sweep.sizes, self.sweep.rows
+        low, high = zip(*map(_ends, rows))
+        ratios = [row.ratio or 1 for row in rows]
+        axes.fill_between(sizes, low, high, color=_RATIO_COLOR, alpha=0.25, linewidth=0)
+        axes.plot(sizes, ratios, "o-", color=_RATIO_COLOR, markersize=3.5)
+        axes.axhspan(1 / (1 + self.threshold), 1 + self.threshold, **_BAND)
+        axes.axhline(1, color=TEXT_COLOR, linewidth=0.8)
+        set_sizes(axes, sizes)
+        axes.set_yscale("log")
+        bottom, top = min(0.9, min(ratios) / 1.3), max(1.1, 1.3 * max(ratios))
+        axes.set_ylim(max(bottom, 1 / _WIDEST), min(top, _WIDEST))
+        _set_ratio_ticks(axes.yaxis, max(ratios) / min(ratios))
+        axes.set_ylabel("ratio")
+        axes.set_xlabel(self.sweep.size_name)
+        if self.sweep.in_bytes:
+            set_byte_ticks(axes.xaxis)
+        axes.grid(True)
 
 
 def _ends(row: Row) -> tuple[float, float]:
-    assert row.ratio is not None
-    return (row.interval.low, row.interval.high) if row.interval else (row.ratio, row.ratio)
+    ratio = row.ratio or 1
+    return (row.interval.low, row.interval.high) if row.interval else (ratio, ratio)
 
 
-def _set_ratio_ticks(axis: object, span: float) -> None:
-    if span < 10:
-        axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))  # type: ignore[attr-defined]
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # type: ignore[attr-defined]
-    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
-
-
-def _draw_sweep(axes: Sequence[Axes], sweep: _Sweep, threshold: float) -> None:
-    """Medians of both sides with the range of their launches, and the ratio below."""
-    above, below = axes
-    metric, sizes = sweep.rows[0].case.metric, sweep.sizes
-    names = (sweep.matched.baseline.name, sweep.matched.other.name)
-    for side, color, name in ((0, _BASELINE, names[0]), (1, _OTHER, names[1])):
-        own = [(row.case.baseline, row.case.other)[side] for row in sweep.rows]
-        medians = [[one.statistics[metric.name].median for one in records] for records in own]
-        above.fill_between(
-            sizes, [*map(min, medians)], [*map(max, medians)], color=color, alpha=0.25, linewidth=0
-        )
-        values = [row.medians[side] for row in sweep.rows]
-        above.plot(
-            sizes, values, "o-", color=color, markersize=3.5, label=_plain(name[:_LONGEST_LABEL])
-        )
-    above.set_xscale("log", base=2)
-    set_metric_axis(above)
-    above.set_ylabel(labelled(metric.label, metric.unit))
-    above.set_title(_plain(sweep.name[:_LONGEST_NAME]), fontsize=9, loc="left")
-    above.legend(fontsize=8)
-    ends = [_ends(row) for row in sweep.rows]
-    ratios = [row.ratio or 1 for row in sweep.rows]
-    below.fill_between(
-        sizes,
-        [low for low, _ in ends],
-        [high for _, high in ends],
-        alpha=0.25,
-        color=_OTHER,
-        linewidth=0,
-    )
-    below.plot(sizes, ratios, "o-", color=_OTHER, markersize=3.5)
-    below.axhspan(1 / (1 + threshold), 1 + threshold, color=_BASELINE, alpha=0.15, linewidth=0)
-    below.axhline(1, color=TEXT_COLOR, linewidth=0.8)
-    below.set_yscale("log")
-    below.set_ylim(
-        max(min(0.9, min(ratios) / 1.3), 1 / _WIDEST), min(max(1.1, 1.3 * max(ratios)), _WIDEST)
-    )
-    _set_ratio_ticks(below.yaxis, max(ratios) / min(ratios))
-    below.set_ylabel("ratio")
-    parameter = sweep.rows[0].case.baseline[0].size_parameter
-    in_bytes = parameter is not None and parameter.unit == BYTES
-    below.set_xlabel("size" if in_bytes or parameter is None else parameter.title)
-    if in_bytes:
-        below.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_bytes(round(size))))
-    for own_axes in axes:
-        own_axes.grid(True)
+def _set_ratio_ticks(axis: Any, span: float) -> None:
+    locator = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]) if span < 10 else None
+    set_ticks(axis, locator, "{:g}".format)

@@ -30,10 +30,20 @@ class Head:
     @classmethod
     def of(cls, records: Sequence[Record], groups: Sequence[Group], width: float) -> Head:
         """In a picture of `width` inches."""
+        return cls.of_texts(_title(records), _details(records, groups), width)
+
+    @classmethod
+    def of_texts(cls, title: Sequence[str], details: Sequence[str], width: float) -> Head:
+        """The pieces of the title stay whole; each detail begins a line."""
         room = width - 2 * MARGIN_INCHES
+        whole = [piece.replace(" ", _SPACE) for piece in title]
+        text = f"{_SPACE}{_SPACE}·  ".join(whole)
+        lines = textwrap.wrap(text, int(room / _LETTER_INCHES), break_on_hyphens=False)
         characters = int(room / SMALL_LETTER_INCHES)
-        details = [line for text in _details(records, groups) for line in wrapped(text, characters)]
-        return cls(_title(records, int(room / _LETTER_INCHES)), details)
+        return cls(
+            [line.replace(_SPACE, " ") for line in lines],
+            [line for text in details for line in wrapped(text, characters)],
+        )
 
     @property
     def height(self) -> float:
@@ -42,6 +52,7 @@ class Head:
         return MARGIN_INCHES + lines + _GAP_INCHES
 
     def write(self, figure: Figure) -> None:
+        """Writes it into the upper left corner."""
         width, height = figure.get_size_inches()
         left, top = MARGIN_INCHES / width, 1 - MARGIN_INCHES / height
         figure.text(left, top, "\n".join(self.title), va="top", fontsize=12, fontweight="bold")
@@ -50,7 +61,7 @@ class Head:
         figure.text(left, below, text, va="top", fontsize=8, color=QUIET_COLOR)
 
 
-def _title(records: Sequence[Record], characters: int) -> list[str]:
+def _title(records: Sequence[Record]) -> list[str]:
     """Host, GPU, ranks and MPI, as far as the records agree on them."""
     launches = _launches(records)
     parts = [
@@ -59,9 +70,7 @@ def _title(records: Sequence[Record], characters: int) -> list[str]:
         _ranks(records),
         _joined(start.mpi for start in launches),
     ]
-    whole = [part.replace(" ", _SPACE) for part in parts if part]
-    lines = textwrap.wrap(f"{_SPACE}{_SPACE}·  ".join(whole), characters, break_on_hyphens=False)
-    return [line.replace(_SPACE, " ") for line in lines]
+    return [part for part in parts if part]
 
 
 def _launches(records: Sequence[Record]) -> list[Start]:

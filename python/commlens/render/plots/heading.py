@@ -13,7 +13,6 @@ from commlens.render.plots.style import SMALL_LETTER_INCHES
 
 _TITLE_LETTER_INCHES = 0.092
 _TITLE_POINTS, _DETAIL_POINTS = 14, 11  # the height of a line
-_USUAL_LINES = 2  # of details, for which panels have room
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,10 @@ class Heading:
         """The details."""
         return wrapped(self.details, int(width / SMALL_LETTER_INCHES))
 
-    def extra_inches(self, width: float) -> float:
-        """The height of the lines for which panels have no room."""
+    def extra_inches(self, width: float, usual: int) -> float:
+        """The height of the lines beyond a line of the title and `usual` lines of details."""
         titles = max(0, len(self.title_lines(width)) - 1)
-        details = max(0, len(self.lines(width)) - _USUAL_LINES)
+        details = max(0, len(self.lines(width)) - usual)
         return (_TITLE_POINTS * titles + _DETAIL_POINTS * details) / 72
 
     def write(self, axes: Axes, width: float, max_lines: int) -> None:

@@ -1,7 +1,8 @@
-"""The layout of a picture: its head, a grid of panels or timelines below each other, a legend."""
+"""The layout of all pictures: a head, rows of panels, and a legend of what they show."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,111 +14,221 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from commlens.base.errors import CommlensError
-from commlens.model import Group, Record, groups
-from commlens.model.scaling import scalings
-from commlens.render.plots.bars import draw_bars
-from commlens.render.plots.curves import draw_curves
-from commlens.render.plots.extra import ExtraPanel, extra_panels
-from commlens.render.plots.grid import AnyPanel, Grid, make_grid
+from commlens.model import Group, Record
+from commlens.render.plots.content import Content
 from commlens.render.plots.head import Head
-from commlens.render.plots.legend import add_legend, legend_height
-from commlens.render.plots.overlap import Operation, OverlapPanel, operations, overlap_panels
-from commlens.render.plots.panel import CeilingStyles, Panel
-from commlens.render.plots.parts import shares_panels
-from commlens.render.plots.published import PublishedStyles
+from commlens.render.plots.panel import LegendEntry, Panel
+from commlens.render.plots.panels import panels_of
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES
-from commlens.render.plots.shares import SharesPanel, share_handles
-from commlens.render.plots.style import MARGIN_INCHES, PANEL_INCHES, Theme, line_handle
-from commlens.render.plots.timeline import (
-    WIDTH_INCHES,
-    TimelinePanel,
-    part_handles,
-    timeline_panels,
+from commlens.render.plots.style import (
+    LETTER_INCHES,
+    MARGIN_INCHES,
+    NARROW_PANEL_INCHES,
+    PANEL_INCHES,
 )
+from commlens.render.plots.timeline import timelines
+
+_MAX_NARROW_COLUMNS = 4
+_LEGEND_ROW_INCHES = 0.2
+_HANDLE_INCHES = 0.65  # the piece of line before a label and the gap after it
+_TIMELINE_INCHES = 2 * PANEL_INCHES[0]
+Row = Sequence["Panel | None"]  # None: the cell stays empty
 
 
 @dataclass(frozen=True)
-class _Styled:
-    """A grid of panels, and what its lines look like."""
+class Layout:
+    """Rows of panels. All sizes are in inches."""
 
-    grid: Grid
+    rows: Sequence[Row]
+    columns: int
+    panel_width: float
+    head: Head | None = None
 
-    @cached_property
-    def ceilings(self) -> CeilingStyles:
-        shares = (panel.panel for panel in self.grid.shares)
-        return CeilingStyles([*self.grid.panels, *shares])
-
-    @cached_property
-    def published(self) -> PublishedStyles:
-        return PublishedStyles(self.grid.panels)
-
-    @cached_property
-    def handles(self) -> list[Artist]:
-        """Bars are labelled where they are."""
-        sweeps = [panel for panel in self.grid.panels if panel.group.is_sweep]
-        series = {own for panel in sweeps for own in panel.series}
-        series |= {own for panel in self.grid.extra for own in panel.series}
-        curves = [line_handle(own) for own in sorted(series, key=lambda own: own.order)]
-        lines = [*self.ceilings.handles(), *self.published.handles()]
-        return [*curves, *lines, *share_handles(self.grid.shares)]
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The panels of groups of records."""
-
-    records: Sequence[Record]
-    groups: Sequence[Group]
-
-    @cached_property
-    def theme(self) -> Theme:
-        return Theme.of(self.records)
-
-    @cached_property
-    def operations(self) -> list[Operation]:
-        return operations(self.groups, self.theme)
-
-    @cached_property
-    def extra(self) -> list[ExtraPanel]:
-        return extra_panels(self.records, self.groups, self.theme)
-
-    @cached_property
-    def grid(self) -> Grid:
-        of_parts: dict[int, Sequence[OverlapPanel | SharesPanel]] = {
-            **overlap_panels(self.operations, self.theme),
-            **shares_panels(self.operations, self.theme),
-        }
-        return make_grid(self.groups, self.theme, of_parts, self.extra)
-
-    @cached_property
-    def head(self) -> Head:
-        return Head.of(self.records, self.groups, self.grid.width)
-
-    @cached_property
-    def styled(self) -> _Styled:
-        return _Styled(self.grid)
+    @property
+    def width(self) -> float:
+        """The width of all columns."""
+        return self.panel_width * self.columns
 
     @cached_property
     def height(self) -> float:
-        """In inches."""
-        legend = legend_height(self.styled.handles, self.grid.width)
-        return self.head.height + sum(self.grid.heights) + legend
+        """The height of the head, the panels and the legend."""
+        head = self.head.height if self.head else 0
+        return head + sum(self._heights) + self._legend_height
+
+    @cached_property
+    def _heights(self) -> list[float]:
+        """Of each row: of the highest of its panels below the largest of its headings."""
+        heights = []
+        for row in self.rows:
+            shown = [(panel, column) for column, panel in enumerate(row) if panel]
+            extra = max(
+                one.heading.extra_inches(self._inside(one, at), one.usual_lines)
+                for one, at in shown
+            )
+            heights.append(extra + max(panel.height for panel, _ in shown))
+        return heights
+
+    @cached_property
+    def _label_widths(self) -> list[float]:
+        """Of each column of axes, as wide as each other: what labels leave is divided."""
+        widths = [0.0] * self.columns
+        for row in self.rows:
+            for column, panel in enumerate(row):
+                if panel and not panel.is_wide:
+                    widths[column] = max(widths[column], panel.label_width)
+        return widths
+
+    def _inside(self, panel: Panel, column: int) -> float:
+        """The width of the axes of a panel."""
+        if panel.is_wide:
+            return self.width - panel.label_width
+        used = max(len(row) for row in self.rows)
+        return (self.panel_width * used - sum(self._label_widths)) / used
+
+    # ---- the legend ----
+
+    @cached_property
+    def _handles(self) -> list[Artist]:
+        entries: dict[str, LegendEntry] = {}
+        for row in self.rows:
+            for panel in filter(None, row):
+                for entry in panel.legend:
+                    entries.setdefault(entry.label, entry)
+        ordered = sorted(entries.values(), key=lambda entry: (entry.kind, entry.order))
+        return [entry.handle for entry in ordered]
+
+    @property
+    def _handles_per_row(self) -> int:
+        """As many as fit, in rows of about the same length."""
+        labels = [str(handle.get_label()) for handle in self._handles]
+        widths = [_HANDLE_INCHES + LETTER_INCHES * len(label) for label in labels]
+        room = self.width - 2 * MARGIN_INCHES
+        if sum(widths) <= room:
+            return len(widths)
+        rows = math.ceil(len(widths) / max(1, int(room / max(widths))))
+        return math.ceil(len(widths) / rows)
+
+    @property
+    def _legend_height(self) -> float:
+        if not self._handles:
+            return 0
+        rows = math.ceil(len(self._handles) / self._handles_per_row)
+        return _LEGEND_ROW_INCHES * rows + 1.5 * MARGIN_INCHES
+
+    # ---- drawing ----
+
+    def draw(self) -> Figure:
+        """Raises CommlensError for a picture that nobody can look at."""
+        figure = self._figure()
+        ratios = [
+            max((panel.axes_height or height) for panel in row if panel)
+            for row, height in zip(self.rows, self._heights)
+        ]
+        cells = figure.add_gridspec(len(self.rows), self.columns, height_ratios=ratios)
+        first_axes: dict[object, Axes] = {}
+        for number, row in enumerate(self.rows):
+            shown = [(panel, column) for column, panel in enumerate(row) if panel]
+            lines = max(len(panel.heading.lines(self._inside(panel, at))) for panel, at in shown)
+            for panel, column in shown:
+                width, shared = self._inside(panel, column), first_axes.get(panel.shared)
+                cell = cells[number, :] if panel.is_wide else cells[number, column]
+                axes = figure.add_subplot(cell, sharex=shared, sharey=shared)
+                if panel.shared is not None:
+                    first_axes.setdefault(panel.shared, axes)
+                panel.draw(axes, width)
+                if shared and column != shown[0][1]:
+                    axes.tick_params(labelleft=False)
+                    axes.set_ylabel("")
+                panel.heading.write(axes, width, lines)
+        if self._handles:
+            figure.legend(
+                handles=self._handles,
+                loc="outside lower center",
+                ncols=self._handles_per_row,
+                handlelength=2.6,
+                columnspacing=1.6,
+            )
+        return figure
+
+    def _figure(self) -> Figure:
+        if self.height > MAX_HEIGHT_INCHES:
+            raise CommlensError(
+                f"--out: a picture of these records would be"
+                f" {2 * self.height / MAX_HEIGHT_INCHES:.1f} screens high; choose fewer, as"
+                " docs/records.md shows"
+            )
+        margin = MARGIN_INCHES / self.width
+        head = self.head.height if self.head else 0
+        layout = ConstrainedLayoutEngine(
+            rect=(margin, 0, 1 - 2 * margin, 1 - head / self.height),
+            h_pad=0.075,
+            wspace=0.04,
+            hspace=0.04,
+        )
+        figure = Figure(figsize=(self.width, self.height), layout=layout)
+        if self.head:
+            self.head.write(figure)
+        return figure
+
+
+def arranged(panels: Sequence[Panel], columns: int) -> list[Row]:
+    """Rows of panels: first those that have a place in a row of their group, then all others."""
+    placed: dict[int, dict[int, Panel]] = {}
+    for panel in panels:
+        if panel.column is not None:
+            placed.setdefault(id(panel.only_group), {})[panel.column] = panel
+    rows: list[Row] = []
+    for own in placed.values():
+        cells = [own.get(column) for column in range(max(own) + 1)]
+        chunks = (cells[start : start + columns] for start in range(0, len(cells), columns))
+        rows += [chunk for chunk in chunks if any(chunk)]
+    row: list[Panel] = []
+    for panel in (one for one in panels if one.column is None):
+        if row and (panel.is_wide or row[0].is_wide or len(row) == columns):
+            rows.append(row)
+            row = []
+        row.append(panel)
+    return [*rows, row] if row else rows
+
+
+def single(panel: Panel, width: float = PANEL_INCHES[0]) -> Figure:
+    """A panel as a picture of its own, without a head."""
+    return Layout([[panel]], 1, width).draw()
+
+
+def most(panels: Sequence[Panel], columns: int, width: float, head: Head | None = None) -> Layout:
+    """As many of the panels, from the first, as two screens hold."""
+    shown = list(panels)
+    while True:
+        picture = Layout(arranged(shown, columns), columns, width, head)
+        if len(shown) <= columns or picture.height <= MAX_HEIGHT_INCHES:
+            return picture
+        del shown[-1]
+
+
+# ---- pictures of records ----
+
+
+def _picture(content: Content) -> Layout:
+    panels = panels_of(content)
+    if content.memories:
+        count = len(content.memories)
+        columns, width = (count if count <= _MAX_NARROW_COLUMNS else 3), NARROW_PANEL_INCHES
+    else:  # up to four stand in a square
+        columns = 1 if len(panels) == 1 else 2 if len(panels) <= 4 else 3
+        width = PANEL_INCHES[0] * (panels[0].stretch_alone if len(panels) == 1 else 1)
+    head = Head.of(content.records, content.groups, width * columns)
+    return Layout(arranged(panels, columns), columns, width, head)
 
 
 def height_of_picture(all_groups: Sequence[Group]) -> float:
-    """In inches, of the picture without timelines."""
-    records = [record for group in all_groups for record in group.records]
-    return _Content(records, all_groups).height
+    """The height of the picture without timelines, in inches."""
+    return _picture(Content([one for own in all_groups for one in own.records], all_groups)).height
 
 
 def draw(records: Sequence[Record]) -> Figure:
-    """All but the timelines."""
-    content = _Content(records, groups(records))
-    width = content.grid.width
-    figure = _figure(width, content.height, content.head)
-    _draw_grid(figure, content.styled)
-    add_legend(figure, content.styled.handles, width)
-    return figure
+    """Draws all but the timelines."""
+    return _picture(Content.of(records)).draw()
 
 
 class Single(NamedTuple):
@@ -129,116 +240,20 @@ class Single(NamedTuple):
 
 
 def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
-    """Each panel as a picture, for a page that says itself what all have in common: without a head.
+    """Draws each panel as a picture, for a page that has what all have in common: without a head.
 
     All have the colors that they have in the one picture of all.
     """
-    content = _Content(records, groups(records))
-    panels: list[AnyPanel] = [one for row in content.grid.rows for one in row if one]
-    for panel in panels:
-        group = None if isinstance(panel, ExtraPanel) else panel.group
-        yield Single(panel.heading.title, group, _single(panel))
-
-
-def _single(panel: AnyPanel) -> Figure:
-    width = PANEL_INCHES[0]
-    styled = _Styled(Grid(1, width, [[panel]]))
-    legend = legend_height(styled.handles, width)
-    figure = _figure(width, sum(styled.grid.heights) + legend)
-    _draw_grid(figure, styled)
-    add_legend(figure, styled.handles, width)
-    return figure
+    for panel in panels_of(Content.of(records)):
+        yield Single(panel.heading.title, panel.only_group, single(panel))
 
 
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
-    """The timelines, None without any, and how many there is no room for."""
-    content = _Content(records, groups(records))
-    all_timelines = timeline_panels(_on_most_ranks(content.operations), content.theme)
-    if not all_timelines:
+    """Draws the timelines: None without any, and how many there is no room for."""
+    content = Content.of(records)
+    found = timelines(content)
+    if not found:
         return None, 0
-    head = Head.of(records, content.groups, WIDTH_INCHES) if with_head else None
-    handles = part_handles(all_timelines)
-    fixed = (head.height if head else 0) + legend_height(handles, WIDTH_INCHES)
-    timelines = list(all_timelines)
-    while len(timelines) > 1 and fixed + _height(timelines) > MAX_HEIGHT_INCHES:
-        del timelines[-1]
-    figure = _figure(WIDTH_INCHES, fixed + _height(timelines), head)
-    heights = [panel.lanes_height for panel in timelines]
-    cells = figure.add_gridspec(len(timelines), 1, height_ratios=heights)
-    for row, panel in enumerate(timelines):
-        axes = figure.add_subplot(cells[row, 0])
-        panel.draw(axes)
-        heading = panel.heading
-        heading.write(axes, panel.width, len(heading.lines(panel.width)))
-    add_legend(figure, handles, WIDTH_INCHES)
-    return figure, len(all_timelines) - len(timelines)
-
-
-def _height(timelines: Sequence[TimelinePanel]) -> float:
-    return sum(panel.height for panel in timelines)
-
-
-def _figure(width: float, height: float, head: Head | None = None) -> Figure:
-    if height > MAX_HEIGHT_INCHES:
-        raise CommlensError(
-            f"--out: a picture of these records would be {2 * height / MAX_HEIGHT_INCHES:.1f}"
-            " screens high; choose fewer, as docs/records.md shows"
-        )
-    margin = MARGIN_INCHES / width
-    layout = ConstrainedLayoutEngine(
-        rect=(margin, 0, 1 - 2 * margin, 1 - (head.height if head else 0) / height),
-        h_pad=0.075,
-        wspace=0.04,
-        hspace=0.04,
-    )
-    figure = Figure(figsize=(width, height), layout=layout)
-    if head:
-        head.write(figure)
-    return figure
-
-
-def _on_most_ranks(all_operations: Sequence[Operation]) -> list[Operation]:
-    """Without timelines on fewer ranks of the same problem that look alike: of parts within."""
-    fewer = {
-        id(group)
-        for found in scalings([operation.group for operation in all_operations])
-        for group in _but_most_ranks(found.groups)
-    }
-    return [
-        operation
-        for operation in all_operations
-        if not (operation.record.has_parts_within and id(operation.group) in fewer)
-    ]
-
-
-def _but_most_ranks(own: Sequence[Group]) -> list[Group]:
-    return [group for group in own if group.ranks < max(other.ranks for other in own)]
-
-
-def _draw_grid(figure: Figure, styled: _Styled) -> None:
-    grid, ceilings = styled.grid, styled.ceilings
-    cells = figure.add_gridspec(len(grid.rows), grid.columns, height_ratios=grid.heights)
-    widths = grid.axes_widths
-    first_axes: dict[int, Axes] = {}
-    for row_number, row in enumerate(grid.rows):
-        is_leftmost = True
-        headings = [(panel.heading, width) for panel, width in zip(row, widths) if panel]
-        max_lines = max(len(heading.lines(width)) for heading, width in headings)
-        for column, panel in enumerate(row):
-            if panel is None:
-                continue
-            shared = first_axes.get(id(panel.group)) if isinstance(panel, Panel) else None
-            axes = figure.add_subplot(cells[row_number, column], sharex=shared, sharey=shared)
-            if isinstance(panel, Panel):
-                first_axes.setdefault(id(panel.group), axes)
-                draw = draw_curves if panel.group.is_sweep else draw_bars
-                draw(axes, panel, ceilings, styled.published)
-            elif isinstance(panel, SharesPanel):
-                panel.draw(axes, ceilings, widths[column])
-            else:
-                panel.draw(axes)
-            if shared and not is_leftmost:
-                axes.tick_params(labelleft=False)
-                axes.set_ylabel("")
-            panel.heading.write(axes, widths[column], max_lines)
-            is_leftmost = False
+    head = Head.of(records, content.groups, _TIMELINE_INCHES) if with_head else None
+    picture = most(found, 1, _TIMELINE_INCHES, head)
+    return picture.draw(), len(found) - len(picture.rows)

@@ -7,23 +7,27 @@ from typing import ClassVar
 
 from commlens.base.text import plural
 from commlens.model import Record, option_text
-from commlens.render.plots.extra import ExtraPanel
+from commlens.render.plots.panel import LegendEntry, Panel, line_entries
 from commlens.render.plots.style import PANEL_INCHES, Series, Theme
 
 Lines = Mapping[Series, Sequence[Record]]
 
 
-class LinesPanel(ExtraPanel):
+class LinesPanel(Panel):
+    """A panel of several groups, named in the legend by what differs."""
+
     curves: Lines
     note_inches: ClassVar[float] = 0.0  # of a note per line within the panel
 
     @property
     def height(self) -> float:
+        """With room for notes of more than three lines."""
         return PANEL_INCHES[1] + self.note_inches * max(0, len(self.curves) - 3)
 
     @property
-    def series(self) -> Iterable[Series]:
-        return self.curves
+    def legend(self) -> Iterable[LegendEntry]:
+        """The lines."""
+        return line_entries(self.curves)
 
 
 def lines(records: Sequence[Record], theme: Theme) -> Lines:
@@ -51,6 +55,7 @@ def by_benchmark(records: Sequence[Record], theme: Theme) -> list[Lines]:
 
 
 def first_of(own: Lines) -> Record:
+    """The first record of the first line."""
     return next(iter(own.values()))[0]
 
 

@@ -1,146 +1,99 @@
-"""A panel: the part of a group that one pair of axes shows."""
+"""A panel: what one pair of axes of a picture shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from commlens.base.text import memory_name
-from commlens.model import Ceiling, Group, Metric, Record
-from commlens.model.record import BYTES
-from commlens.render.plots.colors import CEILING_COLOR, looks
+from commlens.model import Group
+from commlens.model.levels import kind_of
 from commlens.render.plots.heading import Heading
-from commlens.render.plots.style import (
-    BAR_INCHES,
-    PANEL_INCHES,
-    Series,
-    Theme,
-    label_inches,
-    shortened,
-)
+from commlens.render.plots.style import PANEL_INCHES, Series, Theme, line_style, shortened
+
+LINES, CEILINGS, PUBLISHED, PARTS, REST, MARKS = range(6)  # the order of a legend
 
 
-@dataclass(frozen=True)
-class Panel:
-    group: Group
-    theme: Theme
-    memory: str = ""  # the only one that it shows; empty: all
-    is_first: bool = True  # of its group
-    names_memories: bool = True  # of ceilings; panels of one memory each have it in their titles
-    difference: str = ""  # of its group from others of the benchmark
+class LegendEntry(NamedTuple):
+    """an entry of the legend below all panels: entries with the same label are one."""
+
+    kind: int  # LINES to MARKS
+    order: tuple[object, ...]  # within its kind; empty: as met
+    handle: Artist
 
     @property
-    def records(self) -> list[Record]:
-        return [record for record in self.group.records if self.memory in ("", record.memory)]
+    def label(self) -> str:
+        """The text beside the handle."""
+        return str(self.handle.get_label())
+
+
+class Panel(ABC):
+    """Data goes in, axes are drawn. The layout asks for sizes in inches before it draws."""
+
+    is_needed = True  # False: it is left out where another panel shows all of its group
+    is_wide = False  # it takes a whole row
+    column: int | None = None  # its place in a row of panels of its group
+    usual_lines = 2  # lines of details for which its height has room
+    stretch_alone = 1.0  # times the usual width, where it is the only one of a picture
 
     @property
-    def metric(self) -> Metric:
-        main = self.group.main
-        assert main is not None, "only what was measured is drawn"
-        return main
+    def only_group(self) -> Group | None:
+        """The group that it shows; None: it shows several at once."""
+        return None
 
     @property
-    def series(self) -> list[Series]:
-        found = {self.series_of(record) for record in self.records}
-        return sorted(found, key=lambda series: series.order)
+    def shared(self) -> Hashable:
+        """Panels with the same value have the same axes; None: axes of its own."""
+        return None
+
+    @property
+    @abstractmethod
+    def heading(self) -> Heading:
+        """The title above it, and the small lines under the title."""
 
     @property
     def height(self) -> float:
-        if self.group.is_sweep:
-            return PANEL_INCHES[1]
-        return max(1.9, 1.3 + BAR_INCHES * len(self.series))
+        """The height with everything but lines of the heading beyond the usual."""
+        return PANEL_INCHES[1]
+
+    @property
+    def axes_height(self) -> float | None:
+        """The height of the axes in proportion to those of other rows; None: as the heights."""
+        return None
 
     @property
     def label_width(self) -> float:
-        """Of what stands left of the axes, in inches."""
-        if self.group.is_sweep:
-            return 0.75
-        return 0.35 + label_inches(series.label for series in self.series)
-
-    def series_of(self, record: Record) -> Series:
-        return series_of(
-            self.theme, self.group, record, "" if self.memory else self.theme.memory(record)
-        )
-
-    def records_of(self, series: Series) -> list[Record]:
-        return self._by_series.get(series, [])
-
-    @cached_property
-    def _by_series(self) -> dict[Series, list[Record]]:
-        """Each record is looked at once, however many there are of a series."""
-        found: dict[Series, list[Record]] = {}
-        for record in self.records:
-            found.setdefault(self.series_of(record), []).append(record)
-        return found
-
-    def is_used(self, series: Series) -> bool:
-        return self.group.is_used(self.records_of(series)[0])
+        """The width of what stands left of the axes."""
+        return 0.75
 
     @property
-    def heading(self) -> Heading:
-        group = self.group
-        size = ""
-        if group.sizes and not group.is_sweep:
-            size = (" of " if is_in_bytes(group) else ", ") + group.describe_size(group.sizes[0])
-        memory = f", {memory_name(self.memory)}" if self.memory else ""
-        title = f"{group.benchmark}{size}{memory}"
-        return Heading(title, self.difference if self.is_first else "")
+    def legend(self) -> Iterable[LegendEntry]:
+        """What the legend below all panels names."""
+        return ()
+
+    @abstractmethod
+    def draw(self, axes: Axes, width: float) -> None:
+        """Draws into axes of about this width."""
+
+    def shows(self, group: Group) -> bool:
+        """Whether it shows all that the group's curves or bars would, which are then left out."""
+        return False
 
 
-def is_in_bytes(group: Group) -> bool:
-    return group.size_parameter is not None and group.size_parameter.unit == BYTES
+def line_entries(series: Iterable[Series]) -> Iterable[LegendEntry]:
+    """The entries of lines."""
+    for own in series:
+        yield LegendEntry(LINES, own.order, Line2D([], [], label=own.label, **line_style(own)))
 
 
-def series_of(theme: Theme, group: Group, record: Record, memory: str) -> Series:
-    return theme.series(record, memory, group.dated_label(record), group.series_number(record))
-
-
-class CeilingStyles:
-    """The dashes of each ceiling of a picture."""
-
-    def __init__(self, panels: Iterable[Panel]) -> None:
-        keys = [(own.memory, own.ceiling.name) for panel in panels for own in ceilings(panel)]
-        self._dashes = looks("dashes", keys, lambda key: key[1])
-
-    def line(self, memory: str, ceiling: Ceiling) -> tuple[int, tuple[float, ...]]:
-        return 0, self._dashes[memory, ceiling.name]
-
-    def handles(self) -> list[Line2D]:
-        return [
-            Line2D(
-                [],
-                [],
-                color=CEILING_COLOR,
-                linestyle=(0, dashes),
-                linewidth=1.3,
-                label=shortened(", ".join(filter(None, (f"ceiling: {name}", memory_name(memory))))),
-            )
-            for (memory, name), dashes in self._dashes.items()
-        ]
-
-
-class PanelCeiling(NamedTuple):
-    memory: str  # empty where it needs no name
-    ceiling: Ceiling
-    points: list[tuple[int, float]]  # size, the metric at the ceiling
-
-
-def ceilings(panel: Panel) -> list[PanelCeiling]:
-    """By memory, those that are the tightest of any of the panel's records."""
-    tightest = {(record.memory, record.ceiling.name) for record in panel.records if record.ceiling}
-    found: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
-    name = panel.metric.name
-    names_memories = panel.names_memories and panel.theme.has_memories
-    for record in panel.records:
-        for ceiling in record.ceilings:
-            if (record.memory, ceiling.name) in tightest and name in ceiling.metrics:
-                _, points = found.setdefault((record.memory, ceiling.name), (ceiling, {}))
-                points.setdefault(record.size or 0, ceiling.metrics[name])
-    return [
-        PanelCeiling(memory if names_memories else "", ceiling, sorted(points.items()))
-        for (memory, _), (ceiling, points) in found.items()
-    ]
+def part_entries(names: Iterable[str], theme: Theme) -> Iterable[LegendEntry]:
+    """The entries of parts, in the order of their colors: one for all levels that have a kind."""
+    places = {name: place for place, name in enumerate(theme.part_colors)}
+    for name in names:
+        patch = Patch(color=theme.part_colors[name], label=shortened(kind_of(name)))
+        yield LegendEntry(PARTS, (places[name],), patch)

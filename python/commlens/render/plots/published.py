@@ -1,70 +1,20 @@
-"""What others have published (commlens.compare.references), beside what was measured."""
+"""Notes of what others have published, beside what was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from commlens.base.text import format_scientific
-from commlens.compare.references import Beside, Figure, beside, lines_of
+from commlens.compare.references import beside
 from commlens.model import Record
-from commlens.render.plots.colors import PUBLISHED_COLOR, QUIET_COLOR
-from commlens.render.plots.panel import Panel
-from commlens.render.plots.style import shortened
+from commlens.render.plots.colors import QUIET_COLOR
 
 _POINTS = 7.0
 _LINE_POINTS = 8.5  # from one note to the next
-_MARKERS = ("X", "v", "P", "d", "*", "h", "p", "8")
-LINE_STYLE: dict[str, Any] = {"color": PUBLISHED_COLOR, "linewidth": 1.1, "linestyle": (0, (4, 2))}
-_DASHES = ((4, 2), (1.5, 1.5), (6, 2, 1.5, 2))
-
-
-class PublishedStyles:
-    """The dashes and markers of each published line of a picture."""
-
-    def __init__(self, panels: Iterable[Panel]) -> None:
-        self._found = {id(panel): beside(panel.records, panel.metric.name) for panel in panels}
-        names = (one.figure.name for own in self._found.values() for one in own)
-        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-
-    def beside(self, panel: Panel) -> list[Beside]:
-        return self._found[id(panel)]
-
-    def curves(self, panel: Panel) -> list[tuple[Figure, list[tuple[float, float]]]]:
-        """Of each line its first result, and its points: place on the axis of sizes, value."""
-        return [
-            (own[0].figure, sorted({_place(panel, one): one.figure.value for one in own}.items()))
-            for own in lines_of(self.beside(panel)).values()
-        ]
-
-    def style(self, figure: Figure) -> dict[str, Any]:
-        return self._style(self._numbers[figure.name])
-
-    def handles(self) -> list[Line2D]:
-        return [
-            Line2D([], [], label=shortened(f"published: {name}"), **self._style(number))
-            for name, number in self._numbers.items()
-        ]
-
-    def _style(self, number: int) -> dict[str, Any]:
-        return {
-            **LINE_STYLE,
-            "linestyle": (0, _DASHES[number % len(_DASHES)]),
-            "marker": _MARKERS[number % len(_MARKERS)],
-            "markersize": 4.5,
-            "markerfacecolor": "white",
-        }
-
-
-def _place(panel: Panel, one: Beside) -> float:
-    """Its size, or that of the record where the axis has another quantity."""
-    axis = panel.group.size_parameter
-    is_of_axis = axis is not None and axis.name == one.figure.size_name
-    return (one.figure.size if is_of_axis else one.record.size) or 0
 
 
 class Published(NamedTuple):

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from matplotlib.colors import to_rgb
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from commlens.base.text import memory_name
 from commlens.model import Record, merged_transports
@@ -196,13 +194,3 @@ def line_style(series: Series) -> dict[str, Any]:
     if series.filling == "none":  # an open marker without a face would show the line
         style.update(fillstyle="full", markerfacecolor="white")
     return style
-
-
-def line_handle(series: Series) -> Line2D:
-    return Line2D([], [], label=series.label, **line_style(series))
-
-
-def part_patches(names: Iterable[str], theme: Theme) -> list[Patch]:
-    """A legend of parts: one entry for all levels that have a kind of part."""
-    kinds = {kind_of(name): theme.part_colors[name] for name in names}
-    return [Patch(color=color, label=shortened(kind)) for kind, color in kinds.items()]

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_number, labelled, readable_time
 from commlens.model import Record, Span, Timeline
 from commlens.model.levels import Iteration, has_levels, middle_iteration, place_of
+from commlens.model.scaling import scalings
 from commlens.render.plots.colors import color_of_text_on
+from commlens.render.plots.content import Content, Operation, end_of_scale
 from commlens.render.plots.heading import Heading
-from commlens.render.plots.overlap import Operation, end_of_scale
-from commlens.render.plots.style import (
-    PANEL_INCHES,
-    SMALL_LETTER_INCHES,
-    Theme,
-    label_inches,
-    part_patches,
-    shortened,
-)
+from commlens.render.plots.panel import LegendEntry, Panel, part_entries
+from commlens.render.plots.style import SMALL_LETTER_INCHES, Theme, label_inches, shortened
+from commlens.render.plots.ticks import set_ticks
 
-WIDTH_INCHES = 2 * PANEL_INCHES[0]  # of a picture
 _MAX_RANKS = 4
 _LANE_INCHES = 0.25
 _HEAD_INCHES, _FOOT_INCHES = 0.37, 0.41
@@ -41,7 +35,11 @@ _MOST_SHORTENED = 2  # times
 
 
 @dataclass(frozen=True)
-class TimelinePanel:
+class TimelinePanel(Panel):
+    """The steps of an operation, by rank and stream."""
+
+    usual_lines = 0
+
     operation: Operation
     timeline: Timeline
     theme: Theme
@@ -68,28 +66,29 @@ class TimelinePanel:
         ]
 
     @property
-    def lanes_height(self) -> float:
-        """In inches."""
+    def axes_height(self) -> float:
+        """All lanes are as high as each other."""
         gaps = _GAP_OF_RANKS * (len(self.ranks) - 1)
         return _LANE_INCHES * (len(self.lanes) + gaps + 0.3)
 
     @property
     def height(self) -> float:
-        lines = 0.155 * len(self.heading.lines(self.width))
-        return self.lanes_height + _HEAD_INCHES + lines + _FOOT_INCHES
-
-    @property
-    def width(self) -> float:
-        """Of the axes, in inches."""
-        return WIDTH_INCHES - self.label_width
+        """The lanes, the heading and the axis."""
+        return self.axes_height + _HEAD_INCHES + _FOOT_INCHES
 
     @property
     def label_width(self) -> float:
-        """Of what stands left of the axes, in inches."""
+        """Of ranks and streams."""
         return 0.5 + label_inches(self._labels, SMALL_LETTER_INCHES)
 
     @property
+    def legend(self) -> Iterable[LegendEntry]:
+        """The parts that it shows."""
+        return part_entries({span.part for span in self.timeline.spans}, self.theme)
+
+    @property
     def heading(self) -> Heading:
+        """The time of the operation that was recorded, and the median of all."""
         unit, factor = readable_time("s", self.end_s)
         time = f"{format_number(factor * self.timeline.time_s)} {unit}"
         words = [self.operation.difference, "one operation, its steps numbered"]
@@ -107,18 +106,18 @@ class TimelinePanel:
             words.append("a time axis of its own")
         return words
 
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """Boxes in the colors of their parts."""
         unit, factor = readable_time("s", self.end_s)
         first = min(0.0, *(span.start_s for span in self._shown))
-        self._draw_spans(axes, factor, 72 * self.width / (self.end_s - first))
+        self._draw_spans(axes, factor, 72 * width / (self.end_s - first))
         positions = self._positions()
         axes.set_yticks(list(positions.values()), self._labels)
         axes.set_ylim(max(positions.values()) + 0.65, -0.65)
         axes.set_xlim(factor * first, factor * self.end_s * 1.005)
         axes.tick_params(axis="y", length=0, labelsize=8.5)
         axes.spines["left"].set_visible(False)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=10))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        set_ticks(axes.xaxis, MaxNLocator(nbins=10), lambda value: f"{value:,g}")
         axes.grid(True, axis="x")
         axes.set_xlabel(labelled("time", unit))
 
@@ -203,10 +202,11 @@ class IterationPanel(TimelinePanel):
 
     @property
     def heading(self) -> Heading:
+        """Which of the iterations it is."""
         unit, factor = readable_time("s", self.end_s)
         time = f"{format_number(factor * self.timeline.time_s)} {unit}"
         words = [self.operation.difference, f"of {self.of} iterations: a V-cycle, then the solver"]
-        words += super()._restrictions
+        words += self._restrictions
         title = f"{self.operation.name}, iteration {self.number}: {time}"
         return Heading(title, "; ".join(filter(None, words)))
 
@@ -216,15 +216,16 @@ class IterationPanel(TimelinePanel):
         return [part.name for part in sorted(parts, key=lambda part: -part.time_s)]
 
 
-def timeline_panels(operations: Sequence[Operation], theme: Theme) -> list[TimelinePanel]:
-    drawn = [(operation, *_shown_of(operation.record)) for operation in operations]
+def timelines(content: Content) -> list[Panel]:
+    """A panel for each operation that has a timeline."""
+    drawn = [(own, *_shown_of(own.record)) for own in _on_most_ranks(content.operations)]
     found = [(one, timeline, rest) for one, timeline, rest in drawn if timeline and timeline.spans]
-    panels: list[TimelinePanel] = []
+    panels: list[Panel] = []
     for operation, timeline, iteration in found:
         ends = [_end(other) for rival, other, _ in found if rival.group is operation.group]
         end = end_of_scale(_end(timeline), ends)
         has_own_scale = len(ends) > 1 and end < max(ends)
-        members = operation, timeline, theme, end, has_own_scale
+        members = operation, timeline, content.theme, end, has_own_scale
         if iteration:
             panels.append(IterationPanel(*members, iteration.number, iteration.of))
         else:
@@ -243,8 +244,14 @@ def _end(timeline: Timeline) -> float:
     return max(timeline.time_s, *(span.end_s for span in timeline.spans))
 
 
-def part_handles(panels: Sequence[TimelinePanel]) -> list[Patch]:
-    """A legend of the parts that the timelines show, in the order of their colors."""
-    shown = {span.part for panel in panels for span in panel.timeline.spans}
-    theme = panels[0].theme
-    return part_patches([part for part in theme.part_colors if part in shown], theme)
+def _on_most_ranks(operations: Sequence[Operation]) -> list[Operation]:
+    """Without timelines on fewer ranks of the same problem that look alike: of parts within."""
+    fewer = {
+        id(group)
+        for found in scalings([operation.group for operation in operations])
+        for group in found.groups
+        if group.ranks < max(other.ranks for other in found.groups)
+    }
+    return [
+        own for own in operations if not (own.record.has_parts_within and id(own.group) in fewer)
+    ]

@@ -27,16 +27,16 @@ def test_two_screens_hold_two_profiles(tmp_path: Path) -> None:
     drawn = plot.plot_profiles(found, tmp_path / "picture.svg")
     assert drawn.left_out == ["two screens hold 2 of 3 profiles"]
     assert plot.plot_profiles(found[:2], tmp_path / "picture.svg").left_out == []
-    assert plot.draw_profiles(found[:2]).get_size_inches()[1] <= MAX_HEIGHT_INCHES
+    assert plot.draw_profiles(found[:2])[0].get_size_inches()[1] <= MAX_HEIGHT_INCHES
 
 
 def test_a_long_command_is_not_cut_and_covers_no_bars(tmp_path: Path) -> None:
     words = [f"--option-{number}=value" for number in range(40)]
     (profile,) = profiles(tmp_path, {"command": ["mpirun", "./program", *words]})
-    figure = plot.draw_profiles([profile])
+    figure, _ = plot.draw_profiles([profile])
     figure.draw_without_rendering()
     axes = next(own for own, title in zip(figure.axes, titles(figure)) if "by function" in title)
     assert all(word in details(axes) for word in words)
     assert axes.texts[-1].get_window_extent().y0 >= axes.get_window_extent().y1
     (usual,) = profiles(tmp_path, {})
-    assert figure.get_size_inches()[1] > plot.draw_profiles([usual]).get_size_inches()[1]
+    assert figure.get_size_inches()[1] > plot.draw_profiles([usual])[0].get_size_inches()[1]

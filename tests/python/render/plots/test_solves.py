@@ -9,7 +9,7 @@ import pytest
 from matplotlib.text import Text
 
 from commlens.render import plots as plot
-from commlens.render.plots import extra
+from commlens.render.plots import panels as kinds
 from plot_helpers import assert_no_overlap, details, drawn, legends, panel, texts, titles
 from record_helpers import parsed
 from sample_applications import make_solve_record, modes
@@ -26,7 +26,7 @@ def sizes(*edges: int, **changes: Any) -> list[dict[str, Any]]:
 
 
 def test_kinds_of_panels_are_found_in_their_folder() -> None:
-    found = {Path(file).stem for folder in extra.__path__ for file in Path(folder).glob("*.py")}
+    found = {Path(file).stem for folder in kinds.__path__ for file in Path(folder).glob("*.py")}
     assert {"residuals", "throughput", "roofline"} < found
     shown = [title for title in titles(drawn(*sizes(4, 8, 16))) if ":" in title]
     assert shown == [THROUGHPUT, CONVERGENCE, ROOFLINE], "in the order that their files say"

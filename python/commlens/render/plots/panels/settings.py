@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
 from commlens.model import Group, Metric, Record
-from commlens.render.plots.bars import BarCeiling, BarMark, Bars
 from commlens.render.plots.colors import looks
-from commlens.render.plots.extra import ExtraPanel
+from commlens.render.plots.content import PUBLISHED_LINE, Content, ceiling_style
 from commlens.render.plots.heading import Heading
 from commlens.render.plots.lines import Lines, first_of, lines
-from commlens.render.plots.published import LINE_STYLE, Published, published
-from commlens.render.plots.style import BAR_INCHES, Series, Theme, label_inches
+from commlens.render.plots.panel import Panel
+from commlens.render.plots.published import Published, published
+from commlens.render.plots.rows import rows_height, rows_label_width
+from commlens.render.plots.style import Theme
+from commlens.render.plots.values import BarLine, Values
 
-ORDER = 0
+ORDER = 2
 
 
 @dataclass(frozen=True)
-class SettingsPanel(ExtraPanel):
+class SettingsPanel(Panel):
+    """The groups of a benchmark at one size."""
+
     bars: Lines  # a record each
     groups: Sequence[Group]
     metric: Metric
 
     @property
     def height(self) -> float:
-        return max(1.9, 1.3 + BAR_INCHES * len(self.bars))
+        """As many bars."""
+        return rows_height(len(self.bars))
 
     @property
     def label_width(self) -> float:
-        return 0.35 + label_inches(series.label for series in self.bars)
+        """Of the longest name."""
+        return rows_label_width([series.label for series in self.bars])
 
     @property
-    def series(self) -> Iterable[Series]:
-        return ()  # bars are labelled where they are
+    def records(self) -> list[Record]:
+        """A record for each bar."""
+        return [own[0] for own in self.bars.values()]
 
     @property
     def heading(self) -> Heading:
+        """What the lines are."""
         first, size = self.groups[0], first_of(self.bars).size
         words = [first.benchmark, "" if size is None else first.describe_size(size)]
         names = " and ".join(dict.fromkeys(ceiling for _, ceiling, _ in self._ceilings))
@@ -50,49 +58,48 @@ class SettingsPanel(ExtraPanel):
     def shows(self, group: Group) -> bool:
         return any(group is own for own in self.groups)
 
-    def draw(self, axes: Axes) -> None:
-        values = [own[0].statistics[self.metric.name] for own in self.bars.values()]
+    def draw(self, axes: Axes, width: float) -> None:
+        """Each bar with its ceiling and with what was published beside it."""
         dashes = looks("dashes", [name for _, name, _ in self._ceilings])
-        found = [
-            BarCeiling((0, dashes[name]), value, position)
+        lines = [
+            BarLine(ceiling_style(dashes[name]), value, position)
             for position, name, value in self._ceilings
         ]
-        records = enumerate(own[0] for own in self.bars.values())
-        used = [
-            position
-            for position, record in records
-            if any(group.is_used(record) for group in self.groups)
-        ]
         marks = [
-            BarMark(LINE_STYLE, one.value, position)
+            BarLine(PUBLISHED_LINE, one.value, position)
             for position, own in enumerate(self.bars.values())
             for one in published(own, self.metric.name)
         ]
-        Bars(self.metric, list(self.bars), values, found, self.label_width, used, marks).draw(axes)
+        values = [record.statistics[self.metric.name] for record in self.records]
+        used = [
+            position
+            for position, record in enumerate(self.records)
+            if any(group.is_used(record) for group in self.groups)
+        ]
+        Values(self.metric, list(self.bars), values, [*lines, *marks], used).draw(axes, width)
 
     @property
     def _published(self) -> list[Published]:
-        return published([own[0] for own in self.bars.values()], self.metric.name)
+        return published(self.records, self.metric.name)
 
     @property
     def _ceilings(self) -> list[tuple[int, str, float]]:
         """The position of the bar, the name and the metric at the ceiling."""
-        found = ((position, own[0].ceiling) for position, own in enumerate(self.bars.values()))
         return [
-            (position, ceiling.name, ceiling.metrics[self.metric.name])
-            for position, ceiling in found
-            if ceiling and self.metric.name in ceiling.metrics
+            (position, own.name, own.metrics[self.metric.name])
+            for position, record in enumerate(self.records)
+            if (own := record.ceiling) and self.metric.name in own.metrics
         ]
 
 
-def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> list[SettingsPanel]:
-    """One for each benchmark and size at which several groups were measured."""
+def panels(content: Content) -> list[SettingsPanel]:
+    """A panel for each benchmark and size at which several groups were measured."""
     found: dict[tuple[object, ...], list[Group]] = {}
-    for group in groups:
+    for group in content.groups:
         if not group.is_sweep and not any(record.parts for record in group.records):
             place = group.benchmark, group.size_name, tuple(group.sizes), group.main
             found.setdefault(place, []).append(group)
-    return [panel for own in found.values() if (panel := _panel(own, theme))]
+    return [panel for own in found.values() if (panel := _panel(own, content.theme))]
 
 
 def _panel(groups: Sequence[Group], theme: Theme) -> SettingsPanel | None:

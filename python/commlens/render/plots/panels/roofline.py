@@ -12,17 +12,18 @@ from typing import Any, ClassVar
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from commlens.base.text import format_number, format_percent
-from commlens.model import Group, Record
-from commlens.render.plots.colors import CEILING_COLOR, QUIET_COLOR, looks
+from commlens.model import Record
+from commlens.render.plots.colors import QUIET_COLOR, looks
+from commlens.render.plots.content import Content, ceiling_style
 from commlens.render.plots.heading import Heading
 from commlens.render.plots.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.render.plots.style import WIDEST, Series, Theme
+from commlens.render.plots.style import WIDEST, Series
+from commlens.render.plots.ticks import powers, set_ticks
 
-ORDER = 4
+ORDER = 6
 _COPIES = ("memory copy", "device copy")  # within the memory of the vectors
 _GEMM = "square GEMM"
 _TRAFFIC_OF_A_COPY = 2  # the rate of a copy counts each byte once; memory reads and writes it
@@ -41,21 +42,25 @@ class Roofline:
     gemm_rate: float | None  # GFLOP/s; None: not measured
 
     @property
-    def dashes(self) -> list[tuple[int, tuple[float, ...]]]:
-        """Of the two lines."""
-        return [(0, one) for one in looks("dashes", (self.copy, _GEMM)).values()]
+    def styles(self) -> list[dict[str, Any]]:
+        """How its two lines look."""
+        return [ceiling_style(one) for one in looks("dashes", (self.copy, _GEMM)).values()]
 
     @property
     def traffic(self) -> float:
+        """GB/s of memory, read and written."""
         return _TRAFFIC_OF_A_COPY * self.copy_rate
 
     def at(self, intensity: float) -> float:
+        """The roof in GFLOP/s at so many FLOP/byte."""
         slope = self.traffic * intensity
         return slope if self.gemm_rate is None else min(slope, self.gemm_rate)
 
 
 @dataclass(frozen=True)
 class RooflinePanel(LinesPanel):
+    """The solves of a benchmark on one machine."""
+
     note_inches: ClassVar[float] = 0.17
     curves: Lines  # the fastest record of each line
     roofline: Roofline
@@ -63,6 +68,7 @@ class RooflinePanel(LinesPanel):
 
     @property
     def heading(self) -> Heading:
+        """The machine, if there are several."""
         name = first_of(self.curves).benchmark
         details = filter(None, [self.machine, "per rank, in percent of the roof"])
         return Heading(f"{name}: roofline", "; ".join(details))
@@ -72,23 +78,27 @@ class RooflinePanel(LinesPanel):
         """FLOP/byte and GFLOP/s of each line."""
         return {series: _point(own[0]) for series, own in self.curves.items()}
 
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """Points of the fastest records, with a note each."""
         intensities, rates = zip(*self.points.values())
         roof = self.roofline.gemm_rate
         ridge = roof / self.roofline.traffic if roof else max(intensities)
         left, right = min(*intensities, ridge) / 1.6, 6 * max(*intensities, ridge)
         ends = [left, *([ridge] if roof else []), right]
-        for start, end, dashes in zip(ends, ends[1:], self.roofline.dashes):
+        for start, end, look in zip(ends, ends[1:], self.roofline.styles):
             roofs = [self.roofline.at(start), self.roofline.at(end)]
-            style: dict[str, Any] = {"color": CEILING_COLOR, "linestyle": dashes, "linewidth": 1.3}
-            axes.plot([start, end], roofs, zorder=1.5, **style)
+            axes.plot([start, end], roofs, zorder=1.5, **look)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(left, right)
         self._set_height(axes, min(rates), max(self.roofline.at(right), *rates))
         for series, point in self.points.items():
             face = "white" if series.filling == "none" else series.color
-            style = {"color": series.color, "markersize": 7, "markerfacecolor": face}
+            style: dict[str, Any] = {
+                "color": series.color,
+                "markersize": 7,
+                "markerfacecolor": face,
+            }
             axes.plot(*point, series.marker, zorder=4, **style)
         self._write_notes(axes)
         legend: dict[str, Any] = {
@@ -98,9 +108,7 @@ class RooflinePanel(LinesPanel):
         }
         axes.legend(handles=self._handles, loc="upper left", **legend)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(LogLocator(base=10, numticks=9))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-            axis.set_minor_formatter(NullFormatter())
+            set_ticks(axis, powers(), lambda value: f"{value:,g}")
         axes.grid(True, which="major")
         axes.set_xlabel("arithmetic intensity (FLOP/byte)")
         axes.set_ylabel("GFLOP/s per rank")
@@ -147,22 +155,20 @@ class RooflinePanel(LinesPanel):
         ]
         if self.roofline.gemm_rate:
             labels.append(f"{_GEMM}: {format_number(self.roofline.gemm_rate)} GFLOP/s")
-        return [
-            Line2D([], [], color=CEILING_COLOR, linestyle=dashes, linewidth=1.3, label=label)
-            for label, dashes in zip(labels, self.roofline.dashes)
-        ]
+        pairs = zip(labels, self.roofline.styles)
+        return [Line2D([], [], label=label, **look) for label, look in pairs]
 
 
-def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> list[RooflinePanel]:
-    """One for each benchmark and machine whose records give FLOPs and bytes per iteration."""
+def panels(content: Content) -> list[RooflinePanel]:
+    """A panel for each benchmark and machine whose records give FLOPs and bytes per iteration."""
     machines: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
+    for record in content.records:
         if _has_point(record):
             machines.setdefault(_machine(record), []).append(record)
     found_panels = []
     for machine, own in machines.items():
         name = ", ".join(machine[:2]) if len(machines) > 1 else ""
-        for found in by_benchmark(own, theme):
+        for found in by_benchmark(own, content.theme):
             roofline = _roofline([record for line in found.values() for record in line])
             if roofline:
                 fastest = {

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_value, labelled, memory_name
-from commlens.model import Group, Record
+from commlens.model import Record
 from commlens.model.pairs import PairMatrix, matrices
-from commlens.render.plots.extra import ExtraPanel
+from commlens.render.plots.content import Content
 from commlens.render.plots.heading import Heading
-from commlens.render.plots.style import PANEL_INCHES, Series, Theme
+from commlens.render.plots.panel import Panel
+from commlens.render.plots.style import PANEL_INCHES
+from commlens.render.plots.ticks import powers, set_ticks
 
-ORDER = 6
+ORDER = 7
 _COLORS = "viridis"  # dark is slow, also in gray and to the color-blind
 _MOST_NUMBERS = 8  # ranks whose values are written into the cells
 _BOUNDARY_COLOR = "white"
@@ -26,17 +27,21 @@ _LEAST_RANGE = 2.0  # of the colors
 
 
 @dataclass(frozen=True)
-class PairsPanel(ExtraPanel):
+class PairsPanel(Panel):
+    """A record of all pairs."""
+
     record: Record
     matrix: PairMatrix
     size: str
 
     @property
     def height(self) -> float:
-        return PANEL_INCHES[0] * 0.85  # cells are squares
+        """Cells are squares."""
+        return PANEL_INCHES[0] * 0.85
 
     @property
     def heading(self) -> Heading:
+        """The slowest pair and the median."""
         matrix, metric = self.matrix, self.matrix.metric
         slowest = matrix.pairs[0]
         words = [
@@ -51,11 +56,8 @@ class PairsPanel(ExtraPanel):
             words.append("lines separate nodes")
         return Heading(f"{self.record.benchmark}: pairs of ranks", ", ".join(filter(None, words)))
 
-    @property
-    def series(self) -> Iterable[Series]:
-        return ()
-
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """With numbers where there are few ranks."""
         matrix, metric = self.matrix, self.matrix.metric
         values = numpy.array(
             [[math.nan if one is None else one for one in row] for row in matrix.rows]
@@ -77,9 +79,7 @@ class PairsPanel(ExtraPanel):
         axes.set_xlabel("rank" if matrix.is_symmetric else "rank that receives")
         axes.set_ylabel("rank" if matrix.is_symmetric else "rank that sends")
         bar = axes.figure.colorbar(image, cax=axes.inset_axes((1.03, 0, 0.04, 1)))
-        bar.ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=9))
-        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        set_ticks(bar.ax.yaxis, powers(1, 2, 5), lambda value: f"{value:g}")
         bar.set_label(labelled(metric.label, metric.unit))
 
     def _write_numbers(self, axes: Axes, norm: LogNorm) -> None:
@@ -109,11 +109,11 @@ def _norm(matrix: PairMatrix) -> LogNorm:
     return LogNorm(min(low, high / _LEAST_RANGE), high)
 
 
-def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> list[PairsPanel]:
-    """Of each transport and memory for the smallest and the largest size."""
-    group_of = {id(record): group for group in groups for record in group.records}
+def panels(content: Content) -> list[PairsPanel]:
+    """A panel for each transport and memory for the smallest and the largest size."""
+    group_of = {id(record): group for group in content.groups for record in group.records}
     found = []
-    for record, matrix in matrices(records):
+    for record, matrix in matrices(content.records):
         group = group_of.get(id(record))
         size = group.describe_size(record.size) if group and record.size is not None else ""
         found.append(PairsPanel(record, matrix, size))

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
-from commlens.model import Group, Record
+from commlens.model import Record
+from commlens.render.plots.content import Content
 from commlens.render.plots.heading import Heading
 from commlens.render.plots.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.render.plots.style import Theme, line_style, power_of_ten
+from commlens.render.plots.style import line_style, power_of_ten
+from commlens.render.plots.ticks import powers, set_ticks
 
-ORDER = 3
+ORDER = 5
 _SERIES = "relative_residual"
 _MARKERS_PER_LINE = 8
 
 
 @dataclass(frozen=True)
 class ResidualsPanel(LinesPanel):
+    """The residuals of a benchmark."""
+
     curves: Lines  # one record per line: of the largest problem that all lines have
 
     @property
     def heading(self) -> Heading:
+        """To which iteration."""
         steps = max(len(own[0].series[_SERIES]) for own in self.curves.values())
         words = [f"to iteration {steps:,}"]
         if len(self.curves) > 1:
             words.append("markers alternate, so that identical lines are visible")
         return Heading(f"{first_of(self.curves).benchmark}: convergence", "; ".join(words))
 
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """A gap where a residual is zero or no number."""
         longest = 0
         for number, (series, (record, *_)) in enumerate(self.curves.items()):
             values = [
@@ -52,12 +57,12 @@ class ResidualsPanel(LinesPanel):
         axes.set_ylabel("relative residual")
 
 
-def panels(
-    records: Sequence[Record], groups: Sequence[Group], theme: Theme
-) -> list[ResidualsPanel]:
-    """One for each benchmark whose records have residuals."""
-    with_values = [record for record in records if any(record.series.get(_SERIES, []))]
-    return [ResidualsPanel(_of_one_size(found)) for found in by_benchmark(with_values, theme)]
+def panels(content: Content) -> list[ResidualsPanel]:
+    """A panel for each benchmark whose records have residuals."""
+    with_values = [record for record in content.records if any(record.series.get(_SERIES, []))]
+    return [
+        ResidualsPanel(_of_one_size(found)) for found in by_benchmark(with_values, content.theme)
+    ]
 
 
 def _of_one_size(found: Lines) -> Lines:
@@ -73,11 +78,8 @@ def _set_ticks(axes: Axes) -> None:
     low, high = axes.get_ylim()
     few_decades = high < 100 * low
     subs = (1, 2, 5) if few_decades else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
-    axes.yaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}" if few_decades else power_of_ten(value))
-    )
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    text = "{:g}".format if few_decades else power_of_ten
+    set_ticks(axes.yaxis, powers(*subs), text)
 
 
 def _size(record: Record) -> float:

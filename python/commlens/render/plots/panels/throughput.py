@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_scientific, format_short, labelled
 from commlens.model import Group, Metric, Record
 from commlens.render.plots import published
+from commlens.render.plots.content import Content
 from commlens.render.plots.heading import Heading
 from commlens.render.plots.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.render.plots.style import Theme, line_style
+from commlens.render.plots.style import line_style
+from commlens.render.plots.ticks import powers, set_ticks
 
-ORDER = 2
+ORDER = 4
 _FEWEST_SIZES = 3
 _SHARE = 0.8
 _SIZE = "dof_per_rank"
@@ -36,6 +38,7 @@ class Growth:
 
     @property
     def peak(self) -> tuple[float, float]:
+        """The point with the highest throughput."""
         return max(self.points, key=lambda point: point[1])
 
     @property
@@ -66,6 +69,8 @@ class Growth:
 
 @dataclass(frozen=True)
 class ThroughputPanel(LinesPanel):
+    """The solves of a benchmark by size."""
+
     note_inches: ClassVar[float] = 0.16
     curves: Lines
     growths: Sequence[Growth]  # of each of them
@@ -78,13 +83,15 @@ class ThroughputPanel(LinesPanel):
 
     @property
     def heading(self) -> Heading:
+        """What the marks are."""
         name = first_of(self.curves).benchmark
         details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
         if self.published:
             details += "; gray dashes: published"
         return Heading(f"{name}: throughput by size", details)
 
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """Curves with their peaks; notes in a band above them."""
         for series, growth in zip(self.curves, self.growths):
             axes.plot(*zip(*growth.points), zorder=3, **line_style(series))
             star: dict[str, Any] = {
@@ -109,11 +116,8 @@ class ThroughputPanel(LinesPanel):
         self._draw_published(axes)
         sizes = [size for growth in self.growths for size, _ in growth.points]
         subs = (1, 2, 5) if max(sizes) < _FEW_TICKS_FROM * min(sizes) else (1,)
-        axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: format_short(size)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_short(value)))
+        set_ticks(axes.xaxis, powers(*subs, most=12), format_short)
+        set_ticks(axes.yaxis, MaxNLocator(nbins=6), format_short)
         axes.grid(True, which="major")
         axes.set_xlabel("degrees of freedom per rank")
         metric = _metric(first_of(self.curves))
@@ -151,13 +155,11 @@ class ThroughputPanel(LinesPanel):
             )
 
 
-def panels(
-    records: Sequence[Record], groups: Sequence[Group], theme: Theme
-) -> list[ThroughputPanel]:
-    """One for each benchmark with at least three sizes in a line."""
+def panels(content: Content) -> list[ThroughputPanel]:
+    """A panel for each benchmark with at least three sizes in a line."""
     found_panels = []
-    with_sizes = [record for record in records if record.number(_SIZE) and _metric(record)]
-    for found in by_benchmark(with_sizes, theme):
+    with_sizes = [record for record in content.records if record.number(_SIZE) and _metric(record)]
+    for found in by_benchmark(with_sizes, content.theme):
         growths = {series: _growth(own) for series, own in found.items()}
         chosen = {
             series: growth

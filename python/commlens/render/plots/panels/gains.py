@@ -9,21 +9,22 @@ from functools import cached_property
 from statistics import median
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from commlens.model import Group, Record
 from commlens.model.scaling import Scaling, VariantPair, is_oversubscribed, pairs, scalings
 from commlens.render.plots.colors import CROWDED_COLOR, QUIET_COLOR
-from commlens.render.plots.extra import ExtraPanel
+from commlens.render.plots.content import Content
 from commlens.render.plots.heading import Heading
+from commlens.render.plots.panel import LegendEntry, Panel, line_entries
 from commlens.render.plots.style import Series, Theme, line_style
+from commlens.render.plots.ticks import set_ticks
 
-ORDER = 1
+ORDER = 3
 
 
 @dataclass(frozen=True)
-class GainsPanel(ExtraPanel):
-    """Of one benchmark, and of one variant over the first."""
+class GainsPanel(Panel):
+    """The gains of a variant of a benchmark over the first."""
 
     theme: Theme
     scalings: Sequence[Scaling]
@@ -31,11 +32,13 @@ class GainsPanel(ExtraPanel):
     after: str
 
     @property
-    def series(self) -> Iterable[Series]:
-        return self.curves
+    def legend(self) -> Iterable[LegendEntry]:
+        """The curves."""
+        return line_entries(self.curves)
 
     @property
     def heading(self) -> Heading:
+        """The variants that are compared."""
         crowded = "gray: more ranks than cores" if self._crowded else ""
         title = f"{self.scalings[0].benchmark}: {self.after} over {self.before}"
         return Heading(title, "; ".join(filter(None, ["by the medians", crowded])))
@@ -56,7 +59,8 @@ class GainsPanel(ExtraPanel):
                 curves.setdefault(series, []).append(pair)
         return {series: curves[series] for series in sorted(curves, key=lambda own: own.order)}
 
-    def draw(self, axes: Axes) -> None:
+    def draw(self, axes: Axes, width: float) -> None:
+        """Medians where there are several pairs."""
         counts = sorted({pair.after.ranks for own in self.curves.values() for pair in own})
         axes.axhline(0, color=QUIET_COLOR, linewidth=0.9, zorder=1.6)
         for series, own in self.curves.items():
@@ -69,11 +73,9 @@ class GainsPanel(ExtraPanel):
         # A logarithmic axis leaves no room beside the outermost markers.
         axes.set_xlim(counts[0] / 1.2, counts[-1] * 1.2)
         self._shade(axes, counts)
-        axes.xaxis.set_major_locator(FixedLocator(counts))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _: f"{ranks:,.0f}"))
+        set_ticks(axes.xaxis, FixedLocator(counts), lambda ranks: f"{ranks:,.0f}")
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}%"))
+        set_ticks(axes.yaxis, MaxNLocator(nbins=6), lambda value: f"{value:g}%")
         axes.grid(True, which="major")
         axes.set_xlabel("ranks")
         axes.set_ylabel("speed-up")
@@ -109,16 +111,18 @@ class GainsPanel(ExtraPanel):
         return ", ".join(f"{name} {text}" for name, text in settings if name not in self._common)
 
 
-def panels(records: Sequence[Record], groups: Sequence[Group], theme: Theme) -> list[GainsPanel]:
-    """One for each benchmark and variant that ran beside the first on several numbers of ranks."""
+def panels(content: Content) -> list[GainsPanel]:
+    """A panel for each variant that ran beside the first on several numbers of ranks."""
     found: dict[tuple[str, str, str], list[Scaling]] = {}
-    for scaling in scalings(groups):
+    for scaling in scalings(content.groups):
         own = _pairs(scaling)
         if len({pair.after.ranks for pair in own}) > 1:
             compared = ((pair.before.variant_value, pair.after.variant_value) for pair in own)
             for values in dict.fromkeys(compared):
                 found.setdefault((scaling.benchmark, *values), []).append(scaling)
-    return [GainsPanel(theme, own, before, after) for (_, before, after), own in found.items()]
+    return [
+        GainsPanel(content.theme, own, before, after) for (_, before, after), own in found.items()
+    ]
 
 
 def _pairs(scaling: Scaling) -> list[VariantPair]:

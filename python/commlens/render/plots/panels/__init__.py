@@ -1,0 +1,42 @@
+"""The kinds of panels: each module in this folder is one, found by being there.
+
+A module defines `panels(content)`, which returns the panels of its kind: none where the records do
+not have what the kind shows. It may define ORDER: lower numbers come first.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from commlens.render.plots.content import Content
+from commlens.render.plots.panel import Panel
+
+_LAST = 100
+
+
+def panels_of(content: Content) -> list[Panel]:
+    """Returns all panels: those of each group together, then those of several groups.
+
+    A panel is left out if another shows all that it would.
+    """
+    found = [panel for module in _modules() for panel in module.panels(content)]
+    places = {id(group): place for place, group in enumerate(content.groups)}
+    found.sort(key=lambda panel: places.get(id(panel.only_group), len(places)))
+    return [
+        panel
+        for panel in found
+        if panel.is_needed
+        or panel.only_group is None
+        or not any(other.shows(panel.only_group) for other in found)
+    ]
+
+
+@cache
+def _modules() -> list[Any]:
+    modules: list[Any] = [
+        import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    ]
+    return sorted(modules, key=lambda one: (getattr(one, "ORDER", _LAST), one.__name__))

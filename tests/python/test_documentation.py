@@ -24,7 +24,7 @@ PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")])
 def test_the_examples_of_contributing_are_the_files_that_are_tested() -> None:
     text = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", text, re.DOTALL)
-    assert len(shown) == 4
+    assert len(shown) == 5
     for name, code in shown:
         assert code == (TOP / name).read_text(encoding="utf-8"), name
 

@@ -43,6 +43,7 @@ class Layout:
     columns: int
     panel_width: float
     head: Head | None = None
+    most_height: float = math.inf  # a higher picture is refused
 
     @property
     def width(self) -> float:
@@ -118,7 +119,7 @@ class Layout:
     # ---- drawing ----
 
     def draw(self) -> Figure:
-        """Raises CommlensError for a picture that nobody can look at."""
+        """Raises CommlensError for a picture that is too high."""
         figure = self._figure()
         ratios = [
             max((panel.axes_height or height) for panel in row if panel)
@@ -151,7 +152,7 @@ class Layout:
         return figure
 
     def _figure(self) -> Figure:
-        if self.height > MAX_HEIGHT_INCHES:
+        if self.height > self.most_height:
             raise CommlensError(
                 f"--out: a picture of these records would be"
                 f" {2 * self.height / MAX_HEIGHT_INCHES:.1f} screens high; choose fewer, as"
@@ -193,14 +194,14 @@ def arranged(panels: Sequence[Panel], columns: int) -> list[Row]:
 
 def single(panel: Panel, width: float = PANEL_INCHES[0]) -> Figure:
     """A panel as a picture of its own, without a head."""
-    return Layout([[panel]], 1, width).draw()
+    return Layout([[panel]], 1, width, most_height=MAX_HEIGHT_INCHES).draw()
 
 
 def most(panels: Sequence[Panel], columns: int, width: float, head: Head | None = None) -> Layout:
     """As many of the panels, from the first, as two screens hold."""
     shown = list(panels)
     while True:
-        picture = Layout(arranged(shown, columns), columns, width, head)
+        picture = Layout(arranged(shown, columns), columns, width, head, MAX_HEIGHT_INCHES)
         if len(shown) <= columns or picture.height <= MAX_HEIGHT_INCHES:
             return picture
         del shown[-1]
@@ -218,7 +219,7 @@ def _picture(content: Content) -> Layout:
         columns = 1 if len(panels) == 1 else 2 if len(panels) <= 4 else 3
         width = PANEL_INCHES[0] * (panels[0].stretch_alone if len(panels) == 1 else 1)
     head = Head.of(content.records, content.groups, width * columns)
-    return Layout(arranged(panels, columns), columns, width, head)
+    return Layout(arranged(panels, columns), columns, width, head, MAX_HEIGHT_INCHES)
 
 
 def height_of_picture(all_groups: Sequence[Group]) -> float:

@@ -54,7 +54,7 @@ class RangesPanel(Panel):
     @property
     def height(self) -> float:
         """With room for the names."""
-        return 4.2
+        return 3.8
 
     @property
     def heading(self) -> Heading:

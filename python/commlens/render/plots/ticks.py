@@ -47,8 +47,8 @@ def powers(*subs: float, most: int = 9) -> LogLocator:
 
 
 def set_byte_ticks(axis: Any) -> None:
-    """Sizes in bytes where there are ticks already."""
-    set_ticks(axis, None, lambda size: format_bytes(round(size)))
+    """Few sizes in bytes, on a logarithmic axis."""
+    set_ticks(axis, LogLocator(base=2, numticks=7), lambda size: format_bytes(round(size)))
 
 
 def is_in_bytes(group: Group) -> bool:

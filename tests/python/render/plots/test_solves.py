@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any, Optional
 
@@ -13,7 +14,7 @@ from commlens.render.plots import panels as kinds
 from plot_helpers import assert_no_overlap, details, drawn, legends, panel, texts, titles
 from record_helpers import parsed
 from sample_applications import make_solve_record, modes
-from sample_records import statistic
+from sample_records import make_record, statistic
 
 CONVERGENCE = "bp5: convergence"
 THROUGHPUT = "bp5: throughput by size"
@@ -30,6 +31,22 @@ def test_kinds_of_panels_are_found_in_their_folder() -> None:
     assert {"residuals", "throughput", "roofline"} < found
     shown = [title for title in titles(drawn(*sizes(4, 8, 16))) if ":" in title]
     assert shown == [THROUGHPUT, CONVERGENCE, ROOFLINE], "in the order that their files say"
+
+
+def test_the_example_of_a_panel_is_found_and_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CONTRIBUTING's, once its file is in the folder of kinds."""
+    shutil.copy(Path(__file__).parents[3] / "examples" / "tails.py", tmp_path)
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    kinds._modules.cache_clear()
+    try:
+        figure = drawn(*(make_record(bytes=size) for size in (8, 64)))
+    finally:
+        kinds._modules.cache_clear()
+    (line,) = panel(figure, "latency: tails").lines
+    assert list(line.get_xdata()) == [8, 64] and min(line.get_ydata()) >= 1
+    assert_no_overlap(figure)
 
 
 # ---- convergence ----

@@ -3,7 +3,7 @@
 A group of records has a panel: curves against size for a sweep, bars for a single size, side by
 side where there are more than two memory kinds. Parts timed alone have a panel per transport that
 shows how far they overlap, for the best size; parts within an operation are shares of one bar.
-Panels of several groups at once are in extra/. Timelines are a picture of their own.
+The kinds are in panels/; timelines are a picture of their own.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def check_ending(out: Path) -> None:
 
 
 class Drawn(NamedTuple):
+    """The pictures that were written, and what is not in them."""
+
     pictures: list[Path]
     left_out: list[str]  # a sentence each
 

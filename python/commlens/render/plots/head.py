@@ -24,6 +24,8 @@ _GAP_INCHES = 0.11  # below the head
 
 @dataclass(frozen=True)
 class Head:
+    """The lines above all panels."""
+
     title: list[str]  # lines
     details: list[str]
 

@@ -17,6 +17,8 @@ _TITLE_POINTS, _DETAIL_POINTS = 14, 11  # the height of a line
 
 @dataclass(frozen=True)
 class Heading:
+    """The title of a panel and the details under it."""
+
     title: str
     details: str
 

@@ -26,6 +26,7 @@ class Published(NamedTuple):
 
     @property
     def note(self) -> str:
+        """`H200 2.83e9`"""
         return f"{self.name} {format_scientific(self.value)}"
 
 

@@ -90,11 +90,13 @@ class Series:
 
     @property
     def label(self) -> str:
+        """The name in legends and at bars."""
         words = (self.transport, memory_name(self.memory), self.variant)
         return shortened(", ".join(filter(None, words)))
 
     @property
     def order(self) -> tuple[object, ...]:
+        """The place among the series of a picture."""
         return self.position, self.memory, self.variant_number
 
     @property
@@ -112,14 +114,17 @@ class Series:
 
     @property
     def dashes(self) -> Dashes:
+        """The dashes of the line: solid for the first variants."""
         return _VARIANT_DASHES[self._shade // _SHADES % len(_VARIANT_DASHES)]
 
     @property
     def marker(self) -> str:
+        """The transport's."""
         return self._look[1]
 
     @property
     def filling(self) -> str:
+        """The filling of markers, by memory."""
         return _FILLINGS.get(self.memory, "right")
 
     @property
@@ -142,6 +147,7 @@ class Theme:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> Theme:
+        """The theme of a picture of these records."""
         return cls(
             looks("transports", merged_transports(records)),
             _colors_of_parts(records),
@@ -159,6 +165,7 @@ class Theme:
     def series(
         self, record: Record, memory: str = "", variant: str = "", variant_number: int = 0
     ) -> Series:
+        """The line or bar of a record in this picture."""
         position = list(self.transports).index(record.transport)
         return Series(record.transport, position, self, memory, variant, variant_number)
 
@@ -181,6 +188,7 @@ def _part_names(records: Iterable[Record]) -> list[str]:
 
 
 def line_style(series: Series) -> dict[str, Any]:
+    """What Matplotlib draws the line with."""
     style: dict[str, Any] = {
         "color": series.color,
         "linestyle": series.dashes,

@@ -24,6 +24,8 @@ _WORDS = re.compile(r"[^a-z0-9]+")
 
 
 class Definition(NamedTuple):
+    """A name and what it means."""
+
     name: str
     text: str
 
@@ -40,6 +42,7 @@ class Section:
 
     @cached_property
     def title(self) -> str:
+        """The heading of the group, as `show` prints it."""
         return title(self.group)
 
     @property
@@ -50,11 +53,14 @@ class Section:
 
     @property
     def others(self) -> Sequence[Thing]:
+        """The tables below."""
         return self.things[len(self.first) :]
 
 
 @dataclass(frozen=True)
 class Card:
+    """A benchmark with its groups."""
+
     benchmark: str
     name: str  # the id of its element
     sections: Sequence[Section]
@@ -62,10 +68,12 @@ class Card:
 
     @property
     def description(self) -> str:
+        """What the benchmark does, in its words."""
         return self.sections[0].group.launches[0].benchmark.description
 
     @property
     def records(self) -> list[Record]:
+        """The records of all sections."""
         return [record for section in self.sections for record in section.group.records]
 
     @cached_property

@@ -24,6 +24,8 @@ _MOST_PROFILES = 20
 
 @dataclass(frozen=True)
 class Link:
+    """A place in the page."""
+
     target: str  # the id of an element of the page
     text: str
 
@@ -44,6 +46,7 @@ class Conclusion:
 
     @property
     def finding(self) -> Finding:
+        """The worst."""
         return self.observations[0].finding
 
 
@@ -63,10 +66,12 @@ class Report:
 
     @property
     def records(self) -> Sequence[Record]:
+        """All records that are looked at."""
         return self.loaded.records
 
     @property
     def problems(self) -> Sequence[str]:
+        """What could not be read, in sentences."""
         return self.loaded.problems
 
     @property
@@ -229,4 +234,5 @@ def _conclusions(
 
 
 def profile_id(number: int) -> str:
+    """The id of the element of a profile."""
     return f"profile-{number + 1}"

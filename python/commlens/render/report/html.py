@@ -37,6 +37,8 @@ _MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
 
 
 class Picture(NamedTuple):
+    """An SVG element with its title."""
+
     title: str
     svg: Markup
 
@@ -51,6 +53,7 @@ class Pictures:
         self._number = 0
 
     def add(self, figure: Any, title: str) -> Picture:
+        """Turns a figure into SVG."""
         self._number += 1
         self._tell(f"drawing {title}")
         return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.styles)))
@@ -71,6 +74,7 @@ class Pictures:
         return found
 
     def timelines(self, card: Card) -> Iterator[Picture]:
+        """Draws the timelines of a card, below each other."""
         chosen, _ = plot.select(_with_timelines(card.records), lambda _: 0.0)
         figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
         if missing:

@@ -26,10 +26,12 @@ class HostGroup:
     rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
 
     def has(self, hosts: set[str], gpus: set[tuple[str, str]]) -> bool:
+        """Whether a launch on these hosts and GPUs is one of its own."""
         alike = not gpus or not self.gpus or bool(gpus & self.gpus)
         return bool(hosts & self.hosts) and alike
 
     def add(self, start: Start, hosts: set[str], gpus: set[tuple[str, str]]) -> None:
+        """Adds a launch."""
         self.launches.append(start)
         self.hosts |= hosts
         self.gpus |= gpus
@@ -81,6 +83,7 @@ class HostGroup:
 
     @cached_property
     def notes(self) -> list[str]:
+        """The notes of its launches, each once."""
         return list(dict.fromkeys(note for one in self.launches for note in one.notes))[
             :_MOST_LINES
         ]

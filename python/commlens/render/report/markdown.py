@@ -18,6 +18,7 @@ _LONGEST_SENTENCE = 2000  # characters
 
 
 def to_markdown(report: Report) -> str:
+    """Returns the report as Markdown."""
     return "\n".join(_lines(report)).rstrip("\n") + "\n"
 
 

@@ -16,11 +16,15 @@ _OFTEN = 4  # times that the long texts of a column stand there
 
 
 class Cell(NamedTuple):
+    """A cell of the page."""
+
     text: str
     style: str  # words: beside those of its column
 
 
 class Note(NamedTuple):
+    """A long text, and the mark that stands for it."""
+
     mark: str
     text: str
 
@@ -36,6 +40,7 @@ class PageTable:
 
     @classmethod
     def of(cls, table: Table[Any], most_rows: int) -> PageTable:
+        """The first rows of a table."""
         notes: dict[str, str] = {}
         style: list[str] = []
         columns = []

@@ -56,6 +56,7 @@ class SettingsPanel(Panel):
         return Heading(", ".join(filter(None, words)), "; ".join(details))
 
     def shows(self, group: Group) -> bool:
+        """Each of its groups is bars of it."""
         return any(group is own for own in self.groups)
 
     def draw(self, axes: Axes, width: float) -> None:

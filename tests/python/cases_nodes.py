@@ -19,20 +19,15 @@ from sound_machine import (
     placed,
     ran,
     two,
-    view,
 )
 
 CASES: dict[str, Cases] = {
     "nodes-missing": Cases(
         {"one of two": lambda: View(machines=[SOUND], nodes=2)},
-        {
-            "one node": view,
-            "both": lambda: View(machines=two(SOUND).machines, nodes=2),
-        },
+        {"both": lambda: View(machines=two(SOUND).machines, nodes=2)},
     ),
     "nodes-differ-in-libraries": Cases(
-        {"UCX": lambda: two(machine(ucx__version="1.13.1"))},
-        {"one node": view, "the same": lambda: two(SOUND)},
+        {"UCX": lambda: two(machine(ucx__version="1.13.1"))}, {"the same": lambda: two(SOUND)}
     ),
     "nodes-differ-in-settings": Cases(
         {
@@ -42,18 +37,17 @@ CASES: dict[str, Cases] = {
             ),
         },
         {
-            "one node": view,
             "the same": lambda: two(SOUND),
             "of a node": lambda: two(machine({"CUDA_VISIBLE_DEVICES": "0,1"})),
         },
     ),
     "nodes-differ-in-limits": Cases(
         {"locked memory": lambda: two(machine(limits__locked_memory=limit(65536)))},
-        {"one node": view, "the same": lambda: two(SOUND)},
+        {"the same": lambda: two(SOUND)},
     ),
     "nodes-differ-in-devices": Cases(
         {"a GPU": lambda: two(machine(devices=DeviceView(nvidia_gpus=1, rdma=("mlx5_0",))))},
-        {"one node": view, "the same": lambda: two(SOUND)},
+        {"the same": lambda: two(SOUND)},
     ),
     "one-gpu-visible": Cases(
         {
@@ -69,7 +63,7 @@ CASES: dict[str, Cases] = {
     ),
     "ranks-are-alone": Cases(
         {"alone": lambda: ran(failures=[ALONE])},
-        {"together": ran, "another failure": lambda: ran(failures=[CRASH]), "no runs": view},
+        {"together": ran, "another failure": lambda: ran(failures=[CRASH])},
     ),
     "short-run-fails": Cases(
         {"a crash": lambda: ran(failures=[CRASH])},
@@ -80,12 +74,11 @@ CASES: dict[str, Cases] = {
             "MPI does not start": lambda: ran(
                 failures=[CRASH], verdict=ProbeVerdict(GpuSupport.BROKEN, "MPI_Init failed.")
             ),
-            "no runs": view,
         },
     ),
     "short-run-slow": Cases(
         {"slow": lambda: ran(failures=[SLOW])},
-        {"none": ran, "a crash": lambda: ran(failures=[CRASH]), "no runs": view},
+        {"none": ran, "a crash": lambda: ran(failures=[CRASH])},
     ),
     "mpi-fails-on-gpu-memory": Cases(
         {
@@ -94,10 +87,6 @@ CASES: dict[str, Cases] = {
             ),
             "without": lambda: ran(verdict=ProbeVerdict(NOT_SET_UP, "It does not take it.")),
         },
-        {
-            "it takes it": lambda: ran(verdict=ProbeVerdict(GpuSupport.SUPPORTED)),
-            "not tried": ran,
-            "no runs": view,
-        },
+        {"it takes it": lambda: ran(verdict=ProbeVerdict(GpuSupport.SUPPORTED)), "not tried": ran},
     ),
 }

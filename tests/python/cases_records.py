@@ -72,10 +72,7 @@ CASES: dict[str, Cases] = {
         },
     ),
     "transport-not-available": Cases(
-        {
-            "MPI": lambda: skipped("mpi"),
-            "a build without NCCL": lambda: skipped("ccl"),
-        },
+        {"MPI": lambda: skipped("mpi"), "a build without NCCL": lambda: skipped("ccl")},
         {
             "host memory": lambda: skipped("mpi", memory="host"),
             "NCCL is there": lambda: skipped("ccl", versions=WITH_CCL),
@@ -153,10 +150,7 @@ CASES: dict[str, Cases] = {
         },
     ),
     "communication-not-hidden": Cases(
-        {
-            "a tenth": lambda: overlap(0.1),
-            "NCCL": lambda: overlap(0.1, transport="ccl"),
-        },
+        {"a tenth": lambda: overlap(0.1), "NCCL": lambda: overlap(0.1, transport="ccl")},
         {
             "most of it": lambda: overlap(0.9),
             "nothing to win": lambda: overlap(0.1, together_us=1.01e6),

@@ -7,26 +7,12 @@ from commlens.machine.gpus import DeviceView
 from commlens.machine.limits import CgroupMemory, SharedMemory
 from commlens.machine.settings import FileSetting
 from commlens.machine.ucx import UcxView
-from sound_machine import (
-    AMD,
-    FAR,
-    GIB,
-    NEAR,
-    NO_GPU,
-    NO_RDMA,
-    Cases,
-    cray,
-    limit,
-    on,
-    view,
-    with_,
-)
+from sound_machine import AMD, FAR, GIB, NEAR, NO_GPU, NO_RDMA, Cases, cray, limit, on, view, with_
 
 CASES: dict[str, Cases] = {
     "locked-memory-limited": Cases(
         {"64 KiB": with_(limits__locked_memory=limit(65536, 65536))},
         {
-            "unlimited": view,
             "no adapter": with_(devices=NO_RDMA, limits__locked_memory=limit(65536)),
             "unknown": with_(limits__locked_memory=None),
         },
@@ -38,41 +24,33 @@ CASES: dict[str, Cases] = {
             ),
             "full": with_(limits__shared_memory=SharedMemory(GIB, 0, "tmpfs", True)),
         },
-        {"large": view, "unknown": with_(limits__shared_memory=None)},
+        {"unknown": with_(limits__shared_memory=None)},
     ),
     "shared-memory-not-writable": Cases(
         {"no": with_(limits__shared_memory=SharedMemory(GIB, GIB, "tmpfs", is_writable=False))},
-        {"yes": view, "unknown": with_(limits__shared_memory=None)},
+        {"unknown": with_(limits__shared_memory=None)},
     ),
     "open-files-limited": Cases(
         {
             "256": with_(limits__open_files=limit(256, 4096)),
             "a low limit for good": with_(limits__open_files=limit(256, 256)),
         },
-        {"many": view, "unknown": with_(limits__open_files=None)},
+        {"unknown": with_(limits__open_files=None)},
     ),
     "stack-small": Cases(
         {"1 MiB": with_(limits__stack=limit(2**20))},
-        {
-            "8 MiB": view,
-            "unlimited": with_(limits__stack=limit(None)),
-            "unknown": with_(limits__stack=None),
-        },
+        {"unlimited": with_(limits__stack=limit(None)), "unknown": with_(limits__stack=None)},
     ),
     "address-space-limited": Cases(
         {"8 GiB": with_(limits__address_space=limit(8 * GIB))},
-        {"unlimited": view, "unknown": with_(limits__address_space=None)},
+        {"unknown": with_(limits__address_space=None)},
     ),
     "processes-limited": Cases(
-        {"100": with_(limits__processes=limit(100))},
-        {"many": view, "unknown": with_(limits__processes=None)},
+        {"100": with_(limits__processes=limit(100))}, {"unknown": with_(limits__processes=None)}
     ),
     "memory-limited": Cases(
         {"used up": with_(limits__cgroup_memory=CgroupMemory(4 * GIB, 4 * GIB - 1, "memory.max"))},
-        {
-            "not limited": view,
-            "much is free": with_(limits__cgroup_memory=CgroupMemory(64 * GIB, GIB, "memory.max")),
-        },
+        {"much is free": with_(limits__cgroup_memory=CgroupMemory(64 * GIB, GIB, "memory.max"))},
     ),
     "misspelt-setting": Cases(
         {
@@ -80,11 +58,10 @@ CASES: dict[str, Cases] = {
             "NCCL": with_(nccl__unknown=(NEAR,)),
             "Open MPI": with_(mpi__open_mpi__unknown=(NEAR,)),
         },
-        {"none": view, "nothing like it": with_(ucx__unknown=(FAR,))},
+        {"nothing like it": with_(ucx__unknown=(FAR,))},
     ),
     "setting-of-no-library": Cases(
-        {"UCX": with_(ucx__unknown=(FAR,))},
-        {"none": view, "misspelt": with_(ucx__unknown=(NEAR,))},
+        {"UCX": with_(ucx__unknown=(FAR,))}, {"misspelt": with_(ucx__unknown=(NEAR,))}
     ),
     "ucx-tls-without-gpu": Cases(
         {
@@ -95,7 +72,6 @@ CASES: dict[str, Cases] = {
             "AMD": on("UCX_TLS", "sm,cuda", devices=AMD),
         },
         {
-            "nothing": view,
             "all": on("UCX_TLS", "all"),
             "cuda": on("UCX_TLS", "rc,sm,cuda"),
             "cuda_copy": on("UCX_TLS", "rc,cuda_copy,cuda_ipc"),
@@ -108,7 +84,6 @@ CASES: dict[str, Cases] = {
     "ucx-tls-tcp-only": Cases(
         {"alone": on("UCX_TLS", "tcp"), "with self": on("UCX_TLS", "tcp,self,cuda_copy")},
         {
-            "nothing": view,
             "with sm": on("UCX_TLS", "tcp,sm"),
             "without tcp": on("UCX_TLS", "self,cuda_copy"),
             "ob1": lambda: view({"UCX_TLS": "tcp", "OMPI_MCA_pml": "ob1"}),
@@ -116,11 +91,7 @@ CASES: dict[str, Cases] = {
     ),
     "ucx-memtype-cache-on": Cases(
         {"y": on("UCX_MEMTYPE_CACHE", "y")},
-        {
-            "n": on("UCX_MEMTYPE_CACHE", "n"),
-            "nothing": view,
-            "no GPU": on("UCX_MEMTYPE_CACHE", "y", devices=NO_GPU),
-        },
+        {"n": on("UCX_MEMTYPE_CACHE", "n"), "no GPU": on("UCX_MEMTYPE_CACHE", "y", devices=NO_GPU)},
     ),
     "ucx-gpu-direct-off": Cases(
         {
@@ -128,7 +99,6 @@ CASES: dict[str, Cases] = {
             "gdrcopy": on("UCX_TLS", "^gdr_copy"),
         },
         {
-            "nothing": view,
             "on": on("UCX_IB_GPU_DIRECT_RDMA", "1"),
             "no adapter": on("UCX_IB_GPU_DIRECT_RDMA", "n", devices=NO_RDMA),
             "no gdrcopy": on("UCX_TLS", "^gdr_copy", ucx__modules=("uct_cuda",)),
@@ -139,32 +109,25 @@ CASES: dict[str, Cases] = {
         {"CUDA": on("CUDA_LAUNCH_BLOCKING", "1")},
         {
             "off": on("CUDA_LAUNCH_BLOCKING", "0"),
-            "nothing": view,
             "no GPU": on("CUDA_LAUNCH_BLOCKING", "1", devices=NO_GPU),
         },
     ),
     "mpich-gpu-support-off": Cases(
         {"not set": cray(), "off": cray({"MPICH_GPU_SUPPORT_ENABLED": "0"})},
-        {
-            "on": cray({"MPICH_GPU_SUPPORT_ENABLED": "1"}),
-            "no GPU": cray(devices=NO_GPU),
-            "Open MPI": view,
-        },
+        {"on": cray({"MPICH_GPU_SUPPORT_ENABLED": "1"}), "no GPU": cray(devices=NO_GPU)},
     ),
     "ucx-settings-without-ucx": Cases(
         {
             "ob1": lambda: view({"UCX_RNDV_THRESH": "8192", "OMPI_MCA_pml": "ob1"}),
             "no adapter": on("UCX_RNDV_THRESH", "8192", devices=NO_RDMA),
         },
-        {"nothing": view, "UCX": on("UCX_RNDV_THRESH", "8192"), "MPICH": cray({"UCX_TLS": "all"})},
+        {"UCX": on("UCX_RNDV_THRESH", "8192"), "MPICH": cray({"UCX_TLS": "all"})},
     ),
     "btl-settings-without-ob1": Cases(
         {"both": lambda: view({"OMPI_MCA_pml": "ucx", "OMPI_MCA_btl": "self,sm"})},
         {
-            "nothing": view,
             "ob1": lambda: view({"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm"}),
             "to be safe": lambda: view({"OMPI_MCA_pml": "ucx", "OMPI_MCA_btl": "^openib,uct"}),
-            "MPICH": cray(),
         },
     ),
     "btl-list-incomplete": Cases(
@@ -178,7 +141,6 @@ CASES: dict[str, Cases] = {
             ),
         },
         {
-            "nothing": view,
             "all but": on("OMPI_MCA_btl", "^tcp", devices=NO_GPU),
             "enough": on("OMPI_MCA_btl", "self,vader,tcp", devices=NO_GPU),
             "smcuda": on("OMPI_MCA_btl", "self,smcuda", devices=NO_RDMA),
@@ -189,7 +151,6 @@ CASES: dict[str, Cases] = {
     "more-threads-than-cores": Cases(
         {"64 on 32": on("OMP_NUM_THREADS", "64")},
         {
-            "not set": view,
             "fewer": on("OMP_NUM_THREADS", "8"),
             "no number": on("OMP_NUM_THREADS", "many"),
             "cores are unknown": on("OMP_NUM_THREADS", "64", cpus=CpuView()),
@@ -204,7 +165,6 @@ CASES: dict[str, Cases] = {
             ),
         },
         {
-            "nothing": view,
             "0": on("NCCL_P2P_DISABLE", "0"),
             "a variable above a file": on(
                 "NCCL_P2P_DISABLE",
@@ -215,19 +175,14 @@ CASES: dict[str, Cases] = {
         },
     ),
     "nccl-shm-disabled": Cases(
-        {"1": on("NCCL_SHM_DISABLE", "1")},
-        {"nothing": view, "one GPU": on("NCCL_SHM_DISABLE", "1", devices=NO_GPU)},
+        {"1": on("NCCL_SHM_DISABLE", "1")}, {"one GPU": on("NCCL_SHM_DISABLE", "1", devices=NO_GPU)}
     ),
     "nccl-ib-disabled": Cases(
         {"1": on("NCCL_IB_DISABLE", "1"), "sockets": on("NCCL_NET", "Socket")},
-        {"nothing": view, "no adapter": on("NCCL_IB_DISABLE", "1", devices=NO_RDMA)},
+        {"no adapter": on("NCCL_IB_DISABLE", "1", devices=NO_RDMA)},
     ),
     "nccl-debug-on": Cases(
         {"INFO": on("NCCL_DEBUG", "info")},
-        {
-            "nothing": view,
-            "WARN": on("NCCL_DEBUG", "WARN"),
-            "no GPU": on("NCCL_DEBUG", "INFO", devices=NO_GPU),
-        },
+        {"WARN": on("NCCL_DEBUG", "WARN"), "no GPU": on("NCCL_DEBUG", "INFO", devices=NO_GPU)},
     ),
 }

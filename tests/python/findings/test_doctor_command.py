@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,17 @@ def nothing_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commlens.machine.machine.look", lambda *_: SOUND)
 
 
+@pytest.fixture
+def with_variables(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A sound machine, but for these."""
+
+    def show(**variables: str) -> None:
+        here = changed(SOUND, "environment", variables)
+        monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+
+    return show
+
+
 def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: None) -> None:
     run = commlens("doctor")
     assert run.returncode == 0, run.stderr
@@ -64,10 +76,9 @@ def test_a_line_for_each_check_and_no_file(commlens: Commlens, nothing_here: Non
 
 
 def test_a_problem_has_its_evidence_and_its_fix(
-    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+    commlens: Commlens, with_variables: Callable[..., None]
 ) -> None:
-    here = changed(SOUND, "environment", {"UCX_TLS": "sm"})
-    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    with_variables(UCX_TLS="sm")
     run = commlens("doctor", "--no-runs")
     assert run.returncode == 1
     assert "problem: UCX_TLS=sm leaves out cuda_copy" in run.stdout
@@ -77,25 +88,22 @@ def test_a_problem_has_its_evidence_and_its_fix(
     assert "not applicable  records of short runs" in run.stdout
 
 
-def test_advice_is_no_problem(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = changed(SOUND, "environment", {"NCCL_DEBUG": "INFO"})
-    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+def test_advice_is_no_problem(commlens: Commlens, with_variables: Callable[..., None]) -> None:
+    with_variables(NCCL_DEBUG="INFO")
     run = commlens("doctor", "--no-runs")
     assert run.returncode == 0 and "advice: NCCL_DEBUG=INFO" in run.stdout
 
 
 def test_nothing_of_a_machine_steers_the_terminal(
-    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+    commlens: Commlens, with_variables: Callable[..., None]
 ) -> None:
-    here = changed(SOUND, "environment", {"UCX_TLS": "sm\x1b[2J\nok"})
-    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    with_variables(UCX_TLS="sm\x1b[2J\nok")
     run = commlens("doctor", "--no-runs")
     assert "\x1b" not in run.stdout and "\nok" not in run.stdout
 
 
-def test_json(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = changed(SOUND, "environment", {"UCX_MEMTYPE_CACHE": "y"})
-    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+def test_json(commlens: Commlens, with_variables: Callable[..., None]) -> None:
+    with_variables(UCX_MEMTYPE_CACHE="y")
     run = commlens("doctor", "--no-runs", "--format", "json", "--out", "kept")
     found = document(run)
     assert run.returncode == 1 and codes(found) == {"ucx-memtype-cache-on"}
@@ -255,10 +263,9 @@ def test_a_fix_that_does_not_help(tmp_path: Path, two_launches: None) -> None:
 
 
 def test_the_command_proves(
-    commlens: Commlens, monkeypatch: pytest.MonkeyPatch, two_launches: None
+    commlens: Commlens, with_variables: Callable[..., None], two_launches: None
 ) -> None:
-    here = changed(SOUND, "environment", {"OMP_NUM_THREADS": "64", "NCCL_DEBUG": "INFO"})
-    monkeypatch.setattr("commlens.machine.machine.look", lambda *_: here)
+    with_variables(OMP_NUM_THREADS="64", NCCL_DEBUG="INFO")
     run = commlens("doctor", "--no-runs", "--prove")
     assert run.returncode == 1, run.stderr
     assert "trying OMP_NUM_THREADS=32 (more-threads-than-cores)" in run.stderr

@@ -22,7 +22,7 @@ from commlens.findings.view import NotApplicable, View
 from commlens.machine.machine import Machine
 from machine_checks import outcome
 from record_helpers import parsed
-from sound_machine import SOUND, changed, machine, two, view
+from sound_machine import SOUND, changed, cray, machine, two, view
 
 SEEN = observed("It is so", Quote("file", "line"))
 
@@ -38,6 +38,14 @@ def quiet() -> Behaviour:
 def test_nothing_is_wrong_with_a_sound_machine() -> None:
     for sound in (SOUND, machine(devices=type(SOUND.devices)())):
         assert examine([sound], quiet, lambda _: None).findings == []
+
+
+def test_with_cray_mpich_only_what_it_lacks_is_found() -> None:
+    """Rules on Open MPI and on UCX's settings have nothing to report of it."""
+    whole = examine(cray()().machines, quiet, lambda _: None)
+    assert {finding.code for finding in whole.findings} == {
+        "launcher-of-another-mpi", "gpu-transport-layer-not-linked", "mpich-gpu-support-off"
+    }  # fmt: skip
 
 
 def test_no_check_fails_on_a_machine_of_which_nothing_is_known() -> None:

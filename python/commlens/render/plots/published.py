@@ -18,7 +18,7 @@ _LINE_POINTS = 8.5  # from one note to the next
 
 
 class Published(NamedTuple):
-    """A result as a note names it."""
+    """A published result as a note names it."""
 
     name: str  # of a GPU or a machine
     size: float

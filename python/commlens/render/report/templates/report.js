@@ -1,5 +1,5 @@
 "use strict";
-// The page can be read without this: it sorts tables, and shows figures under the pointer.
+// The page can be read without this: it sorts tables, and shows values under the pointer.
 
 // In what is read as a number: 1,234.5 | 64 KiB | 87% | 1/250 | 1.20x | 8.000 (36%) | 131.5 to 140.2
 const units = {"": 1, "%": 0.01, "x": 1, "B": 1, "s": 1, "ms": 1e-3, "us": 1e-6,

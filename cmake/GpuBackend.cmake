@@ -1,5 +1,6 @@
 # Makes the target commlens_gpu, which carries what compiling and linking GPU code needs, and the function
-# commlens_gpu_sources(FILE...), which hands files with kernels to the GPU's compiler. Without a GPU backend both do nothing.
+# commlens_gpu_sources(FILE...), which hands files with kernels to the GPU's compiler. Without a GPU backend both do
+# nothing.
 include(GpuArchitectures)
 add_library(commlens_gpu INTERFACE)
 set(COMMLENS_CCL FALSE)
@@ -66,6 +67,18 @@ endif()
 function(commlens_gpu_sources)
   if(COMMLENS_GPU_LANGUAGE)
     set_source_files_properties(${ARGN} PROPERTIES LANGUAGE ${COMMLENS_GPU_LANGUAGE})
+  endif()
+endfunction()
+
+# commlens_backend_sources(TARGET [HOST file...] [GPU file...]): adds HOST to the target in a build without a GPU backend,
+# otherwise GPU, with kernels.
+function(commlens_backend_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 only "" "" "HOST;GPU")
+  if(COMMLENS_GPU STREQUAL "none")
+    target_sources(${target} PRIVATE ${only_HOST})
+  else()
+    target_sources(${target} PRIVATE ${only_GPU})
+    commlens_gpu_sources(${only_GPU})
   endif()
 endfunction()
 

@@ -7,19 +7,14 @@
 #include <limits>
 #include <string>
 
+#include "base/usage_error.hpp"
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 namespace {
-
-using measure::Better;
-using measure::Metric;
-using measure::time_us;
-namespace unit = measure::unit;
 
 constexpr Metric batch_s{"batch_s", unit::s, Better::lower,
                          "time of harness.repeat calls: what the DFT-FE mini-app prints"};

@@ -5,15 +5,10 @@
 namespace commlens {
 namespace {
 
-constexpr measure::Fact median_pair_bandwidth_GBps{"median_pair_bandwidth_GBps", measure::unit::GBps,
-                                                   "with --matrix: the median of the bandwidths of all pairs"};
+constexpr Fact median_pair_bandwidth_GBps{"median_pair_bandwidth_GBps", unit::GBps,
+                                          "with --matrix: the median of the bandwidths of all pairs"};
 
-struct BandwidthOptions : WindowOptions {
-  void describe(OptionSet& options) {
-    WindowOptions::describe(options);
-    describe_matrix(options);
-  }
-};
+using BandwidthOptions = WithMatrix<WindowOptions>;
 
 void bandwidth(Run& run, const BandwidthOptions& options) {
   Pair pair(run, options);

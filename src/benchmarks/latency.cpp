@@ -5,16 +5,11 @@
 namespace commlens {
 namespace {
 
-constexpr measure::Metric latency_us{"latency_us", measure::unit::us, measure::Better::lower, "half the round trip"};
-constexpr measure::Fact median_pair_latency_us{"median_pair_latency_us", measure::unit::us,
-                                               "with --matrix: the median of the latencies of all pairs"};
+constexpr Metric latency_us{"latency_us", unit::us, Better::lower, "half the round trip"};
+constexpr Fact median_pair_latency_us{"median_pair_latency_us", unit::us,
+                                      "with --matrix: the median of the latencies of all pairs"};
 
-struct LatencyOptions : PairOptions {
-  void describe(OptionSet& options) {
-    PairOptions::describe(options);
-    describe_matrix(options);
-  }
-};
+using LatencyOptions = WithMatrix<PairOptions>;
 
 void latency(Run& run, const LatencyOptions& options) {
   Pair pair(run, options);

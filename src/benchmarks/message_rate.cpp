@@ -7,8 +7,8 @@
 namespace commlens {
 namespace {
 
-constexpr measure::Metric message_rate_per_s{"message_rate_per_s", measure::unit::per_s, measure::Better::higher,
-                                             "messages of all pairs over the time"};
+constexpr Metric message_rate_per_s{"message_rate_per_s", unit::per_s, Better::higher,
+                                    "messages of all pairs over the time"};
 
 /// All ranks in pairs, unless the user says otherwise.
 struct MessageRateOptions : WindowOptions {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/stopwatch.hpp"
 #include "measure/statistics.hpp"
-#include "measure/stopwatch.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "benchmarks/point_to_point.hpp"
 
@@ -10,6 +11,18 @@ namespace commlens {
 inline constexpr measure::Fact slowest_pair{
     "slowest_pair", measure::unit::none,
     "with --matrix: the ranks and hosts of the slowest pair, which is then measured like a single pair"};
+
+/// The same options, and --matrix.
+template <class Options>
+struct WithMatrix : Options {
+  void describe(OptionSet& options) {
+    Options::describe(options);
+    options
+        .add_flag("matrix", "no-matrix", this->matrix,
+                  "all pairs of ranks, one after the other; metrics of the slowest")
+        .recorded_as([this] { return this->matrix ? std::optional<measure::Value>(true) : std::nullopt; });
+  }
+};
 
 struct PairSurvey {
   bool directed = false;                    ///< from a to b is not the same as from b to a

@@ -4,14 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace commlens {
 
 enum class PairsAcross { node, nodes };
-constexpr auto names_of(PairsAcross /*type*/) {
-  return enum_names<PairsAcross>({{PairsAcross::node, "node"}, {PairsAcross::nodes, "nodes"}});
-}
+ENUM_NAMES(PairsAcross, {node, "node"}, {nodes, "nodes"});
 
 struct RankPair {
   int first = 0;

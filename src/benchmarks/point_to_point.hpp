@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/pairing.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 
@@ -40,14 +40,6 @@ struct PairOptions {
     options.add("pairs", pairs, "pairs of ranks at the same time: rank i with rank i + pairs");
     options.add("pairs-across", across,
                 "which ranks make a pair: two of a node, or rank i of a node with rank i of the next one; others wait");
-  }
-
-  void describe_matrix(OptionSet& options) {
-    options.add_flag("matrix", "no-matrix", matrix, "all pairs of ranks, one after the other; metrics of the slowest")
-        .recorded_as([this]() -> std::optional<measure::Value> {
-          if (!matrix) return std::nullopt;
-          return true;
-        });
   }
 
   /// `hosts` are by rank; empty: not known yet.
@@ -241,7 +233,7 @@ inline measure::Repetition window_repetition(std::size_t bytes) {
                                 : measure::Repetition{.repeat = 2, .warmup = 2, .batches = 10};
 }
 
-inline constexpr measure::Metric bandwidth_GBps{"bandwidth_GBps", measure::unit::GBps, measure::Better::higher,
-                                                "bytes of all messages over the time"};
+inline constexpr Metric bandwidth_GBps{"bandwidth_GBps", unit::GBps, Better::higher,
+                                       "bytes of all messages over the time"};
 
 }  // namespace commlens

@@ -3,18 +3,12 @@
 
 #include <cstddef>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace commlens {
 
 enum class DataType { i32, f32, f64, c64, c128 };
-constexpr auto names_of(DataType /*type*/) {
-  return enum_names<DataType>({{DataType::i32, "i32"},
-                               {DataType::f32, "f32"},
-                               {DataType::f64, "f64"},
-                               {DataType::c64, "c64"},
-                               {DataType::c128, "c128"}});
-}
+ENUM_NAMES(DataType, {i32, "i32"}, {f32, "f32"}, {f64, "f64"}, {c64, "c64"}, {c128, "c128"});
 
 /// Real numbers that make up an element: 2 for complex types.
 constexpr std::size_t components(DataType type) { return type == DataType::c64 || type == DataType::c128 ? 2 : 1; }

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace commlens::device {
 
@@ -26,10 +26,7 @@ namespace commlens::device {
 /// access).
 enum class Memory { host, pinned, device, managed };
 
-constexpr auto names_of(Memory /*type*/) {
-  return enum_names<Memory>(
-      {{Memory::host, "host"}, {Memory::pinned, "pinned"}, {Memory::device, "device"}, {Memory::managed, "managed"}});
-}
+ENUM_NAMES(Memory, {host, "host"}, {pinned, "pinned"}, {device, "device"}, {managed, "managed"});
 
 /// Whether kernels on a GPU, not loops on the host, work on the memory.
 constexpr bool on_gpu(Memory memory) { return memory == Memory::device || memory == Memory::managed; }
@@ -119,9 +116,7 @@ struct FftShape;
 
 /// Of a GPU's streams: where several have work that is ready, that of a higher priority starts first.
 enum class Priority { normal, high };
-constexpr auto names_of(Priority /*type*/) {
-  return enum_names<Priority>({{Priority::high, "high"}, {Priority::normal, "normal"}});
-}
+ENUM_NAMES(Priority, {high, "high"}, {normal, "normal"});
 
 /// What a GPU may take. Less than the default makes it slower.
 struct PowerLimit {
@@ -132,10 +127,7 @@ struct PowerLimit {
 /// What keeps a GPU's clock below the highest: the power it may take, its temperature, or a clock that somebody has
 /// set.
 enum class ClockLimit { power, temperature, setting };
-constexpr auto names_of(ClockLimit /*type*/) {
-  return enum_names<ClockLimit>(
-      {{ClockLimit::power, "power"}, {ClockLimit::temperature, "temperature"}, {ClockLimit::setting, "setting"}});
-}
+ENUM_NAMES(ClockLimit, {power, "power"}, {temperature, "temperature"}, {setting, "setting"});
 
 /// Of a GPU's multiprocessors, now.
 struct Clock {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::device {
 

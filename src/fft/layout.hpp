@@ -12,15 +12,15 @@
 #include <optional>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "fft/rays.hpp"
 #include "fft/redistribution.hpp"
 #include "fft/split.hpp"
-#include "measure/enum_names.hpp"
 
 namespace commlens::fft {
 
 enum class Span { full, sphere };
-constexpr auto names_of(Span /*type*/) { return enum_names<Span>({{Span::full, "full"}, {Span::sphere, "sphere"}}); }
+ENUM_NAMES(Span, {full, "full"}, {sphere, "sphere"});
 
 struct Distribution {
   Extents grid{};  ///< points in x, y and z

@@ -10,6 +10,11 @@ using transport::check_mpi;
 
 namespace {
 
+const Call cart_rank_call{"MPI_Cart_rank"};
+const Call cart_get_call{"MPI_Cart_get"};
+const Call comm_size_call{"MPI_Comm_size"};
+const Call cart_sub_call{"MPI_Cart_sub"};
+
 constexpr int axes = 2;
 
 transport::Communicator cartesian(const transport::Communicator& parent, int p, int q) {
@@ -23,7 +28,7 @@ transport::Communicator cartesian(const transport::Communicator& parent, int p, 
 }
 
 int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
-  const InCall call(Call::cart_rank);
+  const InCall call(cart_rank_call);
   int rank = 0;
   check_mpi(MPI_Cart_rank(grid, coordinates.data(), &rank), "MPI_Cart_rank");
   return rank;
@@ -40,11 +45,11 @@ Line ProcessGrid::line(int axis) const {
   std::array<int, axes> periodic{};
   std::array<int, axes> coordinates{};
   {
-    const InCall call(Call::cart_get);
+    const InCall call(cart_get_call);
     check_mpi(MPI_Cart_get(grid, axes, extents.data(), periodic.data(), coordinates.data()), "MPI_Cart_get");
   }
   {
-    const InCall call(Call::comm_size);
+    const InCall call(comm_size_call);
     int ranks = 0;
     check_mpi(MPI_Comm_size(grid, &ranks), "MPI_Comm_size");
   }
@@ -54,7 +59,7 @@ Line ProcessGrid::line(int axis) const {
   remain.at(static_cast<std::size_t>(axis)) = 1;
   MPI_Comm handle = MPI_COMM_NULL;
   {
-    const InCall call(Call::cart_sub);
+    const InCall call(cart_sub_call);
     check_mpi(MPI_Cart_sub(grid, remain.data(), &handle), "MPI_Cart_sub");
   }
   const auto along = static_cast<std::size_t>(axis);

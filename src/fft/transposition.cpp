@@ -1,6 +1,6 @@
 #include "fft/transposition.hpp"
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::fft {
 

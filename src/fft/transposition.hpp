@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "device/device.hpp"
 #include "device/steps.hpp"
 #include "fft/process_grid.hpp"
 #include "fft/redistribution.hpp"
-#include "measure/enum_names.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::fft {
@@ -17,10 +17,7 @@ namespace commlens::fft {
 /// How blocks are exchanged: in one alltoallv; with one peer after the other; or pipelined, so that packing, messages
 /// and unpacking for different peers overlap.
 enum class Exchange { alltoallv, pairwise, pipelined };
-constexpr auto names_of(Exchange /*type*/) {
-  return enum_names<Exchange>(
-      {{Exchange::alltoallv, "alltoallv"}, {Exchange::pairwise, "pairwise"}, {Exchange::pipelined, "pipelined"}});
-}
+ENUM_NAMES(Exchange, {alltoallv, "alltoallv"}, {pairwise, "pairwise"}, {pipelined, "pipelined"});
 
 /// The parts that the steps of a transform belong to.
 namespace part {

@@ -1,5 +1,6 @@
 // One reduction of a vector with an element for each shared id of all ranks. Most of it is the neutral element: a rank
 // contributes to few of the ids.
+#include <array>
 #include <limits>
 
 #include "device/launch.hpp"
@@ -13,33 +14,14 @@ namespace {
 using transport::Reduction;
 
 Reduction reduction_of(Combine combine) {
-  switch (combine) {
-    case Combine::add:
-      return Reduction::sum;
-    case Combine::multiply:
-      return Reduction::product;
-    case Combine::minimum:
-      return Reduction::minimum;
-    case Combine::maximum:
-      return Reduction::maximum;
-  }
-  throw Error("all-reduce: a combination without a reduction");
+  using enum Reduction;
+  return entry_of(std::array{sum, product, minimum, maximum}, combine);
 }
 
 /// Combined with any value it gives that value.
 double neutral(Combine combine) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (combine) {
-    case Combine::add:
-      return 0;
-    case Combine::multiply:
-      return 1;
-    case Combine::minimum:
-      return infinity;
-    case Combine::maximum:
-      return -infinity;
-  }
-  throw Error("all-reduce: a combination without a neutral element");
+  return entry_of(std::array{0.0, 1.0, infinity, -infinity}, combine);
 }
 
 template <class W>

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/stopwatch.hpp"
 #include "gather_scatter/methods.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens::gather_scatter {
 
@@ -134,16 +134,8 @@ std::string describe(const Timing& timing, const std::string& configuration) {
 namespace {
 
 std::string gslib_name(Method method) {
-  switch (method) {
-    case Method::pairwise:
-      return "pairwise";
-    case Method::crystal_router:
-      return "crystal router";
-    case Method::all_reduce:
-      return "all reduce";
-    default:
-      return std::string(name(method));
-  }
+  if (method == Method::crystal_router) return "crystal router";
+  return method == Method::all_reduce ? "all reduce" : std::string(name(method));
 }
 
 std::string times_line(const Timing& timing) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gather_scatter/gather_scatter.hpp"
-#include "transport/spread.hpp"
+#include "transport/communicator.hpp"
 
 namespace commlens::gather_scatter {
 

@@ -11,22 +11,17 @@
 #include <memory>
 #include <string>
 
+#include "base/enum_names.hpp"
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "device/steps.hpp"
 #include "gather_scatter/sharing.hpp"
-#include "measure/enum_names.hpp"
 #include "transport/context.hpp"
 
 namespace commlens::gather_scatter {
 
 enum class Combine { add, multiply, minimum, maximum };
-constexpr auto names_of(Combine /*type*/) {
-  return enum_names<Combine>({{Combine::add, "add"},
-                              {Combine::multiply, "multiply"},
-                              {Combine::minimum, "minimum"},
-                              {Combine::maximum, "maximum"}});
-}
+ENUM_NAMES(Combine, {add, "add"}, {multiply, "multiply"}, {minimum, "minimum"}, {maximum, "maximum"});
 
 /// How values are exchanged between ranks.
 ///   pairwise        one message to each rank that shares nodes, packed and unpacked where the data lies
@@ -36,13 +31,8 @@ constexpr auto names_of(Combine /*type*/) {
 ///   all_reduce      one reduction of a vector of all shared ids
 ///   host            values are copied to the host and exchanged there, by the fastest of the above; for data on a GPU
 enum class Method { pairwise, neighbor, crystal_router, all_reduce, host };
-constexpr auto names_of(Method /*type*/) {
-  return enum_names<Method>({{Method::pairwise, "pairwise"},
-                             {Method::neighbor, "neighbor"},
-                             {Method::crystal_router, "crystal-router"},
-                             {Method::all_reduce, "all-reduce"},
-                             {Method::host, "host"}});
-}
+ENUM_NAMES(Method, {pairwise, "pairwise"}, {neighbor, "neighbor"}, {crystal_router, "crystal-router"},
+           {all_reduce, "all-reduce"}, {host, "host"});
 
 /// all_reduce is supported for fewer shared ids than this (gslib's limit).
 inline constexpr std::size_t longest_all_reduce = 100'000;

@@ -11,12 +11,12 @@
 #include <iostream>
 #include <optional>
 
+#include "base/usage_error.hpp"
 #include "harness/command_line.hpp"
 #include "harness/end_job.hpp"
 #include "harness/placement.hpp"
 #include "harness/probe.hpp"
 #include "harness/session.hpp"
-#include "harness/usage_error.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"
 #include "transport/thread_level.hpp"

@@ -33,6 +33,13 @@
 
 namespace commlens {
 
+// What a benchmark's metrics and facts are declared with.
+namespace unit = measure::unit;
+using measure::Better;
+using measure::Fact;
+using measure::Metric;
+using measure::time_us;
+
 /// One set of parameters, with which the benchmark is run over each transport. Immutable.
 class Case {
  public:

@@ -1,9 +1,9 @@
 #include <vector>
 
+#include "base/stopwatch.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/run.hpp"
 #include "measure/statistics.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

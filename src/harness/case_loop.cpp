@@ -7,8 +7,8 @@
 #include <iostream>
 #include <thread>
 
+#include "base/stopwatch.hpp"
 #include "harness/environment.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/usage_error.hpp"
 #include "harness/command_line.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 

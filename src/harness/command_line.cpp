@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/usage_error.hpp"
 #include "harness/check.hpp"
 #include "harness/listing.hpp"
 #include "harness/settings_options.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/stopwatch.hpp"
 #include "device/device.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "harness/ceiling.hpp"
 
 namespace commlens {

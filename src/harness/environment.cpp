@@ -10,9 +10,9 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/environment_variables.hpp"
 #include "device/device.hpp"
 #include "harness/placement.hpp"
-#include "measure/environment_variables.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/thread_level.hpp"

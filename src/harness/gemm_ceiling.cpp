@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/pattern.hpp"
 #include "harness/run.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

@@ -38,10 +38,11 @@ Json options_of(const BenchmarkDescription& description) {
   return options;
 }
 
-std::vector<std::string> built_transports() {
+template <class Predicate>
+std::vector<std::string> transports_with(Predicate predicate) {
   std::vector<std::string> names;
   for (const auto& transport : transport::all()) {
-    if (transport.built) names.push_back(transport.name);
+    if (predicate(transport)) names.push_back(transport.name);
   }
   return names;
 }
@@ -104,7 +105,8 @@ std::string about_json() {
   const Json about{{"version", COMMLENS_VERSION},
                    {"backend", device::backend()},
                    {"gpus", device::gpu_count()},
-                   {"transports", built_transports()},
+                   {"transports", transports_with([](const auto& one) { return one.built; })},
+                   {"probed_transports", transports_with([](const auto& one) { return one.passes_gpu_memory_to_mpi; })},
                    {"formats", names_in(measure::reporters())},
                    {"mpi", transport::mpi_library()},
                    {"mpi_family", transport::mpi_family()}};

@@ -7,12 +7,10 @@
 #include <sstream>
 #include <vector>
 
-#include "harness/usage_error.hpp"
-#include "measure/format.hpp"
+#include "base/format.hpp"
+#include "base/usage_error.hpp"
 
 namespace commlens {
-
-using measure::format_bytes;
 
 namespace {
 

@@ -33,9 +33,9 @@ constexpr auto quiet_for = std::chrono::seconds(2);
 
 /// How a rank's activity reads in a message.
 std::string describe(const Activity& activity) {
-  const Call call = activity.call.load(std::memory_order_relaxed);
+  const std::size_t call = activity.call.load(std::memory_order_relaxed);
   std::string text(activity.status.data());
-  if (call != Call::none) text += fmt::format(", in {}", name(call));
+  if (call != 0) text += fmt::format(", in {}", Call::text(call));
   return text;
 }
 
@@ -132,10 +132,10 @@ extern "C" void on_signal(int signal) {
     }
     say(" while ");
     say(activity().status.data());
-    const Call call = activity().call.load(std::memory_order_relaxed);
-    if (call != Call::none) {
+    const std::size_t call = activity().call.load(std::memory_order_relaxed);
+    if (call != 0) {
       say(", in ");
-      say(name(call));
+      say(Call::text(call));
     }
     say("\n");
   }

@@ -4,7 +4,7 @@
 #include <future>
 #include <limits>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/network.hpp"
 #include "harness/run.hpp"

@@ -11,8 +11,8 @@
 #include <sstream>
 #include <thread>
 
+#include "base/stopwatch.hpp"
 #include "harness/placement.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

@@ -12,17 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/parse.hpp"
-#include "harness/usage_error.hpp"
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
+#include "base/parse.hpp"
+#include "base/usage_error.hpp"
 #include "measure/record.hpp"
 
 namespace commlens {
-
-inline namespace literals {
-constexpr std::size_t operator""_KiB(unsigned long long value) { return value << 10; }
-constexpr std::size_t operator""_MiB(unsigned long long value) { return value << 20; }
-}  // namespace literals
 
 /// An option over whose values the harness sweeps: each is a case. Without values there is one case, and its record
 /// does not show the option.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "measure/record_json.hpp"
 
 namespace commlens {

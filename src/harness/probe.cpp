@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/usage_error.hpp"
 #include "device/device.hpp"
 #include "harness/end_job.hpp"
 #include "harness/placement.hpp"
-#include "harness/usage_error.hpp"
 #include "transport/communicator.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"

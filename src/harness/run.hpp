@@ -11,12 +11,12 @@
 #include <typeindex>
 #include <vector>
 
+#include "base/stopwatch.hpp"
 #include "device/blas.hpp"
 #include "device/device.hpp"
 #include "harness/measurement.hpp"
 #include "harness/settings.hpp"
 #include "measure/record.hpp"
-#include "measure/stopwatch.hpp"
 #include "transport/communicator.hpp"
 #include "transport/context.hpp"
 #include "transport/transport.hpp"

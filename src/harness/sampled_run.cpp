@@ -9,6 +9,13 @@
 
 namespace commlens {
 
+namespace {
+
+const Call filling_call{"filling the buffers"};
+const Call comparing_call{"comparing the results"};
+
+}  // namespace
+
 void RanksOf::mean(std::vector<double>& values) {
   for (double& value : values) value = communicator_.sum_of_reals(value) / communicator_.size();
 }
@@ -18,7 +25,7 @@ SampledRun::SampledRun(const Measurement& measurement, device::Device& device, d
 
 /// Inputs of gigabytes take their time: both this and verify() count as progress.
 void SampledRun::prepare(std::size_t round) {
-  const InCall call(Call::filling);
+  const InCall call(filling_call);
   if (measurement_.reset) measurement_.reset(round);
   stream_.wait();
   Run::heartbeat();
@@ -40,7 +47,7 @@ void SampledRun::operate_part(std::size_t part, std::size_t operations) {
 }
 
 measure::Verdict SampledRun::verify(std::size_t round, std::size_t operations) {
-  const InCall call(Call::comparing);
+  const InCall call(comparing_call);
   const measure::Verdict verdict = measurement_.verify(round, operations);
   Run::heartbeat();
   return verdict;
@@ -79,8 +86,8 @@ void SampledRun::status(const std::string& what) { Monitor::status(what + " " + 
 std::map<std::string, double> SampledRun::calls_per_operation(const transport::Communicator& communicator) const {
   std::map<std::string, double> calls;
   if (operations_ == 0) return calls;
-  for (std::size_t call = 0; call < calls_.size(); ++call) {
-    const std::string name(commlens::name(static_cast<Call>(call)));
+  for (std::size_t call = 1; call < Call::count(); ++call) {
+    const std::string name = Call::text(call);
     const auto total = communicator.sum(static_cast<std::int64_t>(calls_[call]));
     if (total == 0 || !name.starts_with("MPI_")) continue;
     calls[name] = static_cast<double>(total) / static_cast<double>(operations_) / communicator.size();

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/format.hpp"
+#include "base/usage_error.hpp"
 #include "harness/environment.hpp"
 #include "harness/placement.hpp"
-#include "harness/usage_error.hpp"
-#include "measure/format.hpp"
 #include "transport/own_device.hpp"
 
 namespace commlens {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/parse.hpp"
-#include "harness/usage_error.hpp"
+#include "base/parse.hpp"
+#include "base/usage_error.hpp"
 #include "measure/reporter.hpp"
 #include "measure/sampling.hpp"
 #include "transport/transport.hpp"

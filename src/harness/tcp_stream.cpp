@@ -16,9 +16,9 @@
 #include <sstream>
 #include <utility>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "harness/placement.hpp"
-#include "measure/stopwatch.hpp"
 
 namespace commlens {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens {
 

@@ -15,10 +15,7 @@ namespace commlens::measure {
 ///   derived  follows from other parameters, the ranks or the memory: not part of the key
 ///   variant  compared within a case: one start has records of several values
 enum class Role { size, setting, derived, variant };
-constexpr auto names_of(Role /*type*/) {
-  return enum_names<Role>(
-      {{Role::size, "size"}, {Role::setting, "setting"}, {Role::derived, "derived"}, {Role::variant, "variant"}});
-}
+ENUM_NAMES(Role, {size, "size"}, {setting, "setting"}, {derived, "derived"}, {variant, "variant"});
 
 struct ParameterDeclaration {
   std::string name;    ///< in records: "in_place"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace commlens::measure {
 
@@ -38,9 +38,7 @@ inline constexpr Unit DOF_per_s{"_DOF_per_s", "DOF/s"};
 }  // namespace unit
 
 enum class Better { lower, higher };
-constexpr auto names_of(Better /*type*/) {
-  return enum_names<Better>({{Better::lower, "lower"}, {Better::higher, "higher"}});
-}
+ENUM_NAMES(Better, {lower, "lower"}, {higher, "higher"});
 
 struct CaseMetric;
 

@@ -43,12 +43,8 @@ struct Gpu {
 
 /// How far a network adapter is from a rank's GPU; without a GPU, from its cores.
 enum class NicDistance { pcie_switch, same_numa_node, other_numa_node, unknown };
-constexpr auto names_of(NicDistance /*type*/) {
-  return enum_names<NicDistance>({{NicDistance::pcie_switch, "same PCIe switch"},
-                                  {NicDistance::same_numa_node, "same NUMA node"},
-                                  {NicDistance::other_numa_node, "other NUMA node"},
-                                  {NicDistance::unknown, "unknown"}});
-}
+ENUM_NAMES(NicDistance, {pcie_switch, "same PCIe switch"}, {same_numa_node, "same NUMA node"},
+           {other_numa_node, "other NUMA node"}, {unknown, "unknown"});
 
 /// A network adapter with an active link.
 struct Nic {
@@ -89,9 +85,7 @@ struct Start {
 };
 
 enum class Timing { batch, each };
-constexpr auto names_of(Timing /*type*/) {
-  return enum_names<Timing>({{Timing::batch, "batch"}, {Timing::each, "each"}});
-}
+ENUM_NAMES(Timing, {batch, "batch"}, {each, "each"});
 
 /// How often an operation is repeated, and between what it is timed.
 struct Repetition {
@@ -160,12 +154,7 @@ struct GpuClock {
 };
 
 enum class ValidationStatus { passed, failed, off, not_reached };
-constexpr auto names_of(ValidationStatus /*type*/) {
-  return enum_names<ValidationStatus>({{ValidationStatus::passed, "passed"},
-                                       {ValidationStatus::failed, "failed"},
-                                       {ValidationStatus::off, "off"},
-                                       {ValidationStatus::not_reached, "not reached"}});
-}
+ENUM_NAMES(ValidationStatus, {passed, "passed"}, {failed, "failed"}, {off, "off"}, {not_reached, "not reached"});
 
 struct Validation {
   ValidationStatus status = ValidationStatus::not_reached;
@@ -177,9 +166,7 @@ struct Validation {
 };
 
 enum class Status { ok, failed, skipped };
-constexpr auto names_of(Status /*type*/) {
-  return enum_names<Status>({{Status::ok, "ok"}, {Status::failed, "failed"}, {Status::skipped, "skipped"}});
-}
+ENUM_NAMES(Status, {ok, "ok"}, {failed, "failed"}, {skipped, "skipped"});
 
 /// One case.
 struct Record {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "measure/format.hpp"
+#include "base/format.hpp"
 
 namespace commlens::measure {
 namespace {

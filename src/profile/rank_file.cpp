@@ -9,9 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 
+#include "base/environment_variables.hpp"
 #include "json_writer.hpp"
-#include "measure/environment_variables.hpp"
 #include "profile.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires it
@@ -34,21 +35,10 @@ class Scale {
 };
 
 const char* name_of(Ending ending) {
-  switch (ending) {
-    case Ending::finalizing:
-      return "in MPI_Finalize";
-    case Ending::finalized:
-      return "finalized";
-    case Ending::aborted:
-      return "MPI_Abort";
-    case Ending::failed:
-      return "fatal MPI error";
-    case Ending::signalled:
-      return "signal";
-    case Ending::exited:
-      return "exit without MPI_Finalize";
-  }
-  return "";
+  constexpr const char* names[] = {"in MPI_Finalize", "finalized", "MPI_Abort",
+                                   "fatal MPI error", "signal",    "exit without MPI_Finalize"};
+  static_assert(std::size(names) == static_cast<std::size_t>(Ending::exited) + 1);
+  return names[static_cast<std::size_t>(ending)];
 }
 
 void write_sizes(JsonWriter& writer, const Counters& counters) {

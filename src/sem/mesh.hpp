@@ -11,7 +11,6 @@
 #include "sem/gll.hpp"
 #include "sem/partition.hpp"
 #include "transport/communicator.hpp"
-#include "transport/spread.hpp"
 
 namespace commlens::sem {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::sem {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/enum_names.hpp"
 #include "device/device.hpp"
-#include "measure/enum_names.hpp"
 #include "sem/mesh.hpp"
 #include "sem/numbering.hpp"
 #include "transport/context.hpp"
@@ -22,15 +22,11 @@ namespace commlens::sem {
 
 /// Where the geometric factors come from.
 enum class Geometry { stored, trilinear };
-constexpr auto names_of(Geometry /*type*/) {
-  return enum_names<Geometry>({{Geometry::stored, "stored"}, {Geometry::trilinear, "trilinear"}});
-}
+ENUM_NAMES(Geometry, {stored, "stored"}, {trilinear, "trilinear"});
 
 /// Of vectors.
 enum class Storage { element, unique };
-constexpr auto names_of(Storage /*type*/) {
-  return enum_names<Storage>({{Storage::element, "element"}, {Storage::unique, "unique"}});
-}
+ENUM_NAMES(Storage, {element, "element"}, {unique, "unique"});
 
 /// A rank's elements [first, last).
 struct ElementRange {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/upload.hpp"
 #include "sem/trilinear.hpp"
 #include "solvers/coarse_matrix.hpp"

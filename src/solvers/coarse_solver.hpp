@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 #include "solvers/level.hpp"
 
 namespace commlens::solvers {
@@ -13,10 +13,7 @@ namespace commlens::solvers {
 /// cg_replicated: the same by every rank for the whole mesh: one reduction of a vector for all messages of the steps.
 /// boomeramg: a V-cycle of hypre's algebraic multigrid, on the host.
 enum class Coarse { cg, cg_replicated, boomeramg };
-constexpr auto names_of(Coarse /*type*/) {
-  return enum_names<Coarse>(
-      {{Coarse::cg, "cg"}, {Coarse::cg_replicated, "cg-replicated"}, {Coarse::boomeramg, "boomeramg"}});
-}
+ENUM_NAMES(Coarse, {cg, "cg"}, {cg_replicated, "cg-replicated"}, {boomeramg, "boomeramg"});
 
 class CoarseSolver {
  public:

@@ -10,9 +10,9 @@
 #include <functional>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "device/device.hpp"
 #include "device/replay.hpp"
-#include "measure/enum_names.hpp"
 #include "solvers/solution.hpp"
 #include "solvers/vector_space.hpp"
 #include "transport/context.hpp"
@@ -20,9 +20,7 @@
 namespace commlens::solvers {
 
 enum class Solver { classical, fused };
-constexpr auto names_of(Solver /*type*/) {
-  return enum_names<Solver>({{Solver::classical, "classical"}, {Solver::fused, "fused"}});
-}
+ENUM_NAMES(Solver, {classical, "classical"}, {fused, "fused"});
 
 /// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. What the
 /// operator adds to (VectorSpace::added_from) holds zeros before.

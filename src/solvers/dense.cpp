@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 // The Fortran routines: every LAPACK has them, and headers of C interfaces differ. The build defines how this LAPACK
 // spells their names (cmake/Lapack.cmake).

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::solvers {
 

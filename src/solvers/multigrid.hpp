@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 #include "solvers/chebyshev.hpp"
 #include "solvers/coarse_solver.hpp"
 #include "solvers/interpolation.hpp"
@@ -15,11 +15,7 @@
 namespace commlens::solvers {
 
 enum class Smoother { chebyshev_ras, ras, chebyshev_jacobi };
-constexpr auto names_of(Smoother /*type*/) {
-  return enum_names<Smoother>({{Smoother::chebyshev_ras, "chebyshev-ras"},
-                               {Smoother::ras, "ras"},
-                               {Smoother::chebyshev_jacobi, "chebyshev-jacobi"}});
-}
+ENUM_NAMES(Smoother, {chebyshev_ras, "chebyshev-ras"}, {ras, "ras"}, {chebyshev_jacobi, "chebyshev-jacobi"});
 
 class Multigrid {
  public:

@@ -1,5 +1,5 @@
 // Stands in for boomeramg.cpp in a build without hypre.
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "solvers/coarse_solver.hpp"
 
 namespace commlens::solvers {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/upload.hpp"
 #include "solvers/fast_diagonalization.hpp"
 #include "solvers/schwarz_kernel.hpp"

@@ -8,68 +8,41 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-
-#include "measure/enum_names.hpp"
+#include <stdexcept>
 
 namespace commlens {
 
-enum class Call : std::uint8_t {
-  none,
-  send,
-  receive,
-  isend,
-  irecv,
-  waitall,
-  allreduce,
-  alltoallv,
-  neighbor_alltoallv,
-  broadcast,
-  barrier,
-  cart_get,
-  cart_rank,
-  cart_sub,
-  comm_size,
-  comm_free,
-  stream_wait,
-  ccl_enqueue,
-  peer,
-  filling,
-  comparing,
-  agreeing,
-};
+/// A call of a communication library, or what else a rank may be in for long. Declared at namespace scope where it is
+/// made, so that all ranks number them alike: they run the same program.
+class Call {
+ public:
+  static constexpr std::size_t most = 64;  ///< of a program
 
-/// As they read after "in" in a message of the watchdog.
-constexpr auto names_of(Call /*type*/) {
-  return enum_names<Call>({{Call::none, ""},
-                           {Call::send, "MPI_Send"},
-                           {Call::receive, "MPI_Recv"},
-                           {Call::isend, "MPI_Isend"},
-                           {Call::irecv, "MPI_Irecv"},
-                           {Call::waitall, "MPI_Waitall"},
-                           {Call::allreduce, "MPI_Allreduce"},
-                           {Call::alltoallv, "MPI_Alltoallv"},
-                           {Call::neighbor_alltoallv, "MPI_Neighbor_alltoallv"},
-                           {Call::broadcast, "MPI_Bcast"},
-                           {Call::barrier, "MPI_Barrier"},
-                           {Call::cart_get, "MPI_Cart_get"},
-                           {Call::cart_rank, "MPI_Cart_rank"},
-                           {Call::cart_sub, "MPI_Cart_sub"},
-                           {Call::comm_size, "MPI_Comm_size"},
-                           {Call::comm_free, "MPI_Comm_free"},
-                           {Call::stream_wait, "waiting for a stream"},
-                           {Call::ccl_enqueue, "a call of the ccl library"},
-                           {Call::peer, "an operation of the transport peer"},
-                           {Call::filling, "filling the buffers"},
-                           {Call::comparing, "comparing the results"},
-                           {Call::agreeing, "waiting for the other ranks"}});
-}
+  /// `text` follows "in" in a message of the watchdog: "MPI_Send", "waiting for a stream". Throws std::logic_error
+  /// where a program has too many.
+  explicit Call(const char* text) : index_(count_) {
+    if (count_ == most) throw std::logic_error("too many calls are declared");
+    texts_[count_++] = text;
+  }
+
+  [[nodiscard]] std::size_t index() const { return index_; }  ///< from 1: 0 is no call
+  [[nodiscard]] static std::size_t count() { return count_; }
+  /// Empty for no call. Async-signal-safe.
+  [[nodiscard]] static const char* text(std::size_t index) { return texts_[index]; }
+
+ private:
+  static inline constinit std::array<const char*, most> texts_{""};
+  static inline constinit std::size_t count_ = 1;
+
+  std::size_t index_;
+};
 
 /// In memory that the ranks of a node share. Only its own rank writes it. A reader may see a partly updated text, which
 /// is acceptable in a message.
 struct alignas(64) Activity {
   std::atomic<std::uint64_t> operations{0};  ///< incremented by every operation: the heartbeat
-  std::atomic<Call> call{Call::none};
-  std::array<char, 240> status{};  ///< "timing latency over mpi, 4 B, device to device"
+  std::atomic<std::size_t> call{0};          ///< Call::index()
+  std::array<char, 240> status{};            ///< "timing latency over mpi, 4 B, device to device"
 };
 
 namespace own {
@@ -83,7 +56,7 @@ inline Activity& activity() { return *own::activity.load(std::memory_order_relax
 inline void set_activity(Activity& shared) { own::activity.store(&shared, std::memory_order_release); }
 
 /// How many times this process has made each call. Only the thread that communicates writes it.
-using CallCounts = std::array<std::uint64_t, static_cast<std::size_t>(Call::agreeing) + 1>;
+using CallCounts = std::array<std::uint64_t, Call::most>;
 inline CallCounts& call_counts() {
   static CallCounts counts{};
   return counts;
@@ -92,13 +65,13 @@ inline CallCounts& call_counts() {
 /// Marks a call of a communication library, or `times` in a row, while it exists.
 class InCall {
  public:
-  explicit InCall(Call call, std::size_t times = 1) {
-    activity().call.store(call, std::memory_order_relaxed);
-    call_counts()[static_cast<std::size_t>(call)] += times;
+  explicit InCall(const Call& call, std::size_t times = 1) {
+    activity().call.store(call.index(), std::memory_order_relaxed);
+    call_counts()[call.index()] += times;
   }
   InCall(const InCall&) = delete;
   InCall& operator=(const InCall&) = delete;
-  ~InCall() { activity().call.store(Call::none, std::memory_order_relaxed); }
+  ~InCall() { activity().call.store(0, std::memory_order_relaxed); }
 };
 
 }  // namespace commlens

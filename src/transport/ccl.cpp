@@ -7,9 +7,10 @@
 #include "device/gpu/ccl.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
@@ -20,6 +21,8 @@ namespace commlens::transport {
 
 namespace {
 
+const Call ccl_enqueue_call{"a call of the ccl library"};
+
 void check_ccl(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr) {
   if (status == ncclSuccess) return;
   const char* detail = ncclGetLastError(communicator);
@@ -29,7 +32,7 @@ void check_ccl(ncclResult_t status, const char* call, ncclComm_t communicator = 
 
 #define CCL_CALL(function, ...)                  \
   do {                                           \
-    const InCall in_call(Call::ccl_enqueue);     \
+    const InCall in_call(ccl_enqueue_call);      \
     check_ccl(function(__VA_ARGS__), #function); \
   } while (false)
 
@@ -40,32 +43,13 @@ struct Elements {
 
 /// The library has no complex types; a sum of complex numbers is a sum of twice as many real ones.
 Elements native(DataType type, std::size_t count) {
-  switch (type) {
-    case DataType::i32:
-      return {ncclInt32, count};
-    case DataType::f32:
-      return {ncclFloat32, count};
-    case DataType::f64:
-      return {ncclFloat64, count};
-    case DataType::c64:
-      return {ncclFloat32, 2 * count};
-    case DataType::c128:
-      return {ncclFloat64, 2 * count};
-  }
-  throw Error("a data type without a " COMMLENS_CCL_NAME " counterpart");
+  return {entry_of(std::array{ncclInt32, ncclFloat32, ncclFloat64, ncclFloat32, ncclFloat64}, type),
+          components(type) * count};
 }
 
 ncclRedOp_t native(Reduction reduction, DataType type) {
-  if (reduction == Reduction::sum) return ncclSum;
-  if (components(type) > 1) throw Error("allreduce: complex numbers are only summed");
-  switch (reduction) {
-    case Reduction::product:
-      return ncclProd;
-    case Reduction::minimum:
-      return ncclMin;
-    default:
-      return ncclMax;
-  }
+  require_sum_of_complex(reduction, type);
+  return entry_of(std::array{ncclSum, ncclProd, ncclMin, ncclMax}, reduction);
 }
 
 gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(stream.native()); }

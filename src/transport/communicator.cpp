@@ -8,6 +8,13 @@
 
 namespace commlens::transport {
 
+namespace {
+
+const Call comm_free_call{"MPI_Comm_free"};
+const Call agreeing_call{"waiting for the other ranks"};
+
+}  // namespace
+
 void fail_mpi(int status, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
@@ -26,7 +33,7 @@ Communicator::Communicator(Communicator&& other) noexcept
 
 Communicator::~Communicator() {
   if (handle_ == MPI_COMM_NULL) return;
-  const InCall call(Call::comm_free);
+  const InCall call(comm_free_call);
   MPI_Comm_free(&handle_);
 }
 
@@ -54,36 +61,36 @@ Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
 }
 
 void Communicator::barrier() const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   check_mpi(MPI_Barrier(handle_), "MPI_Barrier");
 }
 
 void Communicator::maximum(std::vector<double>& values) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_),
             "MPI_Allreduce");
 }
 
 double Communicator::maximum(double value) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
   return value;
 }
 
 std::int64_t Communicator::sum(std::int64_t value) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Allreduce");
   return value;
 }
 
 double Communicator::sum_of_reals(double value) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, handle_), "MPI_Allreduce");
   return value;
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   int length = static_cast<int>(text.size());
   check_mpi(MPI_Bcast(&length, 1, MPI_INT, root, handle_), "MPI_Bcast");
   std::string result = rank_ == root ? text : std::string(static_cast<std::size_t>(length), '\0');
@@ -92,7 +99,7 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   const auto ranks = static_cast<std::size_t>(size_);
   std::vector<std::size_t> lengths(ranks);
   const std::size_t mine = text.size();
@@ -118,7 +125,7 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
 }
 
 std::string Communicator::first(const std::string& text) const {
-  const InCall call(Call::agreeing);
+  const InCall call(agreeing_call);
   int owner = text.empty() ? size_ : rank_;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &owner, 1, MPI_INT, MPI_MIN, handle_), "MPI_Allreduce");
   return owner == size_ ? std::string() : broadcast(text, owner);

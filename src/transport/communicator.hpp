@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::transport {
 
@@ -61,5 +61,19 @@ class Communicator {
   int rank_ = 0;
   int size_ = 1;
 };
+
+/// Of a number that each rank has, over all ranks.
+struct Spread {
+  double minimum = 0;
+  double maximum = 0;
+  double average = 0;
+};
+
+/// Collective: of the numbers of all ranks.
+inline Spread spread(double mine, const Communicator& communicator) {
+  return {.minimum = -communicator.maximum(-mine),
+          .maximum = communicator.maximum(mine),
+          .average = communicator.sum_of_reals(mine) / communicator.size()};
+}
 
 }  // namespace commlens::transport

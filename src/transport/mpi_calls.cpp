@@ -1,6 +1,7 @@
 #include "transport/mpi_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <limits>
@@ -13,6 +14,17 @@
 namespace commlens::transport::mpi_calls {
 
 namespace {
+
+const Call send_call{"MPI_Send"};
+const Call receive_call{"MPI_Recv"};
+const Call allreduce_call{"MPI_Allreduce"};
+const Call alltoallv_call{"MPI_Alltoallv"};
+const Call broadcast_call{"MPI_Bcast"};
+const Call barrier_call{"MPI_Barrier"};
+const Call irecv_call{"MPI_Irecv"};
+const Call isend_call{"MPI_Isend"};
+const Call waitall_call{"MPI_Waitall"};
+const Call neighbor_alltoallv_call{"MPI_Neighbor_alltoallv"};
 
 constexpr int tag = 0;
 
@@ -32,32 +44,12 @@ void in_pieces(std::size_t total, std::size_t longest, Function piece) {
 }
 
 MPI_Datatype native(DataType type) {
-  switch (type) {
-    case DataType::i32:
-      return MPI_INT32_T;
-    case DataType::f32:
-      return MPI_FLOAT;
-    case DataType::f64:
-      return MPI_DOUBLE;
-    case DataType::c64:
-      return MPI_C_FLOAT_COMPLEX;
-    case DataType::c128:
-      return MPI_C_DOUBLE_COMPLEX;
-  }
-  return MPI_DATATYPE_NULL;
+  return entry_of(std::array{MPI_INT32_T, MPI_FLOAT, MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX}, type);
 }
 
 MPI_Op native(Reduction reduction, DataType type) {
-  if (reduction == Reduction::sum) return MPI_SUM;
-  if (components(type) > 1) throw Error("allreduce: complex numbers are only summed");
-  switch (reduction) {
-    case Reduction::product:
-      return MPI_PROD;
-    case Reduction::minimum:
-      return MPI_MIN;
-    default:
-      return MPI_MAX;
-  }
+  require_sum_of_complex(reduction, type);
+  return entry_of(std::array{MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX}, reduction);
 }
 
 std::vector<Message> cut(const std::vector<Message>& messages) {
@@ -125,14 +117,14 @@ class Layout {
 
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(Call::send);
+    const InCall call(send_call);
     check_mpi(MPI_Send(at(data, offset), count, MPI_BYTE, to, tag, communicator.handle()), "MPI_Send");
   });
 }
 
 void receive(const Communicator& communicator, void* data, std::size_t bytes, int from) {
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(Call::receive);
+    const InCall call(receive_call);
     check_mpi(MPI_Recv(at(data, offset), count, MPI_BYTE, from, tag, communicator.handle(), MPI_STATUS_IGNORE),
               "MPI_Recv");
   });
@@ -143,7 +135,7 @@ void allreduce(const Communicator& communicator, const void* input, void* output
   const std::size_t size = size_of(type);
   MPI_Op operation = native(reduction, type);
   in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
-    const InCall call(Call::allreduce);
+    const InCall call(allreduce_call);
     const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
     check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), operation, communicator.handle()),
               "MPI_Allreduce");
@@ -154,7 +146,7 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
                std::span<const Piece> receives) {
   const Layout out(sends, "MPI_Alltoallv");
   const Layout in(receives, "MPI_Alltoallv");
-  const InCall call(Call::alltoallv);
+  const InCall call(alltoallv_call);
   check_mpi(MPI_Alltoallv(input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
                           in.type(), communicator.handle()),
             "MPI_Alltoallv");
@@ -162,18 +154,18 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
 
 void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(Call::broadcast);
+    const InCall call(broadcast_call);
     check_mpi(MPI_Bcast(at(data, offset), count, MPI_BYTE, root, communicator.handle()), "MPI_Bcast");
   });
 }
 
 void barrier(const Communicator& communicator) {
-  const InCall call(Call::barrier);
+  const InCall call(barrier_call);
   check_mpi(MPI_Barrier(communicator.handle()), "MPI_Barrier");
 }
 
 void patient_barrier(const Communicator& communicator) {
-  const InCall call(Call::barrier);
+  const InCall call(barrier_call);
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(communicator.handle(), &request), "MPI_Ibarrier");
   int done = 0;
@@ -193,14 +185,14 @@ Messages::Messages(const Communicator& communicator, const std::vector<Message>&
 void Messages::start() {
   MPI_Request* request = requests_.data();
   {
-    const InCall call(Call::irecv, receives_.size());
+    const InCall call(irecv_call, receives_.size());
     for (const Message& message : receives_) {
       check_mpi(MPI_Irecv(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                           communicator_.handle(), request++),
                 "MPI_Irecv");
     }
   }
-  const InCall call(Call::isend, sends_.size());
+  const InCall call(isend_call, sends_.size());
   for (const Message& message : sends_) {
     check_mpi(MPI_Isend(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
                         communicator_.handle(), request++),
@@ -209,7 +201,7 @@ void Messages::start() {
 }
 
 void Messages::finish() {
-  const InCall call(Call::waitall);
+  const InCall call(waitall_call);
   check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
@@ -270,7 +262,7 @@ NeighborMessages::~NeighborMessages() = default;
 void NeighborMessages::finish() {
   const Layout& out = sends_->layout;
   const Layout& in = receives_->layout;
-  const InCall call(Call::neighbor_alltoallv);
+  const InCall call(neighbor_alltoallv_call);
   check_mpi(MPI_Neighbor_alltoallv(sends_->base, out.counts(), out.displacements(), out.type(), receives_->base,
                                    in.counts(), in.displacements(), in.type(), graph_.handle()),
             "MPI_Neighbor_alltoallv");

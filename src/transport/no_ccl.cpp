@@ -1,5 +1,5 @@
 // Stands in for ccl.cpp in a build without NCCL or RCCL, so that asking for the transport says what is missing.
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "transport/registration.hpp"
 
 namespace commlens::transport {

@@ -6,10 +6,12 @@
 
 namespace commlens::transport {
 
+inline const Call stream_wait_call{"waiting for a stream"};
+
 /// For all that was added to the stream. A small message takes as long as a few such waits: one for nothing is saved.
 inline void wait_for_stream(device::Stream& stream) {
   if (stream.idle()) return;
-  const InCall call(Call::stream_wait);
+  const InCall call(stream_wait_call);
   stream.wait();
 }
 

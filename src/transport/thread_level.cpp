@@ -2,19 +2,13 @@
 
 #include <mpi.h>
 
+#include <array>
+
 namespace commlens::transport {
 
 int native(ThreadLevel level) {
-  switch (level) {
-    case ThreadLevel::single:
-      return MPI_THREAD_SINGLE;
-    case ThreadLevel::funneled:
-      return MPI_THREAD_FUNNELED;
-    case ThreadLevel::serialized:
-      return MPI_THREAD_SERIALIZED;
-    default:
-      return MPI_THREAD_MULTIPLE;
-  }
+  return entry_of(std::array{MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE},
+                  level);
 }
 
 ThreadLevel provided_thread_level() {

@@ -1,18 +1,13 @@
 // What MPI allows a program's threads to do. More of it may cost time in each call.
 #pragma once
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace commlens::transport {
 
 /// In the order of MPI: each allows what those before it do.
 enum class ThreadLevel { single, funneled, serialized, multiple };
-constexpr auto names_of(ThreadLevel /*type*/) {
-  return enum_names<ThreadLevel>({{ThreadLevel::single, "single"},
-                                  {ThreadLevel::funneled, "funneled"},
-                                  {ThreadLevel::serialized, "serialized"},
-                                  {ThreadLevel::multiple, "multiple"}});
-}
+ENUM_NAMES(ThreadLevel, {single, "single"}, {funneled, "funneled"}, {serialized, "serialized"}, {multiple, "multiple"});
 
 /// MPI's constant: MPI_THREAD_SINGLE ...
 int native(ThreadLevel level);

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.hpp"
+#include "base/error.hpp"
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "transport/communicator.hpp"
@@ -40,11 +42,11 @@ struct Piece {
 
 /// How an allreduce() combines values.
 enum class Reduction { sum, product, minimum, maximum };
-constexpr auto names_of(Reduction /*type*/) {
-  return enum_names<Reduction>({{Reduction::sum, "sum"},
-                                {Reduction::product, "product"},
-                                {Reduction::minimum, "minimum"},
-                                {Reduction::maximum, "maximum"}});
+ENUM_NAMES(Reduction, {sum, "sum"}, {product, "product"}, {minimum, "minimum"}, {maximum, "maximum"});
+
+/// Throws Error for a reduction of complex numbers that is not the sum.
+inline void require_sum_of_complex(Reduction reduction, DataType type) {
+  if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
 }
 
 /// A fixed set of messages that is sent repeatedly, such as a halo exchange or a window of messages. Between start()
@@ -121,7 +123,8 @@ struct Setup {
 struct Description {
   std::string name;
   std::string description;
-  bool built = true;  ///< false: this build can only say what it lacks
+  bool built = true;                      ///< false: this build can only report what it lacks
+  bool passes_gpu_memory_to_mpi = false;  ///< a probe must show first that MPI takes it
   /// Why it is unsupported here, for the user; empty if it is supported. Collective; ranks may differ.
   std::function<std::string(const Setup&)> unsupported;
   std::function<std::unique_ptr<Transport>(const Setup&)> make;  ///< collective

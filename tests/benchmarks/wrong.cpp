@@ -31,7 +31,7 @@ class WrongExchange final : public Exchange {
   std::vector<Message> receives_;
 };
 
-/// Sums and exchanges, and spoils both in its own way.
+/// Sums and exchanges, and does both wrong in its way.
 template <class Wrong>
 class WrongTransport : public Transport {
  public:
@@ -47,20 +47,30 @@ class WrongTransport : public Transport {
     stream.wait();
     mpi_calls::barrier(communicator_);
   }
+  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
+                 Reduction reduction) override {
+    if (!Wrong::hasty) stream.wait();
+    if (Wrong::delivers) mpi_calls::allreduce(communicator_, input, output, count, type, reduction);
+    static_cast<Wrong&>(*this).spoil_sum(output, count, type);
+  }
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
-    stream.wait();
-    mpi_calls::alltoallv(communicator_, input, sends, output, receives);
+    if (!Wrong::hasty) stream.wait();
+    if (Wrong::delivers) mpi_calls::alltoallv(communicator_, input, sends, output, receives);
+    for (const Piece& piece : receives) {
+      static_cast<Wrong&>(*this).spoil(static_cast<std::byte*>(output) + piece.offset, piece.bytes);
+    }
   }
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override { return std::make_unique<Wrong>(std::move(ranks)); }
 
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
 
-  // What is wrong with an exchange.
+  // What is wrong.
   static constexpr bool hasty = false;
   static constexpr bool delivers = true;
   void spoil(void* /*received*/, std::size_t /*bytes*/) {}
+  void spoil_sum(void* /*output*/, std::size_t /*count*/, DataType /*type*/) {}
 
  private:
   Communicator communicator_;
@@ -70,20 +80,12 @@ class WrongTransport : public Transport {
 class OffByOne final : public WrongTransport<OffByOne> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
-                 Reduction reduction) override {
-    stream.wait();
-    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
-    if (type == DataType::f64) spoil(output, count * sizeof(double));
-  }
-  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
-                 device::Stream& stream) override {
-    WrongTransport::alltoallv(input, sends, output, receives, stream);
-    for (const Piece& piece : receives) spoil(static_cast<std::byte*>(output) + piece.offset, piece.bytes);
-  }
   void spoil(void* data, std::size_t bytes) {
     if (bytes == 0 || communicator().rank() != communicator().size() - 1) return;
     static_cast<double*>(data)[bytes / sizeof(double) - 1] += 1;
+  }
+  void spoil_sum(void* output, std::size_t count, DataType type) {
+    if (type == DataType::f64) spoil(output, count * sizeof(double));
   }
 };
 
@@ -91,10 +93,7 @@ class OffByOne final : public WrongTransport<OffByOne> {
 class Biased final : public WrongTransport<Biased> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
-                 Reduction reduction) override {
-    stream.wait();
-    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
+  void spoil_sum(void* output, std::size_t count, DataType type) {
     if (type != DataType::f64) return;
     for (std::size_t i = 0; i < count; ++i) static_cast<double*>(output)[i] += 1;
   }
@@ -105,14 +104,6 @@ class Forgetful final : public WrongTransport<Forgetful> {
  public:
   using WrongTransport::WrongTransport;
   static constexpr bool delivers = false;
-  void allreduce(const void* /*input*/, void* /*output*/, std::size_t /*count*/, DataType /*type*/,
-                 device::Stream& stream, Reduction /*reduction*/) override {
-    stream.wait();
-  }
-  void alltoallv(const void* /*input*/, std::span<const Piece> /*sends*/, void* /*output*/,
-                 std::span<const Piece> /*receives*/, device::Stream& stream) override {
-    stream.wait();
-  }
 };
 
 /// What was there before earlier work was done: the stream is not waited for.
@@ -120,24 +111,13 @@ class Hasty final : public WrongTransport<Hasty> {
  public:
   using WrongTransport::WrongTransport;
   static constexpr bool hasty = true;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& /*stream*/,
-                 Reduction reduction) override {
-    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
-  }
-  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
-                 device::Stream& /*stream*/) override {
-    mpi_calls::alltoallv(communicator(), input, sends, output, receives);
-  }
 };
 
 /// A right sum that takes its time, and no core while it does.
 class Sleepy final : public WrongTransport<Sleepy> {
  public:
   using WrongTransport::WrongTransport;
-  void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
-                 Reduction reduction) override {
-    stream.wait();
-    mpi_calls::allreduce(communicator(), input, output, count, type, reduction);
+  void spoil_sum(void* /*output*/, std::size_t /*count*/, DataType /*type*/) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 };

@@ -9,14 +9,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
+#include "every_memory.hpp"
 
 namespace commlens::device {
 namespace {
 
 using Complex = std::complex<double>;
-
-std::unique_ptr<Device> this_device() { return gpu_count() > 0 ? open_gpu(0) : open_host(); }
 
 /// Small integers, so that the product is exact in every type.
 Complex number(std::size_t i, std::size_t seed, bool complex) {
@@ -44,13 +43,11 @@ Complex element(const std::vector<Element>& matrix, std::size_t ld, Operation op
   return operation == Operation::adjoint ? std::conj(value) : value;
 }
 
-class BlasOnEveryMemory : public testing::TestWithParam<Memory> {
+class BlasOnEveryMemory : public OnEveryMemory {
  protected:
   void SetUp() override {
-    if (!device->has(GetParam())) GTEST_SKIP() << "no " << name(GetParam()) << " memory";
-    device->make_current();
-    stream = device->stream(GetParam());
-    blas = device->blas(GetParam(), 1);
+    OnEveryMemory::SetUp();
+    if (stream) blas = device->blas(GetParam(), 1);
   }
 
   template <class Element>
@@ -110,8 +107,6 @@ class BlasOnEveryMemory : public testing::TestWithParam<Memory> {
     check<std::complex<double>>(gemm, DataType::c128);
   }
 
-  std::unique_ptr<Device> device = this_device();
-  std::unique_ptr<Stream> stream;
   std::unique_ptr<Blas> blas;
 };
 
@@ -173,8 +168,7 @@ TEST_P(BlasOnEveryMemory, RefusesWhatNoLibraryTakes) {
 
 TEST_P(BlasOnEveryMemory, TheLibraryHasAName) { EXPECT_FALSE(blas->library().empty()); }
 
-INSTANTIATE_TEST_SUITE_P(Memories, BlasOnEveryMemory,
-                         testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed),
+INSTANTIATE_TEST_SUITE_P(Memories, BlasOnEveryMemory, every_memory,
                          [](const auto& place) { return std::string(name(place.param)); });
 
 /// A library that only counts its calls, so that sums of 2^30 terms and more need no memory.

@@ -13,15 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
+#include "every_memory.hpp"
 
 namespace commlens::device {
 namespace {
 
 using Lengths = std::vector<std::size_t>;
 using Wide = std::complex<long double>;
-
-std::unique_ptr<Device> this_device() { return gpu_count() > 0 ? open_gpu(0) : open_host(); }
 
 std::size_t product(const Lengths& lengths) {
   std::size_t size = 1;
@@ -95,14 +94,8 @@ double error_of(const std::vector<std::complex<Real>>& found, const std::vector<
 
 constexpr double tolerance = 30;
 
-class FftOnEveryMemory : public testing::TestWithParam<Memory> {
+class FftOnEveryMemory : public OnEveryMemory {
  protected:
-  void SetUp() override {
-    if (!device->has(GetParam())) GTEST_SKIP() << "no " << name(GetParam()) << " memory";
-    device->make_current();
-    stream = device->stream(GetParam());
-  }
-
   /// A buffer with the numbers, `offset` elements after its beginning, and space for as many after them.
   template <class Element>
   struct Placed {
@@ -163,9 +156,6 @@ class FftOnEveryMemory : public testing::TestWithParam<Memory> {
     check<float>(lengths, count);
     check<double>(lengths, count);
   }
-
-  std::unique_ptr<Device> device = this_device();
-  std::unique_ptr<Stream> stream;
 };
 
 TEST_P(FftOnEveryMemory, OneDimension) {
@@ -263,8 +253,7 @@ TEST_P(FftOnEveryMemory, TheLibraryHasAName) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, FftOnEveryMemory,
-                         testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed),
+INSTANTIATE_TEST_SUITE_P(Memories, FftOnEveryMemory, every_memory,
                          [](const auto& place) { return std::string(name(place.param)); });
 
 }  // namespace

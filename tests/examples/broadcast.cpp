@@ -5,8 +5,7 @@
 namespace commlens {
 namespace {
 
-constexpr measure::Metric bandwidth_GBps{"bandwidth_GBps", measure::unit::GBps, measure::Better::higher,
-                                         "bytes of the buffer over the time"};
+constexpr Metric bandwidth_GBps{"bandwidth_GBps", unit::GBps, Better::higher, "bytes of the buffer over the time"};
 
 struct BroadcastOptions {
   Sizes bytes{1, 1_MiB};
@@ -23,11 +22,11 @@ void broadcast(Run& run, const BroadcastOptions& options) {
                    },
                .operate = [&] { run.transport().broadcast(data.data(), data.bytes(), 0, run.stream()); },
                .verify = [&](std::size_t round) { return pattern::expect_bytes(run.stream(), data, round); },
-               .metrics = {measure::time_us(), bandwidth_GBps(static_cast<double>(data.bytes()))}});
+               .metrics = {time_us(), bandwidth_GBps(static_cast<double>(data.bytes()))}});
 }
 
 BENCHMARK("broadcast", "send one rank's buffer to all others (MPI_Bcast)", broadcast, BroadcastOptions,
-          .metrics = {measure::time_us, bandwidth_GBps});
+          .metrics = {time_us, bandwidth_GBps});
 
 }  // namespace
 }  // namespace commlens

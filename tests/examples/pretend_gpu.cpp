@@ -1,9 +1,9 @@
 // A backend: two GPUs that are made of host memory. With it, everything that asks for device memory runs on a laptop.
 #include <cstdlib>
 
+#include "base/error.hpp"
 #include "device/blas.hpp"
 #include "device/device.hpp"
-#include "device/error.hpp"
 #include "device/fft.hpp"
 #include "device/host/host_stream.hpp"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens {
@@ -43,7 +43,7 @@ void stall(Run& run, const FaultOptions& options) {
 }
 
 enum class Way { one, other };
-constexpr auto names_of(Way /*type*/) { return enum_names<Way>({{Way::one, "one"}, {Way::other, "other"}}); }
+ENUM_NAMES(Way, {one, "one"}, {other, "other"});
 
 struct WayOptions : FaultOptions {
   Choices<Way> way;

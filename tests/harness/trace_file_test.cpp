@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens {
 namespace {

@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "place.h"
+
 static void collectives(int ranks, double* out, double* in) {
   for (int i = 0; i < 5; ++i) MPI_Allreduce(out, in, 16, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, in, 16, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -19,10 +21,9 @@ static void collectives(int ranks, double* out, double* in) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank = 0;
-  int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const struct Place place = place_in_world();
+  const int rank = place.rank;
+  const int ranks = place.ranks;
   int data[200] = {0};
   const int right = (rank + 1) % ranks;
   const int left = (rank + ranks - 1) % ranks;

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "place.h"
+
 namespace ring {
 
 template <class Value>
@@ -15,10 +17,7 @@ void put(const std::vector<Value>& values, int target, MPI_Win window) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank = 0;
-  int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  auto [rank, ranks] = place_in_world();
   std::vector<double> data(64, rank);
   MPI_Win window = MPI_WIN_NULL;
   MPI_Win_create(data.data(), 64 * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &window);

@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#include "place.h"
+
 enum { starts = 3 };
 
 static void send_persistently(int right, int left) {
@@ -40,11 +42,9 @@ static void gather_from_the_others(int rank) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank = 0;
-  int ranks = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  send_persistently((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+  const struct Place place = place_in_world();
+  const int rank = place.rank;
+  send_persistently((rank + 1) % place.ranks, (rank + place.ranks - 1) % place.ranks);
   gather_from_the_others(rank);
   const int zeros[16] = {0};
   int none[2] = {0};

@@ -18,20 +18,6 @@ using Vector = std::vector<double>;
 constexpr Geometry geometries[] = {Geometry::stored, Geometry::trilinear};
 constexpr Storage storages[] = {Storage::element, Storage::unique};
 
-double largest_of(const Vector& values) {
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-void expect_equal(const Vector& found, const Vector& expected, double tolerance, const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  const double scale = largest_of(expected);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ASSERT_NEAR(found[i], expected[i], tolerance * scale) << what << ", at " << i;
-  }
-}
-
 double inner_product(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }

@@ -1,7 +1,12 @@
 // Meshes and numbers that tests on several ranks use.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "sem/mesh.hpp"
 #include "world.hpp"
@@ -18,6 +23,22 @@ inline double random_number(std::int64_t key) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+}
+
+inline double largest_of(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// To an accuracy relative to the largest value.
+inline void expect_equal(const std::vector<double>& result, const std::vector<double>& expected, double tolerance,
+                         const std::string& what) {
+  ASSERT_EQ(result.size(), expected.size()) << what;
+  const double scale = largest_of(expected);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ASSERT_NEAR(result[i], expected[i], tolerance * scale) << what << ", at " << i;
+  }
 }
 
 /// The staged transport takes every memory.

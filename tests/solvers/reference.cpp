@@ -59,12 +59,6 @@ double product(const Vector& a, const Vector& b) { return std::inner_product(a.b
 
 double norm(const Vector& a) { return std::sqrt(product(a, a)); }
 
-double largest_of(const Vector& values) {
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
 Vector sum(const Vector& a, double factor, const Vector& b) {
   Vector result(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] + factor * b[i];
@@ -185,14 +179,6 @@ Vector Whole::gathered(const sem::FunctionSpace& space, const Vector& here) cons
   for (double& value : least) value = -value;
   EXPECT_EQ(least, largest) << "ranks have different values of one unknown";
   return largest;
-}
-
-void expect_equal(const Vector& found, const Vector& expected, double tolerance, const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  const double scale = largest_of(expected);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ASSERT_NEAR(found[i], expected[i], tolerance * scale) << what << ", at " << i;
-  }
 }
 
 }  // namespace commlens::solvers::reference

@@ -9,6 +9,7 @@
 
 #include "sem/function_space.hpp"
 #include "sem/mesh.hpp"
+#include "sem/problem.hpp"
 
 namespace commlens::solvers {
 
@@ -35,7 +36,8 @@ Vector solve(Matrix matrix, Vector b);                      ///< by Gaussian eli
 
 double product(const Vector& a, const Vector& b);
 double norm(const Vector& a);
-double largest_of(const Vector& values);
+using sem::expect_equal;
+using sem::largest_of;
 Vector sum(const Vector& a, double factor, const Vector& b);  ///< a + factor b
 
 /// The Poisson operator of an element, by node: the sum over quadrature points and directions.
@@ -78,9 +80,6 @@ class Whole {
   std::vector<std::size_t> of_node_;
   std::vector<Matrix> elements_;
 };
-
-/// To an accuracy relative to the largest value.
-void expect_equal(const Vector& found, const Vector& expected, double tolerance, const std::string& what);
 
 }  // namespace reference
 }  // namespace commlens::solvers

@@ -11,6 +11,7 @@
 
 #include "device/operations.hpp"
 #include "transport/peer/plan.hpp"
+#include "transport/peer/sum_kernels.hpp"
 
 namespace commlens::transport::peer::gpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "transport/shared_memory.hpp"
 #include "world.hpp"
 

@@ -62,6 +62,7 @@ class About(msgspec.Struct, frozen=True):
     mpi: str  # "Open MPI 5.0.7"
     mpi_family: str  # "openmpi", "mpich", "intel" or "other"
     formats: tuple[str, ...]
+    probed_transports: tuple[str, ...] = ("mpi",)  # those that pass GPU memory to MPI
 
     @property
     def has_gpu(self) -> bool:

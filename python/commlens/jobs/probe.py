@@ -229,7 +229,7 @@ def is_needed(native: Native, options: Options) -> bool:
     gpu_memory = not memories or any(
         part not in ("host", "pinned") for memory in memories for part in memory.split(",")
     )
-    return gpu_memory and bool({"mpi", "all"} & set(transports))
+    return gpu_memory and bool({"all", *native.about.probed_transports} & set(transports))
 
 
 def run_probe(

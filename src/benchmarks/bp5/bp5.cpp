@@ -4,34 +4,19 @@
 //
 // nekRS's own iteration uses the norm of the residual in place of its square, and does not converge. This one is
 // correct.
-#include <fmt/format.h>
-
-#include <optional>
-#include <vector>
+#include <cstddef>
 
 #include "benchmarks/bp5/options.hpp"
 #include "benchmarks/bp5/problem.hpp"
-#include "benchmarks/bp5/validation.hpp"
 #include "benchmarks/bp5/work.hpp"
+#include "benchmarks/spectral_elements/solve_problem.hpp"
 #include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens::bp5 {
 namespace {
 
-using measure::Better;
-using measure::Fact;
-using measure::Metric;
-namespace unit = measure::unit;
-using solve::degrees_of_freedom;
-using solve::dof_per_rank;
-using solve::exchange;
-using solve::iterations;
-using solve::largest_error;
-using solve::launches;
-using solve::norm_of_b;
-using solve::throughput_DOF_iter_per_s;
-using solve::time_ms;
+using namespace solve;  // the metrics and facts of all solves
 
 constexpr Metric rank_GFLOPs{"rank_GFLOPs", unit::GFLOPs, Better::higher,
                              "per rank: operations of a solve by nekRS's count over the time", "rate per rank"};
@@ -45,44 +30,25 @@ constexpr Fact bytes_per_dof_iteration{"bytes_per_dof_iteration", unit::bytes, "
 constexpr Fact flops_per_iteration{"flops_per_iteration", unit::none,
                                    "operations of an iteration by nekRS's count, per rank"};
 
-void add_facts(Run& run, const Problem& problem, const Validation& validation, const Work& work) {
-  run.fact(dof_per_rank, work.dof);
-  run.fact(degrees_of_freedom, problem.mesh().degrees_of_freedom());
-  run.fact(norm_of_b, problem.norm_of_b());
-  run.fact(iterations, static_cast<std::int64_t>(problem.solution().iterations));
-  run.fact(bytes_per_iteration, work.bytes_per_iteration);
-  run.fact(bytes_per_dof_iteration, work.bytes_per_iteration / work.dof);
-  run.fact(flops_per_iteration, work.flops_per_iteration);
-  add_launches(run, problem.launches_graphs());
-  run.fact(exchange, problem.exchange());
-  const std::optional<double> error = validation.largest_error();
-  if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);
-  run.series("relative_residual", problem.solution().relative_residuals);
-}
-
 void run_solves(Run& run, const Options& options) {
   Problem problem(run, options);
-  Validation validation(run, problem);
+  SolveValidation validation(run, problem);
   problem.solve();  // its iterations are those of all solves
   const Work work = work_of(problem, run.ranks());
   const std::size_t count = problem.solution().iterations;
   const double bytes = work.bytes_per_iteration * static_cast<double>(count);
   const double flops = work.flops(count);
   const double vector = static_cast<double>(problem.layout().length()) * sizeof(double);
-  run.measure({.operation = "solve",
-               .reset = [&](std::size_t) { problem.poison(); },
-               .operate = [&] { problem.solve(); },
-               .verify = [&](std::size_t round) { return validation.verify(round <= 2); },
-               .exact = false,
-               .repetition = {.timing = measure::Timing::each,
-                              .repeat = device::on_gpu(run.memory()) ? std::size_t{25} : std::size_t{6},
-                              .warmup = 1,
-                              .batches = 1},
-               .metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)), time_ms(),
-                           rank_GFLOPs(flops), memory_GBps(bytes)},
-               .ceilings = {copy_ceiling(run, 4 * vector, bytes),
-                            GemmCeiling{.flops = flops, .gemm = {.type = DataType::f64}}}});
-  add_facts(run, problem, validation, work);
+  Measurement measurement = solve_measurement(run, problem, validation, [&] { return wrong_sums(problem); }, 25);
+  measurement.metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)), time_ms(),
+                         rank_GFLOPs(flops), memory_GBps(bytes)};
+  measurement.ceilings = {copy_ceiling(run, 4 * vector, bytes),
+                          GemmCeiling{.flops = flops, .gemm = {.type = DataType::f64}}};
+  run.measure(measurement);
+  add_solve_facts(run, problem, options, validation, work.dof);
+  run.fact(bytes_per_iteration, work.bytes_per_iteration);
+  run.fact(bytes_per_dof_iteration, work.bytes_per_iteration / work.dof);
+  run.fact(flops_per_iteration, work.flops_per_iteration);
   report_solve(run, {.iterations = count, .dof = work.dof, .flops = flops}, false);
 }
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/spectral_elements/node_budget.hpp"
-#include "harness/usage_error.hpp"
 #include "sem/memory.hpp"
 #include "sem/numbering.hpp"
 
@@ -20,10 +20,10 @@ using sem::Storage;
 using solvers::Solver;
 
 void Options::describe(OptionSet& options) {
-  mesh.describe(options);
-  options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
+  describe_mesh(options);
   options.add("storage", storage, "vectors: every node of every element, or every unknown once");
   describe_solve(options);
+  options.add("exchange-dtype", exchange_type, "type of shared values in messages");
   describe_exchange(options);
 }
 
@@ -31,21 +31,13 @@ void Options::describe_solve(OptionSet& options) {
   constexpr double below_one = 1 - std::numeric_limits<double>::epsilon() / 2;
   options.add("solver", solver,
               "conjugate gradients with two reductions per iteration, or with one (Chronopoulos and Gear)");
-  options.add("rhs", rhs, "right-hand side: nekRS's; or one whose solution is known, with its error");
+  describe_right_hand_side(options);
   options.add("iterations", iterations, "most iterations of a solve").shown_as([this] {
     return iterations > 0 ? std::to_string(iterations) : std::string("500; 20 in host memory");
   });
   options.add("tolerance", tolerance,
               {.least = 0, .most = below_one, .fix = "write a number from 0 to below 1, such as 1e-8"},
               "relative residual at which a solve ends");
-}
-
-void Options::describe_exchange(OptionSet& options) {
-  options.add("exchange-dtype", exchange_type, "type of shared values in messages");
-  mode.describe(options);
-  options.add_flag("overlap", "no-overlap", overlap,
-                   "apply the operator inside a rank while shared nodes travel, or to all elements first");
-  graphs.describe(options);
 }
 
 void Options::resolve(int ranks) { mesh.resolve(ranks); }

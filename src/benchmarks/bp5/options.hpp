@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/exchange_mode.hpp"
-#include "benchmarks/spectral_elements/graph_launches.hpp"
 #include "benchmarks/spectral_elements/real_type.hpp"
-#include "benchmarks/spectral_elements/right_hand_side.hpp"
-#include "benchmarks/spectral_elements/sized_mesh.hpp"
+#include "benchmarks/spectral_elements/solve_options.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
@@ -18,20 +15,12 @@
 
 namespace commlens::bp5 {
 
-struct Options {
-  SizedMesh mesh;
-  sem::Geometry geometry = sem::Geometry::trilinear;
+struct Options : SolveOptions {
   sem::Storage storage = sem::Storage::unique;
   solvers::Solver solver = solvers::Solver::classical;
-  RightHandSide rhs = RightHandSide::nekrs;
-  std::size_t iterations = 0;  ///< 0: chosen by scale_to_memory()
-  double tolerance = 1e-15;
   RealType exchange_type = RealType::f64;
-  ExchangeMode mode;
-  bool overlap = true;
-  GraphLaunches graphs;
-  bool on_gpu = false;  ///< set by scale_to_memory()
 
+  Options() { tolerance = 1e-15; }  // and as many iterations as scale_to_memory() chooses
   void describe(OptionSet& options);
   void resolve(int ranks);
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
@@ -46,7 +35,6 @@ struct Options {
 
  private:
   void describe_solve(OptionSet& options);
-  void describe_exchange(OptionSet& options);
   void refuse_iterations_beyond(const MemoryBudget& budget) const;
   void refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const;
 };

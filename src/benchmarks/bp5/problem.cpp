@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/spectral_elements/right_hand_side.hpp"
-#include "benchmarks/spectral_elements/vector_checks.hpp"
+#include "benchmarks/spectral_elements/inner_products.hpp"
 #include "device/upload.hpp"
 #include "gather_scatter/choice.hpp"
 
@@ -17,26 +16,27 @@ using sem::Storage;
 
 /// Each step takes seconds for a large mesh.
 Problem::Problem(Run& run, const Options& options)
-    : run_(run), options_(options), mesh_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks())) {
-  for (const std::string& line : sem::lines(sem::properties_of(mesh_, run.communicator()))) run.report(line);
-  run.report("");
-  Run::heartbeat();
+    : SolveProblem(run), options_(options), mesh_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks())) {
+  report_mesh(mesh_);
   number_unknowns();
   Run::heartbeat();
-  allocate_vectors();
+  allocate(space_.length);
+  energy_ = run.buffer(sizeof(double));
   poisson_ = sem::make_poisson<double>(mesh_, numbering_, options.geometry, options.storage, run.context());
   Run::heartbeat();
   choose_exchange();
+  const auto assemble = [this](double* vector, device::Stream& stream) { gather_scatter_->apply(vector, stream); };
+  check_multiplicities(assemble);
   weigh();
   Run::heartbeat();
-  write_right_hand_side();
+  write_right_hand_side(options.rhs, space_, assemble);
   make_solver();
 }
 
 void Problem::number_unknowns() {
   auto ids = mesh_.ids();
   const auto fixed = mesh_.on_boundary();
-  numbering_ = sem::number(ids, fixed, run_.communicator());
+  numbering_ = sem::number(ids, fixed, run().communicator());
   if (options_.storage == Storage::unique) {
     sharing_ = numbering_.sharing;
     space_ = {.length = numbering_.unknowns, .counted = numbering_.owned, .added_from = numbering_.alone};
@@ -45,79 +45,53 @@ void Problem::number_unknowns() {
   for (std::size_t node = 0; node < ids.size(); ++node) {
     if (fixed[node] != 0) ids[node] = 0;
   }
-  sharing_ = gs::discover(ids, run_.communicator());
+  sharing_ = gs::discover(ids, run().communicator());
   space_ = {.length = ids.size()};
-}
-
-void Problem::allocate_vectors() {
-  const std::size_t bytes = space_.length * sizeof(double);
-  b_ = run_.buffer(bytes);
-  x_ = run_.buffer(bytes);
-  image_ = run_.buffer(bytes);
-  energy_ = run_.buffer(sizeof(double));
 }
 
 /// As nekRS does: every mode is timed, and the one whose slowest rank is fastest is used.
 void Problem::choose_exchange() {
-  const Context context = run_.context();
+  const Context context = run().context();
   const gs::ValueKind kind = options_.exchange_kind();
-  auto selection =
-      gs::select(options_.mode.method, gs::make_lists(sharing_, context), image_.data(), sharing_, kind, context);
+  auto selection = gs::select(options_.mode.method, gs::make_lists(sharing_, context), image_buffer().data(), sharing_,
+                              kind, context);
   if (!selection.operation) options_.mode.refuse(selection.unsupported);
   gather_scatter_ = std::move(selection.operation);
-  exchange_ = gs::configuration(selection.method, run_.transport_name(), run_.memory());
-  if (selection.timing) {
-    run_.report("used config over " + run_.transport_name() + ": " + gs::describe(*selection.timing, exchange_));
-  }
+  use_exchange(selection);
 }
 
-/// How often each unknown is stored: exactly known, and what the gather-scatter of ones must give.
+/// From the multiplicities in the image.
 void Problem::weigh() {
-  device::Stream& stream = run_.stream();
-  const std::vector<double> ones(mesh_.nodes(), 1.0);
-  device::upload(layout().from_nodes(ones), image_.data(), stream);
-  gather_scatter_->apply(image_.data(), stream);
-  set_up_error_ = wrong_multiplicity(device::download(image_.as<double>(), space_.length, stream), layout());
   if (options_.storage == Storage::unique) return;
-  weights_ = run_.buffer(space_.length * sizeof(double));
-  stream.copy(weights_.data(), image_.data(), weights_.bytes());
+  device::Stream& stream = run().stream();
+  weights_ = run().buffer(space_.length * sizeof(double));
+  stream.copy(weights_.data(), image(), weights_.bytes());
   invert(weights_.as<double>(), space_.length, stream);
   space_.weights = weights_.as<double>();
 }
 
-void Problem::write_right_hand_side() {
-  const auto nodal = right_hand_side(mesh_, options_.rhs);
-  device::upload(layout().from_nodes(nodal), b_.data(), run_.stream());
-  gather_scatter_->apply(b_.data(), run_.stream());
-  products_ = std::make_unique<InnerProducts>(space_, run_.context());
-  norm_of_b_ = products_->norm(b());
-}
-
 void Problem::make_solver() {
-  const bool overlap = options_.overlap && run_.ranks() > 1;
+  const bool overlap = options_.overlap && run().ranks() > 1;
   operator_ = std::make_unique<sem::AssembledPoisson<double>>(*poisson_, *gather_scatter_, mesh_.boundary_elements(),
                                                               mesh_.elements(), overlap);
   auto limits = options_.limits();
-  launches_graphs_ = limits.graphs = options_.graphs.used(run_, gather_scatter_->enqueues());
+  limits.graphs = options_.graphs.used(run(), gather_scatter_->enqueues());
+  use_graphs(limits.graphs);
   solver_ = std::make_unique<solvers::ConjugateGradients>(
       options_.solver, space_, limits,
       [this](const double* input, double* output, double* energy, device::Stream& stream, device::Traversal traversal) {
         operator_->apply(input, output, energy, stream, traversal);
       },
-      run_.context());
+      run().context());
 }
 
-void Problem::solve() {
-  solution_ = solver_->solve(b(), x_.as<double>(), run_.stream(), [] { Run::heartbeat(); });
-}
-
-void Problem::poison() { run_.stream().fill(x_.data(), 0xFF, x_.bytes()); }
+void Problem::solve() { solve_by(*solver_); }
 
 double Problem::apply_operator() {
-  device::Stream& stream = run_.stream();
-  stream.fill(image_.data(), 0, image_.bytes());
-  operator_->apply(x(), image_.as<double>(), energy_.as<double>(), stream);
-  return run_.communicator().sum_of_reals(device::download(energy_.as<double>(), stream));
+  device::Stream& stream = run().stream();
+  stream.fill(image_buffer().data(), 0, image_buffer().bytes());
+  operator_->apply(x(), image_buffer().as<double>(), energy_.as<double>(), stream);
+  return run().communicator().sum_of_reals(device::download(energy_.as<double>(), stream));
 }
 
 }  // namespace commlens::bp5

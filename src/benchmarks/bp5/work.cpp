@@ -1,17 +1,13 @@
 #include "benchmarks/bp5/work.hpp"
 
-#include <cmath>
 #include <cstdint>
+
+#include "benchmarks/spectral_elements/solve_report.hpp"
+#include "gather_scatter/sharing.hpp"
 
 namespace commlens::bp5 {
 
 namespace {
-
-/// Per rank, on average.
-double elements_of(const sem::Mesh& mesh, int ranks) {
-  const auto& [x, y, z] = mesh.shape().elements;
-  return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z) / ranks;
-}
 
 /// If nothing stays in a cache between two kernels, and everything within one.
 double bytes_per_iteration(const Problem& problem) {
@@ -40,16 +36,12 @@ double bytes_per_iteration(const Problem& problem) {
 
 }  // namespace
 
-/// nekRS counts 12 N^4 + 15 N^3 operations per element and application, N = order + 1, and the vector operations.
+/// nekRS counts the vector operations, too.
 Work work_of(const Problem& problem, int ranks) {
-  const sem::Mesh& mesh = problem.mesh();
-  const double n = mesh.shape().order + 1;
-  const double elements = elements_of(mesh, ranks);
-  const double nodes = elements * std::pow(n, 3);
-  const double application = elements * (12 * std::pow(n, 4) + 15 * std::pow(n, 3));
-  return {.dof = elements * std::pow(mesh.shape().order, 3),
-          .flops_per_iteration = application + 16 * nodes,
-          .flops_of_start = application + 9 * nodes,
+  const ElementWork work = element_work(problem.mesh(), ranks);
+  return {.dof = work.dof,
+          .flops_per_iteration = work.application + 16 * work.nodes,
+          .flops_of_start = work.application + 9 * work.nodes,
           .bytes_per_iteration = bytes_per_iteration(problem)};
 }
 

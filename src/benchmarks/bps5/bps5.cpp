@@ -4,32 +4,23 @@
 // different sizes in two precisions, reductions of vectors that grow, and a coarse problem that is latency alone.
 #include <fmt/format.h>
 
-#include <optional>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/bps5/options.hpp"
 #include "benchmarks/bps5/problem.hpp"
-#include "benchmarks/bps5/validation.hpp"
 #include "benchmarks/bps5/work.hpp"
+#include "benchmarks/spectral_elements/solve_problem.hpp"
 #include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens::bps5 {
 namespace {
 
-using measure::Better;
-using measure::Fact;
-using measure::Metric;
-namespace unit = measure::unit;
-using solve::degrees_of_freedom;
-using solve::dof_per_rank;
-using solve::exchange;
-using solve::iterations;
-using solve::largest_error;
-using solve::launches;
-using solve::norm_of_b;
-using solve::throughput_DOF_iter_per_s;
-using solve::time_ms;
+using namespace solve;  // the metrics and facts of all solves
 
 constexpr Metric throughput_DOF_per_s{"throughput_DOF_per_s", unit::DOF_per_s, Better::higher,
                                       "per rank: elements*order^3 over the time of a solve"};
@@ -53,22 +44,6 @@ std::string text_of(const std::vector<double>& radii) {
   std::string text;
   for (const double radius : radii) text += fmt::format("{}{:.4g}", text.empty() ? "" : ", ", radius);
   return text;
-}
-
-void add_facts(Run& run, const Problem& problem, const Validation& validation, const Work& work) {
-  run.fact(dof_per_rank, work.dof);
-  run.fact(degrees_of_freedom, problem.space().mesh().degrees_of_freedom());
-  run.fact(norm_of_b, problem.norm_of_b());
-  run.fact(iterations, static_cast<std::int64_t>(problem.solution().iterations));
-  run.fact(residual, validation.residual());
-  run.fact(bytes_per_solve, work.bytes);
-  run.fact(spectral_radius, text_of(problem.preconditioner().spectral_radii()));
-  run.fact(coarse_solver, problem.preconditioner().coarse_description());
-  add_launches(run, problem.launches_graphs());
-  run.fact(exchange, problem.exchange());
-  const std::optional<double> error = validation.largest_error();
-  if (problem.options().rhs == RightHandSide::manufactured && error) run.fact(largest_error, *error);
-  run.series("relative_residual", problem.solution().relative_residuals);
 }
 
 /// The steps of a solve by level, as the solver names them.
@@ -108,25 +83,28 @@ std::vector<CeilingRequest> ceilings(Run& run, Problem& problem, const Work& wor
 
 void run_solves(Run& run, const Options& options) {
   Problem problem(run, options);
-  Validation validation(run, problem);
+  SolveValidation validation(run, problem);
   problem.solve();  // its iterations are those of all solves
   const Work work = work_of(problem, run.ranks());
   const std::size_t count = problem.solution().iterations;
-  run.measure({.operation = "solve",
-               .reset = [&](std::size_t) { problem.poison(); },
-               .operate = [&] { problem.solve(); },
-               .verify = [&](std::size_t round) { return validation.verify(round <= 2); },
-               .exact = false,
-               .repetition = {.timing = measure::Timing::each,
-                              .repeat = device::on_gpu(run.memory()) ? std::size_t{50} : std::size_t{6},
-                              .warmup = 1,
-                              .batches = 1},
-               .metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)),
-                           throughput_DOF_per_s(work.dof), time_ms(), rank_GFLOPs(work.flops), memory_GBps(work.bytes)},
-               .parts = parts(options, run.ranks()),
-               .trace = [&](StepObserver& observer) { problem.solve_observed(observer); },
-               .ceilings = ceilings(run, problem, work)});
-  add_facts(run, problem, validation, work);
+  double relative_residual = 0;
+  const auto wrong = [&] {
+    const Residual checked = check_residual(problem);
+    relative_residual = checked.relative;
+    return checked.error;
+  };
+  Measurement measurement = solve_measurement(run, problem, validation, wrong, 50);
+  measurement.metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)),
+                         throughput_DOF_per_s(work.dof), time_ms(), rank_GFLOPs(work.flops), memory_GBps(work.bytes)};
+  measurement.parts = parts(options, run.ranks());
+  measurement.trace = [&](StepObserver& observer) { problem.solve_observed(observer); };
+  measurement.ceilings = ceilings(run, problem, work);
+  run.measure(measurement);
+  add_solve_facts(run, problem, options, validation, work.dof);
+  run.fact(residual, relative_residual);
+  run.fact(bytes_per_solve, work.bytes);
+  run.fact(spectral_radius, text_of(problem.preconditioner().spectral_radii()));
+  run.fact(coarse_solver, problem.preconditioner().coarse_description());
   report_solve(run, {.iterations = count, .dof = work.dof, .flops = work.flops}, true);
 }
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/spectral_elements/node_budget.hpp"
-#include "harness/usage_error.hpp"
 #include "sem/memory.hpp"
 #include "sem/numbering.hpp"
 #include "solvers/schwarz.hpp"
@@ -59,8 +59,7 @@ std::string text_of(const std::vector<int>& levels) { return fmt::format("{}", f
 }  // namespace
 
 void Options::describe(OptionSet& options) {
-  mesh.describe(options);
-  options.add("geometry", geometry, "metric terms: read, six per node, or computed from an element's 8 vertices");
+  describe_mesh(options);
   describe_preconditioner(options);
   describe_solve(options);
 }
@@ -81,16 +80,13 @@ void Options::describe_preconditioner(OptionSet& options) {
 }
 
 void Options::describe_solve(OptionSet& options) {
-  options.add("rhs", rhs, "right-hand side: nekRS's; or one whose solution is known, with its error");
+  describe_right_hand_side(options);
   options.add("restart", restart, "directions after which FGMRES starts again");
   options.add("iterations", iterations, "most iterations of a solve");
   options.add("tolerance", tolerance,
               {.least = 1e-15, .most = 0.5, .fix = "write a number from 1e-15 to 0.5, such as 1e-8"},
               "relative residual at which a solve ends");
-  mode.describe(options);
-  options.add_flag("overlap", "no-overlap", overlap,
-                   "compute the elements inside a rank while shared nodes travel, or all elements first");
-  graphs.describe(options);
+  describe_exchange(options);
 }
 
 void Options::resolve(int ranks) {

@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/exchange_mode.hpp"
-#include "benchmarks/spectral_elements/graph_launches.hpp"
-#include "benchmarks/spectral_elements/right_hand_side.hpp"
-#include "benchmarks/spectral_elements/sized_mesh.hpp"
+#include "benchmarks/spectral_elements/solve_options.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
@@ -18,22 +15,18 @@
 
 namespace commlens::bps5 {
 
-struct Options {
-  SizedMesh mesh;
+struct Options : SolveOptions {
   std::vector<int> levels;  ///< empty: chosen by resolve()
-  sem::Geometry geometry = sem::Geometry::trilinear;
   solvers::Smoother smoother = solvers::Smoother::chebyshev_ras;
   solvers::Coarse coarse = solvers::boomeramg_missing().empty() ? solvers::Coarse::boomeramg : solvers::Coarse::cg;
   std::size_t coarse_steps = 20;
-  RightHandSide rhs = RightHandSide::nekrs;
   std::size_t restart = 30;
-  std::size_t iterations = 500;
-  double tolerance = 1e-8;
-  ExchangeMode mode;
-  bool overlap = false;
-  GraphLaunches graphs;
-  bool on_gpu = false;  ///< set by scale_to_memory()
 
+  Options() {
+    iterations = 500;
+    tolerance = 1e-8;
+    overlap = false;
+  }
   void describe(OptionSet& options);
   void resolve(int ranks);
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);

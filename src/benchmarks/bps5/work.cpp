@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "benchmarks/spectral_elements/solve_report.hpp"
 #include "solvers/schwarz.hpp"
 
 namespace commlens::bps5 {
@@ -30,11 +31,6 @@ double geometry_bytes(const Options& options, double elements, double nodes, dou
 /// The output is set to 0, read and written.
 double operator_bytes(const Options& options, double elements, double nodes, double length, double real) {
   return 4 * length * real + nodes * sizeof(std::uint32_t) + geometry_bytes(options, elements, nodes, real);
-}
-
-double operator_flops(double elements, int order) {
-  const double n = order + 1;
-  return elements * (12 * std::pow(n, 4) + 15 * std::pow(n, 3));
 }
 
 /// Six products with the eigenvectors, and the division.
@@ -97,19 +93,16 @@ double cycle_bytes(const Problem& problem, int ranks) {
 Work work_of(const Problem& problem, int ranks) {
   const Options& options = problem.options();
   const sem::Mesh& mesh = problem.space().mesh();
-  const auto& [x, y, z] = mesh.shape().elements;
-  const double elements = static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z) / ranks;
+  const ElementWork work = element_work(mesh, ranks);
   const std::size_t count = problem.solution().iterations;
   const auto iterations = static_cast<double>(count);
-  const double nodes = elements * std::pow(mesh.shape().order + 1, 3);
   const auto here = static_cast<double>(mesh.elements());
   const auto length = static_cast<double>(problem.space().length());
   double directions = 0;
   for (std::size_t i = 0; i < count; ++i) directions += static_cast<double>(i % options.restart + 1);
   return {
-      .dof = elements * std::pow(mesh.shape().order, 3),
-      .flops = iterations * (cycle_flops(options, elements) + operator_flops(elements, mesh.shape().order)) +
-               4 * directions * nodes,
+      .dof = work.dof,
+      .flops = iterations * (cycle_flops(options, work.elements) + work.application) + 4 * directions * work.nodes,
       .bytes = iterations * (cycle_bytes(problem, ranks) +
                              operator_bytes(options, here, static_cast<double>(mesh.nodes()), length, sizeof(double))) +
                length * solvers::Fgmres::traffic(options.restart, count)};

@@ -18,9 +18,6 @@ namespace {
 
 using fft::DistributedFft;
 using fft::Layout;
-using measure::Better;
-using measure::Metric;
-namespace unit = measure::unit;
 
 constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, "time of a backward and a forward transform"};
 constexpr Metric cp2k_Mflops{"cp2k_Mflops", unit::Mflops, Better::higher,

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/fft/plane_waves.hpp"
 #include "fft/distributed_fft.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 

@@ -4,21 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "device/data_type.hpp"
 #include "fft/layout.hpp"
 #include "fft/transposition.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
-#include "measure/enum_names.hpp"
 
 namespace commlens {
 
 /// When sub-communicators are made: anew at every transpose, or once.
 enum class Communicators { per_transpose, cached };
-constexpr auto names_of(Communicators /*type*/) {
-  return enum_names<Communicators>(
-      {{Communicators::per_transpose, "per-transpose"}, {Communicators::cached, "cached"}});
-}
+ENUM_NAMES(Communicators, {per_transpose, "per-transpose"}, {cached, "cached"});
 
 struct FftOptions {
   fft::Extents grid{125, 125, 125};  // CP2K's bench_64: 64 waters, 280 Ry

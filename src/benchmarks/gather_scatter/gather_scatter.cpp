@@ -23,10 +23,6 @@ namespace {
 using gather_scatter::GatherScatter;
 using gather_scatter::Method;
 using gather_scatter::ValueKind;
-using measure::Better;
-using measure::Fact;
-using measure::Metric;
-namespace unit = measure::unit;
 
 constexpr Metric time_us{"time_us", unit::us, Better::lower,
                          "time of one gather-scatter, with --overlap together with the operator"};

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/spectral_elements/node_budget.hpp"
-#include "harness/usage_error.hpp"
 #include "sem/memory.hpp"
 
 namespace commlens {

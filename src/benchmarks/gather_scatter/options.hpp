@@ -17,9 +17,7 @@ namespace commlens {
 
 /// Where global ids come from.
 enum class IdSource { mesh, random };
-constexpr auto names_of(IdSource /*type*/) {
-  return enum_names<IdSource>({{IdSource::mesh, "mesh"}, {IdSource::random, "random"}});
-}
+ENUM_NAMES(IdSource, {mesh, "mesh"}, {random, "random"});
 
 struct GatherScatterOptions {
   KershawOptions mesh;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/usage_error.hpp"
 #include "harness/run.hpp"
-#include "harness/usage_error.hpp"
 
 namespace commlens {
 

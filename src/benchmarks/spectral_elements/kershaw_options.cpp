@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "harness/parse.hpp"
-#include "harness/usage_error.hpp"
+#include "base/parse.hpp"
+#include "base/usage_error.hpp"
 
 namespace commlens {
 

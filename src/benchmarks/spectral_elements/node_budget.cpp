@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/usage_error.hpp"
+#include "base/usage_error.hpp"
 
 namespace commlens {
 

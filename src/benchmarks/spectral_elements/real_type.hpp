@@ -6,9 +6,7 @@
 namespace commlens {
 
 enum class RealType { f64, f32 };
-constexpr auto names_of(RealType /*type*/) {
-  return enum_names<RealType>({{RealType::f64, name(DataType::f64)}, {RealType::f32, name(DataType::f32)}});
-}
+ENUM_NAMES(RealType, {f64, name(DataType::f64)}, {f32, name(DataType::f32)});
 
 constexpr DataType data_type(RealType type) { return type == RealType::f64 ? DataType::f64 : DataType::f32; }
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "measure/enum_names.hpp"
+#include "base/enum_names.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens {
@@ -11,9 +11,7 @@ namespace commlens {
 /// nekrs: 3 pi^2 sin(pi x) sin(pi y) sin(pi z), as in nekRS's case, without the mass matrix. manufactured: the same
 /// with cosines, times the mass matrix, so that the solution is cos(pi x) cos(pi y) cos(pi z).
 enum class RightHandSide { nekrs, manufactured };
-constexpr auto names_of(RightHandSide /*type*/) {
-  return enum_names<RightHandSide>({{RightHandSide::nekrs, "nekrs"}, {RightHandSide::manufactured, "manufactured"}});
-}
+ENUM_NAMES(RightHandSide, {nekrs, "nekrs"}, {manufactured, "manufactured"});
 
 /// By node.
 std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind);

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/usage_error.hpp"
 #include "benchmarks/spectral_elements/node_budget.hpp"
-#include "harness/usage_error.hpp"
 #include "sem/numbering.hpp"
 
 namespace commlens {

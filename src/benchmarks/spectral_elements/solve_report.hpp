@@ -1,11 +1,18 @@
-// What records of solves have in common: metrics, facts, nekRS's lines, and the ceiling of memory.
+// What records of solves have in common: metrics, facts, amounts of work, nekRS's lines, and the ceiling of memory.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
 
+#include "benchmarks/spectral_elements/graph_launches.hpp"
+#include "benchmarks/spectral_elements/solve_options.hpp"
+#include "benchmarks/spectral_elements/solve_problem.hpp"
+#include "harness/measurement.hpp"
 #include "harness/run.hpp"
 #include "measure/metric.hpp"
 #include "measure/record.hpp"
+#include "sem/mesh.hpp"
 
 namespace commlens {
 
@@ -29,6 +36,26 @@ inline constexpr measure::Fact exchange{"exchange", unit::none,
 inline constexpr measure::Fact largest_error{
     "largest_error", unit::none, "largest difference from the manufactured solution, whose largest value is 1"};
 }  // namespace solve
+
+/// Per rank on average, as nekRS counts.
+struct ElementWork {
+  double elements = 0;
+  double dof = 0;          ///< elements order^3
+  double nodes = 0;        ///< elements (order + 1)^3
+  double application = 0;  ///< operations to apply the operator once
+};
+ElementWork element_work(const sem::Mesh& mesh, int ranks);
+/// nekRS counts 12 N^4 + 15 N^3 operations per element and application, N = order + 1.
+double operator_flops(double elements, int order);
+
+/// Solves, each timed by itself: `repeat_on_gpu` on a GPU, otherwise 6, unless the user asks for another number.
+/// `wrong` checks the last solve, and leaves A x in the image. Metrics, parts and ceilings are the caller's to add.
+Measurement solve_measurement(Run& run, SolveProblem& problem, SolveValidation& validation,
+                              std::function<std::string()> wrong, std::size_t repeat_on_gpu);
+
+/// Adds the facts above and those of GraphLaunches, and the residuals of the iterations.
+void add_solve_facts(Run& run, const SolveProblem& problem, const SolveOptions& options,
+                     const SolveValidation& validation, double dof);
 
 /// Of all solves of a run.
 struct SolveWork {

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/enum_names.hpp"
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "harness/run.hpp"
-#include "measure/enum_names.hpp"
 
 namespace commlens::xtx {
 
@@ -29,9 +29,7 @@ struct Share {
 };
 
 enum class Numbers { full, integers };
-constexpr auto names_of(Numbers /*type*/) {
-  return enum_names<Numbers>({{Numbers::full, "full"}, {Numbers::integers, "integers"}});
-}
+ENUM_NAMES(Numbers, {full, "full"}, {integers, "integers"});
 
 /// A rectangle of S, from element (first, first) of its diagonal on.
 struct Panel {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/usage_error.hpp"
-#include "measure/format.hpp"
+#include "base/format.hpp"
+#include "base/usage_error.hpp"
 
 namespace commlens::xtx {
 
@@ -122,11 +122,11 @@ std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, in
   if (!scaled_.dofs && !scaled_.vectors) return {};
   const double bytes_of_x =
       static_cast<double>(dofs) * static_cast<double>(vectors) * static_cast<double>(size_of(type));
-  return {fmt::format(
-      "the published case (--dofs {} --vectors {}) scaled to the memory here: --dofs {} --vectors {}{}, "
-      "{} of X on each rank",
-      published_dofs, published_vectors, dofs, vectors, scaled_.block ? fmt::format(" --block {}", block.value()) : "",
-      measure::format_bytes(bytes_of_x / ranks))};
+  return {
+      fmt::format("the published case (--dofs {} --vectors {}) scaled to the memory here: --dofs {} --vectors {}{}, "
+                  "{} of X on each rank",
+                  published_dofs, published_vectors, dofs, vectors,
+                  scaled_.block ? fmt::format(" --block {}", block.value()) : "", format_bytes(bytes_of_x / ranks))};
 }
 
 void Options::refuse(const MemoryBudget& budget, int ranks) const {

@@ -6,27 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "benchmarks/xtx/blocks.hpp"
 #include "benchmarks/xtx/gram_matrix.hpp"
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
-#include "measure/enum_names.hpp"
 
 namespace commlens::xtx {
 
 /// Of a block as the BLAS computes it: its columns one after the other, or its rows.
 enum class Layout { tall, wide };
-constexpr auto names_of(Layout /*type*/) {
-  return enum_names<Layout>({{Layout::tall, "tall"}, {Layout::wide, "wide"}});
-}
+ENUM_NAMES(Layout, {tall, "tall"}, {wide, "wide"});
 
 /// The block to begin with.
 enum class First { largest, smallest };
-constexpr auto names_of(First /*type*/) {
-  return enum_names<First>({{First::largest, "largest"}, {First::smallest, "smallest"}});
-}
+ENUM_NAMES(First, {largest, "largest"}, {smallest, "smallest"});
 
 struct Options {
   // The case that DFT-FE published: two thirds of Summit's memory.

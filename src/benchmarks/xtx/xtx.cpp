@@ -14,10 +14,6 @@
 namespace commlens::xtx {
 namespace {
 
-using measure::Better;
-using measure::Metric;
-namespace unit = measure::unit;
-
 constexpr Metric time_s{"time_s", unit::s, Better::lower,
                         "time of the whole overlap matrix: products, reductions and copies, overlapped"};
 constexpr Metric rank_TFLOPs{"rank_TFLOPs", unit::TFLOPs, Better::higher,

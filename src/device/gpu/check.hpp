@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/gpu/api.hpp"
 
 namespace commlens::device::gpu {

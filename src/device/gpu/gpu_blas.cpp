@@ -1,5 +1,9 @@
 #include "device/gpu/gpu_blas.hpp"
 
+#include <array>
+#include <string>
+
+#include "base/enum_names.hpp"
 #include "device/gpu/check.hpp"
 
 namespace commlens::device::gpu {
@@ -16,15 +20,7 @@ void check_blas(gpublasStatus_t status, const char* call) {
 #define BLAS_CALL(function, ...) check_blas(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))
 
 gpublasOperation_t native(Operation operation) {
-  switch (operation) {
-    case Operation::none:
-      return gpublasNoTranspose;
-    case Operation::transpose:
-      return gpublasTranspose;
-    case Operation::adjoint:
-      return gpublasAdjoint;
-  }
-  return gpublasNoTranspose;
+  return entry_of(std::array{gpublasNoTranspose, gpublasTranspose, gpublasAdjoint}, operation);
 }
 
 /// The library's names of a type, and the factors 1 and 0.

@@ -15,15 +15,7 @@ namespace commlens::device::host {
 namespace {
 
 CBLAS_TRANSPOSE native(Operation operation) {
-  switch (operation) {
-    case Operation::none:
-      return CblasNoTrans;
-    case Operation::transpose:
-      return CblasTrans;
-    case Operation::adjoint:
-      return CblasConjTrans;
-  }
-  return CblasNoTrans;
+  return entry_of(std::array{CblasNoTrans, CblasTrans, CblasConjTrans}, operation);
 }
 
 /// CBLAS takes real factors by value and complex ones by address; for complex types Element is void.

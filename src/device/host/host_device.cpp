@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/error.hpp"
 #include "device/blas.hpp"
-#include "device/error.hpp"
 #include "device/fft.hpp"
 #include "device/host/host_stream.hpp"
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/fft.hpp"
 #include "device/host/host_stream.hpp"
 

@@ -7,7 +7,7 @@
 #include <exception>
 #include <mutex>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::device::host {
 
@@ -48,14 +48,33 @@ void HostStream::record(Event& event) {
   recorded = end();
 }
 
+namespace {
+
+/// In a queue that has wait_until() and `lazy`.
+template <class Queue>
+class PointIn final : public Point {
+ public:
+  explicit PointIn(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+  void wait() override { queue_->wait_until(position); }
+  [[nodiscard]] bool lazy() const override { return Queue::lazy; }
+
+  std::uint64_t position = 0;
+
+ private:
+  std::shared_ptr<Queue> queue_;
+};
+
+}  // namespace
+
 // ---- lazy ----
 
 struct LazyStream::Queue {
+  static constexpr bool lazy = true;
   std::deque<std::function<void()>> work;
   std::uint64_t added = 0;
   std::uint64_t done = 0;
 
-  void run_until(std::uint64_t position) {
+  void wait_until(std::uint64_t position) {
     while (done < position) {
       // Removed first: the function may itself wait for an event of this stream.
       auto function = std::move(work.front());
@@ -66,27 +85,11 @@ struct LazyStream::Queue {
   }
 };
 
-namespace {
-
-class LazyPoint final : public Point {
- public:
-  explicit LazyPoint(std::shared_ptr<LazyStream::Queue> queue) : queue_(std::move(queue)) {}
-  void wait() override { queue_->run_until(position); }
-  [[nodiscard]] bool lazy() const override { return true; }
-
-  std::uint64_t position = 0;
-
- private:
-  std::shared_ptr<LazyStream::Queue> queue_;
-};
-
-}  // namespace
-
 LazyStream::LazyStream() : queue_(std::make_shared<Queue>()) {}
 
 LazyStream::~LazyStream() { wait(); }
 
-void LazyStream::wait() { queue_->run_until(queue_->added); }
+void LazyStream::wait() { queue_->wait_until(queue_->added); }
 
 bool LazyStream::idle() const { return queue_->done == queue_->added; }
 
@@ -96,7 +99,7 @@ void LazyStream::add(std::function<void()> function) {
 }
 
 std::shared_ptr<Point> LazyStream::end() {
-  auto point = std::make_shared<LazyPoint>(queue_);
+  auto point = std::make_shared<PointIn<Queue>>(queue_);
   add([point] { point->time = Clock::now(); });
   point->position = queue_->added;
   return point;
@@ -109,6 +112,7 @@ void LazyStream::wait_for(Event& event) {
 // ---- concurrent ----
 
 struct ConcurrentStream::Queue {
+  static constexpr bool lazy = false;
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> work;
@@ -149,22 +153,6 @@ struct ConcurrentStream::Queue {
   }
 };
 
-namespace {
-
-class ConcurrentPoint final : public Point {
- public:
-  explicit ConcurrentPoint(std::shared_ptr<ConcurrentStream::Queue> queue) : queue_(std::move(queue)) {}
-  void wait() override { queue_->wait_until(position); }
-  [[nodiscard]] bool lazy() const override { return false; }
-
-  std::uint64_t position = 0;
-
- private:
-  std::shared_ptr<ConcurrentStream::Queue> queue_;
-};
-
-}  // namespace
-
 ConcurrentStream::ConcurrentStream() : queue_(std::make_shared<Queue>()), thread_([queue = queue_] { queue->run(); }) {}
 
 ConcurrentStream::~ConcurrentStream() { queue_->close(std::uncaught_exceptions() > 0); }
@@ -186,7 +174,7 @@ void ConcurrentStream::add(std::function<void()> function) {
 }
 
 std::shared_ptr<Point> ConcurrentStream::end() {
-  auto point = std::make_shared<ConcurrentPoint>(queue_);
+  auto point = std::make_shared<PointIn<Queue>>(queue_);
   point->position = queue_->added + 1;
   add([point] { point->time = Clock::now(); });
   return point;

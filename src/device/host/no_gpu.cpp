@@ -1,6 +1,6 @@
 // Stands in for device/gpu/ in a build without a GPU backend.
+#include "base/error.hpp"
 #include "device/device.hpp"
-#include "device/error.hpp"
 
 namespace commlens::device {
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "measure/format.hpp"
+#include "base/format.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {

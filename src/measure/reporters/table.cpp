@@ -2,12 +2,20 @@
 // `commlens run` at the end and by `commlens show`.
 #include <fmt/format.h>
 
-#include "measure/format.hpp"
+#include "base/format.hpp"
 #include "measure/reporters/formats.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
 namespace {
+
+/// "14.62 us [14.55, 14.80]", or "14.62 us [3 samples]" without an interval.
+std::string with_interval(const Statistics& statistics, const std::string& unit) {
+  const auto& interval = statistics.median_interval;
+  const std::string text = interval ? fmt::format("{}, {}", format_number(interval->low), format_number(interval->high))
+                                    : counted(statistics.count, "sample");
+  return fmt::format("{}{}{} [{}]", format_number(statistics.median), unit.empty() ? "" : " ", unit, text);
+}
 
 /// "64 MiB" of a size in bytes, "block 732" of another.
 std::string size_text(const Parameter& size) {

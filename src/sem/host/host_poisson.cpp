@@ -174,35 +174,34 @@ inline void multiply_along_r(const Real (&matrix)[N][width<Real, N>], const Real
   }
 }
 
-/// For a plane: output[j][i] = sum over m of matrix[j][m] input[m][i].
-template <class Real, int N>
-inline void multiply_along_s(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
-                             Real* __restrict output) {
+/// output[j][column] = sum over m of matrix[j][m] input[m][column], with rows of `stride` values, of which `columns`
+/// are computed.
+template <class Real, int N, int stride, int columns>
+inline void multiply_across(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
+                            Real* __restrict output) {
   for (int j = 0; j < N; ++j) {
 #pragma GCC unroll 1
-    for (int i = 0; i < width<Real, N>; ++i) {
+    for (int column = 0; column < columns; ++column) {
       Real sum = 0;
 #pragma GCC unroll 16
-      for (int m = 0; m < N; ++m) sum += matrix[j][m] * input[m * N + i];
-      output[j * N + i] = sum;
+      for (int m = 0; m < N; ++m) sum += matrix[j][m] * input[m * stride + column];
+      output[j * stride + column] = sum;
     }
   }
 }
 
-/// For an element: output[k][column] = sum over m of matrix[k][m] input[m][column].
+/// Of a plane.
+template <class Real, int N>
+inline void multiply_along_s(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
+                             Real* __restrict output) {
+  multiply_across<Real, N, N, width<Real, N>>(matrix, input, output);
+}
+
+/// Of an element.
 template <class Real, int N>
 inline void multiply_along_t(const Real (&matrix)[N][width<Real, N>], const Real* __restrict input,
                              Real* __restrict output) {
-  constexpr int plane = N * N;
-  for (int k = 0; k < N; ++k) {
-#pragma GCC unroll 1
-    for (int column = 0; column < plane; ++column) {
-      Real sum = 0;
-#pragma GCC unroll 16
-      for (int m = 0; m < N; ++m) sum += matrix[k][m] * input[m * plane + column];
-      output[k * plane + column] = sum;
-    }
-  }
+  multiply_across<Real, N, N * N, N * N>(matrix, input, output);
 }
 
 /// ur, us, ut = the derivatives of u.

@@ -1,5 +1,5 @@
 // Stands in for gpu/ in a build without a GPU backend, in which no memory is a GPU's.
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "sem/poisson_kernel.hpp"
 
 namespace commlens::sem {

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "device/upload.hpp"
 #include "transport/activity.hpp"
 #include "transport/peer/gpu_memory.hpp"
-#include "transport/peer/kernels.hpp"
 #include "transport/peer/launch_kernel.hpp"
+#include "transport/peer/message_kernels.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
+#include "transport/peer/sum_kernels.hpp"
 #include "transport/peer/with_operation.hpp"
 
 namespace commlens::transport::peer {
@@ -119,7 +120,7 @@ class Transfers {
 
   void launch(device::Stream& stream) const {
     if (roles_.blocks() == 0) return;
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     if (lists_.transfers != nullptr) {
       launch_kernel(stream, roles_.blocks(), threads_, transfer_listed, links_, lists_, roles_);
     } else {
@@ -157,20 +158,19 @@ class GpuExchange final : public Exchange {
   std::unique_ptr<device::Event> done_;
 };
 
-class GpuPeer final : public Transport {
+class GpuPeer final : public PeerTransport {
  public:
   /// `members[r]` is the rank of rank r among those that share the arenas.
   GpuPeer(Communicator communicator, device::Device& device, std::shared_ptr<const GpuMemory> arenas,
           std::vector<int> members)
-      : communicator_(std::move(communicator)),
+      : PeerTransport(std::move(communicator), std::move(members)),
         device_(device),
         arenas_(std::move(arenas)),
-        members_(std::move(members)),
         regions_(share(sizeof(gpu::Region), GpuMemory::Use::flags)),
         transfer_stream_(device),
         done_(transfer_stream_.new_event()) {
-    links_.rank = communicator_.rank();
-    links_.ranks = communicator_.size();
+    links_.rank = this->communicator().rank();
+    links_.ranks = this->communicator().size();
     for (int rank = 0; rank < links_.ranks; ++rank) {
       links_.regions[rank] = reinterpret_cast<gpu::Region*>(regions_->of(rank));
     }
@@ -210,25 +210,14 @@ class GpuPeer final : public Transport {
     });
   }
 
-  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
-                 device::Stream& stream) override {
-    transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
-  }
-
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
-  }
-
   void barrier(device::Stream& stream) override {
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     launch_kernel(stream, 1, 32, synchronize_ranks, links_);
   }
 
   [[nodiscard]] bool enqueues() const override { return true; }
-  [[nodiscard]] bool takes_host_memory() const override { return false; }
-  [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
-    std::vector<int> members = members_of(sub_communicator, members_[static_cast<std::size_t>(links_.rank)]);
+    std::vector<int> members = members_of(sub_communicator, member(links_.rank));
     auto part = std::make_unique<GpuPeer>(std::move(sub_communicator), device_, arenas_, std::move(members));
     part->arena_bytes_ = arena_bytes_;
     return part;
@@ -237,14 +226,14 @@ class GpuPeer final : public Transport {
  private:
   [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes, GpuMemory::Use use) const {
     std::string problem;
-    std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator_, bytes, use, problem);
+    std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator(), bytes, use, problem);
     if (!memory) throw Error("peer: no memory that the GPUs of the node share (" + problem + ")");
     return memory;
   }
 
   void find_arenas() {
     for (int rank = 0; arenas_ && rank < links_.ranks; ++rank) {
-      links_.arenas[rank] = arenas_->of(members_[static_cast<std::size_t>(rank)]);
+      links_.arenas[rank] = arenas_->of(member(rank));
     }
   }
 
@@ -258,7 +247,7 @@ class GpuPeer final : public Transport {
     for (const Message& message : messages) require_reachable(message.data, message.bytes);
   }
 
-  void transfer(const Messages& messages, device::Stream& stream) {
+  void transfer(Messages messages, device::Stream& stream) override {
     require_reachable(messages.sends);
     require_reachable(messages.receives);
     const Transfers transfers(links_, transfer_stream_, Plan(messages.sends, messages.receives));
@@ -268,7 +257,7 @@ class GpuPeer final : public Transport {
   template <class Element, class Operation>
   void combine(const Element* input, Element* output, std::size_t count, device::Stream& stream, Operation operation) {
     if (count == 0) return;
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     constexpr std::size_t most = gpu::most_blocks;
     const std::size_t blocks = (count + gpu::threads_per_block - 1) / gpu::threads_per_block;
     const auto grid = static_cast<unsigned>(std::min(blocks, most));
@@ -281,11 +270,9 @@ class GpuPeer final : public Transport {
     }
   }
 
-  Communicator communicator_;
   device::Device& device_;
   std::shared_ptr<const GpuMemory> arenas_;
   std::size_t arena_bytes_ = 0;
-  std::vector<int> members_;
   std::shared_ptr<const GpuMemory> regions_;
   Links links_;
   TransferStream transfer_stream_;

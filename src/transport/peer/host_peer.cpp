@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "transport/activity.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/node_memory.hpp"
@@ -28,7 +28,7 @@ class HostExchange final : public Exchange {
 
   void start(device::Stream& stream) override {
     wait_for_stream(stream);
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     for (std::size_t i = 0; i < receives_.size(); ++i) {
       received_[i] = rings_.post_receive(receives_[i].peer, receives_[i].data, receives_[i].bytes);
     }
@@ -38,7 +38,7 @@ class HostExchange final : public Exchange {
   }
 
   void finish(device::Stream& /*stream*/) override {
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     for (std::size_t i = 0; i < receives_.size(); ++i) rings_.wait_received(receives_[i].peer, received_[i]);
     for (std::size_t i = 0; i < sends_.size(); ++i) rings_.wait_sent(sends_[i].peer, sent_[i]);
   }
@@ -51,33 +51,32 @@ class HostExchange final : public Exchange {
   std::vector<Rings::Number> received_;
 };
 
-class HostPeer final : public Transport {
+class HostPeer final : public PeerTransport {
  public:
   /// `members[r]` is the rank of rank r among those that share the arenas.
   HostPeer(Communicator communicator, std::shared_ptr<const Arenas> arenas, std::vector<int> members)
-      : communicator_(std::move(communicator)),
+      : PeerTransport(std::move(communicator), std::move(members)),
         arenas_(std::move(arenas)),
-        members_(std::move(members)),
-        blocks_(communicator_),
+        blocks_(this->communicator()),
         rings_(
             rank(), ranks(), [this](int from, int to) -> Ring& { return blocks_.ring(from, to); },
             [this](int sender, const std::byte* data) { return find(sender, data); }) {}
 
   device::Buffer allocate(std::size_t bytes) override {
-    arenas_ = std::make_shared<Arenas>(communicator_, bytes);
+    arenas_ = std::make_shared<Arenas>(communicator(), bytes);
     return {arenas_->own(), bytes, device::Memory::host, [](void*) noexcept {}};
   }
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
     require_reachable(data, bytes);
     wait_for_stream(stream);
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     rings_.wait_sent(to, rings_.post_send(to, data, bytes));
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
     wait_for_stream(stream);
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     rings_.wait_received(from, rings_.post_receive(from, data, bytes));
   }
 
@@ -92,7 +91,7 @@ class HostPeer final : public Transport {
     require_reachable(input, bytes);
     require_reachable(output, bytes);
     wait_for_stream(stream);
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     const auto* from = static_cast<const std::byte*>(input);
     auto* to = static_cast<std::byte*>(output);
     if (bytes <= mailbox_bytes) {
@@ -102,36 +101,25 @@ class HostPeer final : public Transport {
     }
   }
 
-  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
-                 device::Stream& stream) override {
-    transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
-  }
-
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
-  }
-
   void barrier(device::Stream& stream) override {
     wait_for_stream(stream);
-    const InCall call(Call::peer);
+    const InCall call(peer_call);
     synchronize_ranks();
   }
 
-  [[nodiscard]] bool takes_host_memory() const override { return false; }
-  [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
-    std::vector<int> members = members_of(sub_communicator, members_[index(rank())]);
+    std::vector<int> members = members_of(sub_communicator, member(rank()));
     return std::make_unique<HostPeer>(std::move(sub_communicator), arenas_, std::move(members));
   }
 
  private:
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-  [[nodiscard]] int rank() const { return communicator_.rank(); }
-  [[nodiscard]] int ranks() const { return communicator_.size(); }
+  [[nodiscard]] int rank() const { return communicator().rank(); }
+  [[nodiscard]] int ranks() const { return communicator().size(); }
   [[nodiscard]] ControlBlock& own_block() const { return blocks_.of(rank()); }
 
   [[nodiscard]] const std::byte* find(int other, const std::byte* data) const {
-    return other == rank() ? data : arenas_->find(members_[index(other)], data);
+    return other == rank() ? data : arenas_->find(member(other), data);
   }
 
   void require_reachable(const void* data, std::size_t bytes) const {
@@ -139,7 +127,7 @@ class HostPeer final : public Transport {
     throw Error("peer: a buffer is not in the memory that Transport::allocate() has made");
   }
 
-  void transfer(Messages messages, device::Stream& stream) {
+  void transfer(Messages messages, device::Stream& stream) override {
     exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
   }
 
@@ -188,9 +176,7 @@ class HostPeer final : public Transport {
     synchronize_ranks();
   }
 
-  Communicator communicator_;
   std::shared_ptr<const Arenas> arenas_;
-  std::vector<int> members_;
   ControlBlocks blocks_;
   Rings rings_;
   std::size_t small_sums_ = 0;

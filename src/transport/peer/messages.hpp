@@ -3,11 +3,15 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "transport/activity.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport::peer {
+
+inline const Call peer_call{"an operation of the transport peer"};
 
 /// Of one rank in one operation.
 struct Messages {
@@ -18,6 +22,34 @@ struct Messages {
 Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,
                                void* output, std::span<const Piece> receives);
 Messages messages_of_broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
+
+/// What is alike on the host and on GPUs: everything is made of transfers of messages.
+class PeerTransport : public Transport {
+ public:
+  void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
+                 device::Stream& stream) final {
+    transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
+  }
+  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) final {
+    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
+  }
+  [[nodiscard]] bool takes_host_memory() const final { return false; }
+  [[nodiscard]] bool can_split() const final { return true; }
+
+ protected:
+  /// `members[r]` is the rank of rank r among those that share the buffers.
+  PeerTransport(Communicator communicator, std::vector<int> members)
+      : communicator_(std::move(communicator)), members_(std::move(members)) {}
+
+  virtual void transfer(Messages messages, device::Stream& stream) = 0;
+  [[nodiscard]] const Communicator& communicator() const { return communicator_; }
+  /// Of a rank among those that share the buffers.
+  [[nodiscard]] int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  Communicator communicator_;
+  std::vector<int> members_;
+};
 
 /// The numbers of all ranks among those that share the buffers, by rank; `own` is this rank's. Collective.
 std::vector<int> members_of(const Communicator& communicator, int own);

@@ -1,5 +1,5 @@
 // A build for the host alone.
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "transport/peer/gpu_peer.hpp"
 
 namespace commlens::transport::peer {

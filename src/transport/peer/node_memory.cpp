@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 
 namespace commlens::transport::peer {
 

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "transport/peer/kernels.hpp"
+#include "transport/peer/message_kernels.hpp"
+#include "transport/peer/region.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport::peer::gpu {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "device/error.hpp"
+#include "base/error.hpp"
 #include "transport/peer/spin_wait.hpp"
 
 namespace commlens::transport::peer {

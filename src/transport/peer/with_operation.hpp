@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "device/data_type.hpp"
-#include "device/error.hpp"
 #include "device/operations.hpp"
 #include "transport/transport.hpp"
 
@@ -14,7 +13,7 @@ namespace commlens::transport::peer {
 /// Throws Error for a reduction of complex numbers that is not the sum.
 template <class Function>
 void with_operation(DataType type, Reduction reduction, Function function) {
-  if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
+  require_sum_of_complex(reduction, type);
   const auto on = [&](auto element) {
     switch (reduction) {
       case Reduction::sum:

@@ -24,7 +24,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("kind", "variable"), TABLE)
 def test_secrets_are_those_of_the_table(kind: str, variable: str) -> None:
-    """The same as tests/measure/secrets_test.cpp."""
+    """The same as tests/base/environment_variables_test.cpp."""
     name, _, value = variable.partition("=")
     assert is_secret(name, value) is (kind == "secret")
 

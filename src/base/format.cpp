@@ -1,12 +1,14 @@
-#include "measure/format.hpp"
+#include "base/format.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <string>
 
-namespace commlens::measure {
+namespace commlens {
 namespace {
 
 constexpr std::array<const char*, 7> binary_units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -47,13 +49,6 @@ std::string format_number(double value) {
   return text.data();
 }
 
-std::string with_interval(const Statistics& statistics, const std::string& unit) {
-  const auto& interval = statistics.median_interval;
-  const std::string text = interval ? fmt::format("{}, {}", format_number(interval->low), format_number(interval->high))
-                                    : counted(statistics.count, "sample");
-  return fmt::format("{}{}{} [{}]", format_number(statistics.median), unit.empty() ? "" : " ", unit, text);
-}
-
 std::string format_percent(double fraction) {
   const double percent = 100 * fraction;
   return std::abs(fraction) >= 0.1 ? fmt::format("{:.0f}%", percent) : fmt::format("{:.2g}%", percent);
@@ -74,4 +69,4 @@ std::string counted(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-}  // namespace commlens::measure
+}  // namespace commlens

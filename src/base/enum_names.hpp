@@ -1,8 +1,7 @@
 // The words for the values of an enumeration, declared once: options take them, tables show them, records hold them.
 //
 //   enum class Layout { tall, wide };
-//   constexpr auto names_of(Layout /*type*/) { return enum_names<Layout>({{Layout::tall, "tall"}, {Layout::wide,
-//   "wide"}}); }
+//   ENUM_NAMES(Layout, {tall, "tall"}, {wide, "wide"});
 #pragma once
 
 #include <array>
@@ -34,6 +33,13 @@ constexpr std::string_view name(Enum value) {
   return {};
 }
 
+/// The value's entry in a table that has one for each value, in the order in which these are declared.
+template <class Enum, class Entry, std::size_t n>
+constexpr Entry entry_of(const std::array<Entry, n>& table, Enum value) {
+  if constexpr (NamedEnum<Enum>) static_assert(n == names_of(Enum{}).size());
+  return table[static_cast<std::size_t>(value)];
+}
+
 template <NamedEnum Enum>
 constexpr std::optional<Enum> from_name(std::string_view text) {
   for (const auto& [value, known] : names_of(Enum{})) {
@@ -57,3 +63,12 @@ std::vector<Enum> all_values() {
 }
 
 }  // namespace commlens
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): names are declared in one line beside their enumeration
+#define ENUM_NAMES(Enum, ...)                           \
+  constexpr auto names_of(Enum) {                       \
+    using enum Enum;                                    \
+    return ::commlens::enum_names<Enum>({__VA_ARGS__}); \
+  }                                                     \
+  static_assert(true)
+// NOLINTEND(cppcoreguidelines-macro-usage)

@@ -1,11 +1,10 @@
 // Which variables a record keeps: the table that Python's tests read too.
-#include <gmock/gmock.h>
+#include "base/environment_variables.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
-
-#include "measure/environment_variables.hpp"
 
 namespace commlens::environment {
 namespace {

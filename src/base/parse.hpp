@@ -8,6 +8,9 @@
 
 namespace commlens {
 
+constexpr std::size_t operator""_KiB(unsigned long long value) { return value << 10; }
+constexpr std::size_t operator""_MiB(unsigned long long value) { return value << 20; }
+
 constexpr std::size_t largest_size = std::size_t{1} << 60;  ///< larger than any machine
 
 /// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1.

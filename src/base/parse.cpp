@@ -1,4 +1,4 @@
-#include "harness/parse.hpp"
+#include "base/parse.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "harness/usage_error.hpp"
+#include "base/usage_error.hpp"
 
 namespace commlens {
 

@@ -2,18 +2,13 @@
 // together.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 
-#include "measure/statistics.hpp"
-
-namespace commlens::measure {
+namespace commlens {
 
 /// Four significant digits: "0.01234", "14.62", "1,234,567"; an exponent from 1e9 on: "2.828e9".
 std::string format_number(double value);
-
-/// "14.62 us [14.55, 14.80]", or "14.62 us [3 samples]" without an interval.
-std::string with_interval(const Statistics& statistics, const std::string& unit);
 
 /// "63%"; below a tenth with two digits, "3.2%".
 std::string format_percent(double fraction);
@@ -27,4 +22,4 @@ std::string format_bytes(double bytes);
 /// "1 rank", "2 ranks"
 std::string counted(std::size_t count, const std::string& noun);
 
-}  // namespace commlens::measure
+}  // namespace commlens

@@ -1,0 +1,30 @@
+# commlens_knowledge_lists(FOLDER): makes the header FOLDER/base/knowledge_lists.hpp of the lists and numbers in
+# variables.yaml and secrets.yaml, which Python reads too: namespaces of the files' names, with a constant per key.
+# It is made anew, by CMake, when these files change.
+set(COMMLENS_KNOWLEDGE ${CMAKE_CURRENT_LIST_DIR}/../python/commlens/knowledge)
+
+function(commlens_knowledge_lists folder)
+  set(header "// Made by cmake/KnowledgeLists.cmake from python/commlens/knowledge.\n#pragma once\n\n#include <cstddef>\n#include <string_view>\n")
+  foreach(name variables secrets)
+    set(file ${COMMLENS_KNOWLEDGE}/${name}.yaml)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    string(APPEND header "\nnamespace commlens::knowledge::${name} {\n")
+    set(ending "")
+    file(STRINGS ${file} lines REGEX "^[^#]") # neither comments nor empty lines
+    foreach(line IN LISTS lines)
+      if(line MATCHES "^([a-z_]+): ([0-9]+)$")
+        string(APPEND header "${ending}constexpr std::size_t ${CMAKE_MATCH_1} = ${CMAKE_MATCH_2};\n")
+        set(ending "")
+      elseif(line MATCHES "^([a-z_]+):$")
+        string(APPEND header "${ending}constexpr std::string_view ${CMAKE_MATCH_1}[] = {\n")
+        set(ending "};\n")
+      elseif(ending AND line MATCHES "^  - ([A-Za-z0-9_-]+)$")
+        string(APPEND header "    \"${CMAKE_MATCH_1}\",\n")
+      else()
+        message(FATAL_ERROR "${file}: '${line}' is not `key:`, `key: NUMBER` or `  - word`")
+      endif()
+    endforeach()
+    string(APPEND header "${ending}}  // namespace commlens::knowledge::${name}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/base/knowledge_lists.hpp CONTENT "${header}" @ONLY)
+endfunction()

@@ -1,0 +1,86 @@
+"""The folders of src/: which of them may include which. No arrow goes up, and there is no circle.
+
+CONTRIBUTING.md, "Where things are", has the same in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+# Each folder may use those named behind it, and those that these may use.
+MAY_USE: dict[str, tuple[str, ...]] = {
+    "base": (),
+    "measure": ("base",),
+    "device": ("base",),
+    "transport": ("device",),
+    "gather_scatter": ("transport",),
+    "fft": ("transport",),
+    "sem": ("gather_scatter",),
+    "solvers": ("sem",),
+    "harness": ("transport", "measure"),
+    "benchmarks": ("harness", "solvers", "fft"),
+}
+# The preloaded library includes these alone, and of C++ only what needs no library at run time.
+PROFILE_MAY_USE = ("base/environment_variables.hpp",)
+WITHOUT_LIBRARY = {
+    "algorithm", "atomic", "bit", "cerrno", "csignal", "cstdarg", "cstddef", "cstdint", "cstdio",
+    "cstdlib", "cstring", "ctime", "iterator", "numeric", "string_view", "type_traits",
+}  # fmt: skip
+_INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def sources(folder: str) -> Iterator[Path]:
+    for ending in ("*.cpp", "*.hpp"):
+        yield from sorted((SRC / folder).rglob(ending))
+
+
+def includes(path: Path) -> Iterator[tuple[str, str]]:
+    """Ours and others', one of them empty."""
+    yield from _INCLUDE.findall(path.read_text(encoding="utf-8"))
+
+
+def reachable(folder: str) -> set[str]:
+    below = set(MAY_USE[folder])
+    return below.union(*(reachable(one) for one in below)) if below else below
+
+
+@pytest.mark.parametrize("folder", MAY_USE)
+def test_includes_go_down(folder: str) -> None:
+    allowed = reachable(folder) | {folder}
+    assert folder not in reachable(folder)
+    wrong = [
+        f"{path.relative_to(SRC)}: {ours}"
+        for path in sources(folder)
+        for ours, _ in includes(path)
+        if ours and ours.partition("/")[0] not in allowed
+    ]
+    assert wrong == []
+
+
+def test_every_folder_has_its_place() -> None:
+    folders = {path.name for path in SRC.iterdir() if path.is_dir()}
+    assert folders == {*MAY_USE, "profile"}
+
+
+def test_the_preloaded_library_uses_the_c_library_alone() -> None:
+    within = {path.name for path in sources("profile")}
+    files = [*sources("profile"), *(SRC / name for name in PROFILE_MAY_USE)]
+    allowed = within | {*PROFILE_MAY_USE, "base/knowledge_lists.hpp"}
+    assert [
+        f"{path.relative_to(SRC)}: {ours or other}"
+        for path in files
+        for ours, other in includes(path)
+        if (ours and ours not in allowed)
+        or (other and not other.endswith(".h") and other not in WITHOUT_LIBRARY)
+    ] == []
+
+
+def test_an_include_of_another_folder_is_seen() -> None:
+    assert reachable("transport") == {"device", "base"}
+    text = '#include <map>\n#include "harness/run.hpp"\n'
+    assert _INCLUDE.findall(text) == [("", "map"), ("harness/run.hpp", "")]

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/usage_error.hpp"
 

@@ -1,6 +1,7 @@
 // A wrong option or a request that the machine cannot meet: the same on every rank, found before anything is measured.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 

@@ -4,8 +4,11 @@
 // k of them an element is S n^(k-1), S the sum of the n inputs. `exact_sums` says how many that can be before a bit is
 // lost.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/usage_error.hpp"
 #include "device/launch.hpp"

@@ -1,4 +1,6 @@
 // A window of non-blocking sends answered by one short message: the definition of osu_bw in the OSU micro-benchmarks 7.
+#include <cstddef>
+
 #include "benchmarks/pair_matrix.hpp"
 #include "benchmarks/point_to_point.hpp"
 

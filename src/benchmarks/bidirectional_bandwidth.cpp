@@ -1,4 +1,7 @@
 // Windows of messages in both directions at once: the definition of osu_bibw in the OSU micro-benchmarks 7.
+#include <cstddef>
+#include <vector>
+
 #include "benchmarks/point_to_point.hpp"
 
 namespace commlens {

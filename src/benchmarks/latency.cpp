@@ -1,4 +1,6 @@
 // Half the round trip of a blocking ping-pong: the definition of osu_latency in the OSU micro-benchmarks 7.
+#include <cstddef>
+
 #include "benchmarks/pair_matrix.hpp"
 #include "benchmarks/point_to_point.hpp"
 

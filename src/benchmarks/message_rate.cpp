@@ -1,6 +1,9 @@
 // Messages per second of several pairs of ranks at the same time: osu_mbw_mr in the OSU
 // micro-benchmarks 7.
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "benchmarks/point_to_point.hpp"
 

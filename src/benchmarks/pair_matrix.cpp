@@ -1,9 +1,12 @@
 #include "benchmarks/pair_matrix.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/stopwatch.hpp"
 #include "measure/statistics.hpp"

@@ -6,8 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/usage_error.hpp"
 #include "benchmarks/pairing.hpp"

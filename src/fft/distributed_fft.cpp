@@ -1,6 +1,7 @@
 #include "fft/distributed_fft.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

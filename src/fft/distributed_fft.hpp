@@ -9,6 +9,7 @@
 // redistribution. Of a cutoff sphere only the coefficients inside it are stored.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <vector>

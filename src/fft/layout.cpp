@@ -1,6 +1,7 @@
 #include "fft/layout.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <tuple>
 

@@ -9,6 +9,7 @@
 // column, or, for rays, between all ranks.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 

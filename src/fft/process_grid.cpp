@@ -1,6 +1,7 @@
 #include "fft/process_grid.hpp"
 
 #include <array>
+#include <cstddef>
 
 #include "transport/activity.hpp"
 

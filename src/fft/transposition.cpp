@@ -1,5 +1,8 @@
 #include "fft/transposition.hpp"
 
+#include <cstddef>
+#include <utility>
+
 #include "base/error.hpp"
 
 namespace commlens::fft {

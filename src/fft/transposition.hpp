@@ -2,6 +2,7 @@
 // time.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 

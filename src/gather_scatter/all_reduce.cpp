@@ -1,7 +1,10 @@
 // One reduction of a vector with an element for each shared id of all ranks. Most of it is the neutral element: a rank
 // contributes to few of the ids.
 #include <array>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "device/launch.hpp"
 #include "gather_scatter/fold.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/stopwatch.hpp"
 #include "gather_scatter/methods.hpp"

@@ -5,7 +5,12 @@
 // A value is held with the list of the ranks that need it. In a range of odd size the upper half has one rank more; its
 // last rank has a partner to send to, but none to receive from.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

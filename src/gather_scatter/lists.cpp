@@ -1,5 +1,6 @@
 #include "gather_scatter/lists.hpp"
 
+#include <memory>
 #include <numeric>
 
 #include "device/upload.hpp"

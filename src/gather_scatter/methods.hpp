@@ -1,6 +1,7 @@
 // The methods, one file each, and what they have in common.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 

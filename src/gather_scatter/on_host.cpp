@@ -1,5 +1,9 @@
 // Each rank combines its own nodes on the GPU and copies the values of shared groups to the host, where they are
 // exchanged and combined between the ranks; then they are copied back.
+#include <cstddef>
+#include <memory>
+#include <utility>
+
 #include "gather_scatter/choice.hpp"
 #include "gather_scatter/methods.hpp"
 

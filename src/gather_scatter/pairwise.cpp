@@ -2,6 +2,12 @@
 //
 // A value that is sent to several ranks is combined once. All ranks combine the same contributions in the same order,
 // so that all get the same bits; a contribution that is rounded for the others is rounded on its own rank, too.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "device/launch.hpp"
 #include "gather_scatter/fold.hpp"
 #include "gather_scatter/methods.hpp"

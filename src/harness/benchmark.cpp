@@ -1,6 +1,7 @@
 #include "harness/benchmark.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace commlens {
 

@@ -20,9 +20,11 @@
 //                                                  where a rank's buffers are (`chosen` is --memory).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <exception>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 #include "base/stopwatch.hpp"
 #include "harness/environment.hpp"

@@ -1,6 +1,7 @@
 // Runs the cases of a benchmark over the transports of a start, and keeps, shows and counts their records.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>

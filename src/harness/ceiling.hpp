@@ -3,6 +3,7 @@
 // product.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>

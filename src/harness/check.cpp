@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/usage_error.hpp"
 #include "harness/command_line.hpp"

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "harness/placement.hpp"

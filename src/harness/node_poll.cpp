@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/stopwatch.hpp"
 #include "harness/placement.hpp"

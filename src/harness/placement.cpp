@@ -6,11 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <cstddef>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "harness/network.hpp"
 

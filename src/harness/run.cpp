@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "harness/ceiling.hpp"

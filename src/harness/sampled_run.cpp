@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "harness/monitor.hpp"

@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/usage_error.hpp"

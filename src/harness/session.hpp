@@ -2,6 +2,7 @@
 // memory, and has its cases run.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "base/parse.hpp"
 #include "base/usage_error.hpp"

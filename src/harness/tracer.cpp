@@ -1,6 +1,7 @@
 #include "harness/tracer.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace commlens {
 

@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "measure/declarations_json.hpp"
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <span>
+#include <utility>
 
 namespace commlens::measure {
 namespace {

@@ -2,6 +2,8 @@
 // of handles in C, and addresses of integers in Fortran; the overloads here read both.
 #pragma once
 
+#include <cstdint>
+
 #include "profile.hpp"
 
 namespace commlens::profile {

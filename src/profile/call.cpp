@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstdint>
 
 #include "profile.hpp"
 

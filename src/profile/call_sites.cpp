@@ -3,7 +3,9 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 

@@ -1,7 +1,9 @@
 // The memory kind of a buffer, from CUDA's driver or HIP's runtime, if the program has loaded one.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <bit>
+#include <cstdint>
 
 #include "profile.hpp"
 

@@ -1,6 +1,9 @@
 // Bytes and messages by peer: a rank of MPI_COMM_WORLD.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "counters.hpp"
 #include "mpi_library.hpp"
 

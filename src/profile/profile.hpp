@@ -1,6 +1,9 @@
 // The profiler of one process. The generated wrappers use class Call and amounts.hpp.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "clock.hpp"
 #include "counters.hpp"
 #include "mpi_library.hpp"

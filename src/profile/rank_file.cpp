@@ -4,12 +4,16 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <iterator>
+#include <string_view>
 
 #include "base/environment_variables.hpp"
 #include "json_writer.hpp"

@@ -1,6 +1,9 @@
 // Regions that the program marks by MPI_Pcontrol.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "threads.hpp"
 
 namespace commlens::profile {

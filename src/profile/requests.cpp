@@ -1,5 +1,8 @@
 #include "requests.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 #include "scoped_lock.hpp"
 
 namespace commlens::profile {

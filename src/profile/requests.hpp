@@ -1,7 +1,9 @@
 // Persistent requests, and what each start of one sends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "counters.hpp"
 

@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
+
 #include "counters.hpp"
 
 namespace commlens::profile {

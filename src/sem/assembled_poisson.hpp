@@ -2,6 +2,8 @@
 // first; the others are computed while the messages of their nodes are in flight.
 #pragma once
 
+#include <cstddef>
+
 #include "gather_scatter/gather_scatter.hpp"
 #include "sem/poisson.hpp"
 

@@ -1,6 +1,7 @@
 #include "sem/function_space.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "device/upload.hpp"

@@ -1,6 +1,7 @@
 // The functions of one polynomial order on a mesh, as vectors that hold every unknown once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

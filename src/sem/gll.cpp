@@ -1,6 +1,7 @@
 #include "sem/gll.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,7 @@
 #include "sem/memory.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "sem/trilinear.hpp"

@@ -1,5 +1,7 @@
 #include "solvers/chebyshev.hpp"
 
+#include <cstddef>
+
 #include "device/launch.hpp"
 
 namespace commlens::solvers {

@@ -3,7 +3,9 @@
 // preconditioners for parallel scalability on GPUs, PASC 2022).
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include "solvers/level.hpp"
 #include "solvers/preconditioner.hpp"

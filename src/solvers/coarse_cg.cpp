@@ -1,3 +1,7 @@
+#include <cstddef>
+#include <memory>
+#include <string>
+
 #include "device/launch.hpp"
 #include "solvers/coarse_solver.hpp"
 #include "solvers/jacobi.hpp"

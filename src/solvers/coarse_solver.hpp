@@ -1,6 +1,7 @@
 // The solve of a multigrid preconditioner's coarsest level, of order 1.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 

@@ -1,7 +1,9 @@
 #include "solvers/dense.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 

@@ -1,6 +1,7 @@
 #include "solvers/extension.hpp"
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <unordered_map>
 

@@ -5,6 +5,7 @@
 // id. They are fetched by a gather-scatter in which the ghosts are 0 and each id's owner has the value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

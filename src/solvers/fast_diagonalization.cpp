@@ -1,6 +1,8 @@
 #include "solvers/fast_diagonalization.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "solvers/dense.hpp"
 

@@ -4,6 +4,7 @@
 // Vectors are in double. What the preconditioner makes is kept as it is, in float: the iteration is exact for it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "solvers/interpolation.hpp"
 
+#include <cstddef>
+
 #include "device/upload.hpp"
 #include "solvers/interpolation_kernel.hpp"
 

@@ -1,6 +1,7 @@
 // Between two levels: interpolation at the GLL points of the finer one, and its transpose.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "solvers/level.hpp"

@@ -1,5 +1,8 @@
 #include "solvers/jacobi.hpp"
 
+#include <array>
+#include <cstddef>
+
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "sem/trilinear.hpp"

@@ -1,6 +1,7 @@
 // The diagonal of the operator as a preconditioner.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "solvers/level.hpp"

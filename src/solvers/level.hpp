@@ -2,6 +2,7 @@
 // preconditioner.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>

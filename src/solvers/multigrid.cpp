@@ -1,6 +1,8 @@
 #include "solvers/multigrid.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "device/launch.hpp"
 #include "solvers/jacobi.hpp"

@@ -2,6 +2,7 @@
 // Comput. 24, 2005). Operators of the coarser levels are discretised anew on the same elements.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>

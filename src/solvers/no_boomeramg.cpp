@@ -1,4 +1,7 @@
 // Stands in for boomeramg.cpp in a build without hypre.
+#include <memory>
+#include <string>
+
 #include "base/error.hpp"
 #include "solvers/coarse_solver.hpp"
 

@@ -1,6 +1,8 @@
 // An approximation of the inverse of an operator.
 #pragma once
 
+#include <cstddef>
+
 #include "device/device.hpp"
 
 namespace commlens::solvers {

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "base/error.hpp"
 #include "device/upload.hpp"

@@ -3,7 +3,9 @@
 // several elements have a node (Cai and Sarkis, SIAM J. Sci. Comput. 21, 1999; Fischer and Lottes, 2004).
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include "gather_scatter/choice.hpp"
 #include "solvers/extension.hpp"

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "device/launch.hpp"

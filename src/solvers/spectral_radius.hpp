@@ -1,6 +1,8 @@
 // The largest eigenvalue of a preconditioned operator, by Arnoldi's method: for the bounds of a Chebyshev smoother.
 #pragma once
 
+#include <cstddef>
+
 #include "solvers/level.hpp"
 #include "solvers/preconditioner.hpp"
 #include "transport/context.hpp"

@@ -8,7 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "device/gpu/check.hpp"

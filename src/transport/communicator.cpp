@@ -1,5 +1,6 @@
 #include "transport/communicator.hpp"
 
+#include <cstddef>
 #include <limits>
 #include <numeric>
 #include <utility>

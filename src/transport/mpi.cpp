@@ -2,6 +2,13 @@
 //
 // MPI does not know streams. So every operation first waits for the stream, and has finished when it returns: work that
 // is added to the stream afterwards sees the result.
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "transport/communicator.hpp"
 #include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <regex>
 

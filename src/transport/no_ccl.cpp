@@ -1,4 +1,7 @@
 // Stands in for ccl.cpp in a build without NCCL or RCCL, so that asking for the transport says what is missing.
+#include <memory>
+#include <string>
+
 #include "base/error.hpp"
 #include "transport/registration.hpp"
 

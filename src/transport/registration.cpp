@@ -2,6 +2,8 @@
 
 #include <map>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace commlens::transport {
 

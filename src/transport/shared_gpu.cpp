@@ -1,5 +1,7 @@
 #include "transport/shared_gpu.hpp"
 
+#include <cstddef>
+
 namespace commlens::transport {
 
 std::string shared_gpu(const Setup& setup, std::string_view who) {

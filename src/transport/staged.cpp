@@ -3,7 +3,13 @@
 //
 // Every operation has finished when it returns, including its last copy: the next one reuses the stage.
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"

@@ -2,7 +2,12 @@
 //
 //   COMMLENS_SLOWDOWN=10 commlens-bench-slowed allreduce --transport slowed      # 10% longer; without the variable, 0
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "transport/mpi_calls.hpp"
 #include "transport/registration.hpp"

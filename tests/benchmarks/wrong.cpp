@@ -1,6 +1,12 @@
 // Transports that go wrong on purpose: a benchmark's validation must find each of them. And one that is only slow.
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"

@@ -1,4 +1,6 @@
 // A benchmark: one rank's buffer is sent to all others.
+#include <cstddef>
+
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
 

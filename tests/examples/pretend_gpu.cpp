@@ -1,5 +1,13 @@
 // A backend: two GPUs that are made of host memory. With it, everything that asks for device memory runs on a laptop.
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "device/blas.hpp"

@@ -1,13 +1,23 @@
 // A transport: MPI's synchronous sends, which return only when the receiver has begun to receive. Beside `mpi` it shows
 // what a library gains by sending short messages eagerly.
 #include <climits>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "base/error.hpp"
+#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/registration.hpp"
 
 namespace commlens::transport {
 namespace {
+
+/// What the watchdog prints of a rank that stays in it, and what records count.
+const Call synchronous_send{"MPI_Ssend"};
 
 class SynchronousTransport final : public Transport {
  public:
@@ -16,6 +26,7 @@ class SynchronousTransport final : public Transport {
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
     if (bytes > INT_MAX) throw Error("synchronous: a message is longer than MPI_Ssend takes");
     stream.wait();  // MPI knows nothing of streams
+    const InCall call(synchronous_send);
     check_mpi(MPI_Ssend(data, static_cast<int>(bytes), MPI_BYTE, to, 0, communicator_.handle()), "MPI_Ssend");
   }
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {

@@ -2,9 +2,13 @@
 #include "fft/distributed_fft.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "world.hpp"

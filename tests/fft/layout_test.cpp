@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <ostream>
+#include <utility>
+#include <vector>
 
 #include "fft/redistribution.hpp"
 

@@ -1,6 +1,7 @@
 // Global ids of all ranks that every rank can compute for itself, and so the right answer of a gather-scatter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 

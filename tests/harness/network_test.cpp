@@ -5,6 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace commlens {
 namespace {

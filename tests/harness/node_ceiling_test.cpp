@@ -1,6 +1,12 @@
 // Ranks of one machine that take themselves for ranks of several nodes, and connect through the loopback interface.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "harness/ceiling.hpp"
 #include "transport/own_device.hpp"
 

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <thread>
+#include <vector>
 
 namespace commlens {
 namespace {

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #include "base/refusal.hpp"
 #include "harness/benchmark.hpp"

@@ -1,6 +1,7 @@
 #include "measure/examples.hpp"
 
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace commlens::measure::examples {

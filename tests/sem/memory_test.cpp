@@ -1,6 +1,7 @@
 // The operator allocates no more than the estimate, and for realistic sizes not much less.
 #include "sem/memory.hpp"
 
+#include <cstddef>
 #include <string>
 
 #include "problem.hpp"

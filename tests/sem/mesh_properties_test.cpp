@@ -1,4 +1,6 @@
 // Properties of a mesh are the same on any number of ranks.
+#include <cstdint>
+
 #include "problem.hpp"
 #include "sem/mesh.hpp"
 

@@ -1,8 +1,11 @@
 #include "sem/numbering.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "problem.hpp"
 

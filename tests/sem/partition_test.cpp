@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <ostream>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "sem/memory.hpp"
 #include "sem/mesh.hpp"

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "gather_scatter/gather_scatter.hpp"
 #include "problem.hpp"

@@ -1,5 +1,6 @@
 // hypre's BoomerAMG as the coarsest level's solver.
 #include <cmath>
+#include <string>
 
 #include "solver_fixture.hpp"
 #include "solvers/coarse_solver.hpp"

@@ -1,6 +1,9 @@
 // The smoother multiplies the error by a Chebyshev polynomial of S A.
 #include "solvers/chebyshev.hpp"
 
+#include <cstddef>
+#include <string>
+
 #include "multigrid_reference.hpp"
 #include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"

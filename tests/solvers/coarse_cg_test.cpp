@@ -1,5 +1,7 @@
 // The coarsest level's conjugate gradients: a fixed number of steps.
 #include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "solver_fixture.hpp"
 #include "solvers/coarse_solver.hpp"

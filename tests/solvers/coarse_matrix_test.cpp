@@ -2,6 +2,8 @@
 #include "solvers/coarse_matrix.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 
 #include "solver_fixture.hpp"

@@ -2,7 +2,11 @@
 #include "solvers/conjugate_gradients.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

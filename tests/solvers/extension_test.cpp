@@ -1,8 +1,11 @@
 // The places of the neighbors' nodes: a vector of global ids is read at them.
 #include "solvers/extension.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "solver_fixture.hpp"
 

@@ -2,7 +2,10 @@
 #include "solvers/fgmres.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "solver_fixture.hpp"
 #include "solvers/jacobi.hpp"

@@ -2,6 +2,9 @@
 #include "solvers/interpolation.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "multigrid_reference.hpp"
 #include "solver_fixture.hpp"

@@ -1,6 +1,9 @@
 // The operator of a level and its diagonal, against element matrices of plain sums.
 #include "solvers/level.hpp"
 
+#include <cstddef>
+#include <vector>
+
 #include "solver_fixture.hpp"
 #include "solvers/jacobi.hpp"
 

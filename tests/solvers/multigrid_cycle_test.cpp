@@ -1,5 +1,9 @@
 // One application of the preconditioner, against a V-cycle of dense linear algebra.
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "multigrid_reference.hpp"
 #include "schwarz_reference.hpp"

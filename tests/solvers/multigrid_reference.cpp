@@ -1,5 +1,9 @@
 #include "multigrid_reference.hpp"
 
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "solvers/interpolation.hpp"
 
 namespace commlens::solvers::reference {

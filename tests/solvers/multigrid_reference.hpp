@@ -1,6 +1,9 @@
 // A V-cycle on the whole mesh, with its parts: Chebyshev polynomials, interpolation, and dense solves.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "reference.hpp"
 #include "solvers/chebyshev.hpp"
 

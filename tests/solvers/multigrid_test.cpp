@@ -2,8 +2,13 @@
 #include "solvers/multigrid.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "solver_fixture.hpp"
 #include "solvers/fgmres.hpp"

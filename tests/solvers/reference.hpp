@@ -2,6 +2,7 @@
 // shared with the kernels but the Gauss-Lobatto points and the map of an element.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -1,6 +1,8 @@
 #include "schwarz_reference.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <utility>
 
 namespace commlens::solvers::reference {
 

@@ -1,6 +1,8 @@
 // The Schwarz smoother, against the solutions of every element's extended problem.
 #include "solvers/schwarz.hpp"
 
+#include <cstddef>
+
 #include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"
 

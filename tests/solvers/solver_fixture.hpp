@@ -1,6 +1,7 @@
 // A fixture for the solvers' components: one polynomial order on this rank's part of a mesh, and on the whole mesh.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <vector>

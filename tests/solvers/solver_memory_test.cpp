@@ -1,4 +1,8 @@
 // The components allocate no more than their estimates.
+#include <cstddef>
+#include <memory>
+#include <string>
+
 #include "gather_scatter/gather_scatter.hpp"
 #include "solver_fixture.hpp"
 #include "solvers/chebyshev.hpp"

@@ -2,7 +2,11 @@
 #include "solvers/spectral_radius.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"

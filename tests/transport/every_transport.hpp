@@ -1,6 +1,7 @@
 // Every transport in every memory that it supports here.
 #pragma once
 
+#include <cstddef>
 #include <numeric>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // The same messages by exchange() and, as one call on a graph of the ranks, by neighbor_exchange().
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // What only the transport `peer` promises, and the memory that it shares.
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 // What is particular to a single transport.
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 

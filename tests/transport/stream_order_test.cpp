@@ -1,5 +1,6 @@
 // Stream order: each operation comes straight after a kernel that is slow on purpose, and straight before one that uses
 // its result. Only the transport waits for the stream in between.
+#include <cstddef>
 #include <vector>
 
 #include "device/launch.hpp"

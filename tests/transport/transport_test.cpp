@@ -2,6 +2,8 @@
 #include "transport/transport.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "benchmarks/spectral_elements/solve_report.hpp"
 #include "solvers/schwarz.hpp"

@@ -6,6 +6,7 @@
 // 2009). Both are measured.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "benchmarks/fft/options.hpp"

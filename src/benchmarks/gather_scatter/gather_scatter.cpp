@@ -5,9 +5,12 @@
 // Values are integers, or powers of two, whose combination is known to the last bit: every copy of every id is
 // compared.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/gather_scatter/global_ids.hpp"

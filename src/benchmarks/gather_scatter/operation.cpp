@@ -1,5 +1,7 @@
 #include "benchmarks/gather_scatter/operation.hpp"
 
+#include <cstddef>
+
 #include "device/launch.hpp"
 
 namespace commlens {

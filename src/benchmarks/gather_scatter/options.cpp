@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "base/usage_error.hpp"
 #include "benchmarks/spectral_elements/node_budget.hpp"

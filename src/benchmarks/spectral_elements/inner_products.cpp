@@ -1,6 +1,7 @@
 #include "benchmarks/spectral_elements/inner_products.hpp"
 
 #include <cmath>
+#include <cstddef>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

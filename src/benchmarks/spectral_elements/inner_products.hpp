@@ -1,6 +1,8 @@
 // Inner products over all ranks, computed apart from the solver that they check.
 #pragma once
 
+#include <cstddef>
+
 #include "device/device.hpp"
 #include "solvers/conjugate_gradients.hpp"
 #include "transport/communicator.hpp"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 
 #include "sem/trilinear.hpp"

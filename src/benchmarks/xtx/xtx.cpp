@@ -4,6 +4,7 @@
 // S is computed in blocks of B rows, from the diagonal on: a matrix product of this rank's rows of X, the sum of the
 // products over the ranks, and a copy to the host, from where an application would fill its ScaLAPACK matrix. While
 // block k is summed and copied on one stream, block k + 1 is multiplied on another (pipeline.hpp).
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,17 @@
 // The GPU backend: memory, streams and events of one GPU, written once for CUDA and HIP (api.hpp).
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "device/blas.hpp"
 #include "device/device.hpp"

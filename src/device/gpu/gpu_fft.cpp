@@ -1,5 +1,9 @@
 #include "device/gpu/gpu_fft.hpp"
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "device/gpu/check.hpp"
 
 namespace commlens::device::gpu {

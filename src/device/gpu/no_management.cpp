@@ -1,4 +1,7 @@
 // Stands in where no management library is used: AMD's is not part of HIP.
+#include <optional>
+#include <string>
+
 #include "device/gpu/management.hpp"
 
 namespace commlens::device::gpu {

@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "device/blas.hpp"

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "base/error.hpp"

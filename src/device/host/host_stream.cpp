@@ -1,11 +1,15 @@
 #include "device/host/host_stream.hpp"
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 

@@ -2,6 +2,8 @@
 // concurrent one has a thread of its own.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <thread>
 

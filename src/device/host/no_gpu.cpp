@@ -1,4 +1,10 @@
 // Stands in for device/gpu/ in a build without a GPU backend.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/error.hpp"
 #include "device/device.hpp"
 

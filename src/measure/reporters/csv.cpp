@@ -5,6 +5,12 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "measure/reporters/formats.hpp"
 #include "measure/reporters/text.hpp"

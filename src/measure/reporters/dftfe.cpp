@@ -2,6 +2,12 @@
 // side by side; a third for what it does not measure. The number is the seconds of the whole batch of calls.
 #include <fmt/format.h>
 
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "measure/reporters/formats.hpp"
 #include "measure/reporters/text.hpp"
 

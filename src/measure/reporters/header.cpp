@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
 #include <set>
+#include <string>
 
 #include "base/format.hpp"
 #include "measure/reporters/text.hpp"

@@ -1,4 +1,8 @@
 // The lines of a records file, for programs that read standard output.
+#include <memory>
+#include <ostream>
+#include <span>
+
 #include "measure/record_json.hpp"
 #include "measure/reporters/formats.hpp"
 

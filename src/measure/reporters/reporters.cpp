@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "measure/reporters/formats.hpp"
 
 namespace commlens::measure {

@@ -2,6 +2,13 @@
 // `commlens run` at the end and by `commlens show`.
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <variant>
+
 #include "base/format.hpp"
 #include "measure/reporters/formats.hpp"
 #include "measure/reporters/text.hpp"

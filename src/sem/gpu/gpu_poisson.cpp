@@ -5,6 +5,8 @@
 // the element: each thread reads a line along r from the one and a line along s from the other, and replaces the values
 // by their derivatives. So each node is read and written once per direction, not N times. Rows are padded to odd
 // lengths to avoid bank conflicts. The derivative matrix is a kernel argument, so that it is in constant memory.
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "device/gpu/occupancy.hpp"

@@ -14,6 +14,9 @@
 // element mirrored in t: as D[7 - k][7 - m] = -D[k][m], both then have the same code, with the same constants.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "device/gpu/tensor_cores.hpp"
 #include "sem/gpu/elements.hpp"
 

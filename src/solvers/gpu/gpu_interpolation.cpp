@@ -1,5 +1,7 @@
 // Interpolation on a GPU: a block has one element in shared memory, and multiplies in one direction after the other.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "device/gpu/launch.hpp"
 #include "sem/numbering.hpp"

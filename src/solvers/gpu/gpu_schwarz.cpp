@@ -6,6 +6,8 @@
 // read the same element of a matrix, four at a time. In the direction of s the division by the eigenvalues comes
 // between the two products, in registers.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "device/gpu/launch.hpp"
 #include "device/gpu/occupancy.hpp"

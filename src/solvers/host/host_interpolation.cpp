@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "device/host/target_clones.hpp"

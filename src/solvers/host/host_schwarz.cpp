@@ -1,4 +1,7 @@
 // The Schwarz smoother on the host: six small matrix products an element, with loops over nodes that vectorize.
+#include <cstddef>
+#include <cstdint>
+
 #include "device/host/target_clones.hpp"
 #include "sem/numbering.hpp"
 #include "solvers/element_nodes.hpp"

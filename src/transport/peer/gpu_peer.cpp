@@ -4,7 +4,9 @@
 #include "transport/peer/gpu_peer.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "device/upload.hpp"

@@ -1,8 +1,12 @@
 // `peer` on host memory: the ranks of a node share it. The calling thread does everything.
 #include "transport/peer/host_peer.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "transport/activity.hpp"

@@ -1,4 +1,7 @@
 // A build for the host alone.
+#include <memory>
+#include <string>
+
 #include "base/error.hpp"
 #include "transport/peer/gpu_peer.hpp"
 

@@ -8,6 +8,8 @@
 #include <sys/statvfs.h>
 
 #include <cmath>
+#include <memory>
+#include <string>
 
 #include "transport/peer/gpu_peer.hpp"
 #include "transport/peer/host_peer.hpp"

@@ -1,5 +1,6 @@
-// Which environment variables a record keeps. Header-only and without code of the C++ library, because the preloaded
-// profiling library uses it too. The lists are those of python/commlens/knowledge/{variables,secrets}.yaml.
+// Which environment variables a record keeps. Header-only and without code of the C++ library, whatever the
+// optimization, because the preloaded profiling library uses it too. The lists are those of
+// python/commlens/knowledge/{variables,secrets}.yaml.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,22 @@ namespace commlens::environment {
 
 namespace detail {
 
+/// As starts_with() and substr() do, without the exception of these, which is code of the C++ library.
+constexpr bool begins_with(std::string_view text, std::string_view beginning) {
+  return text.size() >= beginning.size() && std::string_view(text.data(), beginning.size()) == beginning;
+}
+
 constexpr bool begins_with_any(std::string_view text, const auto& beginnings) {
   return std::any_of(std::begin(beginnings), std::end(beginnings),
-                     [text](std::string_view beginning) { return text.starts_with(beginning); });
+                     [text](std::string_view beginning) { return begins_with(text, beginning); });
 }
 
-constexpr char upper(char letter) {
-  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+constexpr char upper(char character) {
+  return character >= 'a' && character <= 'z' ? static_cast<char>(character - 'a' + 'A') : character;
 }
 
-constexpr bool is_letter_or_digit(char letter) {
-  return (letter >= '0' && letter <= '9') || (upper(letter) >= 'A' && upper(letter) <= 'Z');
+constexpr bool is_letter_or_digit(char character) {
+  return (character >= '0' && character <= '9') || (upper(character) >= 'A' && upper(character) <= 'Z');
 }
 
 /// Whether `word`, in capitals, stands in the text from `start` on, in whatever case.
@@ -64,10 +70,10 @@ constexpr bool assigns_secret(std::string_view value) {
 constexpr bool is_like_a_key(std::string_view value) {
   bool has_digit = false;
   bool has_letter = false;
-  for (const char letter : value) {
-    const bool is_digit = letter >= '0' && letter <= '9';
-    const bool is_letter = upper(letter) >= 'A' && upper(letter) <= 'Z';
-    const bool is_base64 = letter == '+' || letter == '/' || letter == '=';
+  for (const char character : value) {
+    const bool is_digit = character >= '0' && character <= '9';
+    const bool is_letter = upper(character) >= 'A' && upper(character) <= 'Z';
+    const bool is_base64 = character == '+' || character == '/' || character == '=';
     if (!is_digit && !is_letter && !is_base64) return false;
     has_digit = has_digit || is_digit;
     has_letter = has_letter || is_letter;

@@ -196,11 +196,11 @@ TEST(Memory, OfTheHostHasToHoldBuffersAndStaging) {
 TEST(Memory, IsRefusedInOneSentence) {
   const MemoryEstimate estimate{.buffers = 3.0 * (1 << 20), .staging = 1 << 20};
   EXPECT_EQ(refusal([&] { refuse_for_memory("grid", "9", estimate, {.host = 1 << 20}, "ask for less"); }),
-            "--grid 9: needs 4.00 MiB of host memory on each rank, where 1.00 MiB are free; ask for less");
+            "--grid 9: needs 4 MiB of host memory on each rank, where 1 MiB are free; ask for less");
   EXPECT_EQ(
       refusal([&] { refuse_for_memory("grid", "9", estimate, {.buffers = 2048, .host = 1024, .on_gpu = true}, "no"); }),
-      "--grid 9: needs 3.00 MiB of GPU memory and 1.00 MiB of host memory on each rank, where 2.00 KiB and "
-      "1.00 KiB are free; no");
+      "--grid 9: needs 3 MiB of GPU memory and 1 MiB of host memory on each rank, where 2 KiB and 1 KiB "
+      "are free; no");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 """Numbers, sizes and names as people read them: nothing here knows of records or plots.
 
-The native program writes bytes, percentages and numbers alike (`src/measure/format.cpp`).
+The native program writes bytes, percentages and numbers alike (`src/base/format.cpp`).
 """
 
 from __future__ import annotations

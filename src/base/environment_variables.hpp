@@ -16,7 +16,7 @@ namespace detail {
 
 /// As starts_with() and substr() do, without the exception of these, which is code of the C++ library.
 constexpr bool begins_with(std::string_view text, std::string_view beginning) {
-  return text.size() >= beginning.size() && std::string_view(text.data(), beginning.size()) == beginning;
+  return text.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), text.begin());
 }
 
 constexpr bool begins_with_any(std::string_view text, const auto& beginnings) {

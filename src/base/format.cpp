@@ -60,7 +60,10 @@ std::string format_fraction(double fraction) {
 
 std::string format_bytes(double bytes) {
   std::size_t unit = 0;
-  for (; bytes >= 1023.5 && unit + 1 < binary_units.size(); bytes /= 1024) ++unit;
+  while (bytes >= 1023.5 && unit + 1 < binary_units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
   const int decimals = bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0;
   return fmt::format("{} {}", without_trailing_zeros(fmt::format("{:.{}f}", bytes, decimals)), binary_units[unit]);
 }

@@ -61,7 +61,7 @@ void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>&
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
     if (!is_flag(app, name)) continue;
-    const bool is_followed = i + 1 < words.size() && !words[i + 1].starts_with("-");
+    const bool is_followed = i + 1 < words.size() && !words[i + 1].starts_with('-');
     if (name == words[i] && !is_followed) continue;
     const std::string value = is_followed ? words[i + 1] : words[i].substr(name.size() + 1);
     throw UsageError(name.substr(2), value, "it has no value; write " + name + " alone, or leave it out");
@@ -146,7 +146,7 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
     line.text = listing::about_json();
   } else if (first == "--check") {
     line.text = check_command_lines(std::cin);
-  } else if (first.starts_with("-")) {
+  } else if (first.starts_with('-')) {
     throw UsageError(fmt::format("no option '{}' before the benchmark; see {} --help", first, program));
   } else {
     return parse_benchmark(words, program);

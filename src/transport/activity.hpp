@@ -20,7 +20,7 @@ class Call {
 
   /// `text` follows "in" in a message of the watchdog: "MPI_Send", "waiting for a stream". Throws std::logic_error
   /// where a program has too many.
-  explicit Call(const char* text) : index_(count_) {
+  explicit Call(const char* text) {
     if (count_ == most) throw std::logic_error("too many calls are declared");
     texts_[count_++] = text;
   }
@@ -34,7 +34,7 @@ class Call {
   static inline constinit std::array<const char*, most> texts_{""};
   static inline constinit std::size_t count_ = 1;
 
-  std::size_t index_;
+  std::size_t index_ = count_;
 };
 
 /// In memory that the ranks of a node share. Only its own rank writes it. A reader may see a partly updated text, which

@@ -96,7 +96,10 @@ std::size_t ExactValues::exact_operations(const ValueKind& kind, std::size_t mos
   const double most = sums ? std::ldexp(1.0, digits) : range - 2;
   double largest = sums ? copies * (16 + copies / 2) : copies + 1;
   std::size_t operations = 1;
-  for (; largest * copies < most; largest *= copies) ++operations;
+  while (largest * copies < most) {
+    largest *= copies;
+    ++operations;
+  }
   return operations;
 }
 

@@ -54,8 +54,8 @@ Verdict SolveValidation::verify(std::string error, bool thoroughly) {
     if (error.empty()) error = inspection.error;
     largest_error_ = inspection.largest_error;
   }
-  return {.elements = layout.length(),
-          .error = problem_.set_up_error().empty() ? std::move(error) : problem_.set_up_error()};
+  if (!problem_.set_up_error().empty()) error = problem_.set_up_error();
+  return {.elements = layout.length(), .error = std::move(error)};
 }
 
 }  // namespace commlens

@@ -144,7 +144,7 @@ def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), options=("--call-depth", "2"))
     site = sites(run)["MPI_Alltoallv", "collectives"]
     assert [caller["caller"] for caller in site["callers"]] == ["main"]
-    assert "MPI_Alltoallv from collectives (counts.c:15) < main (counts.c:" in run.output
+    assert "MPI_Alltoallv from collectives (counts.c:17) < main (counts.c:" in run.output
 
 
 @pytest.mark.parametrize(

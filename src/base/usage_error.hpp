@@ -16,7 +16,7 @@ class UsageError : public std::runtime_error {
 
  private:
   static std::string line(const std::string& option, const std::string& value, const std::string& fix) {
-    constexpr std::size_t most = 500;  // letters of a value that are repeated
+    constexpr std::size_t most = 500;  // characters of a value that are repeated
     std::string text("--");
     text.append(option).append(" ").append(value.empty() ? "''" : value.substr(0, most));
     if (value.size() > most) text.append("...");

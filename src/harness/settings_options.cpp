@@ -149,7 +149,7 @@ void refuse_contradictions(const Settings& settings, const measure::BenchmarkDec
 
 std::string nearest(const std::string& name, const std::vector<std::string>& names) {
   std::string best;
-  std::size_t least = name.size() / 3 + 1;  // more letters wrong are another word
+  std::size_t least = name.size() / 3 + 1;  // more wrong characters are another word
   for (const std::string& other : names) {
     std::vector<std::size_t> distances(other.size() + 1);  // Levenshtein's, of what has been read of `name`
     std::iota(distances.begin(), distances.end(), std::size_t{0});

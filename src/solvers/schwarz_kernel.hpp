@@ -9,7 +9,7 @@
 
 namespace commlens::solvers {
 
-/// How the eigenvectors of an element are stored: for each direction a matrix of n = order + 3 rows, one a node, of
+/// How the eigenvectors of an element are stored: for each direction a matrix of n = order + 3 rows, one per node, of
 /// `row` floats (n, and padding, so that rows can be read in vectors of 4), and then 3 n eigenvalues, padded likewise.
 struct EigenLayout {
   static constexpr std::size_t row(std::size_t n) { return (n + 3) / 4 * 4; }

@@ -157,7 +157,7 @@ class Native:
         except msgspec.DecodeError as error:
             raise CommlensError(
                 f"{self.path} {' '.join(arguments)} has another answer than "
-                f"{PROGRAM} {commlens.__version__} ({error}): build it anew"
+                f"{PROGRAM} {commlens.__version__} ({error}): rebuild it"
             ) from None
 
 

@@ -1,7 +1,7 @@
 """What few values show of a difference: ranks alone, so that no distribution is assumed.
 
-Values are logarithms of medians, one a start, so that differences are ratios. The interval is that
-of Hodges and Lehmann: all shifts that the U test of Mann and Whitney does not refuse (Hollander,
+Values are logarithms of medians, one per launch: differences are ratios. The interval is that of
+Hodges and Lehmann: all shifts that the U test of Mann and Whitney does not refuse (Hollander,
 Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 4.2 and 4.3). It covers what it
 says with 5 values as well as with 100; a percentile bootstrap over 3 or 4 covers too little.
 """

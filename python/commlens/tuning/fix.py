@@ -103,5 +103,5 @@ def _setting(line: str, where: str) -> str:
     except ValueError:
         words = []
     if len(words) != 1:
-        raise CommlensError(f"{where}: write export NAME=VALUE, one a line, with quotes as needed")
+        raise CommlensError(f"{where}: write export NAME=VALUE, one per line, quoted as needed")
     return words[0]

@@ -188,7 +188,7 @@ def is_slow(link: PciLink) -> bool:
     "a PCI Express link has fewer lanes than card and slot have",
     needs=("machine", "physical"),
     when="lanes of the PCI Express links of GPUs and network adapters",
-    fix="Ask the administrator to seat the card, riser or cable anew, and to look for errors of "
+    fix="Ask the administrator to reseat the card, riser or cable, and to look for errors of "
     "its link (`dmesg | grep -i aer`).",
 )
 def pci_link_narrow(view: View) -> Seen:
@@ -231,7 +231,7 @@ def gpu_link_slow(view: View) -> Seen:
     "the PCI Express link of a network adapter is slower than card and slot are",
     needs=("machine", "fast adapter", "physical"),
     when="speeds of the PCI Express links of network adapters",
-    fix="Ask the administrator to look at the slot's speed in the BIOS, and to seat the card anew.",
+    fix="Ask the administrator to look at the slot's speed in the BIOS, and to reseat the card.",
 )
 def nic_link_slow(view: View) -> Seen:
     nics = view.machine.nics.fast

@@ -250,6 +250,14 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
         assert len(json.loads(said)["cases"]) == len(result.rows)
 
 
+def test_the_columns_of_csv_keep_their_names_and_order(capsys: pytest.CaptureFixture[str]) -> None:
+    comparison_of(compared(launches(1e-6, "a"), launches(2e-6, "b"))).print_as("csv")
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "case,baseline,other,metric,unit,better,baseline_median,other_median,baseline_launches,"
+        "other_launches,basis,ratio,ratio_low,ratio_high,p,p_holm,verdict,launches_needed"
+    )
+
+
 def test_absurd_numbers_have_no_ratio_or_a_finite_one(capsys: pytest.CaptureFixture[str]) -> None:
     result = compared(launches(1e-25, "a"), launches(1e25, "b"))
     for form in FORMATS:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from commlens.base.terminal import console
 from commlens.base.text import plural
 from commlens.compare.references import Source, load
 from commlens.jobs import suite
 from commlens.jobs.native import find_native
-from commlens.render import show
+from commlens.render.table import Column, Table
+from commlens.render.terminal import print_things
 
 
 @click.command("list")
@@ -26,24 +25,24 @@ def list_() -> None:
     """
     native = find_native()
     about = native.about
-    console = show.console()
     benchmarks = {entry.name: entry.description for entry in native.benchmarks.values()}
-    _print_names(console, "Benchmarks", benchmarks)
     suites = {name: suite.load(name).description for name in suite.shipped()}
-    _print_names(console, "Suites", suites)
-    _print_names(console, "Published results", {one.name: _summary(one) for one in load()})
+    published = {one.name: _summary(one) for one in load()}
     gpus = f" ({plural(about.gpus, 'GPU')} here)" if about.backend != "host" else ""
-    _print_names(
-        console,
-        "This build",
-        {
-            "program": f"{native.path}, version {about.version}",
-            "backend": about.backend + gpus,
-            "transports": ", ".join(about.transports),
-            "MPI": about.mpi,
-            "formats": ", ".join(about.formats),
-        },
-    )
+    build = {
+        "program": f"{native.path}, version {about.version}",
+        "backend": about.backend + gpus,
+        "transports": ", ".join(about.transports),
+        "MPI": about.mpi,
+        "formats": ", ".join(about.formats),
+    }
+    lists = {
+        "Benchmarks": benchmarks,
+        "Suites": suites,
+        "Published results": published,
+        "This build": build,
+    }
+    print_things(console(), [_table(title, lines) for title, lines in lists.items()])
 
 
 def _summary(source: Source) -> str:
@@ -52,8 +51,11 @@ def _summary(source: Source) -> str:
     return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'result')}; {source.machine}"
 
 
-def _print_names(console: Console, title: str, lines: Mapping[str, str]) -> None:
-    table = Table.grid(padding=(0, 3, 0, 0))
-    for name, description in lines.items():
-        table.add_row(Text(f"  {name}", style="cyan"), Text(description))
-    console.print(Text(title, style="bold"), table, "", sep="\n")
+def _table(title: str, lines: Mapping[str, str]) -> Table[tuple[str, str]]:
+    return Table(_LINES, list(lines.items()), title)
+
+
+_LINES: tuple[Column[tuple[str, str]], ...] = (
+    Column("name", lambda line: line[0], left=True, style="cyan"),
+    Column("description", lambda line: line[1], left=True, wraps=True),
+)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from commlens.base.errors import CommlensError, say, worst
-from commlens.base.terminal import echo
+from commlens.base.terminal import console, echo
 from commlens.cli import job_options
 from commlens.jobs.options import whole_number
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
-from commlens.render import run_summary, show
+from commlens.render import run_summary
+from commlens.render.table import Column, Table
+from commlens.render.terminal import print_things
 
 _MOST_NODES = 1_000_000
 _MOST_MINUTES = 60 * 24 * 365
@@ -34,23 +34,29 @@ def sites() -> None:
     Example:
       commlens sites
     """
-    host = socket.getfqdn()
-    table = Table(
-        "site", "scheduler", "nodes", "status", "facts of", "machine", box=None, pad_edge=False
-    )
-    for name in site.names():
-        one = site.load(name)
-        here = " (this machine)" if one.is_here(host) else ""
-        table.add_row(
-            Text(name, style="cyan"),
-            one.scheduler,
-            f"to {one.most_nodes}" if one.most_nodes else "-",
-            Text(one.status, style="green" if one.status == "tested" else ""),
-            one.checked,
-            Text(f"{one.title}{here}"),
-        )
-    console = show.console()
-    console.print(table)
+    known = [(name, site.load(name)) for name in site.names()]
+    print_things(console(), [Table(_SITES, known)])
+
+
+def _title(row: tuple[str, site.Site]) -> str:
+    """`Frontier (this machine)`"""
+    known = row[1]
+    return f"{known.title}{' (this machine)' if known.is_here(socket.getfqdn()) else ''}"
+
+
+_SITES: tuple[Column[tuple[str, site.Site]], ...] = (
+    Column("site", lambda row: row[0], left=True, style="cyan"),
+    Column("scheduler", lambda row: row[1].scheduler, left=True),
+    Column("nodes", lambda row: row[1].most_nodes, format=lambda most: f"to {most}", left=True),
+    Column(
+        "status",
+        lambda row: row[1].status,
+        left=True,
+        style=lambda row: "green" if row[1].status == "tested" else "",
+    ),
+    Column("facts of", lambda row: row[1].checked, left=True),
+    Column("machine", _title, left=True, wraps=True),
+)
 
 
 def minutes_in(text: str) -> int | None:

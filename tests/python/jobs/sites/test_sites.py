@@ -14,7 +14,6 @@ from commlens.jobs.sites.site import on_site
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
-from run_helpers import lines_of
 from site_helpers import site_file
 
 SHIPPED = ["crusher", "frontier", "generic-flux", "generic-pbs", "generic-slurm", "juliet"]
@@ -31,7 +30,8 @@ def test_a_shipped_site_is_whole(name: str) -> None:
 def test_sites_are_listed_with_how_well_they_are_tested(commlens: Commlens) -> None:
     run = commlens("sites")
     assert run.returncode == 0
-    listed = {line.split()[0]: line for line in lines_of(run.stdout)[1:] if line}
+    rows = run.stdout.partition("─\n")[2].splitlines()
+    listed = {line.split()[0]: line for line in rows}
     assert sorted(listed) == sorted([*SHIPPED, "laptop", "summit"])
     assert "untested" in listed["frontier"] and "retired" in listed["summit"]
 

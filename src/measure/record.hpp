@@ -76,7 +76,6 @@ struct Start {
   int nodes = 0;
   std::vector<std::string> transports;  ///< of this build, in the order in which they are shown
   std::vector<Placement> placement;
-  std::vector<std::string> warnings;
   std::vector<std::string> notes;  ///< what was chosen where the user left it open
   std::map<std::string, std::string> versions;
   std::map<std::string, std::string> environment;

@@ -237,7 +237,6 @@ std::string start_line(const Start& start) {
                   {"nodes", start.nodes},
                   {"transports", start.transports},
                   {"placement", std::move(placement)},
-                  {"warnings", start.warnings},
                   {"notes", start.notes},
                   {"versions", start.versions},
                   {"environment", start.environment},

@@ -103,7 +103,6 @@ Start start_with_gpus() {
                               .numa_node = 0,
                               .distance = NicDistance::pcie_switch}};
   start.placement[1].nics = {{.name = "eth0", .link_layer = "Ethernet"}};
-  start.warnings = {"UCX_MEMTYPE_CACHE is not n"};
   start.versions["ccl"] = "NCCL 2.28.3";
   return start;
 }
@@ -118,7 +117,6 @@ Start start_without_gpus() {
           .transports = {"mpi", "staged", "ccl"},
           .placement = {{.rank = 0, .host = "node01", .cores = "0-15", .numa_nodes = "0", .gpu = {}},
                         {.rank = 1, .host = "node01", .cores = "16-31", .numa_nodes = "1", .gpu = {}}},
-          .warnings = {},
           .versions = {{"commlens", "0.1.0"}, {"mpi", "Open MPI 5.0.7"}, {"compiler", "GCC 12.2.0"}},
           .environment = {{"OMPI_MCA_cpu_type", "x86_64"}, {"UCX_TLS", "all"}},
           .settings = {"UCX_TLS"},

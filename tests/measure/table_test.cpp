@@ -33,7 +33,6 @@ TEST(TableReporter, BeginsWithWhatRunsWhere) {
 # 2 ranks on 1 node
 #   rank 0: node01, cores 0-15, NUMA 0; GPU 0 NVIDIA H200 (0000:19:00.0, NUMA 0)
 #   rank 1: node01, cores 16-31, NUMA 1; GPU 1 NVIDIA H200 (0000:3b:00.0, NUMA 0)
-# warning: UCX_MEMTYPE_CACHE is not n
 )");
 }
 

@@ -164,12 +164,12 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     nodes: Ranks
     transports: list[Name]
     placement: list[Place]
-    warnings: list[str]
     notes: list[str]
     versions: dict[str, str]
     environment: dict[str, str]
     settings: list[str]
     command: list[str]
+    warnings: list[str] = []
 
     def __post_init__(self) -> None:
         """Checks what types cannot express."""

@@ -76,7 +76,6 @@ std::string header_of(const Start& start) {
                       counted(static_cast<std::size_t>(start.nodes), "node"));
   text += start.placement.size() > most_placement_lines ? one_line_for_all(start) : one_line_per_rank(start);
   for (const std::string& note : start.notes) text += fmt::format("# note: {}\n", on_one_line(note));
-  for (const std::string& warning : start.warnings) text += fmt::format("# warning: {}\n", on_one_line(warning));
   return text;
 }
 

@@ -32,7 +32,7 @@ std::string complaint(const Outcome& outcome);
 /// "device:host" is {"device", "host"}, "device" is {"device", "device"}.
 std::pair<std::string, std::string> memory_sides(const std::string& memory);
 
-/// What runs where, each line with "# " before it: libraries, ranks, GPUs, notes, warnings.
+/// What runs where, each line with "# " before it: libraries, ranks, GPUs, notes.
 std::string header_of(const Start& start);
 
 }  // namespace commlens::measure

@@ -32,7 +32,9 @@ _LONG_NUMBER = re.compile(r"-?\d*\.\d{2,}")
 _BLANKS = re.compile(r"\s*([A-Za-z])\s*")  # around a command of a path
 _NUMBERS = ("d", "x", "y", "width", "height", "points", "transform")
 _REFERENCE = re.compile(r"#([\w.-]+)")
-_FAMILY = re.compile(r"(font: .*?[\d.]+px) [^;]*")  # the family of fonts is the page's
+_FONT = re.compile(
+    r"(font: .*?[\d.]+px) .*"
+)  # size and family, as Matplotlib before 3.11 writes it
 _SAFE = re.compile(r"[\w#.,:;% -]+")
 _POINT = "commlens-point-"  # before the name of a curve's group of markers
 
@@ -45,7 +47,7 @@ class Styles:
 
     def class_of(self, style: str) -> str | None:
         """The class in whose place a style stands, None for a style that could do more."""
-        style = _FAMILY.sub(r"\1 sans-serif", style)
+        style = _without_family(style)
         if not _SAFE.fullmatch(style):
             return None
         return self._classes.setdefault(style, f"p{len(self._classes)}")
@@ -54,6 +56,16 @@ class Styles:
     def text(self) -> str:
         """The rules for the page's style."""
         return "\n".join(f".{name} {{ {style} }}" for style, name in self._classes.items())
+
+
+def _without_family(style: str) -> str:
+    """The family of fonts is the page's."""
+    declarations = [declaration.strip() for declaration in style.split(";")]
+    return "; ".join(
+        _FONT.sub(r"\1 sans-serif", declaration)
+        for declaration in declarations
+        if declaration and not declaration.startswith("font-family:")
+    )
 
 
 def inline_svg(figure: Figure, name: str, title: str, styles: Styles) -> str:

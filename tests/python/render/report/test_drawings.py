@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from matplotlib.figure import Figure
 
 from commlens.render import plots as plot
@@ -57,6 +58,40 @@ def test_styles_are_classes_that_the_page_has_once() -> None:
     assert styles.class_of("font: bold 9.5px 'DejaVu Sans', sans-serif; fill: #222") == "p2"
     assert "{ font: bold 9.5px sans-serif; fill: #222 }" in styles.text
     assert styles.class_of("fill: red;} * {color:red") is None, "what could do more is left out"
+
+
+def test_texts_keep_their_size_and_where_they_are_anchored() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_title("a bold title", fontsize=13, fontweight="bold")
+    axes.text(0.5, 0.5, "flush right", ha="right", fontsize=7)
+    styles = Styles()
+    drawing = ElementTree.fromstring(inline_svg(figure, "p", "texts", styles))
+    rules = dict(re.findall(r"\.(\w+) \{ (.*) \}", styles.text))
+    of = {str(one.text): rules[one.attrib["class"]] for one in drawing.iter("text")}
+    assert "13px" in of["a bold title"] and "text-anchor: middle" in of["a bold title"]
+    assert re.search(r"700|bold", of["a bold title"])
+    assert "7px" in of["flush right"] and "text-anchor: end" in of["flush right"]
+    assert all("px" in rule and "family" not in rule for rule in of.values())
+
+
+@pytest.mark.parametrize(
+    ("style", "rule"),
+    [
+        (
+            "font: 700 12px 'DejaVu Sans', serif; text-anchor: end",
+            "font: 700 12px sans-serif; text-anchor: end",
+        ),
+        (
+            "font-size: 9px; font-family: 'DejaVu Sans', serif; fill: #fff",
+            "font-size: 9px; fill: #fff",
+        ),
+    ],
+)
+def test_the_family_of_fonts_is_left_out_of_old_and_new_styles(style: str, rule: str) -> None:
+    """Matplotlib writes the first before 3.11, the second since."""
+    styles = Styles()
+    assert styles.class_of(style) and styles.text == f".p0 {{ {rule} }}"
 
 
 def test_each_panel_is_a_picture_without_the_head_of_all() -> None:

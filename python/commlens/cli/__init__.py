@@ -47,6 +47,8 @@ _SUBCOMMANDS = (
     list_, run, show, plot, compare, tune, report, profile, doctor, sites, job, submit_,
 )  # fmt: skip
 for _subcommand in _SUBCOMMANDS:
+    # click keeps a command's help option as its first context had it, which may be without a parent
+    _subcommand.context_settings = {**command.context_settings, **_subcommand.context_settings}
     command.add_command(_subcommand)
 
 

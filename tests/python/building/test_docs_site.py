@@ -30,6 +30,12 @@ def test_the_command_reference_is_the_help() -> None:
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == reference().page()
 
 
+@pytest.mark.parametrize("name", command.commands)
+def test_the_help_option_is_the_same_for_a_command_that_runs_by_itself(name: str) -> None:
+    alone = command.commands[name].make_context(name, [], resilient_parsing=True)
+    assert alone.help_option_names == ["--help", "-h"]
+
+
 def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, TOOL, "--man", tmp_path], check=True)
     expected = {"commlens.1", *(f"commlens-{name}.1" for name in command.commands)}

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Optional, TypeVar, Union, get_args
 import msgspec
 
 from commlens import knowledge
+from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs import suite_text
 from commlens.jobs.options import Options
 from commlens.jobs.spec import FORMER_NAMES, MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
 
@@ -91,7 +91,7 @@ def load(name: str) -> Suite:
     a mistake in it."""
     if name in shipped():
         return parse(shipped()[name], f"{name}.yaml")
-    return parse(suite_text.read(Path(name)), name)
+    return parse(user_yaml.read(Path(name)), name)
 
 
 def of_names(names: Sequence[str]) -> Suite:
@@ -111,7 +111,7 @@ def of_names(names: Sequence[str]) -> Suite:
 def parse(text: str, source: str) -> Suite:
     """The suite in a text. Raises CommlensError, which names the file, the entry, the value and the
     fix."""
-    data = suite_text.parse(text, source)
+    data = user_yaml.parse(text, source)
     if not isinstance(data, dict):
         raise CommlensError(
             f"{source}: a suite is a mapping with 'name' and 'runs', not {_kind(data)}"

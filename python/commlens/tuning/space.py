@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, Union
 
 import msgspec
-import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from commlens import knowledge
-from commlens.base.errors import CommlensError, reason
+from commlens.base import user_yaml
+from commlens.base.errors import CommlensError
 from commlens.jobs.spec import is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
@@ -96,12 +96,7 @@ def curated() -> list[TuningSetting]:
 
 def load(path: Path) -> list[TuningSetting]:
     """Those of a file of the user's. Raises CommlensError that names the file and the mistake."""
-    try:
-        return parse(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise CommlensError(f"--space {path}: it cannot be read ({reason(error)})") from None
-    except UnicodeDecodeError:
-        raise CommlensError(f"--space {path}: no text in UTF-8") from None
+    return parse(user_yaml.read(path, "--space"), str(path))
 
 
 def parse(text: str, where: str) -> list[TuningSetting]:
@@ -110,10 +105,7 @@ def parse(text: str, where: str) -> list[TuningSetting]:
 
 
 def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
-    try:
-        data = yaml.load(text, Loader=yaml.BaseLoader)
-    except yaml.YAMLError as error:
-        raise CommlensError(f"{where}: no YAML: {' '.join(str(error).split())}") from None
+    data = user_yaml.parse(text, where)
     if not isinstance(data, dict) or not isinstance(data.get("settings"), list):
         raise CommlensError(f"{where}: a mapping with a list `settings` is expected")
     common = _converted({**data, "settings": []}, _File, where)

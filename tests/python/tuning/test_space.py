@@ -34,7 +34,7 @@ def test_a_matrix_has_the_setups_that_were_published() -> None:
 
 
 MISTAKES = [
-    ("[", "my.yaml: no YAML"),
+    ("[", "my.yaml, line 2: not YAML"),
     ("title: x", "my.yaml: a mapping with a list `settings` is expected"),
     ("title: x\nsettings: [{name: A}]", "setting A: Object missing required field `values`"),
     ("title: x\nsettings: [3]", "setting 1: Expected `object`, got `str`"),

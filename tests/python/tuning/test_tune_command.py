@@ -136,7 +136,7 @@ def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
         (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
         ([], "tune what? name a benchmark"),
         (["latency", "--budget", "soon"], "--budget soon: write a time, as in 90s, 10m or 2h"),
-        (["latency", "--space", "no.yaml"], "--space no.yaml: it cannot be read"),
+        (["latency", "--space", "no.yaml"], "--space no.yaml cannot be read"),
         (["--resume", "nothing"], "--resume nothing: there is no search"),
         (["latency", "--resume", "nothing"], "leave out 'latency'"),
         (["latency", "--record", "x"], "--record and --format are not for tune"),

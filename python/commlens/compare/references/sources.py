@@ -10,10 +10,10 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypeVar
 
 import msgspec
-import yaml
 from msgspec import Meta, field
 
 from commlens import knowledge
+from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
 from commlens.base.text import plural
 from commlens.model.results import nothing
@@ -22,7 +22,6 @@ from commlens.model.start import AtLeastOne, Name, Positive, Ranks, Strict, Valu
 # Which of our statistics a figure is compared with: one: a single measurement, with the median.
 Summary = Literal["one", "mean", "best", "worst"]
 _ENDING = ".yaml"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast as the other
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _NUMBER = r"^\d+(\.\d+)?([eE][-+]?\d+)?$"
 _PREFIXES = {"": 1.0, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -194,10 +193,7 @@ def parse(text: str, name: str) -> Source:
     In the file, `results` is a list of blocks: what a block has holds for all of its `figures`,
     and an entry may have its own.
     """
-    try:
-        data = yaml.load(text, Loader=_LOADER)
-    except yaml.YAMLError as error:
-        raise CommlensError(f"{name}{_ENDING}: no YAML: {' '.join(str(error).split())}") from None
+    data = user_yaml.parse(text, f"{name}{_ENDING}", typed=True)
     if not isinstance(data, dict) or not isinstance(data.get("results"), list):
         raise CommlensError(f"{name}{_ENDING}: a mapping with a list `results` is expected")
     blocks = data.pop("results")

@@ -12,8 +12,9 @@ from typing import Literal, Optional
 import msgspec
 
 from commlens import knowledge
+from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation, suite_text
+from commlens.jobs import allocation
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.spec import JobSpec, is_variable
 
@@ -114,10 +115,10 @@ def load(name: str) -> Site:
     """The site of this name, the user's own before one that is shipped, or that in the YAML file
     `name`. Raises CommlensError for a mistake in it."""
     if "/" in name or name.endswith(_ENDING):
-        return parse(suite_text.read(Path(name)), name)
+        return parse(user_yaml.read(Path(name)), name)
     own, shipped = _own(), _shipped()
     if name in own:
-        return parse(suite_text.read(own[name]), str(own[name]))
+        return parse(user_yaml.read(own[name]), str(own[name]))
     if name in shipped:
         return parse(shipped[name], f"{name}{_ENDING}")
     raise CommlensError(
@@ -128,7 +129,7 @@ def load(name: str) -> Site:
 
 def parse(text: str, source: str) -> Site:
     """The site in a text. Raises CommlensError, which names the file, the value and the fix."""
-    data = suite_text.parse(text, source)
+    data = user_yaml.parse(text, source)
     try:
         site = msgspec.convert(data, Site, strict=False)
     except msgspec.ValidationError as error:

@@ -53,7 +53,7 @@ def test_what_a_block_says_holds_for_its_figures_unless_they_say_otherwise() -> 
         ("title: a paper", "title: a paper\ntitles: x", "titles"),
         ("figures:", "figure:", "list `figures`"),
         ("results:", "result:", "list `results`"),
-        ("title: a paper", "title: [", "no YAML"),
+        ("title: a paper", "title: [", "not YAML"),
         ("operations: 2", "operations: 0", "operations"),
     ],
 )

@@ -212,7 +212,7 @@ def test_a_file_that_is_no_suite_is_not_read(tmp_path: Path) -> None:
         "zero": "is a device or a pipe: name a YAML file",
         "folder": "is a folder: name a YAML file",
         "loop": "cannot be read: Too many levels of symbolic links",
-        "large": "is larger than 16 MiB: not a suite",
+        "large": "is larger than 16 MiB",
     }.items():
         with pytest.raises(CommlensError) as error:
             suite.load(str(tmp_path / f"{name}.yaml"))

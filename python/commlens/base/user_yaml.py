@@ -1,0 +1,92 @@
+"""YAML that users write: read from a file that may be anything, and parsed with a message that
+names the line of a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from commlens.base.errors import CommlensError
+
+_MOST_BYTES = 16 << 20  # far more than ten thousand entries
+_DEEPEST = 20  # a suite has five levels
+
+
+class _MistakeError(yaml.MarkedYAMLError):
+    """What YAML allows, and we do not."""
+
+
+class _Checks:
+    """Of a loader: a key that stands twice is a mistake; YAML's own take the last."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        known = set()
+        for key, _ in node.value:
+            if isinstance(key.value, str) and key.value in known:
+                what = f"'{key.value}' stands there twice; leave one out"
+                raise _MistakeError(problem=what, problem_mark=key.start_mark)
+            known.add(key.value if isinstance(key.value, str) else None)
+        return super().construct_mapping(node, deep=deep)  # type: ignore[misc]
+
+    def construct_scalar(self, node: Any) -> Any:
+        text = super().construct_scalar(node)  # type: ignore[misc]
+        if "\0" in text:
+            what = "a NUL character cannot be in a value"
+            raise _MistakeError(problem=what, problem_mark=node.start_mark)
+        return text
+
+
+class _TextLoader(_Checks, getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc]
+    """Leaves every value as it is written: `8:32` is a range of sizes here, not 512."""
+
+
+class _TypedLoader(_Checks, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Numbers are numbers."""
+
+
+def read(path: Path, option: str = "") -> str:
+    """The text of a file, which an option names. Raises CommlensError for what is no text file."""
+    named = f"{option} {path}".strip()
+    try:
+        if path.exists() and not path.is_file():
+            kind = "a folder" if path.is_dir() else "a device or a pipe"
+            raise CommlensError(f"{named} is {kind}: name a YAML file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise CommlensError(f"{named} is larger than {_MOST_BYTES >> 20} MiB")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommlensError(f"{named} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CommlensError(f"{named} is not a text file in UTF-8") from None
+
+
+def parse(text: str, source: str, *, typed: bool = False) -> Any:
+    """The mappings, lists and texts of a YAML file; `typed`: and its numbers and truth values.
+
+    Raises CommlensError, which names the file and the line.
+    """
+    try:
+        _refuse_depth(text)
+        return yaml.load(text, Loader=_TypedLoader if typed else _TextLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        what = error.problem
+        if "nesting depth" in str(what):  # libyaml 0.2.6 and later has a limit of its own
+            what = "lists and mappings are nested too deeply"
+        elif not isinstance(error, _MistakeError):
+            what = f"not YAML ({what})"
+        raise CommlensError(f"{source}{line}: {what}") from None
+    except yaml.YAMLError as error:
+        raise CommlensError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
+
+
+def _refuse_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_TextLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            mark: Any = event.start_mark
+            raise _MistakeError(problem="nesting depth", problem_mark=mark)

@@ -1,11 +1,11 @@
 # commlens_knowledge_lists(FOLDER): makes the header FOLDER/base/knowledge_lists.hpp of the lists and numbers in
-# variables.yaml and secrets.yaml, which Python reads too: namespaces of the files' names, with a constant per key.
+# variables.yaml, rank_variables.yaml and secrets.yaml: namespaces of the files' names, with a constant per key.
 # It is made anew, by CMake, when these files change.
 set(COMMLENS_KNOWLEDGE ${CMAKE_CURRENT_LIST_DIR}/../python/commlens/knowledge)
 
 function(commlens_knowledge_lists folder)
   set(header "// Made by cmake/KnowledgeLists.cmake from python/commlens/knowledge.\n#pragma once\n\n#include <cstddef>\n#include <string_view>\n")
-  foreach(name variables secrets)
+  foreach(name variables rank_variables secrets)
     set(file ${COMMLENS_KNOWLEDGE}/${name}.yaml)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     string(APPEND header "\nnamespace commlens::knowledge::${name} {\n")

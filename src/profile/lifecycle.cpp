@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 
+#include "base/knowledge_lists.hpp"
 #include "profile.hpp"
 
 namespace commlens::profile {
@@ -118,19 +120,18 @@ void remove_from_ld_preload() {
   }
 }
 
-int number_from_environment(const char* const* names, int otherwise) {
-  for (; *names != nullptr; ++names) {
-    if (const char* value = std::getenv(*names)) return std::atoi(value);
+template <std::size_t count>
+int number_from_environment(const std::string_view (&names)[count], int otherwise) {
+  for (const auto name : names) {
+    if (const char* value = std::getenv(name.data())) return std::atoi(value);
   }
   return otherwise;
 }
 
 /// For a program that uses only sessions and so has no MPI_COMM_WORLD.
 void identify_from_launcher() {
-  constexpr const char* ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", nullptr};
-  constexpr const char* sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", nullptr};
-  profile.rank = number_from_environment(ranks, 0);
-  profile.size = number_from_environment(sizes, 1);
+  profile.rank = number_from_environment(knowledge::rank_variables::rank, 0);
+  profile.size = number_from_environment(knowledge::rank_variables::size, 1);
 }
 
 const char* name_of_level(int level) {
@@ -199,7 +200,7 @@ void start() {
 [[gnu::constructor]] void load() {
   profile.folder = std::getenv("COMMLENS_PROFILE_OUT");
   profile.active = profile.folder != nullptr;
-  constexpr const char* depths[] = {"COMMLENS_PROFILE_CALLSITES", nullptr};
+  constexpr std::string_view depths[] = {"COMMLENS_PROFILE_CALLSITES"};
   profile.call_depth = std::clamp(number_from_environment(depths, 0), 0, max_call_depth);
   profile.records_call_sites = profile.call_depth > 0;
   profile.records_regions = is_set("COMMLENS_PROFILE_REGIONS");

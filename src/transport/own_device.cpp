@@ -1,23 +1,17 @@
 #include "transport/own_device.hpp"
 
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
 
+#include "base/knowledge_lists.hpp"
+
 namespace commlens {
 
 std::optional<int> local_rank_from_environment() {
-  constexpr std::array names{"OMPI_COMM_WORLD_LOCAL_RANK",
-                             "MPI_LOCALRANKID",
-                             "MV2_COMM_WORLD_LOCAL_RANK",
-                             "PALS_LOCAL_RANKID",
-                             "JSM_NAMESPACE_LOCAL_RANK",
-                             "FLUX_TASK_LOCAL_ID",
-                             "SLURM_LOCALID"};
-  for (const char* name : names) {
-    const char* text = std::getenv(name);
+  for (const auto name : knowledge::rank_variables::local_rank) {
+    const char* text = std::getenv(name.data());
     int rank = -1;
     if (text != nullptr && std::from_chars(text, text + std::strlen(text), rank).ec == std::errc{} && rank >= 0)
       return rank;

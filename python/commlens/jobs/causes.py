@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Optional
 
 import msgspec
@@ -63,17 +63,14 @@ def first(
     causes: Sequence[Cause],
     log: str,
     environment: Mapping[str, str],
-    holds: Callable[[str], bool] = lambda _: False,
+    facts: Mapping[str, object] = {},
 ) -> tuple[Cause, dict[str, str]] | None:
-    """The first cause that applies, with the groups of its patterns.
-
-    `holds`: whether the fact of this name is true.
-    """
+    """The first cause that applies, with the groups of its patterns; `facts` by their names."""
     for cause in causes:
         groups = cause.groups(log)
         if groups is None or cause.is_ruled_out(environment):
             continue
-        if all(map(holds, cause.when)):
+        if all(map(facts.get, cause.when)):
             return cause, groups
     return None
 

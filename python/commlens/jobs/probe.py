@@ -12,7 +12,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -21,7 +21,7 @@ from typing import Any
 from commlens.jobs import causes, process
 from commlens.jobs.causes import CAUSES
 from commlens.jobs.launchers import Chosen
-from commlens.jobs.messages import Death, death
+from commlens.jobs.messages import death
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.process import Outcome
@@ -69,153 +69,120 @@ class Step:
 _START = Step(-1, "MPI_Init")
 
 
-@dataclass(frozen=True)
-class ProbeEvidence:
-    """What is known when the probe has ended."""
+def facts(
+    output: str,
+    error: str,
+    outcome: Outcome,
+    *,
+    ranks: int,
+    mpi: str,
+    environment: Mapping[str, str],
+) -> dict[str, Any]:
+    """What the probe and its launcher wrote, by the names that causes.yaml has for the facts in it;
+    `mpi` is the library that the program was built with."""
+    begun: list[Step] = []
+    waiting: list[Step] = []  # begun and not ended
+    wrong: list[Step] = []  # ended with wrong data
+    done: set[int] = set()  # ranks that came to the end
+    library: dict[str, Any] = {}
+    for line in _json_lines(output):
+        kind, step = line["probe"], _step(line)
+        if kind == "library":
+            library = library or line
+            # A rank that prints this has left MPI_Init; before, it did not know its number.
+            kind, step = "end", _START
+        if kind == "begin":
+            begun.append(step)
+            waiting.append(step)
+        elif kind == "end":
+            with suppress(ValueError):
+                waiting.remove(step)
+            if line.get("valid") is False:
+                wrong.append(step)
+        elif kind == "done":
+            done.add(step.rank)
 
-    ranks: int
-    begun: tuple[Step, ...] = ()
-    open: tuple[Step, ...] = ()  # begun and not ended
-    wrong: tuple[Step, ...] = ()  # ended with wrong data
-    done: frozenset[int] = frozenset()  # ranks that came to the end
-    mpi: str = ""  # "Open MPI 5.0.7"
-    ucx: str | None = None
-    says_gpu_aware: str = "unknown"
-    how: str = ""
-    log: str = ""  # the standard error, and what the launcher wrote
-    death: Death | None = None
-    status: int = 0
-    error: str = ""  # printed by the native program, of a call that returned an error
-    timed_out: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def pml(self) -> str:
-        """Open MPI's messaging layer; empty where no choice was logged."""
-        match = re.search(
-            r"select: component (\w+) selected|selected (\w+) best priority", self.log
-        )
-        return next((name for name in match.groups() if name), "") if match else ""
-
-    @property
-    def _refused_ucx(self) -> bool:
-        return "init returned failure for component ucx" in self.log
-
-    @property
-    def asked_for_ucx(self) -> bool:
-        """By a variable or an option of the launcher."""
-        return "ucx" in self.environment.get("OMPI_MCA_pml", "") or self._refused_ucx
-
-    @property
-    def ucx_passed_over(self) -> bool:
-        """Refused, or given a priority below that of ob1, where a GPU's own transports would do."""
-        return self._refused_ucx or "component ucx not selected" in self.log
-
-    @property
-    def ucx_in_use(self) -> bool:
-        """By the log, else by the library that was loaded."""
-        return self.pml == "ucx" if self.pml else self.ucx is not None
-
-    @property
-    def uses_other_pml(self) -> bool:
-        """A messaging layer that is known and is not UCX."""
-        return self.pml not in ("", "ucx")
-
-    @property
-    def library(self) -> str:
-        """`Open MPI 5.0.7 with UCX 1.22.0`."""
-        if self.ucx_in_use:
-            return f"{self.mpi} with UCX {self.ucx}" if self.ucx else f"{self.mpi} with UCX"
-        return f"{self.mpi} over pml {self.pml}" if self.pml else self.mpi
-
-    @property
-    def culprit(self) -> Step | None:
-        """The call that did not return: of the rank that died if that is known, else a send before
-        its receive."""
-        dead = self.death.rank if self.death else None
-        suspects = sorted(self.open, key=lambda step: (step.rank != dead, "Send" not in step.call))
-        return suspects[0] if suspects else None
-
-    @property
-    def in_start(self) -> bool:
-        """MPI_Init did not return."""
-        return self.culprit == _START
-
-    @property
-    def died_on_device(self) -> bool:
-        """A signal ended it in a call with device memory."""
-        step = self.culprit
-        return self.death is not None and step is not None and step.memory == "device"
-
-    @property
-    def first_wrong(self) -> Step | None:
-        """The first call that delivered wrong data."""
-        return self.wrong[0] if self.wrong else None
-
-    @property
-    def end(self) -> str:
-        """`crashed (SIGSEGV)`, or `failed (REASON)` where no signal ended it."""
-        if self.death:
-            return f"crashed ({signal.Signals(self.death.signal).name})"
-        return f"failed ({self.error or f'exit status {self.status}'})"
-
-    @property
-    def is_whole(self) -> bool:
-        """All ranks came to the end of the probe."""
-        return len(self.done) == self.ranks
-
-    @property
-    def crashed(self) -> bool:
-        """It ended before its end, by itself."""
-        succeeded = self.death is None and self.status == 0 and self.is_whole
-        return not self.timed_out and not succeeded
-
-    @property
-    def denies_gpu_support(self) -> bool:
-        """The library denies it, and the probe has not shown otherwise."""
-        went_wrong = self.crashed or self.timed_out or bool(self.wrong)
-        tried_device = any(step.memory == "device" for step in self.begun)
-        return self.says_gpu_aware == "no" and (went_wrong or not tried_device)
-
-    @property
-    def source(self) -> str:
-        """What was asked whether the library takes GPU memory."""
-        return self.how or "it"
-
-    @property
-    def claim(self) -> str:
-        """The library's contrary claim, as a part of a sentence."""
-        if self.says_gpu_aware != "yes":
-            return ""
-        return f", although {self.how or 'the library'} says that it takes GPU memory"
-
-    @property
-    def limit(self) -> str:
-        """Seconds after which the probe is ended."""
-        return f"{_LIMIT_S:.0f}"
+    log = f"{error}\n{output}"
+    timed_out = bool(outcome.ended_because)
+    # A job that ran into the time limit dies of our own signals.
+    died = None if timed_out else death(log, outcome.status)
+    is_whole = len(done) == ranks
+    crashed = not timed_out and not (died is None and outcome.status == 0 and is_whole)
+    # The call that did not return: of the rank that died if that is known, else a send before its
+    # receive.
+    dead = died.rank if died else None
+    culprit = min(waiting, key=lambda one: (one.rank != dead, "Send" not in one.call), default=None)
+    returned = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
+    says = library.get("says_gpu_aware", "unknown")
+    how = library.get("how") or ""
+    went_wrong = crashed or timed_out or bool(wrong)
+    tried_device = any(step.memory == "device" for step in begun)
+    return {
+        **_messaging_layer(log, library.get("mpi") or mpi, library.get("ucx"), environment),
+        "timed_out": timed_out,
+        "crashed": crashed,
+        "is_whole": is_whole,
+        "in_start": culprit == _START,
+        "culprit": culprit,
+        "died_on_device": died is not None and culprit is not None and culprit.memory == "device",
+        "wrong": wrong[0] if wrong else None,
+        # The library denies it, and the probe has not shown otherwise.
+        "denies_gpu_support": says == "no" and (went_wrong or not tried_device),
+        "source": how or "it",
+        "claim": f", although {how or 'the library'} says that it takes GPU memory"
+        if says == "yes"
+        else "",
+        "limit": f"{_LIMIT_S:.0f}",
+        "end": f"crashed ({signal.Signals(died.signal).name})"
+        if died
+        else f"failed ({returned[1] if returned else f'exit status {outcome.status}'})",
+    }
 
 
-def judge(evidence: ProbeEvidence) -> ProbeVerdict:
+def _messaging_layer(
+    log: str, mpi: str, ucx: str | None, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """Open MPI's choice of a pml, where it was logged, else by the library that was loaded."""
+    chosen = re.search(r"select: component (\w+) selected|selected (\w+) best priority", log)
+    pml = next(filter(None, chosen.groups()), "") if chosen else ""
+    refused = "init returned failure for component ucx" in log
+    ucx_in_use = pml == "ucx" if pml else ucx is not None
+    over = f" over pml {pml}" if pml else ""
+    return {
+        "mpi": mpi,
+        "pml": pml,
+        "library": mpi + (f" with UCX {ucx or ''}".rstrip() if ucx_in_use else over),
+        "ucx_in_use": ucx_in_use,
+        "uses_other_pml": pml not in ("", "ucx"),
+        # By a variable or an option of the launcher.
+        "asked_for_ucx": "ucx" in environment.get("OMPI_MCA_pml", "") or refused,
+        # Or given a priority below that of ob1, where a GPU's own transports would do.
+        "ucx_passed_over": refused or "component ucx not selected" in log,
+    }
+
+
+def judge(
+    output: str,
+    error: str,
+    outcome: Outcome,
+    *,
+    ranks: int,
+    mpi: str,
+    environment: Mapping[str, str],
+) -> ProbeVerdict:
     """The verdict of the first cause that applies; UNKNOWN where the probe did not come far
     enough."""
-    applies = causes.first(
-        CAUSES.probe,
-        evidence.log,
-        evidence.environment,
-        lambda name: bool(getattr(evidence, name)),
-    )
+    known = facts(output, error, outcome, ranks=ranks, mpi=mpi, environment=environment)
+    applies = causes.first(CAUSES.probe, f"{error}\n{output}", environment, known)
     if applies is None:
         return ProbeVerdict(GpuSupport.UNKNOWN)
     cause, _ = applies
-    return ProbeVerdict(
-        GpuSupport[str(cause.support).upper()], cause.message(probe=evidence), cause.set
-    )
+    return ProbeVerdict(GpuSupport[str(cause.support).upper()], cause.message(**known), cause.set)
 
 
 def explain_failed_start(log: str, mpi: str, environment: Mapping[str, str]) -> str:
     """Why no rank came through MPI_Init, in a job that failed without a probe; empty: not known."""
-    evidence = ProbeEvidence(ranks=1, log=log, mpi=mpi, environment=environment, status=1)
-    verdict = judge(evidence)
+    verdict = judge("", log, Outcome(1), ranks=1, mpi=mpi, environment=environment)
     return verdict.sentence or causes.launch_failure(log)
 
 
@@ -253,7 +220,7 @@ def run_probe(
         requests,
         why_end=lambda times: "it takes too long" if times.since_start > _LIMIT_S else "",
     )
-    evidence = gather(
+    verdict = judge(
         output.decode(errors="replace"),
         error.decode(errors="replace"),
         outcome,
@@ -261,74 +228,7 @@ def run_probe(
         mpi=native.about.mpi,
         environment=launcher.settings(job),
     )
-    return judge(evidence), outcome
-
-
-@dataclass
-class _Steps:
-    """The steps in the lines of the probe, taken one after the other."""
-
-    begun: list[Step] = field(default_factory=list)
-    open: list[Step] = field(default_factory=list)
-    wrong: list[Step] = field(default_factory=list)
-    done: set[int] = field(default_factory=set)
-    library: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, line: dict[str, Any]) -> None:
-        kind, step = line["probe"], _step(line)
-        if kind == "library":
-            self.library = self.library or line
-            # A rank that prints this has left MPI_Init; before, it did not know its number.
-            self._close(_START)
-        elif kind == "begin":
-            self.begun.append(step)
-            self.open.append(step)
-        elif kind == "end":
-            self._close(step)
-            if line.get("valid") is False:
-                self.wrong.append(step)
-        elif kind == "done":
-            self.done.add(step.rank)
-
-    def _close(self, step: Step) -> None:
-        with suppress(ValueError):
-            self.open.remove(step)
-
-
-def gather(
-    output: str,
-    error: str,
-    outcome: Outcome,
-    *,
-    ranks: int,
-    mpi: str,
-    environment: Mapping[str, str],
-) -> ProbeEvidence:
-    """The evidence in what the probe and its launcher wrote; `mpi` is the library that the program
-    was built with."""
-    steps = _Steps()
-    for line in _json_lines(output):
-        steps.take(line)
-    log = f"{error}\n{output}"
-    message = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
-    return ProbeEvidence(
-        ranks=ranks,
-        begun=tuple(steps.begun),
-        open=tuple(steps.open),
-        wrong=tuple(steps.wrong),
-        done=frozenset(steps.done),
-        mpi=steps.library.get("mpi") or mpi,
-        ucx=steps.library.get("ucx"),
-        says_gpu_aware=steps.library.get("says_gpu_aware", "unknown"),
-        how=steps.library.get("how") or "",
-        log=log,
-        # A job that ran into the time limit dies of our own signals.
-        death=None if outcome.ended_because else death(log, outcome.status),
-        status=outcome.status,
-        error=message[1] if message else "",
-        timed_out=bool(outcome.ended_because),
-        environment=environment,
-    )
+    return verdict, outcome
 
 
 def _step(line: Mapping[str, Any]) -> Step:
@@ -338,11 +238,9 @@ def _step(line: Mapping[str, Any]) -> Step:
     return Step(int(line.get("rank", -1)), call, line.get("bytes"), line.get("memory"))
 
 
-def _json_lines(output: str) -> list[dict[str, Any]]:
-    lines = []
+def _json_lines(output: str) -> Iterator[dict[str, Any]]:
     for text in output.splitlines():
         with suppress(json.JSONDecodeError):
             line = json.loads(text)
             if isinstance(line, dict) and "probe" in line:
-                lines.append(line)
-    return lines
+                yield line

@@ -15,7 +15,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite
 from commlens.jobs.native import PROGRAM, Native, find_native
-from commlens.jobs.probe import gather
+from commlens.jobs.probe import facts
 from commlens.jobs.process import Outcome
 from commlens.jobs.spec import resolve
 from conftest import SOURCES, Commlens, command_line
@@ -172,11 +172,10 @@ def test_the_native_probe_speaks_as_it_is_understood(commlens: Commlens) -> None
     line = commlens("run", "latency", "--dry-run", "--ranks", 2, *_BRIEFLY).stdout
     command = [*line.split(" latency ")[0].split(), "probe", "--memory", "host"]
     job = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    evidence = gather(job.stdout, job.stderr, Outcome(0), ranks=2, mpi="", environment={})
-    assert evidence.done == {0, 1}
-    assert evidence.open == () and evidence.wrong == ()
-    assert {"MPI_Init", "MPI_Send", "MPI_Recv"} <= {step.call for step in evidence.begun}
-    assert evidence.mpi
+    found = facts(job.stdout, job.stderr, Outcome(0), ranks=2, mpi="", environment={})
+    assert found["is_whole"] and found["mpi"]
+    assert found["culprit"] is None and found["wrong"] is None
+    assert all(f'"call":"{call}"' in job.stdout for call in ("MPI_Init", "MPI_Send", "MPI_Recv"))
 
 
 def test_dftfe_ends_with_what_was_published(commlens: Commlens) -> None:

@@ -16,7 +16,6 @@ from commlens.jobs.probe import (
     GpuSupport,
     ProbeVerdict,
     explain_failed_start,
-    gather,
     is_needed,
     judge,
 )
@@ -72,9 +71,8 @@ def verdict(
     environment: Mapping[str, str] = {},
 ) -> ProbeVerdict:
     outcome = Outcome(status, ended_because="it takes too long" if timed_out else "")
-    return judge(
-        gather("\n".join(lines), error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
-    )
+    output = "\n".join(lines)
+    return judge(output, error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
 
 
 CRASH = [*started(0), *started(1), *transfer(0, "begin"), *transfer(1, "begin")]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Optional, TypeVar, Union, get_args
-
-import msgspec
+from typing import Any, NamedTuple
 
 from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import Options
+from commlens.jobs.options import Options, whole_number
 from commlens.jobs.spec import FORMER_NAMES, MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
 
 ENDINGS = (".yaml", ".yml")
@@ -21,50 +19,44 @@ _TRUE = ("true", "yes", "on")
 _FALSE = ("false", "no", "off")
 _LONGEST_NAME = 100
 
-_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+class _Kind(NamedTuple):
+    """What a value must be, and its test: in a suite every value is text."""
+
+    must_be: str
+    holds: Callable[[Any], bool]
+
+    def check(self, value: Any, where: str) -> None:
+        """Raises CommlensError where the value is none."""
+        if not self.holds(value):
+            raise CommlensError(f"{where} must be {self.must_be}, not {_shown(value)}")
 
 
-def _must(text: str) -> msgspec.Meta:
-    """What a value must be, for the message where it is not."""
-    return msgspec.Meta(description=f"must be {text}")
+def _number(most: int) -> _Kind:
+    def holds(value: Any) -> bool:
+        return isinstance(value, str) and 1 <= (whole_number(value) or 0) <= most
+
+    return _Kind(f"a whole number from 1 to {most:,}", holds)
 
 
-_Text = Annotated[str, _must("a single value")]
-_OptionalText = Optional[_Text]
-_Name = Annotated[str, _must("a name from `commlens list`")]
-_Runs = Annotated[list[Any], msgspec.Meta(min_length=1), _must("a list (`- benchmark: latency`)")]
-_Options = Annotated[dict[str, Any], _must("a mapping (`options: {repeat: 10}`)")]
-_Option = Annotated[Union[str, list[str]], _must("a single value")]
-_Environment = Annotated[dict[str, Any], _must("a mapping (`environment: {UCX_TLS: all}`)")]
-_Ranks = Optional[
-    Annotated[
-        int,
-        msgspec.Meta(ge=1, le=MOST_RANKS),
-        _must(f"a whole number from 1 to {MOST_RANKS:,}"),
-    ]
-]
-_Launches = Annotated[
-    int,
-    msgspec.Meta(ge=1, le=MOST_LAUNCHES),
-    _must(f"a whole number from 1 to {MOST_LAUNCHES:,}"),
-]
+def _mapping(example: str) -> _Kind:
+    return _Kind(f"a mapping (`{example}`)", lambda value: isinstance(value, dict))
 
 
-class _SuiteText(msgspec.Struct):
-    """A suite as it stands in the file, in which every value is text."""
-
-    runs: _Runs
-    name: _OptionalText = None
-    description: _Text = ""
-
-
-class _EntryText(msgspec.Struct):
-    benchmark: _Name
-    options: _Options = {}
-    ranks: _Ranks = None
-    environment: _Environment = {}
-    launcher_args: _Text = ""
-    launches: _Launches = 1
+_TEXT = _Kind("a single value", lambda value: isinstance(value, str))
+_SUITE = {
+    "runs": _Kind("a list (`- benchmark: latency`)", lambda it: isinstance(it, list) and bool(it)),
+    "name": _TEXT,
+    "description": _TEXT,
+}
+_ENTRY = {
+    "benchmark": _TEXT._replace(must_be="a name from `commlens list`"),
+    "options": _mapping("options: {repeat: 10}"),
+    "ranks": _number(MOST_RANKS),
+    "environment": _mapping("environment: {UCX_TLS: all}"),
+    "launcher_args": _TEXT,
+    "launches": _number(MOST_LAUNCHES),
+}
 
 
 @dataclass(frozen=True)
@@ -114,13 +106,13 @@ def parse(text: str, source: str) -> Suite:
     data = user_yaml.parse(text, source)
     if not isinstance(data, dict):
         raise CommlensError(
-            f"{source}: a suite is a mapping with 'name' and 'runs', not {_kind(data)}"
+            f"{source}: a suite is a mapping with 'name' and 'runs', not {_shown(data)}"
         )
-    suite = _converted(_SuiteText, data, source)
+    _check(data, _SUITE, "runs", source)
     return Suite(
-        _name(suite.name, source),
-        suite.description,
-        [_entry(run, f"{source}, entry {number}") for number, run in enumerate(suite.runs, 1)],
+        _name(data.get("name"), source),
+        data.get("description", ""),
+        [_entry(run, f"{source}, entry {number}") for number, run in enumerate(data["runs"], 1)],
     )
 
 
@@ -137,22 +129,26 @@ def _name(given: str | None, source: str) -> str:
 
 
 def _entry(data: Any, where: str) -> JobSpec:
-    if not isinstance(data, dict):
-        raise CommlensError(f"{where}: must be a mapping (`benchmark: latency`), not {_kind(data)}")
-    entry = _converted(_EntryText, _renamed(data, where), where)
+    _mapping("benchmark: latency").check(data, f"{where}:")
+    entry = _renamed(data, where)
+    _check(entry, _ENTRY, "benchmark", where)
+    words = entry.get("launcher_args", "")
     try:
-        launcher_arguments = shlex.split(entry.launcher_args)
+        launcher_arguments = shlex.split(words)
     except ValueError as error:
-        raise CommlensError(
-            f"{where}: launcher_args {entry.launcher_args!r}: {str(error).lower()}"
-        ) from None
+        raise CommlensError(f"{where}: launcher_args {words!r}: {str(error).lower()}") from None
+    environment = entry.get("environment", {})
+    for name, value in environment.items():
+        if not is_variable(name):
+            raise CommlensError(f"{where}: environment '{name}' cannot be the name of a variable")
+        _TEXT.check(value, f"{where}: environment '{name}'")
     return JobSpec(
-        entry.benchmark,
-        _options(entry.options, where),
-        entry.ranks or 0,
-        {name: _variable(name, value, where) for name, value in entry.environment.items()},
+        entry["benchmark"],
+        _options(entry.get("options", {}), where),
+        int(entry.get("ranks", 0)),
+        environment,
         launcher_arguments,
-        entry.launches,
+        int(entry.get("launches", 1)),
         where=where,
     )
 
@@ -168,32 +164,13 @@ def _renamed(data: Mapping[Any, Any], where: str) -> dict[Any, Any]:
     return {present.get(name, name): value for name, value in data.items()}
 
 
-def _converted(kind: type[_Struct], data: Mapping[Any, Any], where: str) -> _Struct:
-    """The struct that a mapping holds, each of its values as the struct says that it must be."""
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+def _check(data: Mapping[Any, Any], kinds: Mapping[str, _Kind], needed: str, where: str) -> None:
     for name in data:
-        if name not in fields:
-            raise CommlensError(f"{where}: unknown key '{name}'; known are {', '.join(fields)}")
-    for name, field in fields.items():
-        if field.required or name in data:
-            _value(field.type, data.get(name), f"{where}: '{name}'")
-    return msgspec.convert(data, kind, strict=False)
-
-
-def _value(kind: Any, value: Any, where: str) -> Any:
-    """Raises CommlensError where the value is not what the kind says that it must be."""
-    try:
-        return msgspec.convert(value, kind, strict=False)
-    except (msgspec.ValidationError, ValueError):  # of a number of thousands of digits
-        raise CommlensError(f"{where} {_description(kind)}, not {_kind(value)}") from None
-
-
-def _description(kind: Any) -> str:
-    """What `_must` says of the kind, wherever it is in it."""
-    if isinstance(kind, msgspec.Meta):
-        return kind.description or ""
-    metadata = getattr(kind, "__metadata__", ())
-    return next(filter(None, map(_description, (*metadata, *get_args(kind)))), "")
+        if name not in kinds:
+            raise CommlensError(f"{where}: unknown key '{name}'; known are {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        if name in data or name == needed:
+            kind.check(data.get(name), f"{where}: '{name}'")
 
 
 def _options(texts: Mapping[str, Any], where: str) -> Options:
@@ -208,25 +185,17 @@ def _options(texts: Mapping[str, Any], where: str) -> Options:
 
 
 def _option(value: Any, where: str) -> str | None:
-    value = _value(_Option, value, where)
-    if isinstance(value, list):
-        return ",".join(value)
-    text: str = value
-    if text.lower() in _FALSE:
+    values = value if isinstance(value, list) else [value]
+    _TEXT._replace(holds=lambda _: all(map(_TEXT.holds, values))).check(value, where)
+    text = ",".join(values)
+    if isinstance(value, str) and text.lower() in _FALSE:
         raise CommlensError(
             f"{where}: '{text}' is no value; leave the option out, or name its opposite with 'true'"
         )
-    return None if text.lower() in _TRUE else text
+    return None if isinstance(value, str) and text.lower() in _TRUE else text
 
 
-def _variable(name: str, value: Any, where: str) -> str:
-    if not is_variable(name):
-        raise CommlensError(f"{where}: environment '{name}' cannot be the name of a variable")
-    text: str = _value(_Text, value, f"{where}: environment '{name}'")
-    return text
-
-
-def _kind(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A value in messages."""
     if value is None or value == "":
         return "nothing"

@@ -84,21 +84,15 @@ def _own_path() -> Sequence[str]:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
-    output, error = bytearray(), bytearray()
     with process.signals_listed() as requests:
-        outcome = process.run(
-            command,
-            {**os.environ, **environment},
-            output.extend,
-            error.extend,
-            requests,
-            why_end=lambda times: "too long" if times.since_start > _LIMIT_S else "",
+        outcome, output, error = process.run_within(
+            command, {**os.environ, **environment}, requests, _LIMIT_S
         )
     if outcome.interrupted:
         raise CommlensError("interrupted while nodes were asked", 128 + outcome.interrupted)
     if outcome.ended_because:
         raise CommlensError(f"nodes did not answer within {_LIMIT_S:g} s", Status.FAILED)
-    return output.decode(errors="replace"), error.decode(errors="replace")
+    return output, error
 
 
 def main(words: Sequence[str]) -> None:

@@ -211,23 +211,15 @@ def run_probe(
         ranks=ranks,
         environment={**_LOG_THE_CHOICE, **job.environment},
     )
-    output, error = bytearray(), bytearray()
-    outcome = process.run(
+    outcome, output, error = process.run_within(
         launcher.command(probe, native.path, with_gpus=native.about.has_gpu),
         {**os.environ, **probe.environment},
-        output.extend,
-        error.extend,
         requests,
-        why_end=lambda times: "it takes too long" if times.since_start > _LIMIT_S else "",
+        _LIMIT_S,
     )
-    verdict = judge(
-        output.decode(errors="replace"),
-        error.decode(errors="replace"),
-        outcome,
-        ranks=ranks,
-        mpi=native.about.mpi,
-        environment=launcher.settings(job),
-    )
+    settings = launcher.settings(job)
+    mpi = native.about.mpi
+    verdict = judge(output, error, outcome, ranks=ranks, mpi=mpi, environment=settings)
     return verdict, outcome
 
 

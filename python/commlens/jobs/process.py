@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import psutil
 
@@ -44,18 +44,9 @@ kill -KILL $(marked)
 
 _POLL_S = 0.1
 _AFTERMATH_S = 1.0  # how long ranks may outlive their launcher before they are killed
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Seconds that a job is given to end: after the forwarded signal, and after SIGTERM.
-
-    Where `why_end` ends it, there is nothing to wait for: it makes no progress.
-    """
-
-    after_signal_s: float = 5.0
-    after_terminate_s: float = 3.0
-    when_stalled_s: float = 1.0
+# Seconds that a job is given to end: after the forwarded signal, after SIGTERM, after SIGKILL.
+_SECONDS_TO_OBEY = (5.0, 3.0, 1.0)
+_SECONDS_WHEN_STALLED = (1.0, 1.0, 1.0)  # it makes no progress: there is nothing to wait for
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,6 @@ def run(
     requests: list[int],
     *,
     why_end: WhyEnd = lambda _: "",
-    patience: Patience = Patience(),
 ) -> Outcome:
     """Runs `command` until it ends; what it writes goes to `take_output` and `take_error` as it
     comes.
@@ -98,32 +88,36 @@ def run(
     """
     mark = uuid.uuid4().hex
     with _guard(mark):
-        launcher = _start(command, {**environment, _MARK: mark})
-        running = _Running(launcher, mark, requests, patience)
+        running = _Running(command, environment, mark, requests)
+        launcher = running.launcher
         try:
-            _stream(running, take_output, take_error, why_end)
+            _stream(running, {launcher.stdout: take_output, launcher.stderr: take_error}, why_end)
         finally:
             running.clean_up()
-    killed_by = -launcher.returncode if launcher.returncode < 0 else None
-    status = 128 + killed_by if killed_by else launcher.returncode
-    return Outcome(status, running.interrupted, running.ended_because, killed_by)
+    status = launcher.returncode
+    killed_by = -status if status < 0 else None
+    return Outcome(
+        128 + killed_by if killed_by else status,
+        running.interrupted,
+        running.ended_because,
+        killed_by,
+    )
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    try:
-        # A session of its own: the terminal's Ctrl-C must come to us alone, or ranks die before
-        # they can say anything.
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
+def run_within(
+    command: Sequence[str], environment: Mapping[str, str], requests: list[int], limit_s: float
+) -> tuple[Outcome, str, str]:
+    """Runs `command` for at most `limit_s`, and returns its standard output and error, too."""
+    output, error = bytearray(), bytearray()
+    outcome = run(
+        command,
+        environment,
+        output.extend,
+        error.extend,
+        requests,
+        why_end=lambda times: "it takes too long" if times.since_start > limit_s else "",
+    )
+    return outcome, output.decode(errors="replace"), error.decode(errors="replace")
 
 
 class _Running:
@@ -131,20 +125,32 @@ class _Running:
 
     def __init__(
         self,
-        launcher: subprocess.Popen[bytes],
+        command: Sequence[str],
+        environment: Mapping[str, str],
         mark: str,
         requests: list[int],
-        patience: Patience,
     ) -> None:
-        self.launcher = launcher
         self.interrupted: int | None = None
         self.ended_because = ""
         self._requests = requests
         self._mark = mark
-        self._seconds_to_obey = (patience.after_signal_s, patience.after_terminate_s, 1.0)
-        self._when_stalled = (patience.when_stalled_s,) * 3
+        self._seconds_to_obey = _SECONDS_TO_OBEY
         self._steps_taken = 0
         self._next_step = math.inf  # when the job gets the next, stronger signal
+        try:
+            # A session of its own: the terminal's Ctrl-C must come to us alone, or ranks die before
+            # they can say anything.
+            self.launcher = subprocess.Popen(
+                command,
+                env={**environment, _MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
 
     @property
     def is_ending(self) -> bool:
@@ -164,7 +170,7 @@ class _Running:
         """Ends the job where there is a reason."""
         self.ended_because = because
         if because:
-            self._seconds_to_obey = self._when_stalled
+            self._seconds_to_obey = _SECONDS_WHEN_STALLED
             self.stop(signal.SIGTERM)
 
     def stop(self, first: int) -> None:
@@ -209,20 +215,16 @@ class _Running:
 
 
 def _stream(
-    running: _Running,
-    take_output: Callable[[bytes], object],
-    take_error: Callable[[bytes], object],
-    why_end: WhyEnd,
+    running: _Running, takers: Mapping[IO[bytes] | None, Callable[[bytes], object]], why_end: WhyEnd
 ) -> None:
     launcher = running.launcher
-    assert launcher.stdout is not None and launcher.stderr is not None  # both are pipes
     started = written = time.monotonic()
     ended: float | None = None
     with selectors.DefaultSelector() as selector:
-        selector.register(launcher.stdout, selectors.EVENT_READ, take_output)
-        selector.register(launcher.stderr, selectors.EVENT_READ, take_error)
+        for stream, take in takers.items():
+            selector.register(stream, selectors.EVENT_READ, take)  # type: ignore[arg-type]
         while selector.get_map() or launcher.poll() is None:
-            for key, _ in selector.select(_POLL_S) if selector.get_map() else _wait(launcher):
+            for key, _ in selector.select(_POLL_S):
                 data = os.read(key.fd, 65536)
                 if data:
                     written = time.monotonic()
@@ -237,13 +239,6 @@ def _stream(
             if ended is None and not running.is_ending:
                 running.end(why_end(Times(now - started, now - written)))
             running.forward_signals()
-
-
-def _wait(launcher: subprocess.Popen[bytes]) -> list[tuple[selectors.SelectorKey, int]]:
-    """Both streams are closed but the launcher runs on: wait a moment for it."""
-    with suppress(subprocess.TimeoutExpired):
-        launcher.wait(_POLL_S)
-    return []
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The record of a profiled program: one line of JSON, as typed structs.
 
-docs/profile.schema.json is generated from the structs (schema.py). Their annotations are evaluated,
-also by Python 3.9, so this module does not postpone them.
+docs/profile.schema.json is generated from the structs, and from the meaning of each field in
+knowledge/record_fields.yaml. Their annotations are evaluated, also by Python 3.9, so this module
+does not postpone them.
 """
 
 import re
@@ -15,17 +16,15 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commlens.base.json_line import NotJsonError, decode
 from commlens.knowledge.secrets import mask_variables, mask_words
+from commlens.model.start import AtLeastOne, Count, Ranks, Time
 
 VERSION: Literal[1] = 1
 FINALIZED = "finalized"
 _ARRAYS = ("calls", "time_s", "max_s", "waiting_s", "bytes")
 _IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
+_CPUS = r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$"
 
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-AtLeastOne = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
-Ranks = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 MemoryKind = Literal["host", "pinned", "device", "managed"]
 Ending = Literal[
@@ -77,34 +76,11 @@ class ProfiledRank(ProfileStruct, frozen=True):
     host: str
     pid: Count
     ending: Ending
-    inside: Annotated[
-        str,
-        Meta(description="function in which it ended, of several threads several; empty: outside"),
-    ]
-    threads: Annotated[
-        AtLeastOne,
-        Meta(
-            description="that called MPI, at a time; with thread_level `multiple`, times of "
-            "functions, call sites and regions are means over them"
-        ),
-    ] = 1
-    cpu_s: Annotated[
-        Union[Seconds, UnsetType], Meta(description="CPU time of the process, all threads")
-    ] = UNSET
-    queued_s: Annotated[
-        Union[Seconds, UnsetType],
-        Meta(
-            description="after MPI_Init, in which its main thread could run and waited for a "
-            "processor"
-        ),
-    ] = UNSET
-    cpus: Annotated[
-        str,
-        Meta(
-            pattern=r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$",
-            description="processors on which it may run: `0-3,8`; empty: unknown",
-        ),
-    ] = ""
+    inside: str
+    threads: AtLeastOne = 1
+    cpu_s: Union[Seconds, UnsetType] = UNSET
+    queued_s: Union[Seconds, UnsetType] = UNSET
+    cpus: Annotated[str, Meta(pattern=_CPUS)] = ""
 
 
 class Communicators(ProfileStruct, frozen=True):
@@ -130,20 +106,12 @@ class Function(ProfileStruct, frozen=True):
     group: str
     calls: list[Count]
     time_s: list[Seconds]
-    max_s: Annotated[list[Seconds], Meta(description="the longest call")]
-    waiting_s: Annotated[
-        list[Seconds],
-        Meta(
-            description="part of time_s: until the last rank entered a collective, until the "
-            "message of a blocking receive or a probe arrived, what a blocking send or a "
-            "send-receive took longer than the fastest one of its size, and what a wait for "
-            "requests took longer than the fastest exchange of its size; 0 without --waiting"
-        ),
-    ]
+    max_s: list[Seconds]
+    waiting_s: list[Seconds]
     bytes: list[Count]
     communicators: Communicators
-    memory: Annotated[dict[MemoryKind, Count], Meta(description="calls by memory kind")]
-    sizes: Annotated[list[SizeBin], Meta(description="over all ranks")]
+    memory: dict[MemoryKind, Count]
+    sizes: list[SizeBin]
 
     @cached_property
     def time(self) -> Imbalance:
@@ -170,7 +138,7 @@ class Caller(ProfileStruct, frozen=True):
 
     caller: str
     file: str
-    line: Annotated[Count, Meta(description="0: unknown")]
+    line: Count
 
 
 class CallSite(ProfileStruct, frozen=True):
@@ -179,14 +147,12 @@ class CallSite(ProfileStruct, frozen=True):
     function: str
     caller: str
     file: str
-    line: Annotated[Count, Meta(description="0: unknown")]
+    line: Count
     calls: Count
     time_s: Seconds
     bytes: Count
-    waiting_s: Annotated[Seconds, Meta(description="as of functions")] = 0.0
-    callers: Annotated[
-        list[Caller], Meta(description="of `caller`, innermost first; with --call-depth")
-    ] = []
+    waiting_s: Seconds = 0.0
+    callers: list[Caller] = []
 
 
 class RegionFunction(ProfileStruct, frozen=True):
@@ -217,34 +183,26 @@ class Region(ProfileStruct, frozen=True):
 class Profile(ProfileStruct, frozen=True):
     """One line of a file of records: where the time of one run of an MPI program went."""
 
-    profile: Annotated[
-        Literal[1], Meta(description="version of the format; always the first field of the line")
-    ]
-    time: Annotated[Time, Meta(description="end of the program, UTC")]
+    profile: Literal[1]
+    time: Time
     run: Annotated[str, Meta(min_length=1)]
-    command: Annotated[
-        list[str], Meta(min_length=1, description="the words after --; secrets are masked: ***")
-    ]
-    exit_status: Annotated[int, Meta(ge=0, description="the launcher's; 128 + n after signal n")]
-    mpi: Annotated[str, Meta(description="first line of MPI_Get_library_version")]
-    program: Annotated[str, Meta(description="executable of the first rank that wrote")]
+    command: Annotated[list[str], Meta(min_length=1)]
+    exit_status: Annotated[int, Meta(ge=0)]
+    mpi: str
+    program: str
     thread_level: ThreadLevel
     ranks: Ranks
     nodes: Ranks
     placement: list[ProfiledRank]
-    missing_ranks: Annotated[list[Count], Meta(description="ranks that wrote nothing")]
-    total_s: Annotated[
-        list[Seconds], Meta(description="from the start of the process to its end, per rank")
-    ]
+    missing_ranks: list[Count]
+    total_s: list[Seconds]
     functions: list[Function]
-    peers: Annotated[list[Peer], Meta(description="pairs of ranks with at least one message")]
-    call_sites: Annotated[list[CallSite], Meta(description="empty without --callsites")]
+    peers: list[Peer]
+    call_sites: list[CallSite]
     warnings: list[str]
     versions: dict[str, str]
-    environment: Annotated[
-        dict[str, str], Meta(description="variables that concern communication, without secrets")
-    ]
-    regions: Annotated[list[Region], Meta(description="empty without --regions")] = []
+    environment: dict[str, str]
+    regions: list[Region] = []
 
     def __post_init__(self) -> None:
         """Checks that arrays have a value per entry of `placement`, and that ranks exist."""

@@ -1,6 +1,6 @@
 """The JSON Schemas of records and profiles, generated from their structs.
 
-What the fields of records mean is in knowledge/record_fields.yaml.
+What their fields mean is in knowledge/record_fields.yaml.
 
 python -m commlens.model.schema record > docs/record.schema.json
 python -m commlens.model.schema profile > docs/profile.schema.json
@@ -27,50 +27,50 @@ _DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 def record_schema() -> dict[str, Any]:
     """The schema of one line of a file of records."""
-    (start, record), components = msgspec.json.schema_components(
-        (StartLine, Record), schema_hook=_hook, ref_template="#/$defs/{name}"
-    )
+    (start, record), components = _components(StartLine, Record)
     components["Ceiling"].update(Ceiling.rules)
-    for name, meanings in knowledge.load("record_fields", dict[str, dict[str, str]]).items():
-        for field, meaning in meanings.items():
-            components[name]["properties"][field]["description"] = meaning
     return {
         **_DIALECT,
         "title": f"commlens record, schema {SCHEMA_VERSION}",
         "description": "One line of a file of records: a start, or a case as it was measured."
         " docs/records-reference.md explains each field.",
         "oneOf": [start, record],
-        "$defs": _tidy(components),
+        "$defs": components,
     }
 
 
 def profile_schema() -> dict[str, Any]:
     """The schema of the line of a profile."""
-    (profile,), components = msgspec.json.schema_components(
-        (Profile,), ref_template="#/$defs/{name}"
-    )
+    (profile,), components = _components(Profile)
     title = f"commlens profile, version {VERSION}"
-    return {**_DIALECT, "title": title, **profile, "$defs": _tidy(components)}
+    return {**_DIALECT, "title": title, **profile, "$defs": components}
 
 
 SCHEMAS = {"record": record_schema, "profile": profile_schema}
 
 
-def _tidy(components: dict[str, Any]) -> dict[str, Any]:
-    """The same whatever the version of Python, and without defaults that no file can have.
+def _components(*kinds: type) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """References to the structs, and all components with the meanings of their fields. The same
+    whatever the version of Python, and without defaults that no file can have.
 
     Up to Python 3.12 a docstring keeps its indentation, and the order of an enumeration depends on
     how texts are hashed. A field that is absent or something is never null.
     """
-    for component in components.values():
+    references, components = msgspec.json.schema_components(
+        kinds, schema_hook=_hook, ref_template="#/$defs/{name}"
+    )
+    meanings = knowledge.load("record_fields", dict[str, dict[str, str]])
+    for struct, component in components.items():
         if "description" in component:
             component["description"] = inspect.cleandoc(component["description"])
-        for field in component.get("properties", {}).values():
+        for name, field in component.get("properties", {}).items():
+            if name in meanings.get(struct, {}):
+                field["description"] = meanings[struct][name]
             if "default" in field and field["default"] is None:
                 del field["default"]
             if "enum" in field:
                 field["enum"].sort()
-    return components
+    return references, components
 
 
 def _hook(kind: type) -> dict[str, Any]:

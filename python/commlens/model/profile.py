@@ -1,6 +1,6 @@
 """The record of a profiled program: one line of JSON, as typed structs.
 
-docs/profile.schema.json is generated from the structs, and from the meaning of each field in
+tools/schemas.py makes docs/profile.schema.json from the structs and the meaning of each field in
 knowledge/record_fields.yaml. Their annotations are evaluated, also by Python 3.9, so this module
 does not postpone them.
 """

@@ -104,17 +104,21 @@ class Statistic(Strict, frozen=True):
             return float("inf")
         return (self.ci_high - self.ci_low) / 2 / abs(self.median)
 
+    @property
+    def interval(self) -> tuple[Optional[float], Optional[float]]:
+        """That of the median; none for too few samples."""
+        return self.ci_low, self.ci_high
+
     def scaled(self, factor: float) -> Interval:
         """The median with its interval, times this factor."""
-        low, high = (None if end is None else end * factor for end in (self.ci_low, self.ci_high))
+        low, high = (None if end is None else end * factor for end in self.interval)
         return Interval(self.median * factor, low, high, self.min * factor)
 
     @property
     def drawn(self) -> tuple[float, float]:
         """What a picture shows around the median: its interval, if it has one."""
-        if self.ci_low is None or self.ci_high is None:
-            return self.median, self.median
-        return self.ci_low, self.ci_high
+        low, high = self.interval
+        return (self.median, self.median) if low is None or high is None else (low, high)
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float:
@@ -125,14 +129,9 @@ def _percentile(ordered: Sequence[float], percent: int) -> float:
 class LaunchesStatistic(Statistic, frozen=True):
     """Over the medians of several launches."""
 
-    def scaled(self, factor: float) -> Interval:
-        """With the range of the launches: how far they spread."""
-        low, high = self.drawn
-        return Interval(self.median * factor, low * factor, high * factor, self.min * factor)
-
     @property
-    def drawn(self) -> tuple[float, float]:
-        """The range that plots draw: of the launches."""
+    def interval(self) -> tuple[Optional[float], Optional[float]]:
+        """The range of the launches: how far they spread."""
         return self.min, self.max
 
 

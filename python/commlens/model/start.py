@@ -1,13 +1,13 @@
 """What a start of a benchmark writes down once: its declarations, where it ran and with what.
 
-The structs are the schema: docs/record.schema.json is generated from their types, and from the
+The structs are the schema: tools/schemas.py makes docs/record.schema.json from their types and the
 meaning of each field in knowledge/record_fields.yaml.
 Their annotations are evaluated by Python 3.9 too, which is why this module does not postpone them.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar, Union
@@ -174,25 +174,21 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     def __post_init__(self) -> None:
         """Checks what types cannot express."""
         benchmark = self.benchmark
-        for what, declared in (
-            ("parameters", benchmark.parameters),
-            ("metrics", benchmark.metrics),
-            ("facts", benchmark.facts),
+        for what, names in (
+            ("benchmark.parameters", [one.name for one in benchmark.parameters]),
+            ("benchmark.metrics", [one.name for one in benchmark.metrics]),
+            ("benchmark.facts", [one.name for one in benchmark.facts]),
+            ("transports", self.transports),
         ):
-            _check_once(f"benchmark.{what}", [one.name for one in declared])
-        _check_once("transports", self.transports)
+            again = [name for name, count in Counter(names).items() if count > 1]
+            if again:
+                raise ValueError(f"{what}: '{again[0]}' stands there twice")
         if self.nodes > self.ranks:
             raise ValueError(f"nodes: {self.nodes}, of {self.ranks} ranks")
         if [place.rank for place in self.placement] != list(range(len(self.placement))):
             raise ValueError("placement: its ranks are not 0, 1, 2 ...")
         if len(self.placement) != self.ranks:
             raise ValueError(f"placement: {len(self.placement)} entries for {self.ranks} ranks")
-
-
-def _check_once(where: str, names: Sequence[str]) -> None:
-    again = next((name for name, count in Counter(names).items() if count > 1), None)
-    if again is not None:
-        raise ValueError(f"{where}: '{again}' stands there twice")
 
 
 class Start:
@@ -268,13 +264,10 @@ class Start:
     @cached_property
     def is_oversubscribed(self) -> bool:
         """Whether on some host more ranks ran than there are cores among those they may use."""
-        ranks: dict[str, int] = {}
-        cores: dict[str, list[str]] = {}
+        cores: dict[str, list[str]] = {}  # of each rank of a host
         for place in self.placement:
-            ranks[place.host] = ranks.get(place.host, 0) + 1
             cores.setdefault(place.host, []).append(place.cores)
-        counts = {host: count_numbers(lists) for host, lists in cores.items()}
-        return any(counts[host] and ranks[host] > counts[host] for host in ranks)
+        return any(0 < count_numbers(lists) < len(lists) for lists in cores.values())
 
 
 def ranges_of(text: str) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Formulas, the record and its schema, `show` and `plot` of profiles."""
+"""Formulas, the record, `show` and `plot` of profiles."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from commlens.model.profile import imbalance, is_profile, parse
-from commlens.model.schema import profile_schema
 from commlens.render.profile_tables import call_sites_table
 from conftest import Commlens
-from profile_helpers import ROOT, Mpi
+from profile_helpers import Mpi
 from sample_profile import make_profile
 from sample_records import lines, make_record
 
@@ -42,12 +41,6 @@ def test_imbalance_ends() -> None:
     assert imbalance(1.0, 1.0, 4).percent == 0
     assert imbalance(1.0, 1.0, 1).percent == 0
     assert imbalance(0.0, 0.0, 4).percent == 0
-
-
-def test_the_schema_in_the_docs_is_that_of_the_structs() -> None:
-    written = (ROOT / "docs/profile.schema.json").read_text(encoding="utf-8")
-    command = "python -m commlens.model.schema profile > docs/profile.schema.json"
-    assert json.loads(written) == profile_schema(), command
 
 
 def test_waiting_is_unknown_of_functions_that_are_not_divided() -> None:

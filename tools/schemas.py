@@ -1,9 +1,9 @@
-"""The JSON Schemas of records and profiles, generated from their structs.
+#!/usr/bin/env python3
+"""Writes docs/record.schema.json and docs/profile.schema.json, the JSON Schemas of records and
+profiles, from their structs and from the meanings in knowledge/record_fields.yaml.
 
-What their fields mean is in knowledge/record_fields.yaml.
-
-python -m commlens.model.schema record > docs/record.schema.json
-python -m commlens.model.schema profile > docs/profile.schema.json
+tools/schemas.py            writes the files
+tools/schemas.py --check    exit status 1 if a file is not what the structs say
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import inspect
 import json
 import sys
 from array import array
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from commlens import knowledge
-from commlens.model.profile import VERSION, Profile
-from commlens.model.record import Record
-from commlens.model.results import Ceiling
-from commlens.model.start import SCHEMA_VERSION, Start, StartLine
+TOP = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "python"))
+
+from commlens import knowledge  # noqa: E402
+from commlens.model.profile import VERSION, Profile  # noqa: E402
+from commlens.model.record import Record  # noqa: E402
+from commlens.model.results import Ceiling  # noqa: E402
+from commlens.model.start import SCHEMA_VERSION, Start, StartLine  # noqa: E402
 
 _DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
@@ -44,9 +48,6 @@ def profile_schema() -> dict[str, Any]:
     (profile,), components = _components(Profile)
     title = f"commlens profile, version {VERSION}"
     return {**_DIALECT, "title": title, **profile, "$defs": components}
-
-
-SCHEMAS = {"record": record_schema, "profile": profile_schema}
 
 
 def _components(*kinds: type) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
@@ -81,6 +82,19 @@ def _hook(kind: type) -> dict[str, Any]:
     raise NotImplementedError(kind)
 
 
+def main() -> int:
+    """Writes or checks the files; the exit status."""
+    status = 0
+    for kind, schema in (("record", record_schema()), ("profile", profile_schema())):
+        path = TOP / "docs" / f"{kind}.schema.json"
+        text = json.dumps(schema, indent=2) + "\n"
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text, encoding="utf-8")
+        elif text != path.read_text(encoding="utf-8"):
+            print(f"{path.name}: not what the structs say; run tools/schemas.py")
+            status = 1
+    return status
+
+
 if __name__ == "__main__":
-    json.dump(SCHEMAS[sys.argv[1]](), sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    sys.exit(main())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/reference-findings.md, and the list in docs/doctor.md, from the rules of
-python/commlens/findings and knowledge/checks.
+python/commlens/knowledge/rules and checks.
 
 tools/findings.py            writes the pages
 tools/findings.py --check    exit status 1 if a page is not what the rules say
@@ -78,9 +78,9 @@ def doctor_page(current: str) -> str:
 def _without_names(fix: str) -> str:
     """A finding fills in what its records show."""
     variables = ", ".join(f"`{name}`" for name in switches())
-    fix = fix.replace("{setting}", f"The finding names the variable: one of {variables}.")
+    more = f" SWITCH is one of {variables}." if "{switch}" in fix else ""
     fix = fix.replace("{hint}", "")
-    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix)
+    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix) + more
 
 
 def _wrapped(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from commlens.model import Record, Start
-from commlens.model.start import count_numbers
+from commlens.model.start import count_numbers, ranges_of
 
 
 @cache
@@ -58,3 +58,8 @@ def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
         bound = [Crowd(host, ranks, count_numbers([one])) for one, ranks in counts]
         found += [one for one in bound if one.ranks > one.processors][:1]
     return found
+
+
+def has_number(text: str, number: int | None) -> bool:
+    """Whether a list as in /proc, such as `0-3,8`, has a number."""
+    return number is not None and any(first <= number <= last for first, last in ranges_of(text))

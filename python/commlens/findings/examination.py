@@ -23,9 +23,15 @@ Tell = Callable[[RuleOutcome], None]
 _OF_MACHINE = ("Placement of ranks", "Clocks and power limits", "Results")
 # Stands for the rules on records, which have codes of their own.
 RECORDS = Rule(
-    "records", "warning", "short runs show trouble", ("records",),
-    f"records of short runs ({', '.join(BENCHMARKS)})", {}, "Behaviour", lambda _: iter(()),
-)  # fmt: skip
+    code="records",
+    severity="warning",
+    subject="short runs show trouble",
+    needs=("records",),
+    when=f"records of short runs ({', '.join(BENCHMARKS)})",
+    fix="",
+    section="Behaviour",
+    decide=lambda _: iter(()),
+)
 
 
 @dataclass

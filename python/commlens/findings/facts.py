@@ -18,10 +18,12 @@ _NO = ("0", "n", "no", "off", "false", "f")
 # The smallest runs that show what a setting does: half the round trip of the shortest message.
 SHORTEST_MESSAGE = ("latency", "--bytes", "1", "--memory", "device", "--transport", "mpi")
 SHORTEST_HOST_MESSAGE = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
-NCCL_MESSAGE = ("bandwidth", "--bytes", "4M", "--memory", "device", "--transport", "ccl")
 RUNS: Mapping[str, tuple[str, ...]] = {
-    "shortest message": SHORTEST_MESSAGE, "NCCL message": NCCL_MESSAGE
-}  # fmt: skip
+    "shortest message": SHORTEST_MESSAGE,
+    "shortest host message": SHORTEST_HOST_MESSAGE,
+    "NCCL message": ("bandwidth", "--bytes", "4M", "--memory", "device", "--transport", "ccl"),
+    "sum": ("allreduce", "--bytes", "1M", "--memory", "host", "--transport", "mpi"),
+}
 
 
 def is_yes(value: str) -> bool:

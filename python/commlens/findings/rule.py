@@ -1,21 +1,26 @@
-"""A rule finds one kind of trouble: a function, or an entry of knowledge/checks.
+"""A rule finds one kind of trouble: an entry of knowledge/rules (on records and profiles) or of
+knowledge/checks (on machines).
 
-It declares what it needs, when it reports something, and how that is fixed. It looks at a View, and
-yields an Observation for each place where something is wrong.
+What needs more than conditions on values is decided by a function of the module of the same name in
+rules/ or checks/. It looks at a View, or at the Machine, and yields an Observation for each place
+where something is wrong.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from commlens.findings.facts import FACTS
-from commlens.findings.finding import Cost, Evidence, Finding, Quote, Setting, Severity
-from commlens.findings.view import NotApplicable, View
+from msgspec import structs
+
+from commlens import knowledge
+from commlens.findings.entry import Entry, RuleFile, filled, text_of_kind
+from commlens.findings.facts import FACTS, RUNS
+from commlens.findings.finding import Cost, Evidence, Finding, Quote, Setting
+from commlens.findings.view import LEAST_SHARE, STEADY, NotApplicable, View
 
 # What a rule looks at: records and profiles of any run; a machine by itself, or all machines at
 # once; how short runs of doctor ended.
@@ -26,53 +31,48 @@ SECTIONS = (
     "Behaviour",
 )  # fmt: skip
 _MOST_QUOTES = 6
+_UNSET = "unset"
+_COMMON = {"least_share": LEAST_SHARE, "steady": STEADY}  # limits of several rules
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a rule has seen at one place; the rest of a finding is the rule's."""
+    """What a rule has seen at one place; the rest of a finding is declared."""
 
-    what: str  # the sentence without its full stop, as the cost follows it
     evidence: Evidence
     cost: Cost | None = None
-    words: Mapping[str, str] = field(default_factory=dict)  # for the {names} in the fix
-    kind: str = ""  # which of the fixes, if there are several
-    setting: Setting | None = None  # the fix, if it is one that can be tried
+    which: str = ""  # of the texts, if there are several
+    setting: Setting | None = None  # the fix, if it can be tried and is not declared
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for the {names} in texts
 
-    @property
-    def sentence(self) -> str:
-        """With its cost, and its full stop."""
-        return f"{self.what}." if self.cost is None else f"{self.what}: {self.cost}."
+
+def found(
+    evidence: Evidence,
+    cost: Cost | None = None,
+    which: str = "",
+    setting: Setting | None = None,
+    **facts: Any,
+) -> Observation:
+    """An observation of records or a profile."""
+    return Observation(evidence, cost, which, setting, facts)
 
 
 def observed(
-    what: str,
-    *quotes: Quote,
-    where: str = "",
-    words: Mapping[str, str] | None = None,
-    kind: str = "",
-    setting: Setting | None = None,
+    *quotes: Quote, where: str = "", which: str = "", setting: Setting | None = None, **facts: Any
 ) -> Observation:
     """An observation of a machine, and the lines that show it. `where` is its host by default."""
-    return Observation(what, Evidence(where, quotes=quotes), None, words or {}, kind, setting)
+    return Observation(Evidence(where, quotes=quotes), None, which, setting, facts)
 
 
 Seen = Iterator[Observation]
-Look = Callable[[View], Seen]
+Look = Callable[..., Seen]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Finds one kind of trouble."""
+class Rule(Entry, kw_only=True):
+    """An entry with what decides it."""
 
-    code: str  # stable, as people search for it
-    severity: Severity
-    subject: str  # what is wrong in a few words
-    needs: tuple[str, ...]  # of Need, and facts without which it is not applicable
-    when: str  # when it reports something; of a machine, what it looks at
-    fixes: Mapping[str, str]  # by kind, mostly one; with {names} that an observation fills in
-    section: str  # a heading of the reference, and of doctor's output
-    look: Look
+    section: str
+    decide: Look
 
     @property
     def is_of_machine(self) -> bool:
@@ -81,20 +81,12 @@ class Rule:
 
     def outcome(self, view: View) -> RuleOutcome:
         """Applies the rule. A rule on a machine that fails is not applicable, with the error."""
-        by_sentence: dict[str, list[Observation]] = {}
+        by_sentence: dict[str, list[Finding]] = {}
         reasons: list[str] = []
         for part in view.of_each_machine if "machine" in self.needs else [view]:
-            host = part.machines[0].host if part.machines else ""
             try:
-                for name in self.needs:
-                    if name in FACTS:
-                        FACTS[name].require(part.machine)
-                if "failure" in self.needs:
-                    _ = part.runs
-                for seen in self.look(part):
-                    where = seen.evidence.where or host
-                    seen = replace(seen, evidence=replace(seen.evidence, where=where))
-                    by_sentence.setdefault(seen.sentence, []).append(seen)
+                for finding in self._findings(part):
+                    by_sentence.setdefault(finding.sentence, []).append(finding)
             except NotApplicable as why:
                 reasons.append(str(why))
             except Exception as error:
@@ -102,27 +94,63 @@ class Rule:
                     raise
                 kind = type(error).__name__
                 reasons.append(f"cannot be seen: the check itself failed ({kind}: {error})")
-        findings = [self._finding(alike, view) for alike in by_sentence.values()]
+        findings = [self._together(alike, view) for alike in by_sentence.values()]
         return RuleOutcome(self, findings, reasons[0] if reasons else "")
 
-    def _finding(self, alike: Sequence[Observation], view: View) -> Finding:
+    def _findings(self, view: View) -> Iterator[Finding]:
+        for name in self.needs:
+            if name in FACTS:
+                FACTS[name].require(view.machine)
+        if "failure" in self.needs:
+            _ = view.runs
+        host = view.machines[0].host if view.machines else ""
+        looked_at = view.machine if "machine" in self.needs else view
+        for seen in self.decide(looked_at, **self.limits, **self.texts):
+            yield self._finding(seen, host, self._facts(view, seen))
+
+    def _facts(self, view: View, seen: Observation) -> Mapping[str, Any]:
+        of_machine = structs.asdict(view.machine) if "machine" in self.needs else {}
+        facts = {**of_machine, **seen.facts}
+        return {**facts, **{name: filled(text, facts) for name, text in self.words.items()}}
+
+    def _finding(self, seen: Observation, host: str, facts: Mapping[str, Any]) -> Finding:
+        what = filled(text_of_kind(self.says, seen.which), facts)
+        shown = [Quote(filled(a, facts), filled(b, facts)) for a, b in self.shown]
+        evidence = replace(
+            seen.evidence,
+            where=seen.evidence.where or host,
+            quotes=(*seen.evidence.quotes, *shown),
+        )
+        sets = {filled(a, facts): filled(b, facts) for a, b in self.sets.items()}
+        setting = Setting(
+            {name: None if value == _UNSET else value for name, value in sets.items()},
+            shown_by=RUNS.get(self.shown_by, ()),
+        )
+        return Finding(
+            self.code,
+            self.severity,
+            self.subject,
+            f"{what}." if seen.cost is None else f"{what}: {seen.cost}.",
+            evidence,
+            seen.cost,
+            filled(text_of_kind(self.fix, seen.which), facts),
+            setting if sets else seen.setting,
+        )
+
+    def _together(self, alike: Sequence[Finding], view: View) -> Finding:
         """What several launches or nodes have in common is one finding, with all its evidence."""
         first = alike[0]
         sentence, where = first.sentence, first.evidence.where
         if self.is_of_machine:
-            where = ", ".join(dict.fromkeys(seen.evidence.where for seen in alike))
+            where = ", ".join(dict.fromkeys(one.evidence.where for one in alike))
             if "machine" in self.needs and len(view.machines) > 1:
-                sentence = f"{first.what} ({where})."
-        records = tuple(record for seen in alike for record in seen.evidence.records)
-        quotes = tuple(dict.fromkeys(quote for seen in alike for quote in seen.evidence.quotes))
+                sentence = f"{sentence[:-1]} ({where})."
+        records = tuple(record for one in alike for record in one.evidence.records)
+        quotes = tuple(dict.fromkeys(quote for one in alike for quote in one.evidence.quotes))
         evidence = replace(
             first.evidence, where=where, records=records, quotes=quotes[:_MOST_QUOTES]
         )
-        fix = self.fixes[first.kind].format_map(first.words)
-        return Finding(
-            self.code, self.severity, self.subject, sentence, evidence, first.cost, fix,
-            first.setting,
-        )  # fmt: skip
+        return replace(first, sentence=sentence, evidence=evidence)
 
 
 @dataclass(frozen=True)
@@ -142,67 +170,54 @@ class RuleOutcome:
         return "not applicable" if self.reason else "ok"
 
 
-_RULES: dict[tuple[str, bool], Rule] = {}
+def rule_of(entry: Entry, section: str, decide: Look) -> Rule:
+    """The rule of an entry. Raises ValueError where it needs what nobody knows."""
+    kinds = set(get_args(Need))
+    needs = (*entry.needs, *["GPU of the driver"] * bool(entry.gpus))
+    if not kinds & set(needs):
+        needs = ("machines" if entry.differ else "machine", *needs)
+    if unknown := set(needs) - {*kinds, *FACTS}:
+        raise ValueError(f"the rule '{entry.code}' needs {unknown}")
+    below = next((test.below for test in entry.where.values() if test.below is not None), None)
+    when = filled(entry.when, {**_COMMON, **entry.limits, "below": below})
+    declared = {
+        **structs.asdict(entry),
+        "needs": needs,
+        "when": when,
+        "says": entry.says or "{text}",
+    }
+    return Rule(**declared, section=section, decide=decide)
 
 
-def register(new: Rule) -> None:
-    """Adds a rule. Raises ValueError where its code is taken, or it needs what nobody knows."""
-    unknown = set(new.needs) - {*get_args(Need), *FACTS}
-    if unknown or not new.needs:
-        raise ValueError(f"the rule '{new.code}' needs {unknown or 'nothing'}")
-    # One trouble may be seen in records, and on the machine before anything is run.
-    key = new.code, new.is_of_machine
-    if key in _RULES:
-        raise ValueError(f"two rules have the code '{new.code}'")
-    _RULES[key] = new
+def _rules_of(folder: str) -> Iterator[Rule]:
+    """Those of a folder of knowledge/, whose functions are in the folder of this name here."""
+    for name in knowledge.names(folder):
+        file = knowledge.load(f"{folder}/{name}", RuleFile)
+        for entry in file.rules:
+            yield rule_of(entry, file.section, _function(entry, f"{__package__}.{folder}", name))
 
 
-def rule(
-    code: str,
-    severity: Severity,
-    subject: str,
-    *,
-    needs: str | Sequence[str],
-    when: str,
-    fix: str | Mapping[str, str],
-) -> Callable[[Look], Look]:
-    """Registers the function below it as a rule; its section is the docstring of its module.
-
-    `code` names the finding for ever. {names} in `fix` are the observation's words.
-    """
-    needed = (needs,) if isinstance(needs, str) else tuple(needs)
-    fixes = {"": fix} if isinstance(fix, str) else fix
-
-    def wrap(look: Look) -> Look:
-        heading = (import_module(look.__module__).__doc__ or "").partition(":")[0].strip()
-        register(Rule(code, severity, subject, needed, when, fixes, heading, look))
-        return look
-
-    return wrap
+def _function(entry: Entry, folder: str, name: str) -> Look:
+    if entry.has_conditions:
+        decide: Look = import_module(f"{folder}.conditions").of_machine
+        return partial(decide, entry)
+    own = entry.look or entry.code.replace("-", "_")
+    function: Look = getattr(import_module(f"{folder}.{name}"), own)
+    return function
 
 
 @cache
 def rules_on_records() -> tuple[Rule, ...]:
     """Those on records and profiles, by section."""
-    _import_all("commlens.findings.rules")
-    rules = [one for one in _RULES.values() if not one.is_of_machine]
-    return tuple(sorted(rules, key=lambda one: one.look.__module__))
+    return tuple(_rules_of("rules"))
 
 
 @cache
 def rules_on_machines() -> tuple[Rule, ...]:
     """Those that doctor applies, in their order."""
-    _import_all("commlens.findings.checks")
-    rules = [one for one in _RULES.values() if one.is_of_machine]
-    return tuple(sorted(rules, key=lambda one: SECTIONS.index(one.section)))
+    return tuple(sorted(_rules_of("checks"), key=lambda one: SECTIONS.index(one.section)))
 
 
 def all_rules() -> tuple[Rule, ...]:
     """Those on records and profiles, then those on machines."""
     return rules_on_records() + rules_on_machines()
-
-
-def _import_all(folder: str) -> None:
-    """A rule is found by being there."""
-    for module in pkgutil.iter_modules(import_module(folder).__path__):
-        import_module(f"{folder}.{module.name}")

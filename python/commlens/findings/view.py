@@ -5,7 +5,7 @@ What was measured amid others' work is left out of comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -155,6 +155,11 @@ def where(group: Group, memory: str, variant: str = "", sizes: Sequence[int | No
     return ", ".join(filter(None, words))
 
 
+def so_in(records: Sequence[Record]) -> str:
+    """How many more of them show it, for the end of a sentence: `; so in 4 records`."""
+    return f"; so in {plural(len(records), 'record')}" if len(records) > 1 else ""
+
+
 def text_of(start: Start) -> str:
     """`latency, 2 ranks on node01`"""
     return f"{start.benchmark.name}, {plural(start.ranks, 'rank')} on {start.host}"
@@ -210,9 +215,10 @@ class Slower(NamedTuple):
     ratio: float  # of the medians of their times
 
     @property
-    def seconds(self) -> float:
+    def cost(self) -> Cost:
         """By how much longer."""
-        return median_us(self.record) * 1e-6 * (1 - 1 / self.ratio)
+        share = 1 - 1 / self.ratio
+        return Cost(median_us(self.record) * 1e-6 * share, share, "operation")
 
 
 def median_us(record: Record) -> float:
@@ -237,6 +243,16 @@ def slower(
     if not found or not all(one.ratio > factor and differ(one.record, one.other) for one in found):
         return None
     return min(found, key=lambda one: one.ratio)
+
+
+def slower_at(
+    mine: Curve, theirs: Curve, compare: Callable[[list[Record], list[Record]], Slower | None]
+) -> tuple[list[int | None], dict[int | None, Slower]]:
+    """The sizes that both have, and those at which `compare` says so, where they are enough."""
+    sizes = [size for size in mine.by_size if size in theirs.by_size]
+    pairs = {size: compare(mine.by_size[size], theirs.by_size[size]) for size in sizes}
+    found = {size: pair for size, pair in pairs.items() if pair}
+    return sizes, found if is_sure(sizes, list(found)) else {}
 
 
 def differ(one: Record, other: Record) -> bool:

@@ -52,7 +52,7 @@ def named(kind: str) -> list[object]:
 
 
 def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
-    assert CASES.keys() == RULES.keys()
+    assert CASES.keys() == RULES.keys() and len(RULES) == len(all_rules())
     assert sum(len(one.CASES) for one in (*_OF_MACHINES, cases_records)) == len(CASES)
     assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
     both = (cases_hardware, cases_kernel)

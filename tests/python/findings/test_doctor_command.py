@@ -16,9 +16,10 @@ import pytest
 from commlens.compare.proof import Proof
 from commlens.findings import Evidence, Finding, Setting, behaviour
 from commlens.findings.behaviour import Plan, observe
+from commlens.findings.entry import Entry
 from commlens.findings.examination import Examination
 from commlens.findings.nodes import assemble, pieces
-from commlens.findings.rule import Rule, RuleOutcome, rules_on_machines
+from commlens.findings.rule import RuleOutcome, rule_of, rules_on_machines
 from commlens.findings.view import View
 from commlens.jobs.native import find_native
 from commlens.jobs.spec import JobSpec
@@ -225,7 +226,8 @@ def two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_setting(setting: Setting) -> Examination:
     finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
-    rule = Rule("x", "warning", "t", ("machine",), "s", {}, "Limits", lambda _: iter(()))
+    entry = Entry(code="x", severity="warning", subject="t", when="s", fix="C.")
+    rule = rule_of(entry, "Limits", lambda _: iter(()))
     return Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
 
 

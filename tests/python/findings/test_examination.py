@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+from pathlib import Path
+
+import msgspec
 import pytest
+import yaml
 
 from cases_records import CASES as OF_RECORDS
-from commlens.findings import Finding, Quote
-from commlens.findings import rule as rules
+from commlens.findings import Finding, Quote, rule
 from commlens.findings.behaviour import Behaviour
+from commlens.findings.checks.conditions import of_machine
+from commlens.findings.entry import Entry
 from commlens.findings.examination import examine
-from commlens.findings.rule import (
-    SECTIONS,
-    Look,
-    Rule,
-    RuleOutcome,
-    Seen,
-    observed,
-    rule,
-)
+from commlens.findings.rule import SECTIONS, Look, Rule, RuleOutcome, Seen, observed, rule_of
 from commlens.findings.view import NotApplicable, View
 from commlens.machine.machine import Machine
 from machine_checks import outcome
 from record_helpers import parsed
-from sound_machine import SOUND, changed, cray, machine, two, view
+from rule_records import failed
+from sound_machine import SOUND, changed, cray, limit, machine, two, view
 
-SEEN = observed("It is so", Quote("file", "line"))
+TOP = Path(__file__).resolve().parents[3]
+
+SEEN = observed(Quote("file", "line"), it="this")
 
 
-def rule_of(code: str, look: Look, section: str = "Limits", fix: str = "C.") -> Rule:
-    return Rule(code, "warning", "t", ("machine",), "s", {"": fix}, section, look)
+def made(code: str, look: Look, *needs: str, section: str = "Limits") -> Rule:
+    entry = Entry(code=code, severity="note", subject="t", needs=needs, when="s",
+                  says="It is so", fix="Do {it}.")  # fmt: skip
+    return rule_of(entry, section, look)
 
 
 def quiet() -> Behaviour:
@@ -85,55 +89,61 @@ def test_what_a_check_has_found_is_not_found_again_in_short_runs() -> None:
     lines = OF_RECORDS[code].speaks["500 of 700 W"]()
     assert isinstance(lines, list)
     runs = Behaviour(parsed(*lines))
-    own = rule_of(code, lambda _: iter([SEEN]), "Hardware")
+    own = made(code, lambda _: iter([SEEN]), section="Hardware")
     for applied, times in ([], 1), ([own], 1):
         whole = examine([SOUND], lambda: runs, lambda _: None, applied)
         assert [one.code for one in whole.findings].count(code) == times
 
 
 def test_a_rule_on_machines_that_fails_says_so_and_ends_nothing() -> None:
-    def look(_: View) -> Seen:
+    def look(_: Machine) -> Seen:
         raise KeyError("nobody thought of it")
         yield SEEN
 
-    own = rule_of("x-broken", look).outcome(view())
+    own = made("x-broken", look).outcome(view())
     assert own.verdict == "not applicable" and "KeyError" in own.reason
 
 
 def test_what_a_rule_has_seen_before_it_is_not_applicable_is_reported() -> None:
-    def look(_: View) -> Seen:
+    def look(_: Machine) -> Seen:
         yield SEEN
         raise NotApplicable("there is no more")
 
-    own = rule_of("x-both", look).outcome(view())
-    assert own.verdict == "problem" and len(own.findings) == 1
+    own = made("x-both", look).outcome(view())
+    assert own.verdict == "advice" and len(own.findings) == 1
 
 
-@pytest.mark.parametrize("needs", ["machine", "records"])
-def test_a_code_names_one_rule(needs: str) -> None:
-    code = "stack-small" if needs == "machine" else "wrong-results"
-    assert rules.all_rules()
-    with pytest.raises(ValueError, match=f"two rules have the code '{code}'"):
-        rule(code, "error", "", needs=needs, when="", fix="")(lambda _: iter(()))
+def test_a_rule_needs_what_there_is() -> None:
+    with pytest.raises(ValueError, match=r"'x-test' needs .*a miracle"):
+        made("x-test", lambda _: iter(()), "machine", "a miracle")
 
 
-@pytest.mark.parametrize("needs", [(), ("machine", "a miracle")])
-def test_a_rule_needs_what_there_is(needs: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="'x-test' needs"):
-        rule("x-test", "error", "", needs=needs, when="", fix="")(lambda _: iter(()))
-
-
-def test_a_function_is_all_that_a_rule_needs() -> None:
-    declare = rule("x-test", "note", "t", needs=("machine", "GPU"), when="s", fix="Do {it}.")
-    key = "x-test", True
-    try:
-        declare(lambda _: iter([observed("It is so", Quote("f", "line"), words={"it": "this"})]))
-        own = rules._RULES[key]
-    finally:
-        rules._RULES.pop(key, None)
+def test_an_entry_and_a_function_are_all_that_a_rule_needs() -> None:
+    own = made("x-test", lambda _: iter([SEEN]), "GPU")
     (finding,) = own.outcome(view()).findings
     assert isinstance(finding, Finding) and finding.fix == "Do this."
-    assert finding.evidence.quotes == (Quote("f", "line"),)
+    assert finding.evidence.quotes == (Quote("file", "line"),)
     assert own.outcome(view(devices=type(SOUND.devices)())) == RuleOutcome(
         own, [], "there is no GPU"
     )
+
+
+def test_the_examples_of_contributing_are_rules() -> None:
+    text = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## A finding is one rule")[2].partition("\n## ")[0]
+    blocks = {
+        language: re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+        for language in ("yaml", "python")
+    }
+    of_stack, of_results = (
+        msgspec.convert(yaml.load(text, yaml.BaseLoader)[0], Entry, strict=False)
+        for text in blocks["yaml"]
+    )
+    names = {**vars(rule), "found": rule.found}
+    exec("from __future__ import annotations\n" + blocks["python"][0], names)
+    bad = rule_of(of_results, "Results", names["bad_results"])
+    (wrong,) = bad.outcome(View(parsed(*failed("failed")))).findings
+    assert wrong.sentence == "Results are wrong in 1 record (latency, mpi)."
+    small = rule_of(of_stack, "Limits", partial(of_machine, of_stack))
+    (note,) = small.outcome(view(limits__stack=limit(1 << 20))).findings
+    assert note.sentence.startswith("The stack of a process may have 1 MiB")

@@ -11,7 +11,7 @@ import pytest
 
 from commlens import knowledge
 from commlens.compare import references
-from commlens.findings.checks.entries import CheckSection
+from commlens.findings.entry import RuleFile
 from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
@@ -34,7 +34,7 @@ FILES = sorted(
 )
 STRUCTS: Mapping[str, type] = {
     "causes": Causes,
-    "checks/": CheckSection,
+    "checks/": RuleFile,
     "colors": Looks,
     "launchers": Launchers,
     "levels": LevelNames,
@@ -45,6 +45,7 @@ STRUCTS: Mapping[str, type] = {
     "matrices/": Matrix,
     "rank_variables": dict[str, tuple[str, ...]],
     "record_fields": dict[str, dict[str, str]],
+    "rules/": RuleFile,
     "schedulers": Schedulers,
     "secrets": Secrets,
     "variables": Variables,

@@ -1,1 +1,1 @@
-"""The checks of doctor: every file in this folder is loaded."""
+"""What decides the entries of knowledge/checks: conditions, or functions of modules named alike."""

@@ -1,1 +1,1 @@
-"""The rules, a file a subject. A rule is one function with `@rule(...)` above it."""
+"""What decides the entries of knowledge/rules: a function each, in the module of the same name."""

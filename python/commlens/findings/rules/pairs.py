@@ -1,4 +1,4 @@
-"""Pairs of ranks"""
+"""Pairs of ranks."""
 
 from __future__ import annotations
 
@@ -10,44 +10,29 @@ from typing import NamedTuple
 from commlens.base.text import format_value, plural
 from commlens.findings.disturbance import is_disturbed
 from commlens.findings.finding import Evidence
-from commlens.findings.rule import Observation, rule
+from commlens.findings.rule import Seen, found
 from commlens.findings.view import View, text_of
 from commlens.model import Record
 from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
 
-_FACTOR = 1.5
-_FEWEST = 3  # pairs of one kind
 
-
-@rule(
-    "slow-pair",
-    "warning",
-    "a pair of ranks is slow",
-    needs="records",
-    when=f"with `--matrix`, at two sizes or more in a launch, or at its only size, a pair is"
-    f" {_FACTOR:g} times worse than its like, and again when it is measured by itself. The like of"
-    " a pair across nodes is the best quarter of those pairs; of a pair within a node the median"
-    f" of those. There are {_FEWEST} of them or more. Another pair is counted with the"
-    " slowest only if its ratio is at least the square root of the slowest one's.",
-    fix="Look at what the slow pairs have in common: a link or adapter (`ibstat`, `ethtool`,"
-    " `cxi_stat`), a GPU (`nvidia-smi topo -m`), a binding (the placement that `commlens show`"
-    " prints). Exclude the node and measure again.",
-)
-def slow_pair(view: View) -> Iterator[Observation]:
-    found: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
+def slow_pair(view: View, factor: float, fewest: int) -> Seen:
+    """`fewest`: pairs of one kind."""
+    known: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
     for record in [one for one in view.records if one.series]:
         matrix = pair_matrix(record)
         if matrix is None or not record.measured or is_disturbed(record):
             continue
         key = record.start.start, record.transport, record.memory
-        found.setdefault(key, []).append((record, _slow(record, matrix)))
-    for (_, *place), own in found.items():
+        known.setdefault(key, []).append((record, _slow(record, matrix, factor, fewest)))
+    for (_, *place), own in known.items():
         slow = [(record, sentence) for record, sentence in own if sentence]
         if len(slow) < min(2, len(own)):
             continue
         worst, sentence = max(slow, key=lambda one: _ratio_of(one[0]))
         where = f"{text_of(worst.start)}, {', '.join(place)}"
-        yield Observation(sentence, Evidence(where, tuple(record for record, _ in slow)))
+        records = tuple(record for record, _ in slow)
+        yield found(Evidence(where, records), sentence=sentence)
 
 
 class _Kind(NamedTuple):
@@ -58,30 +43,30 @@ class _Kind(NamedTuple):
     name: str
 
 
-def _kinds(matrix: PairMatrix) -> Iterator[_Kind]:
+def _kinds(matrix: PairMatrix, fewest: int) -> Iterator[_Kind]:
     across = [pair for pair in matrix.pairs if matrix.is_across_nodes(pair)]
     within = [pair for pair in matrix.pairs if not matrix.is_across_nodes(pair)]
-    if len(across) >= _FEWEST:
+    if len(across) >= fewest:
         values = [pair.value for pair in across]
         low, _, high = quantiles(values, n=4, method="inclusive")
         best = low if matrix.metric.better == "lower" else high
         yield _Kind(across, best, "the best quarter of the pairs across nodes")
-    if len(within) >= _FEWEST:
+    if len(within) >= fewest:
         yield _Kind(within, median(pair.value for pair in within), "the median within nodes")
 
 
-def _slow(record: Record, matrix: PairMatrix) -> str:
+def _slow(record: Record, matrix: PairMatrix, factor: float, fewest: int) -> str:
     """What is slow, in a sentence without its full stop; empty: nothing."""
     metric, slowest = matrix.metric, matrix.pairs[0]
-    for kind in _kinds(matrix):
-        slow = [one for one in kind.pairs if metric.ratio(one.value, kind.reference) >= _FACTOR]
+    for kind in _kinds(matrix, fewest):
+        slow = [one for one in kind.pairs if metric.ratio(one.value, kind.reference) >= factor]
         # Beside a pair that is 100 times worse, one that is 1.6 times worse is no second one.
         clear = sqrt(metric.ratio(slowest.value, kind.reference))
         counted = [one for one in slow if metric.ratio(one.value, kind.reference) >= clear]
         again = record.statistics[metric.name]
         end = again.ci_low if metric.better == "lower" else again.ci_high
         # The slowest pair was measured again by itself, as the record's own samples.
-        is_sure = end is not None and metric.ratio(end, kind.reference) >= _FACTOR
+        is_sure = end is not None and metric.ratio(end, kind.reference) >= factor
         if slowest not in slow or not is_sure:
             continue
         value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"

@@ -1,58 +1,41 @@
-"""Placement of ranks"""
+"""Placement of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from commlens.base.text import format_time, plural
-from commlens.findings.disturbance import Crowd, crowds, is_on_gpu
+from commlens.base.text import plural
+from commlens.findings.disturbance import Crowd, crowds, has_number, is_on_gpu
+from commlens.findings.facts import SHORTEST_HOST_MESSAGE
 from commlens.findings.finding import Evidence, Setting
-from commlens.findings.rule import Observation, rule
+from commlens.findings.rule import Seen, found
 from commlens.findings.view import LEAST_SHARE, View, cost_of, on_gpu_of, text_of, total_of
 from commlens.model import Place, Record, Start
 from commlens.model.profile import mean
-from commlens.model.start import count_numbers, ranges_of
+from commlens.model.start import count_numbers
 
-_LOST_CORES_SHARE = 0.05
-_MOST_THREADS = 1024  # of a rank: a larger number is none
 _LONGEST = 60  # characters of a list of cores
 
 
-@rule(
-    "ranks-share-cores",
-    "warning",
-    "ranks share cores",
-    needs=("records", "profile"),
-    when="some ranks of a host have fewer processors than they are, all together or those of one "
-    f"binding; in a profiled program, where waiting for one costs {LEAST_SHARE:.0%} of its time.",
-    fix="Launch no more ranks than there are cores, and bind each to its own: "
-    "`--map-by core --bind-to core` (mpirun), `--cpu-bind=cores` (srun).",
-)
-def ranks_share_cores(view: View) -> Iterator[Observation]:
+def ranks_share_cores(view: View) -> Seen:
     for profile in view.profiles:
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
         queued = mean(profile.queued_s)
         if crowded and queued >= LEAST_SHARE * total_of(profile):
-            yield Observation(
-                f"Ranks share cores ({_crowd(crowded)}) and wait for one while they could run",
-                *cost_of(profile, queued),
-            )
+            yield found(*cost_of(profile, queued), which="program", crowd=_crowd(crowded))
     for start, records in view.launches:
         if crowded := crowds([(place.host, place.cores) for place in start.placement]):
-            yield Observation(
-                f"Ranks share cores ({_crowd(crowded)}): times show the scheduler as much as the "
-                "communication",
-                Evidence(text_of(start), records),
-                setting=_bound_to_cores(start),
-            )
+            evidence = Evidence(text_of(start), records)
+            yield found(evidence, setting=_bound_to_cores(start), crowd=_crowd(crowded))
 
 
 def _bound_to_cores(start: Start) -> Setting | None:
     """For those launchers that are known by the MPI library."""
-    shown_by = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
     if "Open MPI" in start.mpi:
-        return Setting({}, ("--map-by", "core", "--bind-to", "core"), shown_by)
-    return Setting({}, ("-bind-to", "core"), shown_by) if "MPICH" in start.mpi else None
+        words: tuple[str, ...] = ("--map-by", "core", "--bind-to", "core")
+        return Setting({}, words, SHORTEST_HOST_MESSAGE)
+    is_mpich = "MPICH" in start.mpi
+    return Setting({}, ("-bind-to", "core"), SHORTEST_HOST_MESSAGE) if is_mpich else None
 
 
 def _crowd(crowded: Sequence[Crowd]) -> str:
@@ -61,58 +44,32 @@ def _crowd(crowded: Sequence[Crowd]) -> str:
     return f"{plural(ranks, 'rank')} on {plural(processors, 'processor')} of {host}{others}"
 
 
-@rule(
-    "ranks-wait-for-processors",
-    "warning",
-    "ranks wait for processors that others use",
-    needs="profile",
-    when=f"in a profiled program, ranks could run and waited for {_LOST_CORES_SHARE:.0%} of the "
-    "time, though there is a processor for each.",
-    fix="Other programs run there (`top` lists them), or a rank has more threads than it has "
-    "processors (OMP_NUM_THREADS): times of this run say little about the program.",
-)
-def ranks_wait_for_processors(view: View) -> Iterator[Observation]:
+def ranks_wait_for_processors(view: View, share: float) -> Seen:
     for profile in view.profiles:
-        queued = mean(profile.queued_s)
+        queued, longest = mean(profile.queued_s), max(profile.queued_s)
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
-        if crowded or queued < _LOST_CORES_SHARE * total_of(profile):
-            continue
-        place = profile.placement[profile.queued_s.index(max(profile.queued_s))]
-        yield Observation(
-            "Ranks wait for a processor while they could run, though there is one for each (rank "
-            f"{place.rank} on {place.host} for {format_time(max(profile.queued_s))})",
-            *cost_of(profile, queued),
-        )
+        if not crowded and queued >= share * total_of(profile):
+            place = profile.placement[profile.queued_s.index(longest)]
+            yield found(*cost_of(profile, queued), place=place, longest=longest)
 
 
-@rule(
-    "too-few-cores",
-    "warning",
-    "a rank is bound to fewer cores than it has threads",
-    needs="records",
-    when="OMP_NUM_THREADS is larger than the number of processors that a rank may run on, or "
-    "streams that should overlap in host memory, which have a thread each, are more than these.",
-    fix="Bind each rank to as many cores as it has threads: `--map-by slot:PE={threads} "
-    "--bind-to core` (mpirun), `--cpus-per-task={threads} --cpu-bind=cores` (srun).",
-)
-def too_few_cores(view: View) -> Iterator[Observation]:
+def too_few_cores(view: View, most_threads: int) -> Seen:
     for start, records in view.launches:
         threads, why = _threads(start, records)
-        few = [
-            place
-            for place in start.placement
-            if place.cores and count_numbers([place.cores]) < threads
-        ]
-        if not few or threads > _MOST_THREADS:
-            continue
-        first = few[0]
-        yield Observation(
-            f"Rank {first.rank} on {first.host} may run on "
-            f"{plural(count_numbers([first.cores]), 'processor')} ({first.cores[:_LONGEST]}), and "
-            f"{why}; so {len(few)} of {plural(start.ranks, 'rank')}",
-            Evidence(text_of(start), records),
-            words={"threads": str(threads)},
-        )
+        counts = [(one, count_numbers([one.cores])) for one in start.placement if one.cores]
+        few = [(place, count) for place, count in counts if count < threads]
+        if few and threads <= most_threads:
+            place, count = few[0]
+            yield found(
+                Evidence(text_of(start), records),
+                start=start,
+                place=place,
+                cores=place.cores[:_LONGEST],
+                processors=count,
+                why=why,
+                few=few,
+                threads=threads,
+            )
 
 
 def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
@@ -126,61 +83,29 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     return streams, f"its {streams} streams have a thread each"
 
 
-@rule(
-    "far-from-gpu",
-    "warning",
-    "a rank runs on another NUMA node than its GPU",
-    needs="records",
-    when="the NUMA node of a rank's GPU is none of those of its cores, as recorded.",
-    fix="Bind the rank to cores of node {node}: `numactl --cpunodebind={node} "
-    "--membind={node}`, `--map-by numa --bind-to numa` (mpirun) or `--gpu-bind=closest` (srun).",
-)
-def far_from_gpu(view: View) -> Iterator[Observation]:
+def far_from_gpu(view: View) -> Seen:
     for start, records in view.launches:
         far = [place for place in start.placement if _is_far(place)]
-        on_gpu = on_gpu_of(records) if far else ()
-        if not on_gpu:
-            continue
-        place = far[0]
-        node = place.device.numa_node if place.device else -1
-        yield Observation(
-            f"Rank {place.rank} runs on NUMA node {place.numa_nodes[:_LONGEST]} of {place.host}, "
-            f"and its GPU is at node {node}; so {len(far)} of "
-            f"{plural(start.ranks, 'rank')}",
-            Evidence(text_of(start), on_gpu),
-            words={"node": str(node)},
-        )
+        on_gpu = on_gpu_of(records)
+        if far and on_gpu:
+            nodes = far[0].numa_nodes[:_LONGEST]
+            evidence = Evidence(text_of(start), on_gpu)
+            yield found(evidence, start=start, place=far[0], nodes=nodes, far=far)
 
 
 def _is_far(place: Place) -> bool:
     if place.device is None or place.device.numa_node < 0 or not place.numa_nodes:
         return False
-    node = place.device.numa_node
-    return not any(first <= node <= last for first, last in ranges_of(place.numa_nodes))
+    return not has_number(place.numa_nodes, place.device.numa_node)
 
 
-@rule(
-    "ranks-share-gpu",
-    "warning",
-    "ranks share a GPU",
-    needs="records",
-    when="two ranks of a launch have the same GPU, and its memory was measured.",
-    fix="Start at most as many ranks as there are GPUs. Where they must share one, start its "
-    "multi-process service (`nvidia-cuda-mps-control -d`).",
-)
-def ranks_share_gpu(view: View) -> Iterator[Observation]:
+def ranks_share_gpu(view: View) -> Seen:
     for start, records in view.launches:
         by_gpu: dict[tuple[str, str], list[Place]] = {}
         for place in start.placement:
             if place.device:
                 by_gpu.setdefault((place.host, place.device.uuid), []).append(place)
         shared = [places for places in by_gpu.values() if len(places) > 1]
-        on_gpu = on_gpu_of(records) if shared else ()
-        if on_gpu:
-            first = shared[0][0]
-            gpu = f"GPU {first.device.ordinal} ({first.device.name})" if first.device else "a GPU"
-            yield Observation(
-                f"{plural(len(shared[0]), 'rank')} share {gpu} of {first.host}: their times "
-                "include each other's work",
-                Evidence(text_of(start), on_gpu),
-            )
+        on_gpu = on_gpu_of(records)
+        if shared and on_gpu:
+            yield found(Evidence(text_of(start), on_gpu), ranks=shared[0], first=shared[0][0])

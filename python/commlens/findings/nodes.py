@@ -68,7 +68,7 @@ def look(
     words = [sys.executable, "-m", "commlens.findings.nodes", "--in-pieces", program]
     # The package need not be installed there; the folder is that of a shared file system.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), *_own_path()]))}
-    command = chosen.on_each_node(count, words, environment, arguments)
+    command = [*chosen.start(count, count, environment, arguments), *words]
     output, error = _run(command, environment)
     machines = assemble(output)
     if not machines:

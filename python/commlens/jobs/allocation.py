@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from commlens.jobs import process
 from commlens.jobs.options import whole_number
 from commlens.knowledge.launchers import MANAGERS, Manager
 
@@ -48,16 +48,8 @@ def _nodes(manager: Manager, environment: Mapping[str, str]) -> int | None:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             return len({line.split()[0] for line in lines if line.strip()}) or None
     if manager.nodes_command:
-        with suppress(OSError, subprocess.TimeoutExpired):
-            answer = subprocess.run(
-                manager.nodes_command,
-                capture_output=True,
-                text=True,
-                stdin=subprocess.DEVNULL,
-                env=dict(environment),
-                timeout=_ANSWER_TIME_S,
-            )
-            return whole_number(answer.stdout.strip())
+        output, _ = process.answer(manager.nodes_command, environment, _ANSWER_TIME_S)
+        return whole_number(output.strip())
     return _number(manager.nodes, environment)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation
+from commlens.jobs import allocation, process
 from commlens.jobs.allocation import Allocation
 from commlens.jobs.native import Native
 from commlens.jobs.spec import JobSpec
@@ -28,46 +28,8 @@ UNKNOWN = Launcher("", (), options=(LauncherOption("-n {ranks}", always=True),))
 _OF_MPI = [launcher for launcher in LAUNCHERS if launcher.mpi_families]
 _OF_MANAGERS = [launcher for launcher in LAUNCHERS if not launcher.mpi_families]
 
-CHOICES = list(
-    dict.fromkeys(
-        program
-        for programs in (("auto",), *(launcher.programs for launcher in LAUNCHERS))
-        for program in programs
-        if "." not in program
-    )
-)
-
-
-@dataclass(frozen=True)
-class _Placement:
-    """What the options of a launcher depend on."""
-
-    ranks: int
-    nodes: int  # over which the ranks are spread, as evenly as possible; 0: not given
-    in_allocation: bool
-    with_gpus: bool = False
-
-    def options(self, launcher: Launcher, given: Sequence[str]) -> list[str]:
-        """The words of all options that apply and are not among those `given` by the user."""
-        numbers = {
-            "ranks": self.ranks,
-            "nodes": self.nodes,
-            "ranks_per_node": -(-self.ranks // (self.nodes or 1)),
-        }
-        words = []
-        for option in launcher.options:
-            text = option.words.format_map(numbers)
-            if self._meets(option.condition) and (option.always or not _is_given(text, given)):
-                words += text.split(" ")
-        return words
-
-    def _meets(self, condition: str) -> bool:
-        if condition == "root":
-            return os.geteuid() == 0
-        if condition == "oversubscribed":
-            return self.ranks > physical_cores() and not self.in_allocation
-        even = self.nodes > 0 and self.ranks % self.nodes == 0
-        return {"": True, "gpus": self.with_gpus, "nodes": self.nodes > 0, "even": even}[condition]
+_PROGRAMS = dict.fromkeys(program for one in LAUNCHERS for program in one.programs)
+CHOICES = ["auto", *(program for program in _PROGRAMS if "." not in program)]
 
 
 def _is_given(option: str, arguments: Sequence[str]) -> bool:
@@ -98,27 +60,53 @@ class Chosen:
         with_gpus: bool = False,
     ) -> list[str]:
         """The command line that launches the job. The user's own arguments come last."""
-        nodes = min(job.nodes, job.ranks)
-        placement = _Placement(job.ranks, nodes, self.allocation is not None, with_gpus)
-        words = job.program(native, record_file)
-        return [*self._start(placement, job.environment, job.launcher_arguments), *words]
+        own = self.start(
+            job.ranks,
+            min(job.nodes, job.ranks),
+            job.environment,
+            job.launcher_arguments,
+            with_gpus=with_gpus,
+        )
+        return [*own, *job.program(native, record_file)]
 
-    def on_each_node(
+    def start(
         self,
-        nodes: int,
-        words: Sequence[str],
-        environment: Mapping[str, str],
+        ranks: int,
+        nodes: int = 0,
+        environment: Mapping[str, str] = {},
         arguments: Sequence[str] = (),
+        *,
+        with_gpus: bool = False,
     ) -> list[str]:
-        """The command line that starts a program once on each of the nodes."""
-        placement = _Placement(nodes, nodes, self.allocation is not None)
-        return [*self._start(placement, environment, arguments), *words]
+        """The words before those of a program that is started on so many ranks, which are spread
+        over the nodes as evenly as possible; 0 nodes: the launcher decides."""
+        applies = {
+            "": True,
+            "root": os.geteuid() == 0,
+            "oversubscribed": self.allocation is None and ranks > physical_cores(),
+            "gpus": with_gpus,
+            "nodes": nodes > 0,
+            "even": nodes > 0 and ranks % nodes == 0,
+        }
+        numbers = {"ranks": ranks, "nodes": nodes, "ranks_per_node": -(-ranks // (nodes or 1))}
+        options = [
+            word
+            for option in self.launcher.options
+            if applies[option.condition]
+            and (option.always or not _is_given(option.words, arguments))
+            for word in option.words.format_map(numbers).split(" ")
+        ]
+        here = [option for option in self.options_here if not _is_given(option, arguments)]
+        variables = [
+            word.format(name=name, value=value)
+            for name, value in environment.items()
+            for word in self.launcher.variable
+        ]
+        return [self.program, *options, *here, *variables, *arguments]
 
     def on_a_node(self) -> list[str]:
         """What runs a program once, on a node of the allocation; empty without an allocation."""
-        if self.allocation is None:
-            return []
-        return self._start(_Placement(1, 0, in_allocation=True), {}, self.launcher.whole_node)
+        return self.start(1, arguments=self.launcher.whole_node) if self.allocation else []
 
     def spans_nodes(self, job: JobSpec) -> bool:
         """Whether the resolved job runs on several nodes, as far as its words tell."""
@@ -136,18 +124,6 @@ class Chosen:
         """The environment of the ranks, with the variables that the launcher's arguments set."""
         own = variables_set_by(job.launcher_arguments, self.launcher)
         return {**environment, **job.environment, **own}
-
-    def _start(
-        self, placement: _Placement, environment: Mapping[str, str], arguments: Sequence[str]
-    ) -> list[str]:
-        variables = [
-            word.format(name=name, value=value)
-            for name, value in environment.items()
-            for word in self.launcher.variable
-        ]
-        options = placement.options(self.launcher, arguments)
-        here = [option for option in self.options_here if not _is_given(option, arguments)]
-        return [self.program, *options, *here, *variables, *arguments]
 
 
 def variables_set_by(arguments: Sequence[str], launcher: Launcher) -> dict[str, str]:
@@ -240,13 +216,10 @@ def physical_cores() -> int:
     cores = set()
     for cpu in os.sched_getaffinity(0):
         topology = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
-        try:
-            package = (topology / "physical_package_id").read_text()
-            core = (topology / "core_id").read_text()
-        except OSError:
-            cores.add((str(cpu), ""))
-        else:
-            cores.add((package, core))
+        core = [str(cpu)]
+        with suppress(OSError):
+            core = [(topology / name).read_text() for name in ("physical_package_id", "core_id")]
+        cores.add(tuple(core))
     return len(cores)
 
 
@@ -269,16 +242,4 @@ def _folders_of_linked_mpi(program: Path) -> list[str]:
 
 def _output(command: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
     """What a command prints; nothing where it cannot be run."""
-    try:
-        answer = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            env=dict(environment),
-            timeout=_ANSWER_TIME_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout + answer.stderr
+    return "".join(process.answer(command, environment, _ANSWER_TIME_S))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from commlens.jobs import process
 from commlens.tuning.space import Space, TuningSetting, Value, Where
 
 ANSWER_TIME_S = 60  # of ompi_info on a slow file system
@@ -194,10 +194,4 @@ def beside(program: str, name: str, path: str | None = None) -> str | None:
 
 def answer(command: Sequence[str]) -> str:
     """What a tool prints; empty where it does not run."""
-    try:
-        return subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace",
-            stdin=subprocess.DEVNULL, timeout=ANSWER_TIME_S,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    return process.answer(command, os.environ, ANSWER_TIME_S)[0]

@@ -111,13 +111,13 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     ended = ending(job.launcher_output)
     if node := lost_node(job.launcher_output):
         if ended:
-            return Explanation(status, quoted=[ended.line])
+            return Explanation(status, quoted=[ended[0]])
         lost = causes.of_job("lost-node", launcher=job.launcher, node=node)
         return Explanation(status, reason=f"{lost}; {job.kept}", counted=True)
     if ended and not left:
         nothing_else = all(map(ending, job.error.held))
-        if ended.signal == died.signal if died else nothing_else:
-            return Explanation(status, quoted=[ended.line])
+        if ended[1] == died.signal if died else nothing_else:
+            return Explanation(status, quoted=[ended[0]])
     if known_cause:
         return Explanation(status, reason=known_cause)
     if died or left:

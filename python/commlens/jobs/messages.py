@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
-from commlens.knowledge.launchers import LAUNCHERS, Launcher
+from commlens.knowledge.launchers import LAUNCHERS
 
 # Open MPI puts its messages between two such lines, on the standard error.
 _DASHES = re.compile(r"-{60,}")
@@ -23,23 +24,22 @@ _SIGNALS_BY_DESCRIPTION = {
 _DESCRIPTIONS = "|".join(re.escape(text) for text in _SIGNALS_BY_DESCRIPTION if text)
 
 
-def _all(patterns: Callable[[Launcher], Sequence[str]]) -> list[str]:
-    """Of all launchers: one may start another, and MPI libraries share theirs."""
-    return [pattern for launcher in LAUNCHERS for pattern in patterns(launcher)]
+def _all(field: str) -> list[str]:
+    """Patterns of all launchers: one may start another, and MPI libraries share theirs."""
+    return [pattern for launcher in LAUNCHERS for pattern in attrgetter(field)(launcher)]
 
 
-_HELD_BLOCKS = re.compile("|".join(_all(lambda launcher: launcher.held.blocks)))
-_HELD_LINES = re.compile("|".join([_OF_PROGRAM, *_all(lambda launcher: launcher.held.lines)]))
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+_HELD_BLOCKS = _any_of(_all("held.blocks"))
+_HELD_LINES = _any_of([_OF_PROGRAM, *_all("held.lines")])
 _BOXES = [launcher.held.box for launcher in LAUNCHERS if launcher.held.box]
-_BOX_TITLE = re.compile("|".join(box.title for box in _BOXES))
-_BOX_LINE = re.compile("|".join(box.lines for box in _BOXES))
-_OUTSIDE_BOX = re.compile("|".join(box.alone for box in _BOXES))
-_DEATHS = [
-    re.compile(pattern.replace("DESCRIPTION", _DESCRIPTIONS))
-    for pattern in _all(lambda launcher: launcher.deaths)
-]
-_DEPARTED = [re.compile(pattern) for pattern in _all(lambda launcher: launcher.departed)]
-_LOST_NODE = [re.compile(pattern) for pattern in _all(lambda launcher: launcher.lost_node)]
+_BOX_TITLE = _any_of(box.title for box in _BOXES)
+_BOX_LINE = _any_of(box.lines for box in _BOXES)
+_OUTSIDE_BOX = _any_of(box.alone for box in _BOXES)
+_DEATHS = [pattern.replace("DESCRIPTION", _DESCRIPTIONS) for pattern in _all("deaths")]
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,10 @@ class Death:
         return f"{_who(self.rank)}{where} died ({how})"
 
 
-@dataclass(frozen=True)
-class Ending:
-    """The line that the native program prints when it catches a signal that asks it to end."""
-
-    line: str
-    signal: int
-
-
 def death(log: str, status: int) -> Death | None:
     """Which rank died and of what, from the messages of the launcher, else from its exit status in
     a shell's manner."""
-    deaths = [match.groupdict() for pattern in _DEATHS if (match := pattern.search(log))]
-    if deaths:
+    if deaths := _found(_DEATHS, log):
         groups = next((one for one in deaths if one.get("rank")), deaths[0])
         number = groups.get("number") or _SIGNALS_BY_DESCRIPTION[groups["description"]]
         return Death(_rank(groups), int(number), groups.get("node") or "")
@@ -80,30 +71,31 @@ def death(log: str, status: int) -> Death | None:
 
 def departure(log: str) -> str:
     """`rank 1 left without MPI_Finalize`, where the launcher reports that; else empty."""
-    groups = _first(_DEPARTED, log)
-    return "" if groups is None else f"{_who(_rank(groups))} left without MPI_Finalize"
+    found = _found(_all("departed"), log)
+    return f"{_who(_rank(found[0]))} left without MPI_Finalize" if found else ""
 
 
 def lost_node(log: str) -> str:
     """The node that has failed or does not answer, where the launcher reports that; else empty."""
-    return (_first(_LOST_NODE, log) or {}).get("node", "")
+    found = _found(_all("lost_node"), log)
+    return found[0]["node"] if found else ""
 
 
-def _first(patterns: Sequence[re.Pattern[str]], log: str) -> dict[str, str] | None:
-    """The groups of the first pattern that is found."""
-    matches = (pattern.search(log) for pattern in patterns)
-    return next((match.groupdict() for match in matches if match), None)
+def _found(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
+    """The groups of the patterns that are found."""
+    return [match.groupdict() for one in patterns if (match := re.search(one, log))]
 
 
 def _rank(groups: Mapping[str, str]) -> int | None:
     return int(groups["rank"]) if groups.get("rank") else None
 
 
-def ending(held: str) -> Ending | None:
-    """The first such line among what was held back."""
+def ending(held: str) -> tuple[str, int] | None:
+    """The line that the native program prints when it catches a signal that asks it to end, and
+    that signal; the first such line among what was held back."""
     match = _ENDING.search(held)
     number = getattr(signal, match["name"], None) if match else None
-    return Ending(match[0], int(number)) if match and number else None
+    return (match[0], int(number)) if match and number else None
 
 
 def first_sentence(lines: Sequence[str]) -> str:
@@ -151,6 +143,9 @@ class Filter:
         if self._partial.strip(b"\0 "):
             self._take(self._partial)
         self._partial = b""
+        self._pass_block()
+
+    def _pass_block(self) -> None:
         for line in self._block:
             self._pass(line)
         self._block = []
@@ -172,7 +167,6 @@ class OutputFilter(Filter):
     def _take(self, line: bytes) -> None:
         text = _text(line)
         if len(self._block) > 1 and _BOX_LINE.match(text):
-            self._block.append(line)
             self._hold([line])
             return
         if len(self._block) == 1 and _BOX_TITLE.match(text):
@@ -180,7 +174,7 @@ class OutputFilter(Filter):
             self._hold(self._block)
             return
         if len(self._block) == 1:
-            self._pass(self._block[0])
+            self._pass_block()
         self._block = []
         if _BOX_EDGE.fullmatch(text):
             self._block = [line]
@@ -211,13 +205,11 @@ class ErrorFilter(Filter):
                 self._pass(line)
             return
         self._block.append(line)
-        if is_edge:
-            block, self._block = self._block, []
-            if _HELD_BLOCKS.search("\n".join(_text(part) for part in block)):
-                self._hold(block)
-            else:
-                for part in block:
-                    self._pass(part)
+        if is_edge and _HELD_BLOCKS.search("\n".join(map(_text, self._block))):
+            self._hold(self._block)
+            self._block = []
+        elif is_edge:
+            self._pass_block()
 
     def _is_repeated(self, text: str) -> bool:
         """Whether another rank has printed it: where each takes itself for the only one."""

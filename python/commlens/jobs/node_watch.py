@@ -7,13 +7,12 @@ job: a measurement has the network for itself.
 
 from __future__ import annotations
 
-import selectors
+import asyncio
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from errno import ECONNREFUSED
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
@@ -90,7 +89,7 @@ def silent_nodes(record_file: Path) -> str:
     empty: all do, or none. Raises CommlensError where the file cannot be read."""
     ranks = _ranks_by_node(record_file)
     addresses = _addresses(ranks)
-    alive: dict[str, tuple[str, int]] = {}
+    alive: dict[str, str] = {}
     for _ in range(_QUESTIONS):
         alive.update(answering({node: addresses[node] for node in addresses if node not in alive}))
     gone = [node for node in addresses if node not in alive]
@@ -105,38 +104,34 @@ def _ranks_by_node(record_file: Path) -> Mapping[str, Sequence[int]]:
     return ranks
 
 
-def answering(addresses: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+def answering(addresses: Mapping[str, str]) -> dict[str, str]:
     """The nodes that answer at all, within a second."""
-    found = {}
-    with selectors.DefaultSelector() as selector:
-        for node, (host, family) in addresses.items():
-            connection = socket.socket(family, socket.SOCK_STREAM)
-            connection.setblocking(False)
-            with suppress(OSError):
-                connection.connect_ex((host, _PORT))
-            selector.register(connection, selectors.EVENT_WRITE, node)
-        deadline = time.monotonic() + _ANSWER_TIME_S
-        while selector.get_map() and time.monotonic() < deadline:
-            for key, _ in selector.select(max(0.0, deadline - time.monotonic())):
-                connection = key.fileobj  # type: ignore[assignment]
-                error = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-                if error in (0, ECONNREFUSED):
-                    found[key.data] = addresses[key.data]
-                selector.unregister(connection)
-                connection.close()
-        for key in list(selector.get_map().values()):
-            key.fileobj.close()  # type: ignore[union-attr]
-    # In the order in which they were given.
-    return {node: addresses[node] for node in addresses if node in found}
+
+    async def answers(address: str) -> bool:
+        try:
+            connection = asyncio.open_connection(address, _PORT)
+            _, writer = await asyncio.wait_for(connection, _ANSWER_TIME_S)
+            writer.close()
+        except ConnectionRefusedError:
+            return True
+        except (OSError, asyncio.TimeoutError):
+            return False
+        return True
+
+    async def ask() -> list[bool]:
+        return await asyncio.gather(*map(answers, addresses.values()))
+
+    alive = asyncio.run(ask())
+    return {node: addresses[node] for node, answered in zip(addresses, alive) if answered}
 
 
-def _addresses(nodes: Iterable[str]) -> dict[str, tuple[str, int]]:
+def _addresses(nodes: Iterable[str]) -> dict[str, str]:
     """Those whose names are known here."""
     found = {}
     for node in nodes:
         with suppress(OSError):
-            family, _, _, _, address = socket.getaddrinfo(node, _PORT, type=socket.SOCK_STREAM)[0]
-            found[node] = (str(address[0]), int(family))
+            *_, address = socket.getaddrinfo(node, _PORT, type=socket.SOCK_STREAM)[0]
+            found[node] = str(address[0])
     return found
 
 

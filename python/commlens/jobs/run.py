@@ -6,10 +6,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from commlens.base.errors import Status, say, worst
-from commlens.base.outputs import reserve_folder
+from commlens.base.outputs import reserve_folder, reserve_record_file
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Result, Session
 from commlens.jobs.spec import JobSpec
@@ -105,22 +106,22 @@ def run_into_file(
     CommlensError for bad usage.
     """
     jobs = session.jobs(specs)
-    given = specs[0].options.text("record")
+    benchmark, given, out = jobs[0].benchmark, specs[0].options.text("record"), session.settings.out
     if session.settings.dry_run:
-        planned = Path(given or session.settings.out / f"{specs[0].benchmark}-TIME.jsonl")
+        planned = Path(given or out / f"{benchmark}-TIME.jsonl")
         _print_commands(session, jobs, lambda *_: planned)
         return None
-    several = bool(titles) or jobs[0].launches > 1
-    record_file = session.record_file(specs[0], several_jobs=several)
+    if given:
+        record_file = RecordFile.of_user(Path(given), out)
+    else:
+        collects = bool(titles) or jobs[0].launches > 1
+        record_file = RecordFile(reserve_record_file(out, benchmark), collects=collects)
 
-    def run_of(job: JobSpec, title: str) -> JobRun:
-        def announce(launch: int) -> None:
-            if title or job.launches > 1:
-                say(f"{title or job.benchmark}{_which(job, launch)}")
+    def announce(index: int, launch: int) -> None:
+        if titles or jobs[index].launches > 1:
+            say(f"{titles[index] if titles else benchmark}{_which(jobs[index], launch)}")
 
-        return JobRun(session, job, lambda _: record_file, announce)
-
-    runs = [run_of(job, title) for job, title in zip(jobs, titles or [""])]
+    runs = _runs(session, jobs, lambda *_: record_file, announce)
     try:
         interruption = interleave(runs)
     finally:
@@ -132,48 +133,51 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
     """Runs all of a suite, with a file of records for each launch in a new folder; None after a dry
     run. Raises CommlensError for bad usage."""
     jobs = session.jobs(specs)
-    if session.settings.dry_run:
-        folder = session.settings.out / f"{name}-TIME"
-        _print_commands(
-            session,
-            jobs,
-            lambda index, launch: Path(
-                jobs[index].options.text("record")
-                or folder / _file_name(jobs[index], index, launch)
-            ),
-        )
+    out, is_dry = session.settings.out, session.settings.dry_run
+    folder = out / f"{name}-TIME" if is_dry else reserve_folder(out, name)
+
+    def path_of(index: int, launch: int) -> Path:
+        job = jobs[index]
+        which = f"-launch{launch}" if job.launches > 1 else ""
+        own = folder / f"{index + 1:02}-{job.benchmark}{which}.jsonl"
+        return Path(job.options.text("record") or own)
+
+    if is_dry:
+        _print_commands(session, jobs, path_of)
         return None
-    folder = reserve_folder(session.settings.out, name)
 
-    def run_of(index: int) -> JobRun:
-        job, spec = jobs[index], specs[index]
+    def file_of(index: int, launch: int) -> RecordFile:
+        path = path_of(index, launch)
+        return RecordFile(path) if path.parent == folder else RecordFile.of_user(path, out)
 
-        def announce(launch: int) -> None:
-            print(f"\n[{index + 1}/{len(jobs)}] {spec}{_which(job, launch)}", flush=True)
+    def announce(index: int, launch: int) -> None:
+        which = _which(jobs[index], launch)
+        print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", flush=True)
 
-        def file_of(launch: int) -> RecordFile:
-            if given := job.options.text("record"):
-                return RecordFile.of_user(Path(given), session.settings.out)
-            return RecordFile(folder / _file_name(job, index, launch))
-
-        return JobRun(session, job, file_of, announce)
-
-    runs = [run_of(index) for index in range(len(jobs))]
+    runs = _runs(session, jobs, file_of, announce)
     given = [Path(text) for job in jobs if (text := job.options.text("record"))]
     return Ran(specs, runs, list(dict.fromkeys(given)) or [folder], interleave(runs), folder)
+
+
+def _runs(
+    session: Session,
+    jobs: Sequence[JobSpec],
+    file_of: Callable[[int, int], RecordFile],
+    announce: Callable[[int, int], None],
+) -> list[JobRun]:
+    """The functions are given the index of a job and the number of its launch."""
+    return [
+        JobRun(session, job, partial(file_of, index), partial(announce, index))
+        for index, job in enumerate(jobs)
+    ]
 
 
 def _which(job: JobSpec, launch: int) -> str:
     return f", launch {launch} of {job.launches}" if job.launches > 1 else ""
 
 
-def _file_name(job: JobSpec, index: int, launch: int) -> str:
-    which = f"-launch{launch}" if job.launches > 1 else ""
-    return f"{index + 1:02}-{job.benchmark}{which}.jsonl"
-
-
 def _print_commands(
-    session: Session, jobs: Sequence[JobSpec], file_of: Callable[[int, int], Path]
+    session: Session, jobs: Sequence[JobSpec], path_of: Callable[[int, int], Path]
 ) -> None:
     for index, launch in _order(jobs):
-        session.print_command(jobs[index], file_of(index, launch))
+        session.print_command(jobs[index], path_of(index, launch))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
-from commlens.base.outputs import reserve_record_file
 from commlens.jobs import causes, launchers, probe, process
 from commlens.jobs.explain import EndedJob, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
@@ -65,15 +64,10 @@ class Session:
 
     def __init__(self, native: Native, settings: Settings) -> None:
         self.settings = settings
-        self._launcher = launchers.choose(settings.launcher, native)
-        self.native = replace(native, through=self._launcher.on_a_node())
+        self.launcher = launchers.choose(settings.launcher, native)
+        self.native = replace(native, through=self.launcher.on_a_node())
         self._verdicts: dict[tuple[object, ...], ProbeVerdict] = {}
         self._most_ranks = 0
-
-    @property
-    def launcher(self) -> launchers.Chosen:
-        """The launcher that was chosen."""
-        return self._launcher
 
     @property
     def verdicts(self) -> list[ProbeVerdict]:
@@ -83,24 +77,14 @@ class Session:
     def jobs(self, entries: Sequence[JobSpec]) -> list[JobSpec]:
         """The resolved jobs. Raises CommlensError for mistakes, before anything runs."""
         for entry in entries:
-            if "record" in entry.options:
-                self._check_record_file(entry.options.text("record"))
-        jobs = resolve(entries, self.native, self._launcher.allocation)
+            name = entry.options.text("record")
+            if "record" in entry.options and not name:
+                raise CommlensError("--record '': name a file")
+            if name and not self.settings.dry_run:
+                RecordFile.of_user(Path(name), self.settings.out)
+        jobs = resolve(entries, self.native, self.launcher.allocation)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
-
-    def record_file(self, entry: JobSpec, *, several_jobs: bool) -> RecordFile:
-        """The user's file of records, or a new one named after the benchmark."""
-        if given := entry.options.text("record"):
-            return RecordFile.of_user(Path(given), self.settings.out)
-        path = reserve_record_file(self.settings.out, entry.benchmark)
-        return RecordFile(path, collects=several_jobs)
-
-    def _check_record_file(self, name: str) -> None:
-        if not name:
-            raise CommlensError("--record '': name a file")
-        if not self.settings.dry_run:
-            RecordFile.of_user(Path(name), self.settings.out)
 
     def print_command(self, job: JobSpec, record_file: Path) -> None:
         """Prints what would be run, as a line for a shell."""
@@ -124,10 +108,10 @@ class Session:
         self, job: JobSpec, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
     ) -> Result:
         own = record_file.begin_job()
-        show_output = not (self.settings.quiet or self.settings.silent)
-        output = OutputFilter(_writer(sys.stdout.buffer) if show_output else _ignore)
-        error = ErrorFilter(_ignore if self.settings.silent else _writer(sys.stderr.buffer))
-        watchdog = Watchdog(own, limit_of(job.options), self._launcher.may_wait)
+        quiet = self.settings.quiet or self.settings.silent
+        output = OutputFilter(_writer(None if quiet else sys.stdout.buffer))
+        error = ErrorFilter(_writer(None if self.settings.silent else sys.stderr.buffer))
+        watchdog = Watchdog(own, limit_of(job.options), self.launcher.may_wait)
         nodes = NodeWatch(own)
         try:
             with nodes:
@@ -145,7 +129,7 @@ class Session:
             error.finish()
         finally:
             kept = record_file.end_job(own)
-        launcher = Path(self._launcher.program).name
+        launcher = Path(self.launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
 
@@ -187,7 +171,7 @@ class Session:
             return Result(Status.FAILED, kept, counted=True, reason=reason)
         reason = ""
         if ended.status != 0:
-            settings = self._launcher.settings(job)
+            settings = self.launcher.settings(job)
             cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
             explanation = explain(ended, cause)
             if not self.settings.silent:
@@ -208,7 +192,7 @@ class Session:
         if job.launcher_arguments:
             arguments = shlex.quote(shlex.join(job.launcher_arguments))
             return causes.of_job("program-not-run", launcher=launcher, arguments=arguments)
-        program, mpi = self._launcher.program, self.native.about.mpi
+        program, mpi = self.launcher.program, self.native.about.mpi
         return causes.of_job("other-launcher", launcher=launcher, program=program, mpi=mpi)
 
     def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[ProbeVerdict, int | None]:
@@ -218,7 +202,7 @@ class Session:
         if conditions in self._verdicts:
             return self._verdicts[conditions], None
         ranks = min(2, self._most_ranks)
-        verdict, outcome = probe.run_probe(job, ranks, self._launcher, self.native, requests)
+        verdict, outcome = probe.run_probe(job, ranks, self.launcher, self.native, requests)
         if not outcome.interrupted:
             self._verdicts[conditions] = verdict
             if verdict.sentence:
@@ -227,16 +211,15 @@ class Session:
 
     def _command(self, job: JobSpec, record_file: Path) -> list[str]:
         with_gpus = self.native.about.has_gpu
-        return self._launcher.command(job, self.native.path, record_file, with_gpus=with_gpus)
+        return self.launcher.command(job, self.native.path, record_file, with_gpus=with_gpus)
 
 
-def _ignore(_: bytes) -> None:
-    pass
+def _writer(stream: BinaryIO | None) -> Callable[[bytes], None]:
+    """Writes to a stream; None: nowhere."""
 
-
-def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
     def write(data: bytes) -> None:
-        stream.write(data)
-        stream.flush()
+        if stream is not None:
+            stream.write(data)
+            stream.flush()
 
     return write

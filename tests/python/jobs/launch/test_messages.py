@@ -4,7 +4,6 @@ import pytest
 
 from commlens.jobs.messages import (
     Death,
-    Ending,
     ErrorFilter,
     Filter,
     OutputFilter,
@@ -89,7 +88,7 @@ def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
     line = "commlens: ended by SIGTERM while timing latency"
     found = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
     assert found.lines == ["commlens progress: half"]
-    assert ending("\n".join(found.held)) == Ending(line, 15)
+    assert ending("\n".join(found.held)) == (line, 15)
     assert ending("") is None
 
 

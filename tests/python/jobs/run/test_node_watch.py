@@ -14,7 +14,7 @@ from commlens.jobs.node_watch import NodeWatch
 from run_helpers import wait_for
 from sample_records import lines, make_record
 
-ADDRESSES = {"n1": ("127.0.0.1", 2), "n2": ("127.0.0.2", 2)}
+ADDRESSES = {"n1": "127.0.0.1", "n2": "127.0.0.2"}
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Nodes:
     alive: set[str] = field(default_factory=lambda: set(ADDRESSES))
     questions: int = 0
 
-    def answering(self, asked: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
+    def answering(self, asked: Mapping[str, str]) -> dict[str, str]:
         found = {node: address for node, address in asked.items() if node in self.alive}
         self.questions += 1
         return found

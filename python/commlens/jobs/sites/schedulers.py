@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 import msgspec
 
@@ -81,15 +82,12 @@ class Schedulers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 SCHEDULERS = knowledge.load("schedulers", Schedulers).schedulers
 
 
-def submit(scheduler: Scheduler, script: str, folder: str) -> str:
+def submit(scheduler: Scheduler, script: Path) -> str:
     """The number of the new job. Raises CommlensError, with the message of the scheduler, where it
     refuses it."""
-    command = scheduler.submit_command(script)
-    text = ""
-    if scheduler.reads_input:
-        with open(f"{folder}/{script}", encoding="utf-8") as file:  # noqa: PTH123
-            text = file.read()
-    answer = _ask(command, folder=folder, text=text)
+    command = scheduler.submit_command(script.name)
+    text = script.read_text(encoding="utf-8") if scheduler.reads_input else ""
+    answer = _ask(command, folder=script.parent, text=text)
     found = re.search(scheduler.job_id, answer.stdout.strip(), re.MULTILINE)
     if answer.returncode != 0 or not found:
         raise CommlensError(f"{command[0]} refuses the job: {_said(answer)}", Status.FAILED)
@@ -123,7 +121,7 @@ def cancel(scheduler: Scheduler, job: str) -> None:
 
 
 def _ask(
-    command: Sequence[str], folder: str | None = None, text: str = ""
+    command: Sequence[str], folder: Path | None = None, text: str = ""
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(

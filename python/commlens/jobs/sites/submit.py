@@ -6,6 +6,7 @@ number, by which another command finds it again.
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import time
@@ -37,36 +38,37 @@ _CLEAN_UP_POLL_S = 1.0
 _LINES_OF_LOG = 5
 
 
-class SubmittedJob(msgspec.Struct, frozen=True):
-    """The file by which a job is found again."""
-
-    job: str
-    site: str
-    scheduler: str
-
-
 @dataclass(frozen=True)
 class Submitted:
     """A job that was submitted, with its folder."""
 
     folder: Path
-    about: SubmittedJob
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """The scheduler that has the job."""
-        return SCHEDULERS[self.about.scheduler]
+    job: str  # its number
+    scheduler: Scheduler
 
     @property
     def name(self) -> str:
         """The job in messages."""
-        return f"job {self.about.job}"
+        return f"job {self.job}"
+
+    @property
+    def log(self) -> Path:
+        """What its script wrote."""
+        return self.folder / script.LOG_FILE
 
     def status(self) -> int | None:
         """The exit status of its script, once that has ended."""
         with suppress(OSError, UnicodeDecodeError):
             return whole_number((self.folder / script.STATUS_FILE).read_text().strip())
         return None
+
+    def look(self) -> State:
+        """Its state at present."""
+        return schedulers.look(self.scheduler, self.job)
+
+    def cancel(self) -> None:
+        """Cancels it. Raises CommlensError where that fails."""
+        schedulers.cancel(self.scheduler, self.job)
 
 
 def print_plan(site: Site, request: Request) -> None:
@@ -91,9 +93,9 @@ def submit(site: Site, request: Request, out: Path) -> Submitted:
     folder = reserve_folder(out, site.site).resolve()
     try:
         (folder / _SCRIPT).write_text(text, encoding="utf-8")
-        job = schedulers.submit(SCHEDULERS[site.scheduler], _SCRIPT, str(folder))
-        about = SubmittedJob(job, site.site, site.scheduler)
-        (folder / _ABOUT).write_bytes(msgspec.json.encode(about) + b"\n")
+        job = schedulers.submit(SCHEDULERS[site.scheduler], folder / _SCRIPT)
+        about = {"job": job, "site": site.site, "scheduler": site.scheduler}
+        (folder / _ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
     except OSError as error:
         raise CommlensError(f"--out {out}: {reason(error)}") from None
     except CommlensError:
@@ -101,7 +103,7 @@ def submit(site: Site, request: Request, out: Path) -> Submitted:
             (folder / _SCRIPT).unlink()
             folder.rmdir()
         raise
-    return Submitted(folder, about)
+    return Submitted(folder, job, SCHEDULERS[site.scheduler])
 
 
 def find(job: str, out: Path) -> Submitted:
@@ -109,9 +111,10 @@ def find(job: str, out: Path) -> Submitted:
     places = [Path(job) / _ABOUT, *sorted(out.glob(f"*/{_ABOUT}"))]
     for place in places:
         with suppress(OSError, msgspec.DecodeError):
-            about = msgspec.json.decode(place.read_bytes(), type=SubmittedJob)
-            if about.scheduler in SCHEDULERS and (place is places[0] or about.job == job):
-                return Submitted(place.parent.resolve(), about)
+            about = msgspec.json.decode(place.read_bytes(), type=dict[str, str])
+            scheduler = SCHEDULERS.get(about.get("scheduler", ""))
+            if scheduler and "job" in about and (place is places[0] or about["job"] == job):
+                return Submitted(place.parent.resolve(), about["job"], scheduler)
     raise CommlensError(
         f"--attach {job}: no job of this number in {out}, and no folder of one; --out names the "
         "folder of its results"
@@ -141,75 +144,57 @@ def _await_end(submitted: Submitted) -> State | None:
         if time.monotonic() < next_look:
             time.sleep(_STATUS_POLL_S)
             continue
-        state = schedulers.look(submitted.scheduler, submitted.about.job)
+        state = submitted.look()
         if state.phase is Phase.GONE:
             return state
-        why_pending = state.reason if state.phase is Phase.PENDING else ""
-        if (state.phase, why_pending) != (reported.phase, reported.reason):
-            _report(submitted, state)
-            reported = replace(state, reason=why_pending)
-        if state.phase is Phase.PENDING and _is_hopeless(submitted, state):
-            schedulers.cancel(submitted.scheduler, submitted.about.job)
+        is_pending = state.phase is Phase.PENDING
+        why = state.reason if is_pending else ""
+        if (state.phase, why) != (reported.phase, reported.reason):
+            meaning = schedulers.meaning(submitted.scheduler.waits, why)
+            more = f" ({why}){f': {meaning}' if meaning else ''}" if why else ""
+            say(f"{submitted.name} {state.phase.value}{more}")
+            reported = replace(state, reason=why)
+        if is_pending and (meaning := schedulers.meaning(submitted.scheduler.hopeless, why)):
+            say(f"{submitted.name} will never start ({why}): {meaning}. It is cancelled")
+            submitted.cancel()
             return None
         next_look = time.monotonic() + next(pauses, _LOOKS_S[-1])
     return reported
 
 
-def _report(submitted: Submitted, state: State) -> None:
-    why = ""
-    if state.phase is Phase.PENDING and state.reason:
-        meaning = schedulers.meaning(submitted.scheduler.waits, state.reason)
-        why = f" ({state.reason}){f': {meaning}' if meaning else ''}"
-    say(f"{submitted.name} {state.phase.value}{why}")
-
-
-def _is_hopeless(submitted: Submitted, state: State) -> bool:
-    """Whether it would wait for ever, which is then printed."""
-    meaning = schedulers.meaning(submitted.scheduler.hopeless, state.reason)
-    if meaning:
-        say(f"{submitted.name} will never start ({state.reason}): {meaning}. It is cancelled")
-    return bool(meaning)
-
-
 def _report_end(submitted: Submitted, state: State) -> int:
-    log = submitted.folder / script.LOG_FILE
     status = _patiently(submitted, state)
     if status is None:
-        say(f"{submitted.name} {_how_it_ended(submitted, state)}")
-        _show_end_of(log)
-        status = int(Status.FAILED)
-    elif status > 128 or status == Status.FAILED:
-        seen = _cleaned_up(submitted)
-        how = submitted.scheduler.ends.get(seen.name, f"ended with status {status}")
-        say(f"{submitted.name} {how}; see {log}")
-        _show_end_of(log)
-    elif status:
-        say(f"{submitted.name} ended with status {status}")
-        _show_end_of(log)
-    return status
+        how = _how_it_ended(submitted, state)
+    else:
+        how = f"ended with status {status}"
+        if status > 128 or status == Status.FAILED:
+            how = submitted.scheduler.ends.get(_cleaned_up(submitted).name, how)
+            how += f"; see {submitted.log}"
+    if status != 0:
+        say(f"{submitted.name} {how}")
+        _show_end_of(submitted.log)
+    return int(Status.FAILED) if status is None else status
 
 
 def _cleaned_up(submitted: Submitted) -> State:
     """The state of a job whose script has ended. Slurm calls it COMPLETING at first."""
     deadline = time.monotonic() + _CLEAN_UP_S
-    while True:
-        seen = schedulers.look(submitted.scheduler, submitted.about.job)
-        if seen.phase is not Phase.RUNNING or time.monotonic() > deadline:
-            return seen
+    while (seen := submitted.look()).phase is Phase.RUNNING and time.monotonic() < deadline:
         time.sleep(_CLEAN_UP_POLL_S)
+    return seen
 
 
 def _how_it_ended(submitted: Submitted, state: State) -> str:
     """Without a status: the scheduler has the last word, if it still knows the job."""
-    seen = schedulers.look(submitted.scheduler, submitted.about.job)
+    seen = submitted.look()
     last = seen if seen.name else state
     ends = {**submitted.scheduler.scriptless, **submitted.scheduler.ends}
     named = next((name for name in (last.reason, last.name) if name in ends), last.name)
-    log = submitted.folder / script.LOG_FILE
     parts = [ends.get(named, "has left no exit status") + (f" ({named})" if named else "")]
-    if log.exists():
+    if submitted.log.exists():
         other = "" if named in ends else "is the disk full, or was it killed?"
-        parts += [_silent_nodes(submitted) or other, f"see {log}"]
+        parts += [_silent_nodes(submitted) or other, f"see {submitted.log}"]
     elif named not in submitted.scheduler.ends:
         parts.append(
             f"there is no log: {last.host or 'its node'} may not have the folder "
@@ -261,7 +246,7 @@ def _interrupted(submitted: Submitted) -> int:
         with suppress(EOFError, KeyboardInterrupt):
             answer = input(f"commlens: cancel {submitted.name}? [y/N] ")
     if answer.strip().lower() in ("y", "yes"):
-        schedulers.cancel(submitted.scheduler, submitted.about.job)
+        submitted.cancel()
         say(f"{submitted.name} is cancelled; its folder is {submitted.folder}")
     else:
         print_attach(submitted)

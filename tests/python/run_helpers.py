@@ -5,10 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
+import yaml
 
 from commlens.model import Record, load
+
+_CASES = yaml.safe_load((Path(__file__).parent / "jobs" / "cases.yaml").read_text(encoding="utf-8"))
+
+
+def cases(name: str) -> list[Any]:
+    """The values of the parameters of a test."""
+    return list(_CASES[name])
 
 
 def kept(*places: str | Path) -> list[Record]:

@@ -10,6 +10,7 @@ from commlens.knowledge.secrets import is_secret, mask_words
 from commlens.model import read
 from conftest import Commlens
 from record_helpers import record, write
+from run_helpers import cases
 from sample_profile import make_profile
 from sample_records import make_record
 from show_helpers import output
@@ -29,24 +30,7 @@ def test_secrets_are_those_of_the_table(kind: str, variable: str) -> None:
     assert is_secret(name, value) is (kind == "secret")
 
 
-@pytest.mark.parametrize(
-    ("words", "masked"),
-    [
-        ("prog --password=word -n 2", "prog --password=*** -n 2"),
-        ("prog --token word input", "prog --token *** input"),
-        ("prog --api-key word input", "prog --api-key *** input"),
-        ("env DB_SECRET=word prog", "env DB_SECRET=*** prog"),
-        ("prog --id 0123456789abcdef0123456789abcdef", "prog --id ***"),
-        ("prog key.txt -k 4 /a/path/0123456789", "prog key.txt -k 4 /a/path/0123456789"),
-        ("prog --token --verbose", "prog --token --verbose"),
-        ("mpirun -x MY_SECRET=word prog", "mpirun -x MY_SECRET=*** prog"),
-        ("mpiexec -genv ACCESS_KEY word prog", "mpiexec -genv ACCESS_KEY *** prog"),
-        ("prog https://me:word@host/data", "prog ***"),
-        ("prog --url=https://me:word@host/data", "prog --url=***"),
-        ("./auth-test input --keep 4", "./auth-test input --keep 4"),
-        ("mpirun -n 4 --map-by ppr:2:node ./keys", "mpirun -n 4 --map-by ppr:2:node ./keys"),
-    ],
-)
+@pytest.mark.parametrize(("words", "masked"), cases("masked command lines"))
 def test_the_words_of_a_command_line_are_masked(words: str, masked: str) -> None:
     assert " ".join(mask_words(words.split())) == masked
 

@@ -124,21 +124,6 @@ def test_more_nodes_than_there_are() -> None:
         entry("allreduce", TWO, nodes=3)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--ranks", "4", "--ranks-per-node", "2"], "--ranks-per-node 2 beside --ranks 4: both"),
-        (["--ranks", "2", "--nodes", "4"], "--nodes 4 with --ranks 2: a node needs a rank"),
-    ],
-)
-def test_numbers_that_cannot_go_together(
-    commlens: Commlens, words: list[str], message: str
-) -> None:
-    run = commlens("run", "allreduce", *words, "--dry-run")
-    assert run.returncode == 2
-    assert run.stderr.startswith(f"commlens: {message}")
-
-
 def test_several_benchmarks(commlens: Commlens) -> None:
     run = commlens("run", "allreduce", "latency", "--memory", "host", "--dry-run")
     assert run.returncode == 0

@@ -14,6 +14,7 @@ from commlens.jobs.messages import (
     lost_node,
 )
 from conftest import captured
+from run_helpers import cases
 
 
 def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
@@ -138,19 +139,7 @@ def test_a_status_in_the_shells_manner_is_a_death() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "sentence"),
-    [
-        ([], ""),
-        (['mpirun: Error: no "--x"', "Type --help."], 'mpirun: Error: no "--x"'),
-        (
-            [EDGE, "There are not enough slots", "to have 5.  Advice.", "", "More.", EDGE],
-            "There are not enough slots to have 5",
-        ),
-        (["ssh: Name: not known", EDGE, "ORTE was unable.", EDGE], "ssh: Name: not known"),
-        (["[n:1] open: x.so (ignored)", "orted: lost connection."], "orted: lost connection"),
-        ([EDGE, "You need help about:", "    x", EDGE], "You need help about: x"),
-        (["x" * 5000], "x" * 200),
-    ],
+    ("lines", "sentence"), [*cases("first sentences"), (["x" * 5000], "x" * 200)]
 )
 def test_what_a_launcher_says_first(lines: list[str], sentence: str) -> None:
     assert first_sentence(lines) == sentence
@@ -182,19 +171,6 @@ def test_a_lost_node_is_found() -> None:
     assert lost_node("srun: error: n2: task 1: Killed") == ""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        # After an abort.
-        "[vm:1] [[5758,0],0] ORTE_ERROR_LOG: Unreachable in file oob_tcp.c at line 12",
-        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6; read change was 0 (none): "
-        "Bad file descriptor",
-        "[n1][[50902,20419],0][../../opal/mca/btl/tcp/btl_tcp_frag.c:135:mca_btl_tcp_frag_send] "
-        "mca_btl_tcp_frag_send: writev failed: Broken pipe (32)",
-        "slurmstepd-n1: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-23T04:21:40 ***",
-        "srun: Force Terminated StepId=13.0",
-        "srun: error: Node failure on n2",
-    ],
-)
+@pytest.mark.parametrize("line", cases("lines around failures"))
 def test_lines_around_a_failure_are_held_back(line: str) -> None:
     assert filtered(ErrorFilter, line).held == [line]

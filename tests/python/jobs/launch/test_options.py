@@ -4,6 +4,7 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.jobs.options import Options
+from run_helpers import cases
 
 
 def test_options_are_parsed_once_and_in_order() -> None:
@@ -29,15 +30,7 @@ def test_words_that_look_odd_mean_the_same_again(words: list[str]) -> None:
     assert Options.parse(options.words()) == options
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["8"], "'8' belongs to no option; write options as --NAME VALUE, `commlens run BENCH"),
-        (["--bytes", "8", "16"], "'16' belongs to no option"),
-        (["--bytes=8", "-x"], "'-x' belongs to no option"),
-        (["--bytes", "8", "--bytes=16"], "--bytes is given twice; leave one of them out"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cases("no options"))
 def test_words_that_are_no_options_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(CommlensError) as error:
         Options.parse(words)

@@ -7,6 +7,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs.options import Options
 from commlens.jobs.spec import JobSpec, parse_environment
+from run_helpers import cases
 
 
 def test_a_job_is_a_command_line_of_the_native_program() -> None:
@@ -34,16 +35,7 @@ def test_variables_are_parsed() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["UCX_TLS"], "--env 'UCX_TLS': write NAME=VALUE with the name of a variable, as in UCX"),
-        (["=x"], "--env '=x': write NAME=VALUE"),
-        (["9A=x"], "--env '9A=x': write NAME=VALUE"),
-        (["A B=x"], "--env 'A B=x': write NAME=VALUE"),
-        (["A=1", "A=2"], "--env A=2: A is set twice; leave one of them out"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), cases("no variables"))
 def test_what_sets_no_variable_is_refused(settings: list[str], message: str) -> None:
     with pytest.raises(CommlensError) as error:
         parse_environment(settings)

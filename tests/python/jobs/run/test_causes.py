@@ -7,6 +7,7 @@ import pytest
 from commlens.jobs.causes import CAUSES, Cause, first, launch_failure, of_job
 from commlens.jobs.messages import ErrorFilter
 from conftest import captured
+from run_helpers import cases
 
 ALL = [*CAUSES.job, *CAUSES.launch, *CAUSES.probe]
 
@@ -26,28 +27,7 @@ def test_what_is_recognized_by_patterns_was_captured() -> None:
     assert len({cause.code for cause in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "open-mpi-4-no-folder",
-            "mpirun cannot make its folder /scratch/ompi.n1.0 (No space left on device): make room "
-            "there, or set TMPDIR to another folder",
-        ),
-        (
-            "open-mpi-4-no-folder-there",
-            "mpirun's daemon failed on another node before any rank started: look there",
-        ),
-        (
-            "open-mpi-4-no-blocks-there",
-            "ranks cannot read the files that mpirun's PMIx writes on n2: look there for a full",
-        ),
-        (
-            "open-mpi-4-no-blocks-here",
-            "ranks cannot read the files that mpirun's PMIx writes on n1: look there for a full",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "message"), cases("why mpirun has not started"))
 def test_why_mpirun_has_not_started(name: str, message: str) -> None:
     """On two nodes with Open MPI 4.1.4, where the folder of TMPDIR has no inodes or blocks left."""
     output = ErrorFilter(lambda _: None)

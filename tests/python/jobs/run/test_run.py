@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from conftest import FAKES, Commlens
-from run_helpers import command_of_record, kept, lines_of
+from run_helpers import cases, command_of_record, kept, lines_of
 
 BENCH = FAKES / "commlens-bench"
+TOO_LONG = (
+    ["latency", "--ranks", "9" * 5000],
+    f"--ranks {'9' * 40}...: write a whole number from 1 to 1,000,000",
+)
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 
 
@@ -64,77 +68,7 @@ def test_dry_run_prints_the_command_line_and_does_nothing(
     assert not Path("results").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
-        ([], "run what? name a benchmark or a suite: `commlens list` shows them"),
-        (
-            ["latency", "--ranks", "0"],
-            "--ranks 0: write a whole number from 1 to 1,000,000",
-        ),
-        (
-            ["latency", "--launches", "0"],
-            "--launches 0: write a whole number from 1 to 10,000",
-        ),
-        (["latency", "--ranks", "abc"], "--ranks abc: write a whole number from 1 to 1,000,000"),
-        (["latency", "--ranks", "2.0"], "--ranks 2.0: write a whole number from 1 to 1,000,000"),
-        (["latency", "--ranks", ""], "--ranks '': write a whole number from 1 to 1,000,000"),
-        (
-            ["latency", "--ranks", "9" * 5000],
-            f"--ranks {'9' * 40}...: write a whole number from 1 to 1,000,000",
-        ),
-        (["latency", "--out", ""], "--out '': name a folder"),
-        (
-            ["latency", "--launcher", "x"],
-            "--launcher x: write auto, mpirun, mpiexec, srun, jsrun or flux",
-        ),
-        (
-            ["latency", "--dry-run", "--zzz", "1"],
-            "no option '--zzz'; see commlens run latency --help",
-        ),
-        (
-            ["latency", "--byte", "1"],
-            "no option '--byte': did you mean --bytes? See commlens run latency --help",
-        ),
-        (["latency", "--record", ""], "--record '': name a file"),
-        (["latency", "--record="], "--record '': name a file"),
-        (["latency", "--record"], "--record '': name a file"),
-        (["quick", "--record", ""], "--record '': name a file"),
-        (
-            ["latency", "--record", "none/r.jsonl"],
-            "--record none/r.jsonl: records cannot be written there (No such file or directory)",
-        ),
-        (
-            ["latency", "--record", "/"],
-            "--record /: records cannot be written there (Is a directory)",
-        ),
-        (
-            ["latency", "-x"],
-            "'-x' belongs to no option; write options as --NAME VALUE, "
-            "`commlens run BENCHMARK --help` lists them",
-        ),
-        (
-            ["latency", "--env", "UCX_TLS"],
-            "--env 'UCX_TLS': write NAME=VALUE with the name of a variable, as in UCX_TLS=all",
-        ),
-        (
-            ["latency", "--pairs", "999999999999"],
-            "--pairs 999999999999: a pair is two ranks, and more than 1,000,000 cannot be started",
-        ),
-        (
-            ["latency", "--launcher", "jsrun"],
-            "--launcher jsrun: there is no jsrun on the PATH; load its module first",
-        ),
-        (["latency", "--launcher-args", "'"], '--launcher-args "\'": no closing quotation'),
-        (["mine.yaml"], "mine.yaml cannot be read: No such file or directory"),
-        (
-            ["latency", "--out", "/dev/null/here"],
-            "--out /dev/null/here: results cannot be written there (a file is in the way); "
-            "name another folder",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [*cases("bad usage"), TOO_LONG])
 def test_bad_usage_is_one_line(commlens: Commlens, words: list[str], message: str) -> None:
     run = commlens("run", *words)
     assert run.returncode == 2
@@ -158,23 +92,7 @@ def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ('echo \'{"version": "0.0.1"}\'', "--about has another answer than commlens-bench 0.1.0"),
-        ("echo y", "has another answer than commlens-bench"),
-        ("echo {}", "has another answer than commlens-bench"),
-        (
-            "echo no such option >&2; exit 1",
-            "ended with status 1 (no such option): is it commlens-",
-        ),
-        (
-            "kill -9 $$",
-            "ended with status -9 (it printed nothing): is it commlens-bench, and does it",
-        ),
-        ("printf '\\377'", "has another answer than commlens-bench"),
-    ],
-)
+@pytest.mark.parametrize(("script", "said"), cases("no native programs"))
 def test_what_is_no_native_program_is_named(
     commlens: Commlens, tmp_path: Path, script: str, said: str
 ) -> None:

@@ -10,8 +10,6 @@ import pytest
 from conftest import Commlens
 from run_helpers import kept, lines_of
 
-NO_NUMBER = "is no number of ranks; write whole numbers from 1 to 1,000,000 as in 1,2,4,8"
-
 
 def test_a_scaling_starts_the_program_on_each_number_of_ranks(commlens: Commlens) -> None:
     run = commlens("run", "fft", "--scaling", "1,2,8", "--grid", "64")
@@ -97,39 +95,6 @@ def test_a_dry_run_has_every_command_line(commlens: Commlens) -> None:
     assert " -n 1 " in one and "--oversubscribe" not in one
     assert " -n 900 " in many and "--oversubscribe" in many
     assert not Path("results").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--scaling", "x"], f"--scaling x: 'x' {NO_NUMBER}"),
-        (["--scaling", "0,2"], f"--scaling 0,2: '0' {NO_NUMBER}"),
-        (["--scaling", "2,"], f"--scaling 2,: '' {NO_NUMBER}"),
-        (["--scaling", ""], "--scaling '': name numbers of ranks, as in 1,2,4,8"),
-        (["--scaling", "1,1000001"], f"--scaling 1,1000001: '1000001' {NO_NUMBER}"),
-        (["--scaling", "1,2,2"], "--scaling 1,2,2: 2 stands there twice; leave one of them out"),
-        (
-            ["--scaling", "1,2", "--ranks", "2"],
-            "--scaling 1,2 beside --ranks 2: both say on how many ranks; leave one of them out",
-        ),
-        (["--scaling", "1,2", "--record", ""], "--record '': name a file"),
-    ],
-)  # fmt: skip
-def test_a_scaling_that_cannot_be_is_one_line(
-    commlens: Commlens, words: list[str], message: str
-) -> None:
-    run = commlens("run", "latency", *words)
-    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"commlens: {message}\n")
-    assert not Path("results").exists()
-
-
-def test_a_suite_has_no_scaling(commlens: Commlens) -> None:
-    for name in ("quick", "mine.yaml"):
-        run = commlens("run", name, "--scaling", "1,2")
-        assert run.returncode == 2
-        assert run.stderr == (
-            f"commlens: --scaling 1,2: {name} is a suite; name a single benchmark, or run without\n"
-        )
 
 
 def test_the_probe_is_made_for_the_most_ranks(commlens: Commlens, tmp_path: Path) -> None:

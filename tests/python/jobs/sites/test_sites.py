@@ -14,6 +14,7 @@ from commlens.jobs.sites.site import on_site
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
+from run_helpers import cases
 from site_helpers import site_file
 
 SHIPPED = ["crusher", "frontier", "generic-flux", "generic-pbs", "generic-slurm", "juliet"]
@@ -47,20 +48,7 @@ def test_a_site_of_ones_own(commlens: Commlens, monkeypatch: pytest.MonkeyPatch)
     assert "my own" in commlens("sites").stdout
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"scheduler": "cron"}, "Invalid enum value 'cron' - at '$.scheduler'"),
-        ({"status": "good"}, "Invalid enum value 'good' - at '$.status'"),
-        ({"node": "{ranks: many}"}, "Expected 'int', got 'str' - at '$.node.ranks'"),
-        ({"node": "{ranks: 0}"}, "'node.ranks' 0: must be at least 1"),
-        ({"nodes": "2"}, "Object contains unknown field 'nodes'"),
-        ({"launcher": "mpixec"}, "'launcher' mpixec: write auto, mpirun"),
-        ({"directives": "['--gpus={gpu}']"}, "'--gpus={gpu}': in braces there can be nodes, "),
-        ({"environment": "{A B: 1}"}, "'environment' A B: cannot be the name of a variable"),
-        ({"hosts": "['(']"}, "'hosts' (: not a regular expression"),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), cases("mistakes in sites"))
 def test_a_mistake_in_a_site_is_one_line(values: dict[str, str], message: str) -> None:
     with pytest.raises(CommlensError) as error:
         site.load(str(site_file(**{"scheduler": "slurm", **values})))
@@ -73,16 +61,7 @@ def test_an_unknown_site(commlens: Commlens) -> None:
     assert run.stderr.startswith("commlens: no site is called 'fronteer': there are crusher, ")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--account", "a b"], "--account 'a b': write a name without spaces"),
-        (["--account", "A", "--nodes", "10000"], "--nodes 10000: a job on frontier has at most"),
-        (["--account", "A", "--time", "180"], "--time 180 (minutes): a job of 1 node on frontier"),
-        (["--account", "A", "--time", "x"], "--time x: write minutes (30), or hours and minutes"),
-        (["--account", "A", "--time", "0"], "--time 0: write minutes"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cases("what sites refuse"))
 def test_what_a_site_would_refuse_is_refused_before(
     commlens: Commlens, words: list[str], message: str
 ) -> None:

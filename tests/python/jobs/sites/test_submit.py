@@ -15,6 +15,7 @@ import pytest
 from commlens.jobs.sites import submit
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
 from conftest import Commlens
+from run_helpers import cases
 from site_helpers import JOBS, SUBMITTED, FakeScheduler, site_file
 
 WORDS = ("--", "run", "allreduce")
@@ -106,30 +107,14 @@ def test_a_job_is_looked_at(scheduler: str, call: str, fake: FakeScheduler) -> N
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "command", "answer", "phase", "reason"),
-    [
-        ("slurm", "squeue", "PENDING|n/a|Resources", Phase.PENDING, "Resources"),
-        ("slurm", "squeue", "PENDING|n/a|Nodes are DOWN", Phase.PENDING, "Nodes are DOWN"),
-        ("slurm", "squeue", "COMPLETING|n1|None", Phase.RUNNING, ""),
-        ("slurm", "squeue", "TIMEOUT|n1|TimeLimit", Phase.GONE, "TimeLimit"),
-        ("slurm", "squeue", "!slurm_load_jobs error: Invalid job id specified", Phase.GONE, ""),
-        ("slurm", "squeue", "!Unable to contact slurm controller", Phase.UNKNOWN, ""),
-        ("lsf", "bjobs", "PEND|New job is waiting;", Phase.PENDING, "New job is waiting;"),
-        ("lsf", "bjobs", "DONE|-", Phase.GONE, "-"),
-        ("lsf", "bjobs", "!Job <12> is not found", Phase.GONE, ""),
-        ("pbs", "qstat", "Job Id: 12\\n    job_state = Q\\n    comment = Not Running: a\\n\\tb",
-         Phase.PENDING, "Not Running: a b"),
-        ("pbs", "qstat", "!qstat: 12 Job has finished, use -x", Phase.GONE, ""),
-        ("flux", "flux", "SCHED|", Phase.PENDING, ""),
-        ("flux", "flux", "INACTIVE|", Phase.GONE, ""),
-    ],
-)  # fmt: skip
+    ("scheduler", "command", "answer", "phase", "reason"), cases("answers of schedulers")
+)
 def test_answers(
-    scheduler: str, command: str, answer: str, phase: Phase, reason: str, fake: FakeScheduler
+    scheduler: str, command: str, answer: str, phase: str, reason: str, fake: FakeScheduler
 ) -> None:
     fake.answer(command, answer)
     state = look(SCHEDULERS[scheduler], "12")
-    assert (state.phase, state.reason) == (phase, reason)
+    assert (state.phase, state.reason) == (Phase[phase], reason)
 
 
 def test_a_refused_job_leaves_nothing(commlens: Commlens, fake: FakeScheduler) -> None:
@@ -174,15 +159,7 @@ def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> N
     assert "no record in " in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("reason", "what"),
-    [
-        ("JobHeldUser", "it is held: `scontrol release` lets it go"),
-        ("PartitionDown", "this partition starts no jobs at present: choose another --queue"),
-        ("AssocGrpBillingMinutes", "the hours of its account are used up: another --account"),
-        ("Nodes required for job are DOWN, DRAINED or reserved", "`sinfo -R` says why"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "what"), cases("reasons to wait"))
 def test_a_job_for_which_somebody_can_do_something_goes_on(
     reason: str, what: str, commlens: Commlens, fake: FakeScheduler
 ) -> None:
@@ -194,15 +171,7 @@ def test_a_job_for_which_somebody_can_do_something_goes_on(
     assert "commlens: job 12 was cancelled (CANCELLED)" in run.stderr.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("reason", "what"),
-    [
-        ("QOSMaxNodePerJobLimit", "it asks for more nodes than is allowed"),
-        ("QOSMaxCpuPerJobLimit", "it asks for more than a job may have"),
-        ("AssocMaxCpuMinutesPerJobLimit", "it asks for more than a job may have"),
-        ("PartitionConfig", "no node there has what it asks for: choose another --queue"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "what"), cases("hopeless reasons"))
 def test_a_job_for_which_nobody_can_is_cancelled(
     reason: str, what: str, commlens: Commlens, fake: FakeScheduler
 ) -> None:

@@ -78,7 +78,7 @@ class Chosen:
         *,
         with_gpus: bool = False,
     ) -> list[str]:
-        """The words before those of a program that is started on this number of ranks, which are spread
+        """The words before those of a program that is started on `ranks` ranks, which are spread
         over the nodes as evenly as possible; 0 nodes: the launcher decides."""
         applies = {
             "": True,

@@ -39,15 +39,16 @@ class Column(Generic[Row]):
     once: Callable[[Row], Hashable] | None = None  # printed where this differs from the row above
     key: str = ""  # its name in CSV and JSON, which have the value itself; empty: it is not there
 
-    def of(self, row: Callable[[Any], Row]) -> Column[Any]:
-        """The same column of larger rows, which have one of its rows in them."""
+    def of(self, part: Callable[[Any], Row | None]) -> Column[Any]:
+        """The same column of larger rows, which have one of its rows in them, or none."""
+
+        def within(get: Callable[[Row], Any], nothing: Any = None) -> Callable[[Any], Any]:
+            return lambda row: nothing if (own := part(row)) is None else get(own)
+
         own: Column[Any] = self
-        once, style = own.once, own.style
+        style = own.style if isinstance(own.style, str) else within(own.style, "")
         return replace(
-            own,
-            value=lambda one: own.value(row(one)),
-            once=once and (lambda one: once(row(one))),
-            style=style if isinstance(style, str) else lambda one: style(row(one)),
+            own, value=within(own.value), once=own.once and within(own.once), style=style
         )
 
 

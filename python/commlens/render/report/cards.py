@@ -15,7 +15,7 @@ from commlens.model.scaling import Scaling, scalings
 from commlens.render.show.details import report_lines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables, title
-from commlens.render.table import Lines, Table, Thing
+from commlens.render.table import Line, Lines, Table, Thing
 
 _MOST_SECTIONS = 120
 _MOST_RECORDS = 500  # of a section
@@ -37,7 +37,7 @@ class Section:
     name: str  # the id of its element
     group: Group
     things: Sequence[Thing]
-    words: Lines | None  # what an application would print of them
+    words: Sequence[Line]  # what an application would print of them
     left_out: str = ""  # a sentence
 
     @cached_property

@@ -10,7 +10,7 @@ from commlens.render.profile_tables import time_table
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Conclusion, Report
 from commlens.render.report.machine import HostGroup
-from commlens.render.table import Table, Thing
+from commlens.render.table import Lines, Table, Thing
 
 _MOST_ROWS = 100  # of a table
 _MOST_LINES = 60  # of a block
@@ -92,7 +92,7 @@ def _card(card: Card) -> Iterator[str]:
         for one in section.things:
             yield from _thing(one)
         if section.words:
-            yield from _thing(section.words)
+            yield from _thing(Lines(section.words))
         if section.left_out:
             yield section.left_out
             yield ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from commlens.base.text import (
     format_fact,
@@ -16,7 +17,7 @@ from commlens.base.text import (
 from commlens.model import Ceiling, FactDeclaration, Group, Record, Value
 from commlens.model.results import Deviation
 from commlens.render.show.columns import place_columns
-from commlens.render.table import Column, Lines, Table
+from commlens.render.table import Column, Line, Table
 
 
 def ceilings_table(group: Group, records: Sequence[Record]) -> Table[Record]:
@@ -25,18 +26,14 @@ def ceilings_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     columns = place_columns(group)
     for part, name in names:
         head = f"ceiling of\n{part}:\n{name}" if part else f"ceiling:\n{name}"
-        own = partial(_ceiling, part, name)
-        columns += [Column(head, own, format=_rate), Column("of it", own, format=_fraction)]
+        own = partial(_ceiling, (part, name))
+        columns.append(Column(head, own, format=_rate))
+        columns.append(Column("of it", own, format=lambda one: format_fraction(one.fraction)))
     return Table(columns, records)
 
 
-def _ceiling(part: str | None, name: str, record: Record) -> Ceiling | None:
-    own = [one for one in record.ceilings if (one.part, one.name) == (part, name)]
-    return own[-1] if own else None
-
-
-def _fraction(ceiling: Ceiling) -> str:
-    return format_fraction(ceiling.fraction)
+def _ceiling(name: tuple[str | None, str], record: Record) -> Ceiling | None:
+    return {(one.part, one.name): one for one in record.ceilings}.get(name)
 
 
 def _rate(ceiling: Ceiling) -> str:
@@ -50,21 +47,19 @@ def has_several_ceilings(record: Record) -> bool:
     return len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings)
 
 
-def no_ceiling_lines(records: Iterable[Record]) -> Lines:
+def no_ceiling_lines(records: Iterable[Record]) -> list[Line]:
     """Why records have no ceiling: each reason once."""
     reasons = dict.fromkeys(record.no_ceiling for record in records if record.no_ceiling)
-    return Lines([[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons])
+    return [[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons]
 
 
 def calls_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """How often an operation calls each function of MPI."""
-    names = dict.fromkeys(name for record in records for name in record.calls)
-    columns = [Column(f"calls of\n{name}", partial(_count, name), format=_calls) for name in names]
+    columns = [
+        Column(f"calls of\n{name}", partial(_named, "calls", name), format=_calls)
+        for name in dict.fromkeys(name for record in records for name in record.calls)
+    ]
     return Table([*place_columns(group), *columns], records)
-
-
-def _count(name: str, record: Record) -> float | None:
-    return record.calls.get(name)
 
 
 def common_calls(records: Sequence[Record]) -> str:
@@ -80,119 +75,107 @@ def _calls(count: float) -> str:
 
 def deviations_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """How far results that are right to rounding are from exact results."""
-    columns: list[Column[Record]] = [
-        Column("largest error", lambda record: record.validation.deviation, format=_largest),
-        Column("sum of errors", lambda record: record.validation.deviation, format=_total),
+    columns: list[Column[Deviation]] = [
+        Column("largest error", lambda own: own.largest, format="{:.2g}".format),
+        Column("sum of errors", lambda own: own.total, format="{:.2g}".format),
     ]
-    return Table([*place_columns(group), *columns], records)
-
-
-def _largest(deviation: Deviation) -> str:
-    return f"{deviation.largest:.2g}"
-
-
-def _total(deviation: Deviation) -> str:
-    return f"{deviation.total:.2g}"
+    own = [column.of(lambda record: record.validation.deviation) for column in columns]
+    return Table([*place_columns(group), *own], records)
 
 
 def common_facts(records: Iterable[Record]) -> dict[str, Value]:
     """Those on which all records that have facts agree."""
-    having = [record.facts for record in records if record.facts]
-    if not having:
-        return {}
+    first, *others = [record.facts for record in records if record.facts] or [{}]
     return {
         name: value
-        for name, value in having[0].items()
-        if all(name in one and one[name] == value for one in having)
+        for name, value in first.items()
+        if all(one.get(name) == value for one in others)
     }
 
 
-def facts_line(group: Group, facts: Mapping[str, Value]) -> Lines:
+def facts_line(group: Group, facts: Mapping[str, Value]) -> Line:
     """`labels shared 236,041 · bytes per iteration 263 MiB`"""
     declared = _declared(group)
     texts = (
         f"{declared[name].label} {format_fact(value, declared[name].unit)}"
         for name, value in facts.items()
     )
-    return Lines([[("  " + " · ".join(texts), "dim")]])
+    return [("  " + " · ".join(texts), "dim")]
 
 
 def facts_table(group: Group, records: Sequence[Record], names: Sequence[str]) -> Table[Record]:
     """The facts in which records differ."""
-    columns = [_fact_column(name, _declared(group)[name]) for name in names]
-    return Table([*place_columns(group), *columns], records)
+    columns = place_columns(group)
+    for name in names:
+        fact = _declared(group)[name]
+        # A number of bytes has its own unit.
+        own, unit = ("B", "") if fact.unit == "B" else ("", fact.unit)
+        value = partial(_named, "facts", name)
+        columns.append(Column(fact.label, value, unit, partial(format_fact, unit=own)))
+    return Table(columns, records)
 
 
-def _fact_column(name: str, fact: FactDeclaration) -> Column[Record]:
-    unit = "" if fact.unit == "B" else fact.unit  # a number of bytes has its own unit
-    text = partial(format_fact, unit="B" if fact.unit == "B" else "")
-    return Column(fact.label, lambda record: record.facts.get(name), unit, text)
+def _named(of: str, name: str, record: Record) -> Any:
+    return getattr(record, of).get(name)
 
 
 def _declared(group: Group) -> dict[str, FactDeclaration]:
     return {name: fact for start in group.launches for name, fact in start.facts.items()}
 
 
-def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> Lines | None:
+def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> list[Line]:
     """What records report in an application's words: each block once per launch.
 
     `told`: the blocks of each launch that were printed before, which these join.
     """
-    lines: list[list[tuple[str, str]]] = []
+    lines: list[Line] = []
     for record in records:
         for block in "\n".join(record.report).split("\n\n") if record.report else ():
             if block.strip() and (record.start.start, block) not in told:
                 told.add((record.start.start, block))
-                gap: list[list[tuple[str, str]]] = [[]] if lines else []
-                lines += [*gap, *([(f"  {line}", "")] for line in block.strip("\n").split("\n"))]
-    return Lines(lines) if lines else None
+                lines += [[]] if lines else []
+                lines += [[(f"  {line}", "")] for line in block.strip("\n").split("\n")]
+    return lines
 
 
-def missed_interval_lines(group: Group, records: Sequence[Record]) -> Lines:
+def where(group: Group, record: Record, label: str) -> str:
+    """`64 KiB, mpi, host, cached`: which row of a group's table it is."""
+    size = group.format_size(record.size) if group.is_sweep and record.size is not None else ""
+    return ", ".join(filter(None, (size, record.transport, memory_name(record.memory), label)))
+
+
+def missed_interval_lines(group: Group, records: Sequence[Record]) -> list[Line]:
     """Where --until-ci ended at its limit of time: how wide the interval of the time is."""
-    missed = [
-        (record, width) for record in records if (width := record.missed_half_width) is not None
-    ]
-    lines = []
-    for record, width in missed:
-        words = [record.transport, memory_name(record.memory), group.label(record)]
-        if group.is_sweep and record.size is not None:
-            words.insert(0, group.format_size(record.size))
+    lines: list[Line] = []
+    for record in records:
+        if (width := record.missed_half_width) is None:
+            continue
         reached = "no interval" if width == float("inf") else f"+-{format_percent(width)}"
         harness, count = record.harness, len(record.samples.values_s)
-        lines.append(
-            [
-                (f"  --until-ci {harness.until_ci_percent:g}% not reached", "yellow"),
-                (f" ({', '.join(filter(None, words))}): {reached} after {count} samples", ""),
-                (f" within --max-time {harness.max_time_s:g} s", ""),
-            ]
-        )
-    return Lines(lines)
+        place = where(group, record, group.label(record))
+        reached += f" after {count} samples within --max-time {harness.max_time_s:g} s"
+        missed = f"  --until-ci {harness.until_ci_percent:g}% not reached"
+        lines.append([(missed, "yellow"), (f" ({place}): {reached}", "")])
+    return lines
 
 
-def reason_lines(group: Group) -> Lines:
+def reason_lines(group: Group) -> list[Line]:
     """A line for each reason why something failed or was skipped, with the sizes it struck."""
     struck: dict[tuple[str, str, str, str], list[int]] = {}
     for record in group.records:
         if record.status != "ok":
-            place = (record.status, record.transport, record.memory, _reason(record))
-            sizes = struck.setdefault(place, [])
-            if record.size is not None:
-                sizes.append(record.size)
-    lines = []
+            kind = (record.status, record.transport, record.memory, _reason(record))
+            struck.setdefault(kind, []).extend([] if record.size is None else [record.size])
+    lines: list[Line] = []
     for (status, transport, memory, reason), sizes in struck.items():
-        where = f"{transport}, {memory_name(memory)}"
+        place = f"{transport}, {memory_name(memory)}"
         if sizes and group.is_sweep:
-            where += f", {_range(group, min(sizes), max(sizes))}"
+            least, most = min(sizes), max(sizes)
+            place += f", {group.describe_size(least)}"  # `1 KiB to 64 KiB`, `block 366`
+            place += f" to {group.format_size(most)}" if most > least else ""
         style = "red" if status == "failed" else "yellow"
-        lines.append([(f"  {status}: ", style), (f"{where}: {reason}", "")])
-    return Lines(lines)
-
-
-def _range(group: Group, least: int, most: int) -> str:
-    """`1 KiB to 64 KiB`, `block 366`"""
-    first = group.describe_size(least)
-    return first if least == most else f"{first} to {group.format_size(most)}"
+        lines.append([(f"  {status}: ", style), (f"{place}: {reason}", "")])
+    return lines
 
 
 def _reason(record: Record) -> str:

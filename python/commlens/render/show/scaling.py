@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 from commlens.base.text import format_percent, format_value, memory_name
 from commlens.model import (
@@ -13,7 +14,6 @@ from commlens.model import (
     Group,
     Metric,
     Record,
-    Value,
     difference,
     no_difference,
     option_text,
@@ -28,33 +28,28 @@ from commlens.model.scaling import (
     position,
 )
 from commlens.render.show.columns import metric_columns
+from commlens.render.show.details import where
 from commlens.render.show.published import published_by_ranks
-from commlens.render.table import NOTHING, Column, Lines, Table, Thing
+from commlens.render.table import NOTHING, Column, Line, Lines, Table, Thing
 
 
-def gain_lines(group: Group) -> Lines:
+def gain_lines(group: Group) -> list[Line]:
     """`cached over per-transpose (mpi, host): speed-up 12.3% by the medians ...`, one per pair, or
     that it is a tie."""
     if any(record.candidate for record in group.records):
-        return Lines([])  # the fastest alone is used: what others gain on each other is no matter
-    return Lines(_gain_line(group, pair) for pair in pairs(group))
+        return []  # the fastest alone is used: what others gain on each other is no matter
+    return [_gain_line(group, pair) for pair in pairs(group)]
 
 
-def _gain_line(group: Group, pair: VariantPair) -> list[tuple[str, str]]:
+def _gain_line(group: Group, pair: VariantPair) -> Line:
     after = pair.after
-    words = []
-    if group.is_sweep and after.size is not None:
-        words.append(group.format_size(after.size))
-    words += [after.transport, memory_name(after.memory), group.start_label(after)]
-    where = ", ".join(filter(None, words))
-    why = f" ({why_tie(pair.before, after, pair.metric)})" if pair.is_tie else ""
-    verdict = pair.tie or "speed-up"
+    place = where(group, after, group.start_label(after))
+    why = f" ({why_tie(pair.before, after, pair.metric)}): " if pair.is_tie else " "
+    best = format_gain(pair.gain_of_best)
     return [
-        (f"  {after.variant_value} over {pair.before.variant_value} ({where}): ", ""),
-        (verdict, "bold"),
-        (f"{why}: " if why else " ", ""),
-        (format_gain(pair.gain), ""),
-        (f" by the medians, {format_gain(pair.gain_of_best)} by the best times", ""),
+        (f"  {after.variant_value} over {pair.before.variant_value} ({place}): ", ""),
+        (pair.tie or "speed-up", "bold"),
+        (f"{why}{format_gain(pair.gain)} by the medians, {best} by the best times", ""),
     ]
 
 
@@ -80,13 +75,7 @@ def scaling_tables(scaling: Scaling) -> Iterator[Thing]:
 class _Row:
     group: Group
     record: Record
-    pair: VariantPair | None = None
-
-    @property
-    def variants(self) -> VariantPair:
-        """Of a row that compares two."""
-        assert self.pair is not None
-        return self.pair
+    pair: VariantPair | None = None  # of a row that compares two
 
     @cached_property
     def position(self) -> Position:
@@ -95,38 +84,37 @@ class _Row:
 
 def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
     """A table for each variant beside the first."""
-    found = [(group, pair) for group in scaling.groups for pair in pairs(group)]
-    values = dict.fromkeys(value for group in scaling.groups for value in group.variant_values)
-    before, *others = values
-    for after in others:
-        rows = [
-            _Row(group, pair.after, pair)
-            for group, pair in found
-            if pair.after.variant_value == after
-        ]
-        metric = rows[0].variants.metric if rows else None
-        columns = []
-        for kind in ("best", "median"):
-            for side, name in enumerate((before, after)):
-                columns.append(_side_column(f"{name}\n{kind}", kind, side, metric))
-            columns.append(Column("speed-up", partial(_gain, kind)))
-        yield _table(scaling, columns, rows)
-
-
-def _side_column(head: str, kind: str, side: int, metric: Metric | None) -> Column[_Row]:
-    def value(row: _Row) -> str:
-        own = row.variants.statistics[side]
-        return format_value(own.min if kind == "best" else own.median, row.variants.metric.unit)
-
-    return Column(
-        f"{head} {metric.label if metric else 'time'}", value, metric.unit if metric else ""
+    found = [pair for group in scaling.groups for pair in pairs(group)]
+    before, *others = dict.fromkeys(
+        value for group in scaling.groups for value in group.variant_values
     )
+    for after in others:
+        own = [pair for pair in found if pair.after.variant_value == after]
+        columns = _gain_columns((before, after), own[0].metric if own else None)
+        rows = [_Row(pair.group, pair.after, pair) for pair in own]
+        yield _table(scaling, [one.of(lambda row: row.pair) for one in columns], rows)
 
 
-def _gain(kind: str, row: _Row) -> str:
-    pair = row.variants
-    if kind == "best":
-        return format_gain(pair.gain_of_best)
+def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column[VariantPair]]:
+    label, unit = (metric.label, metric.unit) if metric else ("time", "")
+
+    def result(kind: str, side: int, pair: VariantPair) -> str:
+        statistic = pair.statistics[side]
+        return format_value(statistic.min if kind == "best" else statistic.median, unit)
+
+    def gain(kind: str, pair: VariantPair) -> str:
+        return format_gain(pair.gain_of_best) if kind == "best" else _tie_or_gain(pair)
+
+    columns: list[Column[VariantPair]] = []
+    for kind in ("best", "median"):
+        for side, name in enumerate(variants):
+            head = f"{name}\n{kind} {label}"
+            columns.append(Column(head, partial(result, kind, side), unit))
+        columns.append(Column("speed-up", partial(gain, kind)))
+    return columns
+
+
+def _tie_or_gain(pair: VariantPair) -> str:
     return pair.tie or format_gain(pair.gain)
 
 
@@ -157,19 +145,15 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
     main = next((row.record.main for row in rows if row.record.main), None)
     if main is None:
         return _table(scaling, [], [])
-    fewest: dict[Position, Record] = {}
-    for row in rows:
-        fewest.setdefault(row.position, row.record)
+    fewest = {row.position: row.record for row in reversed(rows)}
 
     def gain(row: _Row) -> float | None:
         time = row.record.statistics[TIME_METRIC].median
-        first = fewest[row.position].statistics[TIME_METRIC].median
-        return first / time if time > 0 else None
+        return fewest[row.position].statistics[TIME_METRIC].median / time if time > 0 else None
 
     def efficiency(row: _Row) -> float | None:
-        own, first = gain(row), fewest[row.position].ranks
-        ranks = 1 if scaling.is_weak else row.record.ranks / first
-        return None if own is None else own / ranks
+        more = 1 if scaling.is_weak else row.record.ranks / fewest[row.position].ranks
+        return None if (own := gain(row)) is None else own / more
 
     def speed_up(row: _Row) -> str | None:
         own, first = gain(row), fewest[row.position]
@@ -191,43 +175,48 @@ def _measured(scaling: Scaling) -> list[_Row]:
     return [_Row(group, one) for group in scaling.groups for one in group.records if one.measured]
 
 
-def _table(scaling: Scaling, columns: Sequence[Column[_Row]], rows: Sequence[_Row]) -> Table[_Row]:
-    """The rows by what was measured and then by ranks, and with them what failed."""
-    ranking = {name: rank for rank, name in enumerate(scaling.transports)}
+def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row]) -> Table[_Row]:
+    """The rows by what was measured and then by ranks, and with them what failed and is in no row
+    of its own, without metrics."""
+    there = {(row.group, row.position) for row in rows}
+    failed = [
+        _Row(group, record)
+        for group in scaling.groups
+        for record in group.records
+        if record.status == "failed"
+    ]
+    missing = {(row.group, row.position): row for row in failed}
+    every = [*rows, *(row for key, row in missing.items() if key not in there)]
 
     def order(row: _Row) -> tuple[int, int, str, str, int]:
         place = row.position
-        number = ranking[place.transport]
+        number = scaling.transports.index(place.transport)
         return place.size, number, place.memory, place.start_label, row.record.ranks
 
-    missing = _failed(scaling, rows)
-    ordered = sorted([*rows, *missing], key=order)
-    shown = [_measured_only(column, missing) for column in columns]
+    shown = [one.of(lambda row: row if row.record.measured else None) for one in columns]
     note = Column[_Row]("", lambda row: _note(row.record), left=True, style="yellow")
-    return Table([*_place_columns(scaling), *shown, note], ordered)
-
-
-def _measured_only(column: Column[_Row], missing: Sequence[_Row]) -> Column[_Row]:
-    """What failed has no metrics."""
-    failed = set(map(id, missing))
-    return replace(column, value=lambda row: None if id(row) in failed else column.value(row))
+    return Table([*_place_columns(scaling), *shown, note], sorted(every, key=order))
 
 
 def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
     """What was measured, at the first row of its kind alone; and the ranks."""
     group = scaling.groups[0]
-
-    def column(head: str, value: Callable[[_Row], str | None], left: bool = True) -> Column[_Row]:
-        return Column(head, value, left=left, once=lambda row: row.position)
-
-    def size(row: _Row) -> str | None:
-        return None if row.position.size < 0 else group.format_size(row.position.size)
-
-    columns = [column(group.size_name, size, left=False)] if group.is_sweep else []
-    columns.append(column("transport", lambda row: row.position.transport))
-    columns.append(column("memory", lambda row: memory_name(row.position.memory)))
+    places: list[Column[Position]] = []
+    if group.is_sweep:
+        places.append(
+            Column(
+                group.size_name,
+                lambda place: None if place.size < 0 else group.format_size(place.size),
+            )
+        )
+    places.append(Column("transport", lambda place: place.transport, left=True))
+    places.append(Column("memory", lambda place: memory_name(place.memory), left=True))
     if any(one.start_labels for one in scaling.groups):
-        columns.append(column("launch", lambda row: row.position.start_label))
+        places.append(Column("launch", lambda place: place.start_label, left=True))
+    columns: list[Column[_Row]] = [
+        replace(column.of(lambda row: row.position), once=lambda row: row.position)
+        for column in places
+    ]
     columns.append(Column("ranks", lambda row: row.record.ranks))
     for parameter in scaling.arrangements:
         value = partial(_parameter, parameter.name)
@@ -235,23 +224,10 @@ def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
     return columns
 
 
-def _parameter(name: str, row: _Row) -> Value | None:
+def _parameter(name: str, row: _Row) -> Any:
     return row.record.parameters.get(name)
 
 
-def _failed(scaling: Scaling, rows: Sequence[_Row]) -> list[_Row]:
-    """A row for what failed and is in no row of its own."""
-    there = {(id(row.group), row.position) for row in rows}
-    missing = {
-        (id(group), position(group, record)): _Row(group, record)
-        for group in scaling.groups
-        for record in group.records
-        if record.status == "failed"
-    }
-    return [row for key, row in missing.items() if key not in there]
-
-
 def _note(record: Record) -> str:
-    failed = "failed" if record.status == "failed" else ""
-    shared = "oversubscribed" if is_oversubscribed(record) else ""
-    return ", ".join(filter(None, (failed, shared)))
+    notes = {"failed": record.status == "failed", "oversubscribed": is_oversubscribed(record)}
+    return ", ".join(note for note, applies in notes.items() if applies)

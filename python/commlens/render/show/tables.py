@@ -16,7 +16,6 @@ from commlens.model import (
     Group,
     Metric,
     Record,
-    Standing,
     launches_of,
 )
 from commlens.model.levels import has_levels
@@ -27,9 +26,9 @@ from commlens.render.show.pairs import pair_blocks
 from commlens.render.show.parts import overlap_table, shares_table
 from commlens.render.show.published import published_tables
 from commlens.render.show.scaling import gain_lines
-from commlens.render.table import NOTHING, Column, Lines, Table, Thing
+from commlens.render.table import NOTHING, Column, Line, Lines, Table, Thing
 
-_STANDING_STYLES = {NOTHING: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green"}
+_STANDING_STYLES = {None: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green"}
 _CHECK_STYLES = {"passed": "green", "off": "yellow", "failed": "bold red"}
 
 
@@ -40,10 +39,10 @@ def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) ->
     """
     yield Lines([[(group.benchmark, "bold cyan"), (f"  {title(group)}", "dim")]])
     if report := details.report_lines(group.records, told):
-        yield Lines([[], *report.lines, []])
+        yield Lines([[], *report, []])
     common = details.common_facts(group.records)
     if common:
-        yield details.facts_line(group, common)
+        yield Lines([details.facts_line(group, common)])
     measured = [record for record in group.records if record.statistics]
     if measured:
         table = main_table(group, measured, wide=width is None)
@@ -53,36 +52,29 @@ def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) ->
             heads = ", ".join(missing).replace("\n", " ")
             yield Lines([[(f"  --wide has more columns: {heads}", "dim")]])
         yield from _other_tables(group, measured, list(common), width)
-        if with_series := [record for record in measured if record.series]:
-            yield from pair_blocks(group, with_series)
+        yield from pair_blocks(group, [record for record in measured if record.series])
         yield from published_tables(group, measured)
-    ends = (
-        details.no_ceiling_lines(measured),
-        _common_calls(measured),
-        gain_lines(group),
-        _used_lines(group),
-        details.missed_interval_lines(group, measured),
-        details.reason_lines(group),
-    )
-    lines = [line for one in ends for line in one.lines]
-    gap: list[list[tuple[str, str]]] = [[]] if measured and lines else []
+    lines = [
+        *details.no_ceiling_lines(measured),
+        *_common_calls(measured),
+        *gain_lines(group),
+        *_used_lines(group),
+        *details.missed_interval_lines(group, measured),
+        *details.reason_lines(group),
+    ]
+    gap: list[Line] = [[]] if measured and lines else []
     yield Lines([*gap, *lines, []])
 
 
 def title(group: Group) -> str:
     """`dtype f64 · in-place true · 2 ranks · timing batch · one launch`"""
-    parameters = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
-    words = [*parameters, plural(group.ranks, "rank"), f"timing {group.timing}", _launches(group)]
-    return " · ".join(filter(None, words))
-
-
-def _launches(group: Group) -> str:
-    """Of what the intervals are, where all of them are of the same."""
+    words = [f"{name} {value}" for name, value in {**group.settings, **group.derived}.items()]
+    words += [plural(group.ranks, "rank"), f"timing {group.timing}"]
     counts = {len(launches_of(record)) for record in group.records if record.measured}
-    if len(counts) != 1:
-        return ""
-    (count,) = counts
-    return "one launch" if count == 1 else f"medians of {count} launches"
+    if len(counts) == 1:  # of what the intervals are, where all of them are of the same
+        (count,) = counts
+        words.append("one launch" if count == 1 else f"medians of {count} launches")
+    return " · ".join(words)
 
 
 def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Record]:
@@ -90,29 +82,48 @@ def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Rec
 
     Where the width does not suffice, the other metrics and the name of the ceiling are left out.
     """
-    main, *others = _shown_metrics(group, records, wide)
+    main, *others = group.metrics
+    if not wide:
+        # The time of the operation beside another main metric, and what the table of parts shows.
+        hidden = {TIME_METRIC}
+        if any(record.alone_s for record in records):
+            hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
+        others = [metric for metric in others if metric.name not in hidden]
     columns = place_columns(group)
     if wide and group.size_name == "size" and group.sizes:
         columns.insert(1, Column("bytes", lambda record: record.size, format="{:,}".format))
     columns += metric_columns(main, records)
     for metric in others:
         columns += metric_columns(metric, records, optional=not wide)[:1]
-    columns += _columns(group, main, wide)
+    columns += _judging_columns(group, main, wide)
     return Table([*columns, *_choice_columns(group, records)], records)
 
 
-def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
-    """What is shown of each record beside its place and its metrics."""
+def _judging_columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
+    """The ceiling, the best and the check beside the metrics of a record."""
+
+    def ceiling(record: Record) -> float | None:
+        return record.ceiling.metrics.get(main.name) if record.ceiling else None
+
     columns: list[Column[Record]] = [
         Column("of ceiling", _of_ceiling, format=format_fraction),
-        Column("ceiling", _ceiling_name, left=True, optional=not wide, if_any=True),
-        Column("to best", partial(_standing, group), style=partial(_standing_style, group)),
-        Column("check", _check, left=True, style=_check_style),
+        Column(
+            "ceiling",
+            lambda one: one.ceiling and one.ceiling.name,
+            left=True,
+            optional=not wide,
+            if_any=True,
+        ),
+        Column(
+            "to best",
+            partial(_standing, group),
+            style=lambda record: _STANDING_STYLES.get(_standing(group, record), ""),
+        ),
+        Column("check", _check, left=True, style=lambda one: _CHECK_STYLES.get(_check(one), "red")),
     ]
     if wide:
         text = partial(format_value, unit=main.unit)
-        value = partial(_ceiling_value, main)
-        columns.insert(1, Column("ceiling", value, main.unit, text, if_any=True))
+        columns.insert(1, Column("ceiling", ceiling, main.unit, text, if_any=True))
         columns.append(Column("compared", _compared, left=True))
     return columns
 
@@ -121,57 +132,24 @@ def _of_ceiling(record: Record) -> float | None:
     return record.ceiling.fraction if record.ceiling else None
 
 
-def _ceiling_name(record: Record) -> str | None:
-    return record.ceiling.name if record.ceiling else None
-
-
-def _ceiling_value(main: Metric, record: Record) -> float | None:
-    """The ceiling in the unit of the main metric."""
-    return record.ceiling.metrics.get(main.name) if record.ceiling else None
-
-
 def _compared(record: Record) -> str:
     return "exact" if record.validation.exact else "to rounding"
 
 
-def _shown_metrics(group: Group, records: Sequence[Record], wide: bool) -> list[Metric]:
-    """All, if `wide`; else not the time of the operation beside another main metric, and not what
-    the table of parts shows."""
-    main, *others = group.metrics
-    if not wide:
-        hidden = {TIME_METRIC}
-        if any(record.alone_s for record in records):
-            hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
-        others = [metric for metric in others if metric.name not in hidden]
-    return [main, *others]
-
-
 def _standing(group: Group, record: Record) -> str | None:
-    standing = group.standing(record)
-    return _standing_text(standing) if standing else None
-
-
-def _standing_style(group: Group, record: Record) -> str:
-    return _STANDING_STYLES.get(_standing(group, record) or NOTHING, "")
-
-
-def _standing_text(standing: Standing) -> str:
     """`best`, `tie` with the best, `inconclusive`, or how many times worse."""
-    if standing.tie:
-        return standing.tie
+    standing = group.standing(record)
+    if standing is None or standing.tie:
+        return standing and standing.tie
     if standing.ratio == 1:
         return "best"
     if standing.ratio == math.inf:  # the best is 0
-        return NOTHING
+        return None
     return f"{standing.ratio:.2f}x" if standing.ratio < 10 else f"{standing.ratio:,.0f}x"
 
 
 def _check(record: Record) -> str:
     return "failed" if record.status == "failed" else record.validation.status
-
-
-def _check_style(record: Record) -> str:
-    return _CHECK_STYLES.get(_check(record), "red")
 
 
 def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column[Record]]:
@@ -180,16 +158,19 @@ def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column[Reco
     if not times:
         return []
     unit, factor = readable_time("s", max(times))
-
-    def seconds(record: Record) -> float | None:
-        return record.candidate.seconds if record.candidate else None
-
-    def used(record: Record) -> str:
-        return "used" if group.is_used(record) else ""
-
     return [
-        Column("chosen by", seconds, unit, lambda time: format_number(factor * time)),
-        Column("", used, left=True, style="bold green"),
+        Column(
+            "chosen by",
+            lambda record: record.candidate and record.candidate.seconds,
+            unit,
+            lambda time: format_number(factor * time),
+        ),
+        Column(
+            "",
+            lambda record: "used" if group.is_used(record) else "",
+            left=True,
+            style="bold green",
+        ),
     ]
 
 
@@ -218,22 +199,18 @@ def _other_tables(
         yield details.deviations_table(group, rounded)
 
 
-def _common_calls(measured: Sequence[Record]) -> Lines:
+def _common_calls(measured: Sequence[Record]) -> list[Line]:
     calls = details.common_calls([record for record in measured if record.calls])
-    return Lines([[(f"  calls per operation: {calls}", "dim")]] if calls else [])
+    return [[(f"  calls per operation: {calls}", "dim")]] if calls else []
 
 
-def _used_lines(group: Group) -> Lines:
+def _used_lines(group: Group) -> list[Line]:
     used = [record for record in group.records if group.is_used(record)]
-    lines = dict.fromkeys((_candidate_text(record), _doubt(group, record)) for record in used)
-    return Lines(
+    texts = [(one.candidate.text if one.candidate else "", _doubt(group, one)) for one in used]
+    return [
         [("  used config: ", "green"), (text or NOTHING, ""), (doubt, "dim")]
-        for text, doubt in lines
-    )
-
-
-def _candidate_text(record: Record) -> str:
-    return record.candidate.text if record.candidate else ""
+        for text, doubt in dict.fromkeys(texts)
+    ]
 
 
 def _doubt(group: Group, used: Record) -> str:

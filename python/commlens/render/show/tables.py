@@ -95,11 +95,11 @@ def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Rec
     columns += metric_columns(main, records)
     for metric in others:
         columns += metric_columns(metric, records, optional=not wide)[:1]
-    columns += _judging_columns(group, main, wide)
+    columns += _columns(group, main, wide)
     return Table([*columns, *_choice_columns(group, records)], records)
 
 
-def _judging_columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
+def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
     """The ceiling, the best and the check beside the metrics of a record."""
 
     def ceiling(record: Record) -> float | None:

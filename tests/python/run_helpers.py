@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +33,17 @@ def kept(*places: str | Path) -> list[Record]:
 
 def command_of_record() -> list[str]:
     return list(kept()[0].start.command)
+
+
+def started(*words: object, **environment: str) -> subprocess.Popen[str]:
+    """The command as a process of its own, which can be sent signals."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "commlens", *map(str, words)],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def wait_for(condition: Callable[[], bool], limit_s: float = 60) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,6 @@ SUBMITTED = {
     "pbs": ("qsub", "12.server"),
     "flux": ("flux", "f12"),
 }
-JOBS = {"slurm": "12", "lsf": "12", "pbs": "12.server", "flux": "f12"}
 
 
 def site_file(scheduler: str, **more: object) -> Path:
@@ -46,9 +46,10 @@ class FakeScheduler:
         return {"FAKE_CALLS": str(self.folder / "calls"), "FAKE_ANSWERS": str(self.folder)}
 
     def install(self, *names: str) -> None:
+        (self.folder / "bin").mkdir(exist_ok=True, parents=True)
         for name in names:
-            (self.folder / "bin").mkdir(exist_ok=True, parents=True)
-            (self.folder / "bin" / name).symlink_to(FAKES / "scheduler")
+            with suppress(FileExistsError):
+                (self.folder / "bin" / name).symlink_to(FAKES / "scheduler")
 
     def answer(self, name: str, *lines: str) -> None:
         (self.folder / name).write_text("".join(f"{line}\n" for line in lines))

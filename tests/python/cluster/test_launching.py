@@ -32,13 +32,6 @@ def test_ranks_are_spread_over_nodes(
     assert "srun: " not in run.output, run.output
 
 
-def test_more_nodes_than_there_are(cluster: Cluster) -> None:
-    words = f"run {BRIEFLY} --nodes 3".split()
-    run = cluster.on("salloc", "-Q", "--nodes=2", *commlens(*words))
-    assert run.status == 2
-    assert run.messages == ["commlens: --nodes 3: this allocation has 2 nodes"]
-
-
 def test_srun_is_told_what_the_site_has_not_set(cluster: Cluster) -> None:
     words = f"run {BRIEFLY} --dry-run".split()
     job = ["salloc", "-Q", "--nodes=2", "--ntasks-per-node=2", "--cpus-per-task=2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,32 +15,13 @@ from commlens.jobs.native import Native, find_native
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
+from run_helpers import cases
 
 
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, None),
-        (
-            {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "16"},
-            Allocation("SLURM_JOB_ID", 2, 16),
-        ),
-        ({"SLURM_JOB_ID": "1"}, Allocation("SLURM_JOB_ID")),
-        # The first is the node of the script.
-        (
-            {"LSB_JOBID": "1", "LSB_MCPU_HOSTS": "batch5 1 h01n03 42 h01n04 42"},
-            Allocation("LSB_JOBID", 2),
-        ),
-        ({"PBS_JOBID": "1", "PBS_NODEFILE": "nodes"}, Allocation("PBS_JOBID", 2)),
-        ({"PBS_JOBID": "1", "PBS_NODEFILE": "missing"}, Allocation("PBS_JOBID")),
-        ({"PE_HOSTFILE": "nodes"}, Allocation("PE_HOSTFILE", 2)),
-    ],
-)
-def test_the_nodes_of_an_allocation(
-    environment: dict[str, str], expected: Allocation | None
-) -> None:
+@pytest.mark.parametrize(("environment", "expected"), cases("nodes of allocations"))
+def test_the_nodes_of_an_allocation(environment: dict[str, str], expected: list[Any]) -> None:
     Path("nodes").write_text("n1 4 queue\nn1 4 queue\nn2 4 queue\n")
-    assert allocation.current(environment) == expected
+    assert allocation.current(environment) == (Allocation(*expected) if expected else None)
 
 
 def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
@@ -75,36 +57,17 @@ def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
     assert cores == [*wanted, "--cpus-per-task=7"]
 
 
-def entry(benchmark: str, given: Allocation | None, **wanted: int) -> tuple[int, int]:
-    job = JobSpec(benchmark, **wanted).resolved(find_native(), given)  # type: ignore[arg-type]
-    return job.ranks, job.nodes
-
-
 SRUN = next(launcher for launcher in LAUNCHERS if launcher.name == "srun")
 TWO = Allocation("SLURM_JOB_ID", 2)
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted", "expected"),
-    [
-        (None, {}, (2, 0)),
-        (TWO, {}, (2, 2)),
-        (Allocation("SLURM_JOB_ID", 2, 16), {}, (16, 2)),
-        (Allocation("SLURM_JOB_ID", 1, 1), {}, (2, 0)),
-        (TWO, {"ranks_per_node": 8}, (16, 2)),
-        (TWO, {"ranks_per_node": 8, "nodes": 1}, (8, 1)),
-        (TWO, {"ranks": 3}, (3, 2)),
-        (None, {"ranks_per_node": 8, "nodes": 4}, (32, 4)),
-    ],
-)
+@pytest.mark.parametrize(("given", "wanted", "expected"), cases("ranks and nodes"))
 def test_how_many_ranks_and_nodes(
-    given: Allocation | None, wanted: dict[str, int], expected: tuple[int, int]
+    given: list[int], wanted: dict[str, Any], expected: list[int]
 ) -> None:
-    assert entry("allreduce", given, **wanted) == expected
-
-
-def test_a_benchmark_of_pairs_takes_two_ranks_a_pair() -> None:
-    assert entry("latency", TWO, ranks_per_node=8) == (2, 2)
+    spec = JobSpec(**{"benchmark": "allreduce", **wanted})
+    job = spec.resolved(find_native(), Allocation("SLURM_JOB_ID", *given) if given else None)
+    assert [job.ranks, job.nodes] == expected
 
 
 def test_gpus_are_counted_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +84,7 @@ def test_gpus_are_counted_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_more_nodes_than_there_are() -> None:
     with pytest.raises(CommlensError, match="--nodes 3: this allocation has 2 nodes"):
-        entry("allreduce", TWO, nodes=3)
+        JobSpec("allreduce", nodes=3).resolved(find_native(), TWO)
 
 
 def test_several_benchmarks(commlens: Commlens) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS, Launcher
 from conftest import FAKES
+from run_helpers import cases
 
 PROGRAM = Path("/commlens-bench")
 
@@ -110,37 +112,18 @@ def test_a_launcher_that_does_not_say_whose_it_is_is_tried(
 USER, ROOT = 1000, 0
 VARIABLES = {"UCX_TLS": "self,sm", "A": ""}
 ON_TWO_NODES = JobSpec("latency", ranks=4, nodes=2)
-CROWDED = "--oversubscribe --bind-to none"
-JSRUN = "--tasks_per_rs 1 --cpu_per_rs 1"
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted", "expected"),
-    [
-        ("Open MPI", job(2), "-n 2"),
-        ("Open MPI", job(3), f"{CROWDED} -n 3"),
-        ("Open MPI", job(3, "--bind-to", "core"), "--oversubscribe -n 3 --bind-to core"),
-        ("Open MPI", job(2, "-v", **VARIABLES), "-n 2 -x UCX_TLS=self,sm -x A= -v"),
-        ("MPICH", job(4, "-v"), "-n 4 -v"),
-        ("MPICH", job(2, "-v", **VARIABLES), "-n 2 -genv UCX_TLS self,sm -genv A  -v"),
-        # These hand their own environment on.
-        ("srun", job(4, "-v", **VARIABLES), "--ntasks=4 --kill-on-bad-exit=1 -v"),
-        ("jsrun", job(4, "-v", **VARIABLES), f"--nrs 4 {JSRUN} -v"),
-        ("flux", job(4, "-v", **VARIABLES), "run --ntasks 4 -v"),
-        ("Open MPI", ON_TWO_NODES, f"{CROWDED} --map-by ppr:2:node -n 4"),
-        ("MPICH", ON_TWO_NODES, "-ppn 2 -n 4"),
-        ("srun", ON_TWO_NODES, "--ntasks=4 --kill-on-bad-exit=1 --nodes=2 --ntasks-per-node=2"),
-        ("srun", replace(ON_TWO_NODES, ranks=3), "--ntasks=3 --kill-on-bad-exit=1 --nodes=2"),
-        ("jsrun", ON_TWO_NODES, f"--nrs 4 {JSRUN} --rs_per_host 2"),
-        ("flux", ON_TWO_NODES, "run --ntasks 4 --nodes 2"),
-    ],
-)
+@pytest.mark.parametrize(("name", "wanted", "expected"), cases("words of launchers"))
 def test_a_launcher_gets_what_it_needs(
-    name: str, wanted: JobSpec, expected: str, monkeypatch: pytest.MonkeyPatch
+    name: str, wanted: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
     monkeypatch.setattr("os.geteuid", lambda: USER)
-    assert command(name, wanted) == f"launcher {expected}"
+    variables = VARIABLES if wanted.get("variables") else {}
+    own = job(wanted["ranks"], *wanted.get("arguments", "").split(), **variables)
+    spread = replace(own, nodes=wanted.get("nodes", 0))
+    assert command(name, spread) == f"launcher {expected}"
 
 
 def test_what_a_launcher_needs_depends_on_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,10 +164,6 @@ def test_a_job_on_several_nodes_is_known(name: str, words: str, expected: bool) 
     chosen = Chosen("launcher", launcher(name))
     assert chosen.spans_nodes(job(4, *words.split())) is expected
     assert chosen.spans_nodes(ON_TWO_NODES)
-
-
-def test_every_launcher_can_be_asked_for() -> None:
-    assert launchers.CHOICES == ["auto", "mpirun", "mpiexec", "srun", "jsrun", "flux"]
 
 
 def test_cores_are_counted() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from commlens.jobs.record_file import RecordFile, append
 from conftest import Commlens, command_line
-from run_helpers import kept, wait_for
+from run_helpers import kept, ranks_alive, started, wait_for
 
 
 def test_a_record_file_of_the_users_is_used(commlens: Commlens) -> None:
@@ -45,12 +45,7 @@ def test_half_a_line_of_an_earlier_crash_stays_apart(commlens: Commlens) -> None
 @pytest.mark.parametrize("mode", ["die", "wait"])
 def test_a_job_that_ends_early_leaves_its_records_in_the_users_file(mode: str) -> None:
     Path("mine.jsonl").write_text("")
-    process = subprocess.Popen(
-        command_line("run", "latency", "--record", "mine.jsonl"),
-        env={**os.environ, "FAKE_MODE": mode},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started("run", "latency", "--record", "mine.jsonl", FAKE_MODE=mode)
     if mode == "wait":
         job_has_written(3)
         assert Path("mine.jsonl").read_text() == "", "they come when the job ends"
@@ -62,29 +57,18 @@ def test_a_job_that_ends_early_leaves_its_records_in_the_users_file(mode: str) -
 
 
 def test_the_jobs_own_file_survives_what_cannot_be_caught() -> None:
-    process = subprocess.Popen(
-        command_line("run", "latency", "--record", "mine.jsonl"),
-        env={**os.environ, "FAKE_MODE": "wait"},
-        stderr=subprocess.DEVNULL,
-    )
+    process = started("run", "latency", "--record", "mine.jsonl", FAKE_MODE="wait")
     job_has_written(3)
     process.kill()
-    process.wait(10)
     (own,) = Path.cwd().glob("mine-job-*.jsonl")
     assert len(kept(own)) == 3
-    for rank in wait_for_ranks():
+    for rank in ranks_alive():
         with contextlib.suppress(ProcessLookupError):  # the guard of the job was faster
             os.kill(rank, signal.SIGKILL)
 
 
 def job_has_written(lines: int) -> None:
     wait_for(lambda: [len(kept(file)) for file in Path.cwd().glob("mine-job-*.jsonl")] == [lines])
-
-
-def wait_for_ranks() -> list[int]:
-    from run_helpers import ranks_alive
-
-    return ranks_alive()
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe"])

@@ -77,12 +77,6 @@ def test_bad_usage_is_one_line(commlens: Commlens, words: list[str], message: st
     assert not Path("results").exists()
 
 
-def test_an_option_without_its_value_takes_none_of_ours(commlens: Commlens) -> None:
-    run = commlens("run", "latency", "--repeat")
-    assert command_of_record()[-1] == "--repeat"
-    assert run.returncode == 0
-
-
 def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
     run = commlens("run", "latency", COMMLENS_BENCH="/none")
     assert run.returncode == 2

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,8 +13,8 @@ from commlens.jobs import watchdog
 from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 from commlens.jobs.watchdog import Watchdog, limit_of
-from conftest import Commlens, command_line
-from run_helpers import kept, ranks_alive, wait_for
+from conftest import Commlens
+from run_helpers import kept, ranks_alive, started, wait_for
 
 
 def asked(record_file: Path, since_start: float, since_output: float, **settings: bool) -> str:
@@ -76,15 +74,10 @@ def test_ranks_that_are_stopped_are_ended_with_their_records(
 
 @pytest.mark.parametrize("mode", ["wait", "stubborn"])
 def test_a_command_that_is_killed_takes_its_job_along(mode: str) -> None:
-    process = subprocess.Popen(
-        command_line("run", "latency"),
-        env={**os.environ, "FAKE_MODE": mode},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = started("run", "latency", FAKE_MODE=mode)
     wait_for(lambda: len(kept()) == 3)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.communicate(timeout=30)
     wait_for(lambda: ranks_alive() == [])
     assert len(kept()) == 3
 
@@ -119,12 +112,7 @@ def test_a_launcher_that_is_killed_is_not_taken_for_a_rank(commlens: Commlens) -
 
 
 def test_a_sleeping_launcher_does_not_outlast_an_impatient_user() -> None:
-    process = subprocess.Popen(
-        command_line("run", "latency"),
-        env={**os.environ, "FAKE_LAUNCHER": "sleeping"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started("run", "latency", FAKE_LAUNCHER="sleeping")
     wait_for(lambda: any(Path("results").glob("*.jsonl")))
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)

@@ -55,12 +55,6 @@ def test_a_mistake_in_a_site_is_one_line(values: dict[str, str], message: str) -
     assert str(error.value).startswith(f"mine.yaml: {message}")
 
 
-def test_an_unknown_site(commlens: Commlens) -> None:
-    run = commlens("job", "fronteer", "--", "run", "latency")
-    assert run.returncode == 2
-    assert run.stderr.startswith("commlens: no site is called 'fronteer': there are crusher, ")
-
-
 @pytest.mark.parametrize(("words", "message"), cases("what sites refuse"))
 def test_what_a_site_would_refuse_is_refused_before(
     commlens: Commlens, words: list[str], message: str
@@ -84,14 +78,20 @@ def test_a_job_without_an_account_is_printed_but_not_submitted(commlens: Commlen
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("fronteer -- run latency", "no site is called 'fronteer': there are crusher, "),
+        ("laptop -- show results", "-- show results: a job runs `commlens run`; write "),
+    ],
+)
+def test_what_is_no_job_is_refused(commlens: Commlens, words: str, message: str) -> None:
+    run = commlens("job", *words.split())
+    assert run.returncode == 2 and run.stderr.startswith(f"commlens: {message}")
+
+
 def test_larger_jobs_may_take_longer() -> None:
     Request(100, 300, ["run", "bp5"], "A").check(site.load("frontier"))
-
-
-def test_a_job_runs_a_benchmark(commlens: Commlens) -> None:
-    run = commlens("job", "laptop", "--", "show", "results")
-    assert run.returncode == 2
-    assert "a job runs `commlens run`" in run.stderr
 
 
 @pytest.mark.parametrize(

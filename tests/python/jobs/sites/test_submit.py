@@ -16,29 +16,18 @@ from commlens.jobs.sites import submit
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
 from conftest import Commlens
 from run_helpers import cases
-from site_helpers import JOBS, SUBMITTED, FakeScheduler, site_file
+from site_helpers import SUBMITTED, FakeScheduler, site_file
 
 WORDS = ("--", "run", "allreduce")
-COMMANDS = (
-    "sbatch",
-    "squeue",
-    "scancel",
-    "bsub",
-    "bjobs",
-    "bkill",
-    "qsub",
-    "qstat",
-    "qdel",
-    "flux",
-)
 
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
     found = FakeScheduler(tmp_path / "scheduler")
-    found.install(*COMMANDS)
-    for command, answer in SUBMITTED.values():
-        found.answer(command, answer)
+    for scheduler in SCHEDULERS.values():
+        found.install(scheduler.submit[0], scheduler.state[0], scheduler.cancel[0])
+    for answer in SUBMITTED.values():
+        found.answer(*answer)
     # By which the script calls commlens.
     own = tmp_path / "own"
     own.mkdir()
@@ -60,50 +49,30 @@ def folder_of_job() -> Path:
     return found
 
 
-@pytest.mark.parametrize("scheduler", list(SUBMITTED))
+@pytest.mark.parametrize(("scheduler", "job", "submits", "looks", "running"), cases("schedulers"))
 def test_a_job_from_its_submission_to_its_records(
-    scheduler: str, commlens: Commlens, fake: FakeScheduler, monkeypatch: pytest.MonkeyPatch
+    scheduler: str,
+    job: str,
+    submits: str,
+    looks: str,
+    running: str,
+    commlens: Commlens,
+    fake: FakeScheduler,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("FAKE_RUNS", "1")
-    running = {
-        "slurm": "RUNNING|n1|None",
-        "lsf": "RUN|-",
-        "pbs": "    job_state = R",
-        "flux": "RUN|",
-    }[scheduler]
-    for name in ("squeue", "bjobs", "qstat"):
-        fake.answer(name, running)
-    if scheduler == "flux":
-        fake.answer("flux", "f12", running)
+    command = SCHEDULERS[scheduler].state[0]
+    fake.answer(command, *([job] if command == submits.split()[0] else []), running)
     run = commlens("submit", site_file(scheduler), *WORDS)
     assert run.returncode == 0, run.stderr
-    assert "allreduce" in run.stdout and f"job {JOBS[scheduler]} in " in run.stdout
+    assert "allreduce" in run.stdout and f"job {job} in " in run.stdout
     folder = folder_of_job()
     assert (folder / "status").read_text() == "0\n"
     assert {"job.sh", "job.json", "log", "records"} <= {path.name for path in folder.iterdir()}
-    assert json.loads((folder / "job.json").read_text())["job"] == JOBS[scheduler]
-    submission = {
-        "slurm": "sbatch --parsable job.sh",
-        "lsf": "bsub ",
-        "pbs": "qsub job.sh",
-        "flux": "flux batch job.sh",
-    }[scheduler]
-    assert fake.calls()[0] == submission
-    assert not any("sacct" in call for call in fake.calls())
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "call"),
-    [
-        ("slurm", "squeue --noheader --states=all --format=%T|%B|%r --jobs 12"),
-        ("lsf", "bjobs -noheader -o stat pend_reason delimiter='|' 12"),
-        ("pbs", "qstat -f 12"),
-        ("flux", "flux jobs --no-header --format={state}|{annotations.sched.reason_pending} 12"),
-    ],
-)
-def test_a_job_is_looked_at(scheduler: str, call: str, fake: FakeScheduler) -> None:
-    look(SCHEDULERS[scheduler], "12")
-    assert fake.calls() == [call]
+    assert json.loads((folder / "job.json").read_text())["job"] == job
+    look(SCHEDULERS[scheduler], job)
+    calls = fake.calls()
+    assert (calls[0].strip(), calls[-1]) == (submits, f"{looks} {job}")
 
 
 @pytest.mark.parametrize(

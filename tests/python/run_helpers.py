@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -51,6 +52,32 @@ def wait_for(condition: Callable[[], bool], limit_s: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+_SENT = {"bytes": 1, "memory": "device"}
+_SAYS = {"mpi": "Open MPI 5.0.7", "how": "MPIX_Query_cuda_support"}
+_PROBE = {
+    "init": {"probe": "begin", "call": "MPI_Init", "bytes": 0, "memory": "device"},
+    "yes": {"probe": "library", "says_gpu_aware": "yes", "ucx": "1.22.0", **_SAYS},
+    "no": {"probe": "library", "says_gpu_aware": "no", "ucx": "1.22.0", **_SAYS},
+    "old": {"probe": "library", "says_gpu_aware": "unknown", "ucx": None, **_SAYS},
+    "begin": {"probe": "begin", **_SENT},
+    "end": {"probe": "end", "valid": True, **_SENT},
+    "wrong": {"probe": "end", "valid": False, **_SENT},
+    "done": {"probe": "done"},
+}
+
+
+def probe_lines(steps: str) -> list[str]:
+    """What a probe prints in `yes0 yes1 begin0`: rank 0 sends to rank 1. Before a rank says what
+    its library is, it begins MPI_Init, and does not know its number yet."""
+    lines: list[dict[str, Any]] = []
+    for step in steps.split():
+        kind, rank = _PROBE[step.rstrip("01")], int(step[-1]) if step[-1] in "01" else -1
+        if kind["probe"] == "library":
+            lines.append({"rank": -1, **_PROBE["init"]})
+        lines.append({"rank": rank, "call": "MPI_Recv" if rank else "MPI_Send", **kind})
+    return [json.dumps(line, separators=(",", ":")) for line in lines]
 
 
 def lines_of(output: str) -> list[str]:

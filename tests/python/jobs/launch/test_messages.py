@@ -29,22 +29,22 @@ def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
     return found
 
 
+@pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize(
-    ("name", "status", "expected"),
+    ("end", "status", "expected"),
     [
-        ("open-mpi-4-segv", 139, Death(1, 11)),
-        ("open-mpi-4-kill", 137, Death(1, 9)),
-        ("open-mpi-4-mpiabort", 1, None),
-        ("open-mpi-4-exit", 3, None),
-        ("open-mpi-5-segv", 139, Death(1, 11)),
-        ("open-mpi-5-kill", 137, Death(1, 9)),
-        ("open-mpi-5-mpiabort", 1, None),
-        ("open-mpi-5-exit", 3, None),
+        ("segv", 139, Death(1, 11)),
+        ("kill", 137, Death(1, 9)),
+        ("mpiabort", 1, None),
+        ("exit", 3, None),
     ],
 )
-def test_open_mpis_pages_become_a_fact(name: str, status: int, expected: Death | None) -> None:
-    found = filtered(ErrorFilter, captured(name))
+def test_open_mpis_pages_become_a_fact(
+    version: int, end: str, status: int, expected: Death | None
+) -> None:
+    found = filtered(ErrorFilter, captured(f"open-mpi-{version}-{end}"))
     assert death("\n".join(found.held), status) == expected
+    assert departure("\n".join(found.held)) == ""
     # Backtraces and warnings of the library stay.
     assert [line for line in found.lines if not line.startswith("[")] == []
 
@@ -78,13 +78,6 @@ def test_a_rank_that_leaves_is_found_in_open_mpis_page(text: str, who: str) -> N
     assert death("\n".join(output.held), 1) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["open-mpi-4-exit", "open-mpi-4-kill", "open-mpi-5-exit", "open-mpi-5-mpiabort"]
-)
-def test_other_ends_are_no_departures(name: str) -> None:
-    assert departure(captured(name)) == ""
-
-
 def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
     line = "commlens: ended by SIGTERM while timing latency"
     found = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
@@ -114,22 +107,10 @@ def test_other_text_passes(kind: type[Filter], text: str) -> None:
     assert output.lines == [line.rstrip() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("srun: error: node7: task 3: Segmentation fault (core dumped)", Death(3, 11)),
-        ("srun: error: node7: tasks 2-3: Killed", Death(2, 9)),
-        (
-            "ERROR:  One or more process (first noticed rank 1) terminated with signal 11 "
-            "(core dumped)",
-            Death(1, 11),
-        ),
-        ("flux-job: task(s) Segmentation fault", Death(None, 11)),
-    ],
-)
-def test_resource_managers_say_who_died(said: str, expected: Death) -> None:
+@pytest.mark.parametrize(("said", "rank", "number"), cases("deaths of resource managers"))
+def test_resource_managers_say_who_died(said: str, rank: int | None, number: int) -> None:
     assert filtered(ErrorFilter, said).held == [said]
-    assert death(said, 1) == expected
+    assert death(said, 1) == Death(rank, number)
 
 
 def test_a_status_in_the_shells_manner_is_a_death() -> None:

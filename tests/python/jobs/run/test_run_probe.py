@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from conftest import Commlens
-from run_helpers import command_of_record
+from run_helpers import command_of_record, probe_lines
 
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
-CRASH = '{"probe":"begin","rank":0,"call":"MPI_Send","bytes":1,"memory":"device"}'
-DONE = [f'{{"probe":"done","rank":{rank}}}' for rank in (0, 1)]
 
 
-def library(rank: int) -> str:
-    start = {"rank": rank, "call": "MPI_Init", "bytes": 0, "memory": "device"}
-    library = {
-        "rank": rank,
-        "mpi": "Open MPI 5.0.7",
-        "ucx": "1.22.0",
-        "says_gpu_aware": "yes",
-        "how": "asking",
-    }
-    lines = [{"probe": "begin", **start}, {"probe": "library", **library}]
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-
-
-def probe_script(tmp_path: Path, *lines: str) -> dict[str, str]:
+def probe_script(tmp_path: Path, steps: str, *end: str) -> dict[str, str]:
     script = tmp_path / "probe.txt"
-    script.write_text(library(0) + library(1) + "".join(f"{line}\n" for line in lines))
+    script.write_text("\n".join([*probe_lines(f"yes0 yes1 {steps}"), *end, ""]))
     return {**GPUS, "FAKE_PROBE": str(script)}
 
 
 def test_a_crash_in_the_probe_is_explained_and_survived(commlens: Commlens, tmp_path: Path) -> None:
-    run = commlens("run", "latency", **probe_script(tmp_path, CRASH, "die SIGSEGV"))
+    run = commlens("run", "latency", **probe_script(tmp_path, "begin0", "die SIGSEGV"))
     assert run.returncode == 0, run.stderr
     sentence = run.stderr.splitlines()[0].removeprefix("commlens: ")
     assert sentence.startswith(
@@ -47,7 +31,7 @@ def test_a_crash_in_the_probe_is_explained_and_survived(commlens: Commlens, tmp_
 def test_the_variables_of_the_job_are_those_of_its_probe(
     commlens: Commlens, tmp_path: Path
 ) -> None:
-    environment = probe_script(tmp_path, CRASH, "die SIGSEGV")
+    environment = probe_script(tmp_path, "begin0", "die SIGSEGV")
     run = commlens("run", "latency", "--env", "UCX_MEMTYPE_CACHE=n", **environment)
     sentence = run.stderr.splitlines()[0]
     assert "crashed (SIGSEGV)" in sentence and "UCX_MEMTYPE_CACHE" not in sentence
@@ -63,13 +47,13 @@ def test_a_suite_makes_a_probe_for_each_set_of_conditions(
         "- {benchmark: bandwidth, environment: {UCX_MEMTYPE_CACHE: n}}\n"
         "- {benchmark: bandwidth}\n"
     )
-    run = commlens("run", "mine.yaml", **probe_script(tmp_path, CRASH, "die SIGSEGV"))
+    run = commlens("run", "mine.yaml", **probe_script(tmp_path, "begin0", "die SIGSEGV"))
     said = [line for line in run.stderr.splitlines() if "crashed (SIGSEGV)" in line]
     assert ["UCX_MEMTYPE_CACHE" in line for line in said] == [True, False]
 
 
 def test_a_probe_that_passes_says_nothing(commlens: Commlens, tmp_path: Path) -> None:
-    run = commlens("run", "latency", **probe_script(tmp_path, *DONE))
+    run = commlens("run", "latency", **probe_script(tmp_path, "done0 done1"))
     assert run.returncode == 0
     assert "--gpu-aware-mpi-off" not in command_of_record()
     assert len(run.stderr.splitlines()) == 1

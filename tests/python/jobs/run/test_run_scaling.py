@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from conftest import Commlens
-from run_helpers import kept, lines_of
+from run_helpers import kept, lines_of, probe_lines
 
 
 def test_a_scaling_starts_the_program_on_each_number_of_ranks(commlens: Commlens) -> None:
@@ -99,12 +98,7 @@ def test_a_dry_run_has_every_command_line(commlens: Commlens) -> None:
 
 def test_the_probe_is_made_for_the_most_ranks(commlens: Commlens, tmp_path: Path) -> None:
     script = tmp_path / "probe.txt"
-    script.write_text(
-        "".join(
-            json.dumps({"probe": "done", "rank": rank}, separators=(",", ":")) + "\n"
-            for rank in (0, 1)
-        )
-    )
+    script.write_text("\n".join([*probe_lines("done0 done1"), ""]))
     environment = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4", "FAKE_PROBE": str(script)}
     run = commlens("run", "latency", "--scaling", "1,2", **environment)
     assert run.returncode == 0, run.stderr

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from commlens.base.errors import Status
 from commlens.jobs import causes
 from commlens.jobs.messages import (
-    Death,
     ErrorFilter,
     OutputFilter,
     death,
@@ -38,43 +37,28 @@ class EndedJob:
     lost_node: str = ""  # the sentence of a NodeWatch
 
     @property
-    def status(self) -> int:
-        """The exit status of the launcher."""
-        return self.outcome.status
-
-    @property
-    def launcher_output(self) -> str:
+    def held(self) -> str:
         """What the launcher wrote around the output of the job."""
         return "\n".join(self.error.held + self.output.held)
 
     @property
     def log(self) -> str:
         """The standard error, and what the launcher wrote."""
-        return "\n".join([*self.error.lines, self.launcher_output])
+        return "\n".join([*self.error.lines, self.held])
 
     @property
-    def _printed_reasons(self) -> list[str]:
+    def printed_reasons(self) -> list[str]:
+        """The lines in which the native program has printed why it failed."""
         lines = [line for line in self.error.lines if line.startswith("commlens: ")]
         return [line for line in lines if not _NO_REASON.match(line)]
 
     @property
-    def program_gave_reason(self) -> bool:
-        """Whether the native program has printed the reason."""
-        return bool(self._printed_reasons)
-
-    @property
     def reason(self) -> str:
         """The last reason that the native program printed, else that of the first failed record."""
-        reasons = self._printed_reasons
-        if reasons:
+        if reasons := self.printed_reasons:
             return reasons[-1].partition(": ")[2]
         failed = (record for record in self.kept.records if record.status != "ok")
         return next((one.reason or one.validation.message for one in failed), "")
-
-    @property
-    def records_have_reason(self) -> bool:
-        """Whether a record has the reason, which the program's table then shows, too."""
-        return any(record.status != "ok" for record in self.kept.records)
 
 
 @dataclass(frozen=True)
@@ -91,14 +75,16 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     """Explains a failed job.
 
     `known_cause`: the message of a cause of a failed launch; empty where none is known."""
-    killed_by = job.outcome.killed_by
+    killed_by, number = job.outcome.killed_by, job.outcome.status
     sentence = first_sentence(job.error.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
-    status_of_a_rank = 0 if of_launcher else job.status
-    died, left = death(job.launcher_output, status_of_a_rank), departure(job.launcher_output)
-    status = _status(job, died)
-    if killed_by and died is None and not job.program_gave_reason:
+    died, left = death(job.held, 0 if of_launcher else number), departure(job.held)
+    gave_reason = bool(job.printed_reasons)
+    # It may be the number of the signal that a rank died of: then it is none of ours.
+    is_ours = died is None or (gave_reason and died.signal != number)
+    status = number if is_ours and number in list(Status) else int(Status.FAILED)
+    if killed_by and died is None and not gave_reason:
         killed = causes.of_job(
             "launcher-killed",
             launcher=job.launcher,
@@ -106,10 +92,12 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
             description=signal.strsignal(killed_by),
         )
         return Explanation(Status.FAILED, reason=f"{killed}; {job.kept}", counted=True)
-    if job.program_gave_reason or (died is None and not left and job.records_have_reason):
+    # The program's table then shows it, too.
+    in_records = any(record.status != "ok" for record in job.kept.records)
+    if gave_reason or (died is None and not left and in_records):
         return Explanation(status)
-    ended = ending(job.launcher_output)
-    if node := lost_node(job.launcher_output):
+    ended = ending(job.held)
+    if node := lost_node(job.held):
         if ended:
             return Explanation(status, quoted=[ended[0]])
         lost = causes.of_job("lost-node", launcher=job.launcher, node=node)
@@ -126,17 +114,8 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     return Explanation(
         status,
         quoted=job.error.held + job.output.held,
-        reason=f"{job.launcher} ended with status {job.status}"
+        reason=f"{job.launcher} ended with status {number}"
         + (f' ("{sentence}")' if sentence else "")
         + f"; {job.kept}",
         counted=True,
     )
-
-
-def _status(job: EndedJob, died: Death | None) -> int:
-    """A launcher's status may be the number of the signal that a rank died of: then it is none of
-    ours."""
-    is_ours = job.status in list(Status) and (
-        died is None or (job.program_gave_reason and died.signal != job.status)
-    )
-    return job.status if is_ours else Status.FAILED

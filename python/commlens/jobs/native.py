@@ -80,15 +80,11 @@ class Native:
     @cached_property
     def about(self) -> About:
         """The build, and the GPUs: those of a node of the allocation, where there is one."""
-        if not self.through:
-            return self._ask_for(About, "--about")
-        built = Native(self.path).about
+        built = self._ask_for(About, "--about")
         # A build without GPUs has none on any node.
-        return (
-            built
-            if built.backend == "host"
-            else self._ask_for(About, "--about", through=self.through)
-        )
+        if not self.through or built.backend == "host":
+            return built
+        return self._ask_for(About, "--about", through=self.through)
 
     @cached_property
     def benchmarks(self) -> dict[str, Benchmark]:
@@ -131,18 +127,17 @@ class Native:
         except OSError as error:
             raise CommlensError(f"{self.path} cannot be started: {error.strerror}") from None
         except subprocess.TimeoutExpired:
-            raise CommlensError(
-                f"`{' '.join(command)}` gave no answer within {_ANSWER_TIME_S} s; where memory or "
-                "processes are limited (`ulimit -a`), raise the limit"
-            ) from None
+            mistake = f"gave no answer within {_ANSWER_TIME_S} s; where memory or processes are "
+            mistake += "limited (`ulimit -a`), raise the limit"
         except subprocess.CalledProcessError as error:
-            lines = str(error.stderr).strip().splitlines()
-            message = lines[-1] if lines else "it printed nothing"
-            raise CommlensError(
-                f"`{' '.join(command)}` ended with status {error.returncode} ({message}): "
-                f"is it {PROGRAM}, and does it run here?"
-            ) from None
-        return answer.stdout
+            last = (str(error.stderr).strip().splitlines() or ["it printed nothing"])[-1]
+            mistake = (
+                f"ended with status {error.returncode} ({last}): is it {PROGRAM}, and does it "
+            )
+            mistake += "run here?"
+        else:
+            return answer.stdout
+        raise CommlensError(f"`{' '.join(command)}` {mistake}")
 
     def _ask_for(
         self,
@@ -174,25 +169,17 @@ def find_native(environment: Mapping[str, str] = os.environ) -> Native:
                 f"COMMLENS_BENCH={named} is not a program: name the built {PROGRAM}, or unset it"
             )
         return Native(Path(named).resolve())
-    packaged = [Path(folder) / "bin" / PROGRAM for folder in commlens.__path__]
     on_path = shutil.which(PROGRAM, path=environment.get("PATH"))
-    for path in [*packaged, *([Path(on_path)] if on_path else []), *_built()]:
+    packaged = [Path(folder) / "bin" / PROGRAM for folder in commlens.__path__]
+    built = [*_SOURCE_TREE.glob(f"build/*/{PROGRAM}"), *_SOURCE_TREE.glob(f"build/*/src/{PROGRAM}")]
+    built.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in [*packaged, *([Path(on_path)] if on_path else []), *built]:
         if _is_program(path):
             return Native(path)
     raise CommlensError(
         f"the native program {PROGRAM} is missing: build it with `pip install .` or with "
         "`cmake --preset host && cmake --build --preset host`, or name it in COMMLENS_BENCH"
     )
-
-
-def _built() -> list[Path]:
-    """The programs in the build folders of the source tree, the newest first."""
-    found = [
-        path
-        for folder in ("build/*", "build/*/src")
-        for path in _SOURCE_TREE.glob(f"{folder}/{PROGRAM}")
-    ]
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _readable(word: str) -> str:

@@ -153,7 +153,7 @@ class Session:
         return job
 
     def _result(self, job: JobSpec, ended: EndedJob, interrupted: int | None) -> Result:
-        kept = ended.kept
+        kept, outcome = ended.kept, ended.outcome
         for problem in filter(None, (kept.failure, *kept.problems)):
             self._say(problem)
         if interrupted:
@@ -161,16 +161,16 @@ class Session:
             return Result(128 + interrupted, kept, interrupted=True, counted=True)
         status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
         counted = bool(kept.failure)
-        if because := ended.outcome.ended_because:
+        if because := outcome.ended_because:
             self._say(f"{because}; {kept}")
             why = Status.FAILED if ended.lost_node else Status.STALLED
             return Result(worst([why, status]), kept, counted=True, reason=because)
-        if ended.status == 0 and not kept.records and not kept.problems:
+        if outcome.status == 0 and not kept.records and not kept.problems:
             reason = self._not_run(job, ended.launcher)
             self._say(f"{reason}; {kept}")
             return Result(Status.FAILED, kept, counted=True, reason=reason)
         reason = ""
-        if ended.status != 0:
+        if outcome.status != 0:
             settings = self.launcher.settings(job)
             cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
             explanation = explain(ended, cause)

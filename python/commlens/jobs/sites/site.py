@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Optional
@@ -141,32 +141,28 @@ def parse(text: str, source: str) -> Site:
     return site
 
 
-def _mistakes(site: Site) -> list[str]:
-    found = []
+def _mistakes(site: Site) -> Iterator[str]:
     if site.launcher not in CHOICES:
-        found.append(f"'launcher' {site.launcher}: write {', '.join(CHOICES)}")
-    found += [
-        f"'environment' {name}: cannot be the name of a variable"
-        for name in site.environment
-        if not is_variable(name)
-    ]
+        yield f"'launcher' {site.launcher}: write {', '.join(CHOICES)}"
+    for name in site.environment:
+        if not is_variable(name):
+            yield f"'environment' {name}: cannot be the name of a variable"
     for pattern in site.hosts:
         try:
             re.compile(pattern)
         except re.error as error:
-            found.append(f"'hosts' {pattern}: not a regular expression ({error})")
-    numbers = {"nodes": 1, "ranks": 1, "ranks_per_node": 1, "gpus": 1, "cores_per_rank": 1}
+            yield f"'hosts' {pattern}: not a regular expression ({error})"
+    numbers = site.numbers(1)
     for text in (*site.directives, *site.launcher_arguments):
         try:
             text.format_map(numbers)
         except (KeyError, ValueError, IndexError):
-            found.append(f"'{text}': in braces there can be {', '.join(numbers)}")
+            yield f"'{text}': in braces there can be {', '.join(numbers)}"
         if not text.isprintable():
-            found.append(f"{text!r}: must be a single line")
+            yield f"{text!r}: must be a single line"
     for name in ("ranks", "cores_per_rank"):
-        if getattr(site.node, name) < 1:
-            found.append(f"'node.{name}' {getattr(site.node, name)}: must be at least 1")
-    return found
+        if numbers[name] < 1:
+            yield f"'node.{name}' {numbers[name]}: must be at least 1"
 
 
 def _shipped() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Records: what a benchmark measured, read from files, and grouped into what can be compared."""
 
 from commlens.model.cases import Group, Standing, groups, merged_transports
-from commlens.model.comparison import INCONCLUSIVE, TIE, difference, no_difference, why_tie
+from commlens.model.comparison import INCONCLUSIVE, TIE, difference
 from commlens.model.over_launches import OverLaunches, launches_of, over_launches
 from commlens.model.reading import Loaded, Room, Tell, load, load_each, read
 from commlens.model.record import (
@@ -73,9 +73,7 @@ __all__ = [
     "load",
     "load_each",
     "merged_transports",
-    "no_difference",
     "option_text",
     "over_launches",
     "read",
-    "why_tie",
 ]

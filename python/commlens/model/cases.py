@@ -5,15 +5,16 @@ They follow from the roles that a benchmark declares for its parameters, and fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 from commlens.base.text import format_bytes, format_count
-from commlens.model.comparison import difference, no_difference
-from commlens.model.launch_labels import dated_labels, start_labels
+from commlens.model.comparison import difference
+from commlens.model.launch_labels import launch_labels
 from commlens.model.record import BYTES, Record, option_text
-from commlens.model.start import Metric, Parameter, Start, Value
+from commlens.model.start import Metric, Parameter, Start
 
 
 def merged_transports(records: Iterable[Record]) -> list[str]:
@@ -31,35 +32,6 @@ class Standing(NamedTuple):
     ratio: float  # how many times worse its median is than the best one
     tie: str  # with the best, `tie` or `inconclusive`; of the best one: with another; else empty
 
-    @property
-    def is_tie(self) -> bool:
-        """Whether it is not different from the best, or that from another."""
-        return bool(self.tie)
-
-
-class Rivals(NamedTuple):
-    """Records of one size and memory."""
-
-    number: int
-    best: Record
-    tie: str  # another one is not different from it, `tie` or `inconclusive`; else empty
-
-    @classmethod
-    def of(cls, records: Sequence[Record]) -> Rivals:
-        """Finds the best of records with one main metric, and whether another one ties with it."""
-        best = records[0]
-        for record in records[1:]:
-            metric = record.main
-            if metric and metric.is_better(_median(record, metric), _median(best, metric)):
-                best = record
-        return cls(len(records), best, next(filter(None, _ties(best, records)), ""))
-
-
-def _ties(best: Record, records: Sequence[Record]) -> Iterator[str]:
-    metric = best.main
-    assert metric is not None, "only what was measured has rivals"
-    return (no_difference(difference(best, one, metric)) for one in records if one is not best)
-
 
 class Group:
     """Records that differ in size, transport, memory, variant and start, and in nothing else."""
@@ -76,7 +48,7 @@ class Group:
         self.transports = merged_transports(records)
         self._ranking = {name: rank for rank, name in enumerate(self.transports)}
         self.records: list[Record] = sorted(records, key=self._order)
-        self.start_labels = start_labels(self.records)
+        self.start_labels, self._dated_labels = launch_labels(self.records)
 
     def _order(self, record: Record) -> tuple[int, int, str]:
         return record.size or 0, self._ranking[record.transport], record.memory
@@ -101,14 +73,8 @@ class Group:
         return next((record.main for record in self.records if record.main), None)
 
     @cached_property
-    def parameters(self) -> Mapping[str, Value]:
-        """Those that all have in common because they are settings."""
-        first = self.records[0]
-        return {name: first.parameters[name] for name, _ in _settings(first, self.size_parameter)}
-
-    @cached_property
     def settings(self) -> dict[str, str]:
-        """The same as texts by the names of options, without those that are empty."""
+        """What all have in common, by the names of options, without those that are empty."""
         first, declared = self.records[0], self.records[0].start.parameters
         own = _settings(first, self.size_parameter)
         return {declared[name].title: text for name, text in own if text}
@@ -164,33 +130,22 @@ class Group:
         """What sets its start apart, where several measured the same; else empty."""
         return self.start_labels.get(record.start.start, "")
 
-    def label(self, record: Record) -> str:
-        """What sets the record apart from others of its size, transport and memory."""
-        return ", ".join(filter(None, (record.variant_value, self.start_label(record))))
-
-    def dated_label(self, record: Record) -> str:
-        """The same with the times of launches instead of their numbers, as far as times differ."""
-        start = self._dated_labels.get(record.start.start, "")
-        return ", ".join(filter(None, (record.variant_value, start)))
-
-    @cached_property
-    def _dated_labels(self) -> dict[str, str]:
-        return dated_labels(self.records)
+    def label(self, record: Record, dated: bool = False) -> str:
+        """What sets the record apart from others of its size, transport and memory; with the times
+        of launches instead of their numbers, as far as times differ."""
+        labels = self._dated_labels if dated else self.start_labels
+        launch = labels.get(record.start.start, "")
+        return ", ".join(filter(None, (record.variant_value, launch)))
 
     def series_number(self, record: Record) -> int:
         """Counts variants and launches that are set apart; 0 where there are none."""
-        values = len(self.variant_values) or 1
-        variant = self._variant_numbers.get(record.variant_value, 0)
-        return self._label_numbers.get(self.start_label(record), 0) * values + variant
+        return self._series[self.start_label(record), record.variant_value]
 
     @cached_property
-    def _label_numbers(self) -> dict[str, int]:
-        labels = dict.fromkeys(self.start_labels.values())
-        return {label: number for number, label in enumerate(labels)}
-
-    @cached_property
-    def _variant_numbers(self) -> dict[str, int]:
-        return {value: number for number, value in enumerate(self.variant_values)}
+    def _series(self) -> dict[tuple[str, str], int]:
+        labels = dict.fromkeys(self.start_labels.values()) or [""]
+        series = product(labels, self.variant_values or [""])
+        return {place: number for number, place in enumerate(series)}
 
     def standing(self, record: Record) -> Standing | None:
         """Beside the others of its size and memory; None where it is alone."""
@@ -198,22 +153,25 @@ class Group:
         if len(self.records) < 2 or metric is None or not record.measured:
             return None
         rivals = self._rivals[record.size, record.memory, metric.name]
-        if rivals.number < 2:
+        if len(rivals) < 2:
             return None
-        own, best = record.statistics[metric.name], rivals.best.statistics[metric.name]
-        ratio = metric.ratio(own.median, best.median)
-        is_best = record is rivals.best
-        tie = rivals.tie if is_best else no_difference(difference(rivals.best, record, metric))
-        return Standing(rivals.best, ratio, tie)
+        best = rivals[0]
+        ratio = metric.ratio(_median(record, metric), _median(best, metric))
+        compared = rivals[1:] if record is best else [record]
+        ties = (difference(best, one, metric).tie for one in compared)
+        return Standing(best, ratio, next(filter(None, ties), ""))
 
     @cached_property
-    def _rivals(self) -> dict[tuple[int | None, str, str], Rivals]:
-        """By size, memory and main metric."""
-        compared: dict[tuple[int | None, str, str], list[Record]] = {}
+    def _rivals(self) -> dict[tuple[int | None, str, str], list[Record]]:
+        """By size, memory and main metric; the best comes first."""
+        found: dict[tuple[int | None, str, str], list[Record]] = {}
         for record in self.records:
             if record.measured and (metric := record.main):
-                compared.setdefault((record.size, record.memory, metric.name), []).append(record)
-        return {key: Rivals.of(own) for key, own in compared.items()}
+                found.setdefault((record.size, record.memory, metric.name), []).append(record)
+        for own in found.values():
+            best = _best(own)
+            own.sort(key=lambda record: record is not best)
+        return found
 
     def is_used(self, record: Record) -> bool:
         """Whether it is the candidate of its start and size that an application would use."""
@@ -221,27 +179,23 @@ class Group:
 
     @cached_property
     def _used(self) -> set[Record]:
-        fastest: dict[tuple[str, int | None], tuple[float, Record]] = {}
+        found: dict[tuple[str, int | None], tuple[float, Record]] = {}
         for record in self.records:
             if record.measured and record.candidate:
                 place, seconds = (record.start.start, record.size), record.candidate.seconds
-                if place not in fastest or seconds < fastest[place][0]:
-                    fastest[place] = seconds, record
-        return {record for _, record in fastest.values()}
+                if place not in found or seconds < found[place][0]:
+                    found[place] = seconds, record
+        return {record for _, record in found.values()}
 
     def at_best_size(self) -> list[Record]:
         """Of each transport, memory and series the record that is best by its main metric."""
-        found: dict[tuple[int, str, int], Record] = {}
+        found: dict[tuple[int, str, int], list[Record]] = {}
         for record in self.records:
-            metric = record.main
-            if metric is None or not record.measured:
-                continue
-            number = self.series_number(record)
-            place = self._ranking[record.transport], record.memory, number
-            other = found.get(place)
-            if other is None or metric.is_better(_median(record, metric), _median(other, metric)):
-                found[place] = record
-        return [found[place] for place in sorted(found)]
+            if record.measured:
+                number = self.series_number(record)
+                place = self._ranking[record.transport], record.memory, number
+                found.setdefault(place, []).append(record)
+        return [_best(found[place]) for place in sorted(found)]
 
 
 def groups(records: Iterable[Record]) -> list[Group]:
@@ -290,3 +244,11 @@ def _settings(record: Record, size: Parameter | None) -> list[tuple[str, str]]:
 def _median(record: Record, metric: Metric) -> float:
     value = record.statistics.get(metric.name)
     return value.median if value else float("nan")
+
+
+def _best(records: Sequence[Record]) -> Record:
+    """The first of those with the best median of the main metric."""
+    metric = records[0].main
+    assert metric is not None, "only what was measured is compared"
+    choose = min if metric.better == "lower" else max
+    return choose(records, key=lambda record: _median(record, metric))

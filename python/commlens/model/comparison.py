@@ -87,6 +87,27 @@ class Difference:
         found = self._interval(rank_test.DECISION)
         return found is not None and found.leaves_out_1
 
+    @property
+    def tie(self) -> str:
+        """Empty where the two differ; else `tie`, or `inconclusive` for too few launches."""
+        if self.differs:
+            return ""
+        return INCONCLUSIVE if self.basis == "few launches" else TIE
+
+    @property
+    def why_tie(self) -> str:
+        """`2 and 20 samples: too few`, or of what the intervals overlap."""
+        first, second = self.launches
+        if self.basis == "few launches":
+            return f"{first} and {second} launches: too few"
+        if self.basis == "launches":
+            return f"intervals of {first} and {second} launches overlap"
+        if first > 1:
+            return f"not in each of {first} launches"
+        counts = [self._statistic(one).count for side in self._sides for one in side.values()]
+        samples = f"{counts[0]} and {counts[1]} samples"
+        return f"{samples}: too few" if self.interval is None else f"intervals of {samples} overlap"
+
     @cached_property
     def p_value(self) -> float:
         """Of the U test over launches; else over the samples of two, the largest of them."""
@@ -164,28 +185,6 @@ def _times(log: float) -> float:
 def difference(one: Record, other: Record, metric: Metric) -> Difference:
     """Of two records, each of one or several launches."""
     return Difference(launches_of(one), launches_of(other), metric)
-
-
-def no_difference(found: Difference) -> str:
-    """Empty where the two differ; else `tie`, or `inconclusive` for too few launches."""
-    if found.differs:
-        return ""
-    return INCONCLUSIVE if found.basis == "few launches" else TIE
-
-
-def why_tie(one: Record, other: Record, metric: Metric) -> str:
-    """`2 and 20 samples: too few`, or of what the intervals overlap."""
-    found = difference(one, other, metric)
-    launches = f"{found.launches[0]} and {found.launches[1]} launches"
-    if found.basis == "few launches":
-        return f"{launches}: too few"
-    if found.basis == "launches":
-        return f"intervals of {launches} overlap"
-    if found.launches[0] > 1:
-        return f"not in each of {found.launches[0]} launches"
-    counts = [own.statistics[metric.name].count for own in (one, other)]
-    samples = f"{counts[0]} and {counts[1]} samples"
-    return f"{samples}: too few" if found.interval is None else f"intervals of {samples} overlap"
 
 
 def _by_start(records: Sequence[Record]) -> dict[str, Record]:

@@ -3,43 +3,61 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from commlens.model.record import Record
 from commlens.model.start import Start
 
 
-class _Labels(NamedTuple):
-    """By the names of launches."""
-
-    settings: dict[str, str]  # those that differ; empty if one label is enough for all
-    repeated: dict[str, Start]  # those whose settings another start has that measured the same
-
-
-def start_labels(records: Sequence[Record]) -> dict[str, str]:
-    """`UCX_TLS=sm, start 2`: the numbers are the same on each number of ranks."""
-    settings, repeated = _labels(records)
+def launch_labels(records: Sequence[Record]) -> tuple[dict[str, str], dict[str, str]]:
+    """By the names of launches: `UCX_TLS=sm, start 2`, whose numbers are the same on each number of
+    ranks; and `UCX_TLS=sm, 03:04`, with as much of the time as sets launches apart, if any does.
+    Both are empty if one label is enough for all."""
+    launches = {record.start.start: record.start for record in records}
+    cells = [
+        (record.size, record.transport, record.memory, record.variant_value) for record in records
+    ]
+    if len(launches) == 1 or len(set(cells)) == len(records):
+        return {}, {}
+    settings = _settings(launches)
+    # Starts with the same settings that measured different things are one series; those that repeat
+    # something are not.
+    by_label = Counter((settings[one.start.start], cell) for one, cell in zip(records, cells))
+    again = {label for (label, _), count in by_label.items() if count > 1}
+    repeated = {name: start for name, start in launches.items() if settings[name] in again}
     numbers: Counter[str] = Counter()
-    found = dict(settings)
+    numbered = dict(settings)
     for start in repeated:
         numbers[settings[start]] += 1
-        found[start] = f"{settings[start]}, start {numbers[settings[start]]}"
-    return found
-
-
-def dated_labels(records: Sequence[Record]) -> dict[str, str]:
-    """`UCX_TLS=sm, 03:04`: with as much of the time as sets launches apart, else as above."""
-    settings, repeated = _labels(records)
+        numbered[start] = f"{settings[start]}, start {numbers[settings[start]]}"
+    has_settings = len(set(settings.values())) > 1
     for times in _times(repeated):
         if len({(settings[start], time) for start, time in times.items()}) == len(times):
-            has_settings = len(set(settings.values())) > 1
             dated = {
                 start: f"{settings[start]}, {time}" if has_settings else time
                 for start, time in times.items()
             }
-            return {**settings, **dated}
-    return start_labels(records)
+            return numbered, {**settings, **dated}
+    return numbered, numbered
+
+
+def _settings(launches: Mapping[str, Start]) -> dict[str, str]:
+    """The settings that differ."""
+    described = {
+        name: {"host": start.host, "MPI": start.mpi, **start.settings_of_transport}
+        for name, start in launches.items()
+    }
+    names = sorted({name for one in described.values() for name in one})
+    differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
+    labels = {}
+    for start, one in described.items():
+        parts = [
+            one[name] if name in ("host", "MPI") else f"{name}={one[name]}"
+            for name in differing
+            if name in one
+        ]
+        labels[start] = ", ".join(parts) or "default settings"
+    return labels
 
 
 def _times(launches: Mapping[str, Start]) -> list[dict[str, str]]:
@@ -51,38 +69,3 @@ def _times(launches: Mapping[str, Start]) -> list[dict[str, str]]:
         {name: f"{day} {time[:end]}".strip() for name, (day, time) in times.items()}
         for end in (0, 5, 8)
     ]
-
-
-def _labels(records: Sequence[Record]) -> _Labels:
-    launches = {record.start.start: record.start for record in records}
-    if len(launches) == 1 or len(set(map(_cell, records))) == len(records):
-        return _Labels({}, {})
-    described = {name: _description(start) for name, start in launches.items()}
-    names = sorted({name for description in described.values() for name in description})
-    differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
-    labels = {start: _label(one, differing) for start, one in described.items()}
-    # Starts with the same settings that measured different things are one series; those that repeat
-    # something are not.
-    by_label = Counter((labels[record.start.start], _cell(record)) for record in records)
-    again = {label for (label, _), count in by_label.items() if count > 1}
-    return _Labels(
-        labels, {name: start for name, start in launches.items() if labels[name] in again}
-    )
-
-
-def _cell(record: Record) -> tuple[object, ...]:
-    return record.size, record.transport, record.memory, record.variant_value
-
-
-def _description(start: Start) -> dict[str, str]:
-    return {"host": start.host, "MPI": start.mpi, **start.settings_of_transport}
-
-
-def _label(description: Mapping[str, str], names: Iterable[str]) -> str:
-    parts = []
-    for name in names:
-        if name in ("host", "MPI"):
-            parts.append(description[name])
-        elif name in description:
-            parts.append(f"{name}={description[name]}")
-    return ", ".join(parts) or "default settings"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from commlens.model.cases import Group, merged_transports
-from commlens.model.comparison import Difference, difference, no_difference
+from commlens.model.comparison import Difference, difference
 from commlens.model.record import TIME_METRIC, Record, option_text
 from commlens.model.results import Statistic
 from commlens.model.start import Metric, Parameter
@@ -43,14 +43,9 @@ class VariantPair:
         return _gain(before.median, after.median)
 
     @property
-    def is_tie(self) -> bool:
-        """Whether the two do not differ."""
-        return bool(self.tie)
-
-    @property
     def tie(self) -> str:
         """`tie` or `inconclusive`; empty where the two differ."""
-        return no_difference(self.difference)
+        return self.difference.tie
 
     @property
     def difference(self) -> Difference:
@@ -87,8 +82,12 @@ def pairs(group: Group) -> list[VariantPair]:
     """Each variant of the group beside the first of its position, where both were measured."""
     if group.variant is None:
         return []
+    places: dict[Position, list[Record]] = {}
+    for record in group.records:
+        if record.measured:
+            places.setdefault(position(group, record), []).append(record)
     found = []
-    for own in _by_position(group, (record for record in group.records if record.measured)):
+    for own in places.values():
         first = next((one for one in own if one.variant_value == group.variant_values[0]), None)
         if first is not None:
             others = (one for one in own if one.variant_value != first.variant_value)
@@ -96,28 +95,11 @@ def pairs(group: Group) -> list[VariantPair]:
     return found
 
 
-def _by_position(group: Group, records: Iterable[Record]) -> Iterable[list[Record]]:
-    found: dict[Position, list[Record]] = {}
-    for record in records:
-        found.setdefault(position(group, record), []).append(record)
-    return found.values()
-
-
 @dataclass(frozen=True)
 class Scaling:
     """Groups of one problem that differ in the number of ranks, the fewest first."""
 
     groups: Sequence[Group]
-
-    @property
-    def benchmark(self) -> str:
-        """The benchmark of all groups."""
-        return self.groups[0].benchmark
-
-    @property
-    def variant(self) -> Parameter | None:
-        """The parameter whose values are compared."""
-        return self.groups[0].variant
 
     @property
     def divides_work(self) -> bool:
@@ -133,15 +115,11 @@ class Scaling:
         return any(record.start.parameters[name].per_rank for name in record.parameters)
 
     @property
-    def settings(self) -> dict[str, str]:
-        """What all of them have in common."""
-        return self.groups[0].settings
-
-    @property
     def title(self) -> str:
         """`grid 125x125x125 · dtype c128 · timing each`"""
-        settings = [f"{name} {text}" for name, text in self.settings.items()]
-        return " · ".join([*settings, f"timing {self.groups[0].timing}"])
+        first = self.groups[0]
+        settings = [f"{name} {text}" for name, text in first.settings.items()]
+        return " · ".join([*settings, f"timing {first.timing}"])
 
     @cached_property
     def transports(self) -> list[str]:
@@ -188,8 +166,3 @@ def scalings(all_groups: Sequence[Group], fewest: int = 2) -> list[Scaling]:
         found.setdefault(key, []).append(group)
     sorted_groups = [sorted(own, key=lambda group: group.ranks) for own in found.values()]
     return [Scaling(own) for own in sorted_groups if len({group.ranks for group in own}) >= fewest]
-
-
-def is_oversubscribed(record: Record) -> bool:
-    """Whether on a host more ranks ran than it has cores for them, by its start's placement."""
-    return record.start.is_oversubscribed

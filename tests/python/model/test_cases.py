@@ -92,7 +92,7 @@ def test_a_sweep_is_over_the_parameter_of_that_role() -> None:
     assert group.size_parameter is not None
     assert (group.is_sweep, group.size_parameter.name) == (True, "block")
     assert (group.size_name, group.sizes) == ("block", list(BLOCKS))
-    assert "block" not in group.parameters and group.parameters["dofs"] == 400_000
+    assert "block" not in group.settings and group.settings["dofs"] == "400000"
     assert [group.format_size(size) for size in group.sizes] == ["366", "732", "1464", "2928"]
     assert group.format_size(400_000) == "400,000"
     assert group.describe_size(732) == "block 732"
@@ -112,7 +112,7 @@ def test_a_sweep_may_be_over_anything(name: str, values: tuple[int, ...]) -> Non
         for transport in ("mpi", "ccl")
     ]
     (group,) = grouped(*records)
-    assert (group.size_name, group.sizes, group.parameters) == (name, list(values), {"order": 7})
+    assert (group.size_name, group.sizes, group.settings) == (name, list(values), {"order": "7"})
 
 
 def test_of_two_sizes_the_first_is_the_size_and_the_other_a_setting() -> None:
@@ -144,8 +144,8 @@ def test_settings_divide_a_sweep() -> None:
         for block in BLOCKS
         for depth in (1, 2)
     ]
-    assert [(group.sizes, group.parameters) for group in grouped(*records)] == [
-        (list(BLOCKS), {"depth": 1}), (list(BLOCKS), {"depth": 2}),
+    assert [(group.sizes, group.settings) for group in grouped(*records)] == [
+        (list(BLOCKS), {"depth": "1"}), (list(BLOCKS), {"depth": "2"}),
     ]  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def test_the_variants_of_a_start_share_a_group() -> None:
     (group,) = grouped(*make_transform_records(), *make_transform_records(transport="staged"))
     assert group.variant is not None and group.variant.name == "communicators"
     assert group.variant_values == ["per-transpose", "cached"]
-    assert "communicators" not in group.parameters and group.start_labels == {}
+    assert "communicators" not in group.settings and group.start_labels == {}
     places = [(one.transport, group.label(one), group.series_number(one)) for one in group.records]
     assert places == [
         ("mpi", "per-transpose", 0), ("mpi", "cached", 1),
@@ -376,5 +376,4 @@ def medians_read(sizes: int, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def test_what_is_asked_of_each_record_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work grows with the records, not with their square."""
-    assert medians_read(100, monkeypatch) == 200
-    assert medians_read(400, monkeypatch) == 800
+    assert medians_read(400, monkeypatch) == 4 * medians_read(100, monkeypatch) > 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commlens.model import Group, Metric, Record, difference, groups, no_difference, why_tie
+from commlens.model import Group, Metric, Record, difference, groups
 from commlens.model.comparison import Difference
 from record_helpers import parsed
 from sample_applications import make_exchange_record
@@ -23,7 +23,7 @@ def grouped(*records: dict[str, Any]) -> Group:
 
 def ties(group: Group) -> list[bool]:
     found = [group.standing(one) for one in group.records]
-    return [one.is_tie for one in found if one]
+    return [bool(one.tie) for one in found if one]
 
 
 def without_interval(record: dict[str, Any], count: int = 5) -> dict[str, Any]:
@@ -80,16 +80,16 @@ def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
 ) -> None:
     one, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
     for own in (pair(one, other), pair(other, one)):
-        assert no_difference(difference(*own)) == tie
+        assert difference(*own).tie == tie
     own = pair(one, other)
-    assert not tie or why in why_tie(*own)
+    assert not tie or why in difference(*own).why_tie
 
 
 @pytest.mark.parametrize("us", [2.5, 4.4, 200])
 def test_of_two_starts_none_is_better(us: float) -> None:
     own = pair(statistic(2.0), statistic(us), ("one", "another"))
-    assert no_difference(difference(*own)) == "inconclusive"
-    assert why_tie(*own) == "1 and 1 launches: too few"
+    assert difference(*own).tie == "inconclusive"
+    assert difference(*own).why_tie == "1 and 1 launches: too few"
 
 
 @pytest.mark.parametrize(("us", "differs"), [(2.5, False), (3.9, False), (4.4, True)])

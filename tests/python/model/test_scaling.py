@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from commlens.model import Record, groups
-from commlens.model.scaling import is_oversubscribed, pairs, scalings
+from commlens.model.scaling import pairs, scalings
 from commlens.render.show.scaling import format_gain
 from record_helpers import parsed
 from sample_applications import (
@@ -110,12 +110,12 @@ def test_ranks_that_share_cores_are_oversubscribed() -> None:
         ]
         return parsed(make_record(ranks=len(places), placement=placement))[0]
 
-    assert not is_oversubscribed(placed(("a", "0"), ("a", "1")))
-    assert not is_oversubscribed(placed(("a", "0-3"), ("a", "0-3")))
-    assert not is_oversubscribed(placed(("a", "0"), ("b", "0")))
-    assert not is_oversubscribed(placed(("a", ""), ("a", ""))), "not known"
-    assert is_oversubscribed(placed(("a", "0,2"), ("a", "0,2"), ("a", "2")))
-    assert is_oversubscribed(placed(("b", "0-7"), ("a", "5"), ("a", "5")))
+    assert not placed(("a", "0"), ("a", "1")).start.is_oversubscribed
+    assert not placed(("a", "0-3"), ("a", "0-3")).start.is_oversubscribed
+    assert not placed(("a", "0"), ("b", "0")).start.is_oversubscribed
+    assert not placed(("a", ""), ("a", "")).start.is_oversubscribed, "not known"
+    assert placed(("a", "0,2"), ("a", "0,2"), ("a", "2")).start.is_oversubscribed
+    assert placed(("b", "0-7"), ("a", "5"), ("a", "5")).start.is_oversubscribed
 
 
 @pytest.mark.parametrize("fewest", [1, 2])

@@ -93,7 +93,7 @@ class Content:
         return self.theme.series(
             record,
             self.theme.memory(record) if memory is None else memory,
-            group.dated_label(record),
+            group.label(record, dated=True),
             group.series_number(record),
         )
 

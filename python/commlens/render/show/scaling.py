@@ -15,15 +15,12 @@ from commlens.model import (
     Metric,
     Record,
     difference,
-    no_difference,
     option_text,
-    why_tie,
 )
 from commlens.model.scaling import (
     Position,
     Scaling,
     VariantPair,
-    is_oversubscribed,
     pairs,
     position,
 )
@@ -44,7 +41,7 @@ def gain_lines(group: Group) -> list[Line]:
 def _gain_line(group: Group, pair: VariantPair) -> Line:
     after = pair.after
     place = where(group, after, group.start_label(after))
-    why = f" ({why_tie(pair.before, after, pair.metric)}): " if pair.is_tie else " "
+    why = f" ({pair.difference.why_tie}): " if pair.tie else " "
     best = format_gain(pair.gain_of_best)
     return [
         (f"  {after.variant_value} over {pair.before.variant_value} ({place}): ", ""),
@@ -63,10 +60,11 @@ def scaling_tables(scaling: Scaling) -> Iterator[Thing]:
     where the ranks divide the work; else the metrics alone."""
     kind = f"{'weak' if scaling.is_weak else 'strong'} scaling" if scaling.divides_work else ""
     details = " · ".join(filter(None, (kind, scaling.title)))
-    yield Lines([[(f"{scaling.benchmark} by ranks", "bold cyan"), (f"  {details}", "dim")]])
-    if scaling.variant:
+    first = scaling.groups[0]
+    yield Lines([[(f"{first.benchmark} by ranks", "bold cyan"), (f"  {details}", "dim")]])
+    if first.variant:
         yield from _gain_tables(scaling)
-        yield from published_by_ranks(scaling.benchmark)
+        yield from published_by_ranks(scaling.groups[0].benchmark)
     else:
         yield _efficiency_table(scaling) if scaling.divides_work else _metrics_table(scaling)
 
@@ -161,7 +159,7 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
             return None
         text = f"{own:.2f}" if own >= 0.1 else f"{own:.2g}"
         metric = row.record.start.metrics[TIME_METRIC]
-        tie = row.record is not first and no_difference(difference(first, row.record, metric))
+        tie = row.record is not first and difference(first, row.record, metric).tie
         return f"{text} ({tie})" if tie else text
 
     columns = _metric_columns(main, rows)
@@ -229,5 +227,5 @@ def _parameter(name: str, row: _Row) -> Any:
 
 
 def _note(record: Record) -> str:
-    notes = {"failed": record.status == "failed", "oversubscribed": is_oversubscribed(record)}
+    notes = {"failed": record.status == "failed", "oversubscribed": record.start.is_oversubscribed}
     return ", ".join(note for note, applies in notes.items() if applies)

@@ -216,9 +216,9 @@ def _used_lines(group: Group) -> list[Line]:
 def _doubt(group: Group, used: Record) -> str:
     """What the samples of the table say of the choice, which a few trials made before them."""
     standing = group.standing(used)
-    if standing is None or (standing.best is used and not standing.is_tie):
+    if standing is None or (standing.best is used and not standing.tie):
         return ""
-    if standing.is_tie:
+    if standing.tie:
         return "  (in this table a tie: the choice was within noise)"
     name = standing.best.candidate.name if standing.best.candidate else standing.best.transport
     return f"  (in this table {name} is {standing.ratio:.2f}x better: the choice was within noise)"

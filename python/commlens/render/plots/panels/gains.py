@@ -11,7 +11,7 @@ from statistics import median
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from commlens.model.scaling import Scaling, VariantPair, is_oversubscribed, pairs, scalings
+from commlens.model.scaling import Scaling, VariantPair, pairs, scalings
 from commlens.render.plots.colors import CROWDED_COLOR, QUIET_COLOR
 from commlens.render.plots.content import Content
 from commlens.render.plots.heading import Heading
@@ -40,7 +40,7 @@ class GainsPanel(Panel):
     def heading(self) -> Heading:
         """The variants that are compared."""
         crowded = "gray: more ranks than cores" if self._crowded else ""
-        title = f"{self.scalings[0].benchmark}: {self.after} over {self.before}"
+        title = f"{self.scalings[0].groups[0].benchmark}: {self.after} over {self.before}"
         return Heading(title, "; ".join(filter(None, ["by the medians", crowded])))
 
     @cached_property
@@ -93,12 +93,12 @@ class GainsPanel(Panel):
     def _crowded(self) -> set[int]:
         """The numbers of ranks for which there were too few cores."""
         records = [pair.after for own in self.curves.values() for pair in own]
-        return {record.ranks for record in records if is_oversubscribed(record)}
+        return {record.ranks for record in records if record.start.is_oversubscribed}
 
     @property
     def _common(self) -> list[str]:
         """The settings that all problems share."""
-        settings = [scaling.settings for scaling in self.scalings]
+        settings = [scaling.groups[0].settings for scaling in self.scalings]
         return [
             name
             for name, text in settings[0].items()
@@ -107,7 +107,7 @@ class GainsPanel(Panel):
 
     def _difference(self, scaling: Scaling) -> str:
         """`grid 64x64x64`: what distinguishes the problem from the others."""
-        settings = scaling.settings.items()
+        settings = scaling.groups[0].settings.items()
         return ", ".join(f"{name} {text}" for name, text in settings if name not in self._common)
 
 
@@ -119,7 +119,7 @@ def panels(content: Content) -> list[GainsPanel]:
         if len({pair.after.ranks for pair in own}) > 1:
             compared = ((pair.before.variant_value, pair.after.variant_value) for pair in own)
             for values in dict.fromkeys(compared):
-                found.setdefault((scaling.benchmark, *values), []).append(scaling)
+                found.setdefault((scaling.groups[0].benchmark, *values), []).append(scaling)
     return [
         GainsPanel(content.theme, own, before, after) for (_, before, after), own in found.items()
     ]

@@ -28,12 +28,7 @@ _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
 _ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 
-
 Tell = Callable[[str], None]  # what is done now
-
-
-def _silent(_: str) -> None:
-    """Where nobody waits."""
 
 
 @dataclass
@@ -73,7 +68,7 @@ class Room:
         return self._measured >= 0
 
 
-def load(paths: Iterable[Path], tell: Tell = _silent) -> Loaded:
+def load(paths: Iterable[Path], tell: Tell = lambda _: None) -> Loaded:
     """The records and profiles in the files, and in the *.jsonl files of the folders. A file may be
     a report, which has its records in it.
 
@@ -86,7 +81,7 @@ def load(paths: Iterable[Path], tell: Tell = _silent) -> Loaded:
 
 
 def load_each(
-    paths: Iterable[Path], room: Room | None = None, tell: Tell = _silent
+    paths: Iterable[Path], room: Room | None = None, tell: Tell = lambda _: None
 ) -> list[tuple[str, Loaded]]:
     """The same of each file by itself, with its name. Those in a report are files of their own.
     Records for which there is no room are looked at and counted, and not kept."""
@@ -94,25 +89,19 @@ def load_each(
 
 
 def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Loaded]]:
-    if not embedded.is_page(file):
-        loaded = Loaded()
-        _read(_told(_lines(file), file.name, tell), str(file), loaded, room)
-        yield file.name, loaded
-        return
     try:
-        for name, lines in embedded.unpacked(file):
-            loaded = Loaded()
-            _read(lines, f"{file}: {name}", loaded, room)
-            yield name, loaded
+        if embedded.is_page(file):
+            for name, lines in embedded.unpacked(file):
+                yield name, _Reader(f"{file}: {name}", room).read(lines)
+        else:
+            yield file.name, _Reader(str(file), room).read(_told(_lines(file), file.name, tell))
     except ValueError as error:
         yield file.name, Loaded(problems=[f"{file}: {error}"])
 
 
 def read(lines: Iterable[str], name: str = "records") -> Loaded:
     """The records and profiles in the lines of one file, which problems call `name`."""
-    loaded = Loaded()
-    _read(lines, name, loaded)
-    return loaded
+    return _Reader(name).read(lines)
 
 
 def _told(lines: Iterable[str], name: str, tell: Tell) -> Iterator[str]:
@@ -120,38 +109,6 @@ def _told(lines: Iterable[str], name: str, tell: Tell) -> Iterator[str]:
         if number % _TELL_EACH == 0:
             tell(f"reading {name}: {number:,} lines")
         yield line
-
-
-def _read(lines: Iterable[str], name: str, loaded: Loaded, room: Room | None = None) -> None:
-    reader = _Reader()
-    problems: list[tuple[int, str]] = []
-    try:
-        for number, line in enumerate(lines, start=1):
-            try:
-                _keep(line, reader, loaded, room)
-            except ValueError as error:
-                problems.append((number, str(error)))
-    except ValueError as error:  # of all lines
-        loaded.problems.append(f"{name}: {error}")
-    merged = list(_merged(problems))
-    loaded.problems.extend(f"{name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS])
-    if (hidden := len(merged) - _MOST_PROBLEMS) > 0:
-        loaded.problems.append(f"{name}: {plural(hidden, 'more line')} without a record")
-
-
-def _keep(line: str, reader: _Reader, loaded: Loaded, room: Room | None) -> None:
-    """Raises ValueError with what is wrong with the line."""
-    if profile_record.is_profile(line):
-        loaded.profiles.append(profile_record.parse(line))
-        return
-    found = reader.parse(line)
-    if isinstance(found, Record):
-        if room is None or room.takes(found):
-            loaded.records.append(found)
-        else:
-            loaded.dropped += 1
-    elif found is not None:
-        loaded.launches.append(found)
 
 
 def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
@@ -163,18 +120,39 @@ def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
 
 
 class _Reader:
-    """The launches of one file, which its records refer to."""
+    """Of one file, whose records refer to its launches."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, room: Room | None = None) -> None:
+        self._name, self._room = name, room
+        self._loaded = Loaded()
         self._launches: dict[str, Start] = {}
         self._shared: dict[Any, Any] = {}
-        kinds = Union[StartLine, Record]
         self._decoder: msgspec.json.Decoder[StartLine | Record] = msgspec.json.Decoder(
-            kinds, dec_hook=self._hook
+            Union[StartLine, Record], dec_hook=self._hook
         )
 
-    def parse(self, line: str) -> Start | Record | None:
-        """Raises ValueError with what is wrong with the line. None: a launch as before."""
+    def read(self, lines: Iterable[str]) -> Loaded:
+        problems: list[tuple[int, str]] = []
+        found = self._loaded.problems
+        try:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    self._keep(line)
+                except ValueError as error:
+                    problems.append((number, str(error)))
+        except ValueError as error:  # of all lines
+            found.append(f"{self._name}: {error}")
+        merged = list(_merged(problems))
+        found += [f"{self._name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS]]
+        if (hidden := len(merged) - _MOST_PROBLEMS) > 0:
+            found.append(f"{self._name}: {plural(hidden, 'more line')} without a record")
+        return self._loaded
+
+    def _keep(self, line: str) -> None:
+        """Raises ValueError with what is wrong with the line."""
+        if profile_record.is_profile(line):
+            self._loaded.profiles.append(profile_record.parse(line))
+            return
         try:
             found = decode(line, self._decoder)
         except NotJsonError as error:
@@ -182,9 +160,22 @@ class _Reader:
         except ValueError as error:
             raise ValueError(f"not a record{_of_schema(line, error)}") from None
         if isinstance(found, StartLine):
-            return self._keep(found)
-        self._share(found)
-        return found
+            self._keep_launch(found)
+        elif self._room is None or self._room.takes(found):
+            self._share(found)
+            self._loaded.records.append(found)
+        else:
+            self._loaded.dropped += 1
+
+    def _keep_launch(self, line: StartLine) -> None:
+        known = self._launches.get(line.start)
+        if known is None:
+            declared = msgspec.json.encode(line.benchmark)  # the same in very many launches
+            force_setattr(line, "benchmark", self._shared.setdefault(declared, line.benchmark))
+            start = self._launches[line.start] = Start(line)
+            self._loaded.launches.append(start)
+        elif known.line != line:
+            raise ValueError(f"a second start is called '{line.start}', and it is another one")
 
     def _share(self, record: Record) -> None:
         """What many records have alike is one object for all: a quarter of the memory of each."""
@@ -200,18 +191,6 @@ class _Reader:
             if mapping := getattr(record, name):
                 key = msgspec.json.encode(mapping)  # which keeps 1 and true apart
                 force_setattr(record, name, self._shared.setdefault(key, mapping))
-
-    def _keep(self, line: StartLine) -> Start | None:
-        known = self._launches.get(line.start)
-        if known is None:
-            declared = msgspec.json.encode(line.benchmark)  # the same in very many launches
-            shared = self._shared.setdefault(declared, line.benchmark)
-            force_setattr(line, "benchmark", shared)
-            start = self._launches[line.start] = Start(line)
-            return start
-        if known.line != line:
-            raise ValueError(f"a second start is called '{line.start}', and it is another one")
-        return None
 
     def _hook(self, kind: type, value: Any) -> Any:
         if kind is array:
@@ -250,9 +229,8 @@ def _files(path: Path) -> list[Path]:
         if not path.is_dir():
             return [path]
         files = sorted(path.glob("*.jsonl"))
-        folders = (
-            [] if files else sorted({file.parent for file in path.glob("*/*.jsonl")}, key=_age)
-        )
+        below = [] if files else {file.parent for file in path.glob("*/*.jsonl")}
+        folders = sorted(below, key=lambda folder: -folder.stat().st_mtime)
     except (OSError, ValueError) as error:  # of a name that is too long
         why = reason(error) if isinstance(error, OSError) else error
         raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
@@ -260,10 +238,6 @@ def _files(path: Path) -> list[Path]:
         where = f"; the newest in a folder of it are in {folders[0]}" if folders else ""
         raise CommlensError(f"{path} is a folder without a file of records (*.jsonl){where}")
     return files
-
-
-def _age(path: Path) -> float:
-    return -path.stat().st_mtime
 
 
 def _lines(file: Path) -> Iterator[str]:

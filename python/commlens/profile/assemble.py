@@ -10,10 +10,10 @@ from pathlib import Path
 import commlens
 from commlens.base.text import plural
 from commlens.knowledge.secrets import mask_words
-from commlens.model.profile import FINALIZED, VERSION, Profile
+from commlens.model.profile import FINALIZED, VERSION, Peer, Profile
 from commlens.profile import call_sites
-from commlens.profile.jobs import Left, Started, losses, named_ranks
-from commlens.profile.rank_files import RankFile, merge_functions, merge_peers, merge_regions
+from commlens.profile.jobs import Left, losses, named_ranks
+from commlens.profile.rank_files import RankFile, merge_functions, merge_regions
 
 _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
@@ -21,36 +21,20 @@ _SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 def profiles(command: Sequence[str], left: Left, status: int) -> list[Profile]:
     """One for each job that the command started."""
     now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-    run = f"{now}-{os.uname().nodename}-{os.getpid()}"
     # Bytes that are not UTF-8 are replaced.
     words = [word.encode("utf-8", "replace").decode() for word in mask_words(command)]
-    found = []
-    for number, ranks in enumerate(left.jobs, start=1):
-        warnings = []
-        if len(left.jobs) > 1:
-            program = Path(ranks[0].program).name
-            warnings.append(f"job {number} of {len(left.jobs)} that the command started: {program}")
-        run_of_job = run if number == 1 else f"{run}-{number}"
-        found.append(_profile(words, ranks, left, status, now, run_of_job, warnings))
-    return found
+    return [_profile(words, left, job, status, now) for job in range(len(left.jobs))]
 
 
-def _profile(
-    command: list[str],
-    ranks: Sequence[RankFile],
-    left: Left,
-    status: int,
-    now: str,
-    run: str,
-    warnings: list[str],
-) -> Profile:
+def _profile(command: list[str], left: Left, job: int, status: int, now: str) -> Profile:
+    ranks = left.jobs[job]
     first = ranks[0]
     size = max(file.size for file in ranks)
     missing = sorted(set(range(size)) - {file.rank for file in ranks})
     return Profile(
         profile=VERSION,
         time=now,
-        run=run,
+        run=f"{now}-{os.uname().nodename}-{os.getpid()}" + (f"-{job + 1}" if job else ""),
         command=command,
         exit_status=status,
         mpi=first.mpi,
@@ -62,24 +46,30 @@ def _profile(
         missing_ranks=missing,
         total_s=[file.total_ns / 1e9 for file in ranks],
         functions=merge_functions(ranks),
-        peers=merge_peers(ranks),
+        peers=[
+            Peer(sender=file.rank, receiver=peer, bytes=bytes_, messages=messages)
+            for file in ranks
+            for peer, bytes_, messages in file.peers
+        ],
         call_sites=call_sites.resolve(ranks),
         regions=merge_regions(ranks),
-        warnings=[*warnings, *_warnings(ranks, missing, left.lost)],
+        warnings=[*_warnings(left, job, missing)],
         versions={"commlens": commlens.__version__, "mpi": first.mpi},
         environment=next((file.environment for file in ranks if file.rank == 0), {}),
     )
 
 
-def _warnings(
-    files: Sequence[RankFile], missing: Sequence[int], lost: Sequence[Started]
-) -> Iterator[str]:
+def _warnings(left: Left, job: int, missing: Sequence[int]) -> Iterator[str]:
+    files = left.jobs[job]
+    if len(left.jobs) > 1:
+        program = Path(files[0].program).name
+        yield f"job {job + 1} of {len(left.jobs)} that the command started: {program}"
     if len(files) > 1 and all(file.size == 1 for file in files):
         yield (
             f"each of {len(files)} processes ran as the only rank: "
             f"the launcher is not that of the program's MPI ({files[0].mpi})"
         )
-    explained = [own for own in lost if own.rank in missing]
+    explained = [own for own in left.lost if own.rank in missing]
     yield from losses(explained)
     if silent := sorted(set(missing) - {own.rank for own in explained}):
         yield f"no file from {named_ranks(silent)}: killed, or the folder is not visible there"

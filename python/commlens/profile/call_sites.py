@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commlens.model.profile import Caller, CallSite
 from commlens.profile.program import read_elf
-from commlens.profile.rank_files import RankCallSite, RankFile, RankFrame
+from commlens.profile.rank_files import RankCallSite, RankFile
 
 _STARTS_PROGRAM = re.compile(r"_start$|__libc_start")  # the callers of main
 _SYMBOL = re.compile(r"(?P<start>[0-9a-f]+) (?P<size>[0-9a-f]+) [tTwWiuvV] ")
@@ -48,64 +48,59 @@ def resolve(files: Sequence[RankFile]) -> list[CallSite]:
 
 def _addresses(site: RankCallSite, program: str) -> list[tuple[str, int]]:
     """Of each frame the file of the code and the offset in it."""
-    return [_address(frame, program) for frame in site.frames]
+    found = []
+    for frame in site.frames:
+        module = frame.module if frame.module.startswith("/") else program
+        elf = read_elf(Path(module))
+        base = 0 if elf and elf.has_fixed_addresses else frame.base
+        # The return address is that of the next instruction, which can belong to the next line.
+        found.append((module, frame.address - base - 1))
+    return found
 
 
-def _address(frame: RankFrame, program: str) -> tuple[str, int]:
-    module = frame.module if frame.module.startswith("/") else program
-    elf = read_elf(Path(module))
-    base = 0 if elf and elf.has_fixed_addresses else frame.base
-    # The return address is that of the next instruction, which can belong to the next line.
-    return module, frame.address - base - 1
+def _functions(module: str) -> list[tuple[int, int]]:
+    """The addresses that belong to a function with a symbol, be it exported or in the table that
+    `strip` removes: where each begins and ends."""
+    found = set()
+    for table in ([], ["--dynamic"]):
+        words = ["nm", "--print-size", "--defined-only", *table, module]
+        for line in _answer(words).splitlines():
+            if match := _SYMBOL.match(line):
+                start = int(match["start"], 16)
+                found.add((start, start + int(match["size"], 16)))
+    return sorted(found)
 
 
-class _Functions:
-    """The addresses of a file that belong to a function with a symbol, be it exported or in the
-    table that `strip` removes."""
+def _is_in(functions: Sequence[tuple[int, int]], address: int) -> bool:
+    index = bisect_right(functions, (address, 1 << 64)) - 1
+    return index >= 0 and address < functions[index][1]
 
-    def __init__(self, module: str) -> None:
-        ranges = set()
-        for table in ([], ["--dynamic"]):
-            words = ["nm", "--print-size", "--defined-only", *table, module]
-            answer = subprocess.run(words, capture_output=True, text=True, errors="replace")
-            for line in answer.stdout.splitlines():
-                match = _SYMBOL.match(line)
-                if match:
-                    start = int(match["start"], 16)
-                    ranges.add((start, start + int(match["size"], 16)))
-        self._ranges = sorted(ranges)
 
-    def __contains__(self, address: int) -> bool:
-        index = bisect_right(self._ranges, (address, 1 << 64)) - 1
-        return index >= 0 and address < self._ranges[index][1]
+def _answer(words: Sequence[str], text: str = "") -> str:
+    """What a program of the binutils prints; nothing if it fails."""
+    if shutil.which(words[0]) is None:
+        return ""
+    answer = subprocess.run(words, input=text, capture_output=True, text=True, errors="replace")
+    return answer.stdout if answer.returncode == 0 else ""
 
 
 def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
     """Where addr2line does not know it, the caller is the module and the address."""
     unknown = {offset: Caller(f"{Path(module).name}+{offset + 1:#x}", "", 0) for offset in offsets}
-    program = shutil.which("addr2line")
-    if program is None or shutil.which("nm") is None:
+    addresses = "".join(f"{offset:#x}\n" for offset in offsets)
+    lines = _answer(["addr2line", "-f", "-e", module], addresses).splitlines()
+    if shutil.which("nm") is None or len(lines) != 2 * len(offsets):
         return unknown
-    answer = subprocess.run(
-        [program, "-f", "-e", module],
-        input="".join(f"{offset:#x}\n" for offset in offsets),
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
-    lines = answer.stdout.splitlines()
-    if answer.returncode != 0 or len(lines) != 2 * len(offsets):
-        return unknown
-    functions: _Functions | None = None
+    functions: list[tuple[int, int]] | None = None
     found = {}
     for offset, caller, place in zip(offsets, _demangled(lines[::2]), lines[1::2]):
         file, _, number = place.partition(" ")[0].rpartition(":")
         line = int(number) if number.isdigit() else 0
         # In a stripped file addr2line names the last exported function before the address, which
         # can have ended long before it.
-        if line == 0:
-            functions = functions or _Functions(module)
-        is_known = caller != "??" and (functions is None or line > 0 or offset in functions)
+        if line == 0 and functions is None:
+            functions = _functions(module)
+        is_known = caller != "??" and (line > 0 or _is_in(functions or [], offset))
         name = caller if is_known else unknown[offset].caller
         found[offset] = Caller(name, file if line else "", line)
     return found
@@ -113,12 +108,5 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
 
 def _demangled(names: Sequence[str]) -> Sequence[str]:
     """Without parameters: those of C++ can be longer than a line."""
-    program = shutil.which("c++filt")
-    if program is None:
-        return names
-    text = "".join(f"{name}\n" for name in names)
-    answer = subprocess.run(
-        [program, "-p"], input=text, capture_output=True, text=True, errors="replace"
-    )
-    lines = answer.stdout.splitlines()
-    return lines if answer.returncode == 0 and len(lines) == len(names) else names
+    lines = _answer(["c++filt", "-p"], "".join(f"{name}\n" for name in names)).splitlines()
+    return lines if len(lines) == len(names) else names

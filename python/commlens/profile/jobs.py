@@ -23,6 +23,7 @@ _NAME = re.compile(
 _LATE_LOCAL_S = 5.0  # how long ranks may outlive their launcher
 _LATE_REMOTE_S = 2.0  # and files of other nodes may take to become visible
 _POLL_S = 0.05
+_MOST_NAMED = 8  # ranks
 
 _File = TypeVar("_File")
 
@@ -38,18 +39,19 @@ class Started:
     error: int  # of the system, where its file could not be written
 
     @property
-    def is_local(self) -> bool:
-        """Whether it runs, or ran, on this node."""
-        return self.host == socket.gethostname()
-
-    @property
     def is_running(self) -> bool:
         """On this machine; a zombie has ended."""
         try:
             state = Path(f"/proc/{self.pid}/stat").read_text(errors="replace")
         except OSError:
             return False
-        return self.is_local and state.rpartition(")")[2].split()[:1] not in (["Z"], ["X"])
+        has_ended = state.rpartition(")")[2].split()[:1] in (["Z"], ["X"])
+        return self.host == socket.gethostname() and not has_ended
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its file may become visible: of another node."""
+        return not (self.host == socket.gethostname() or self.is_written or self.error)
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def collect(folder: Path) -> Left:
     while any(own.is_running for own in started(folder)) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     deadline = time.monotonic() + _LATE_REMOTE_S
-    while any(_is_awaited(own) for own in started(folder)) and time.monotonic() < deadline:
+    while any(own.is_awaited for own in started(folder)) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     files = _read(sorted(folder.glob("rank-*.json")), RankFile)
     unseen = _read(sorted(folder.glob("unseen-*.json")), str)
@@ -97,10 +99,6 @@ def started(folder: Path) -> list[Started]:
     return list(found.values())
 
 
-def _is_awaited(rank: Started) -> bool:
-    return not (rank.is_local or rank.is_written or rank.error)
-
-
 def _read(paths: Iterable[Path], kind: type[_File]) -> list[_File]:
     files = []
     for path in paths:
@@ -119,7 +117,7 @@ def jobs(files: Sequence[RankFile]) -> list[list[RankFile]]:
     size, start together, and on a node are children of one process.
     """
     found: list[list[RankFile]] = []
-    for file in sorted(files, key=lambda file: (file.started_s, file.rank)):
+    for file in sorted(files, key=lambda file: (file.loaded_ns, file.rank)):
         job = next((job for job in found if _belongs(file, job)), None)
         if job is None:
             found.append([file])
@@ -136,7 +134,8 @@ def _belongs(file: RankFile, job: Sequence[RankFile]) -> bool:
         return False
     if file.size == 1:
         # Each rank took itself for the only one, or the program was run several times.
-        return first.size == 1 and file.started_s <= min(other.ended_s for other in job)
+        end_ns = min(other.loaded_ns + other.total_ns for other in job)
+        return first.size == 1 and file.loaded_ns <= end_ns
     return file.size == first.size and all(file.rank != other.rank for other in job)
 
 
@@ -154,8 +153,8 @@ def losses(lost: Sequence[Started]) -> Iterator[str]:
             yield f"the counters of {ranks} could not be written: {why}"
 
 
-def named_ranks(ranks: Sequence[int], most: int = 8) -> str:
+def named_ranks(ranks: Sequence[int]) -> str:
     """`ranks 0, 1 and 14 more`"""
-    shown = ", ".join(map(str, sorted(ranks)[:most]))
-    hidden = f" and {len(ranks) - most} more" if len(ranks) > most else ""
+    shown = ", ".join(map(str, sorted(ranks)[:_MOST_NAMED]))
+    hidden = f" and {len(ranks) - _MOST_NAMED} more" if len(ranks) > _MOST_NAMED else ""
     return f"rank{'' if len(ranks) == 1 else 's'} {shown}{hidden}"

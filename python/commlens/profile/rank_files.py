@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,7 +14,6 @@ from commlens.model.profile import (
     Ending,
     Function,
     MemoryKind,
-    Peer,
     ProfiledRank,
     Region,
     RegionFunction,
@@ -22,13 +22,18 @@ from commlens.model.profile import (
 )
 
 
-class RankFunction(msgspec.Struct, frozen=True):
-    """The counters of a function."""
+class RankCounters(msgspec.Struct, frozen=True):
+    """The counters of a function, also within a region."""
 
     name: str
-    group: str
     calls: int
     time_ns: int
+
+
+class RankFunction(RankCounters, frozen=True):
+    """All counters of a function."""
+
+    group: str
     max_ns: int
     waiting_ns: int
     bytes: int
@@ -56,21 +61,19 @@ class RankCallSite(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class RankRegionFunction(msgspec.Struct, frozen=True):
-    """The counters of a function within a region."""
-
-    name: str
-    calls: int
-    time_ns: int
-
-
 class RankRegion(msgspec.Struct, frozen=True):
     """The counters of a region."""
 
     name: str
     entries: int
     time_ns: int
-    functions: list[RankRegionFunction]
+    functions: list[RankCounters]
+
+
+# Of a rank without any.
+_NO_COUNTERS = RankCounters("", 0, 0)
+_NO_FUNCTION = RankFunction("", 0, 0, "", 0, 0, 0, (0, 0, 0, 0), [], {})
+_NO_REGION = RankRegion("", 0, 0, [])
 
 
 class RankFile(msgspec.Struct, frozen=True):
@@ -104,16 +107,6 @@ class RankFile(msgspec.Struct, frozen=True):
     environment: dict[str, str]  # of rank 0
 
     @property
-    def started_s(self) -> float:
-        """When the process started, in seconds since 1970."""
-        return self.loaded_ns / 1e9
-
-    @property
-    def ended_s(self) -> float:
-        """When the process ended, in seconds since 1970."""
-        return (self.loaded_ns + self.total_ns) / 1e9
-
-    @property
     def place(self) -> ProfiledRank:
         """The rank as a profile has it."""
         return ProfiledRank(
@@ -131,49 +124,40 @@ class RankFile(msgspec.Struct, frozen=True):
     def seconds(self, nanoseconds: int, function: str = "") -> float:
         """Per thread, where threads can be in MPI at the same time: a share of the total time.
         One thread starts and ends MPI for all."""
-        is_shared = self.thread_level == "multiple" and function not in self._initializing
+        alone = {own.name for own in self.functions if own.group == INITIALIZATION}
+        is_shared = self.thread_level == "multiple" and function not in alone
         return nanoseconds / 1e9 / (max(1, self.threads) if is_shared else 1)
-
-    @property
-    def _initializing(self) -> set[str]:
-        return {own.name for own in self.functions if own.group == INITIALIZATION}
 
 
 def merge_functions(files: Sequence[RankFile]) -> list[Function]:
     """The functions of all ranks; their arrays have a value per rank."""
     groups = {function.name: function.group for file in files for function in file.functions}
     by_rank = [{function.name: function for function in file.functions} for file in files]
-    return [
-        _merged(name, group, files, [functions.get(name) for functions in by_rank])
-        for name, group in groups.items()
-    ]
+    found = []
+    for name, group in groups.items():
+        ranks = [functions.get(name, _NO_FUNCTION) for functions in by_rank]
+        pairs = list(zip(files, ranks))
+        memory: Counter[MemoryKind] = Counter()
+        for rank in ranks:
+            memory.update(rank.memory)
+        function = Function(
+            name=name,
+            group=group,
+            calls=[rank.calls for rank in ranks],
+            time_s=[file.seconds(rank.time_ns, name) for file, rank in pairs],
+            max_s=[rank.max_ns / 1e9 for rank in ranks],
+            waiting_s=[file.seconds(rank.waiting_ns) for file, rank in pairs],
+            bytes=[rank.bytes for rank in ranks],
+            communicators=_communicators(ranks),
+            memory=dict(memory),
+            sizes=_sizes(ranks),
+        )
+        found.append(function)
+    return found
 
 
-def _merged(
-    name: str, group: str, files: Sequence[RankFile], ranks: Sequence[RankFunction | None]
-) -> Function:
-    present = [rank for rank in ranks if rank]
-    memory: dict[MemoryKind, int] = {}
-    for rank in present:
-        for kind, calls in rank.memory.items():
-            memory[kind] = memory.get(kind, 0) + calls
-    pairs = list(zip(files, ranks))
-    return Function(
-        name=name,
-        group=group,
-        calls=[rank.calls if rank else 0 for rank in ranks],
-        time_s=[file.seconds(rank.time_ns, name) if rank else 0.0 for file, rank in pairs],
-        max_s=[rank.max_ns / 1e9 if rank else 0.0 for rank in ranks],
-        waiting_s=[file.seconds(rank.waiting_ns) if rank else 0.0 for file, rank in pairs],
-        bytes=[rank.bytes if rank else 0 for rank in ranks],
-        communicators=_communicators([rank.communicators for rank in present]),
-        memory=memory,
-        sizes=_sizes(own for rank in present for own in rank.bins),
-    )
-
-
-def _communicators(ranks: Sequence[tuple[int, int, int, int]]) -> Communicators:
-    known = [rank for rank in ranks if rank[0]]
+def _communicators(ranks: Sequence[RankFunction]) -> Communicators:
+    known = [rank.communicators for rank in ranks if rank.communicators[0]]
     if not known:
         return Communicators()
     calls, sizes, smallest, largest = zip(*known)
@@ -182,52 +166,31 @@ def _communicators(ranks: Sequence[tuple[int, int, int, int]]) -> Communicators:
     )
 
 
-def _sizes(bins: Iterable[tuple[int, int]]) -> list[SizeBin]:
-    calls: dict[int, int] = {}
-    for bits, count in bins:
-        calls[bits] = calls.get(bits, 0) + count
+def _sizes(ranks: Sequence[RankFunction]) -> list[SizeBin]:
+    calls: Counter[int] = Counter()
+    for rank in ranks:
+        for bits, count in rank.bins:
+            calls[bits] += count
     return [
-        SizeBin(
-            from_bytes=0 if bits == 0 else 2 ** (bits - 1),
-            to_bytes=2**bits - 1,
-            calls=calls[bits],
-        )
+        SizeBin(from_bytes=2**bits // 2, to_bytes=2**bits - 1, calls=calls[bits])
         for bits in sorted(calls)
-    ]
-
-
-def merge_peers(files: Sequence[RankFile]) -> list[Peer]:
-    """The pairs of ranks with at least one message, in ascending order."""
-    return [
-        Peer(sender=file.rank, receiver=peer, bytes=bytes_, messages=messages)
-        for file in files
-        for peer, bytes_, messages in file.peers
     ]
 
 
 def merge_regions(files: Sequence[RankFile]) -> list[Region]:
     """The regions of all ranks; their arrays have a value per rank."""
-    names = dict.fromkeys(region.name for file in files for region in file.regions)
-    return [_region(name, files) for name in names]
-
-
-def _region(name: str, files: Sequence[RankFile]) -> Region:
-    ranks = [next((own for own in file.regions if own.name == name), None) for file in files]
-    by_rank = [{own.name: own for own in rank.functions} if rank else {} for rank in ranks]
-    functions = dict.fromkeys(function for own in by_rank for function in own)
-    return Region(
-        name=name,
-        entries=[rank.entries if rank else 0 for rank in ranks],
-        time_s=[file.seconds(rank.time_ns) if rank else 0.0 for file, rank in zip(files, ranks)],
-        functions=[
-            RegionFunction(
-                name=function,
-                calls=[own[function].calls if function in own else 0 for own in by_rank],
-                time_s=[
-                    file.seconds(own[function].time_ns) if function in own else 0.0
-                    for file, own in zip(files, by_rank)
-                ],
-            )
-            for function in functions
-        ],
-    )
+    by_rank = [{region.name: region for region in file.regions} for file in files]
+    found = []
+    for name in dict.fromkeys(name for regions in by_rank for name in regions):
+        ranks = [regions.get(name, _NO_REGION) for regions in by_rank]
+        counters = [{own.name: own for own in rank.functions} for rank in ranks]
+        functions = []
+        for function in dict.fromkeys(function for own in counters for function in own):
+            own = [rank.get(function, _NO_COUNTERS) for rank in counters]
+            times = [file.seconds(rank.time_ns, function) for file, rank in zip(files, own)]
+            calls = [rank.calls for rank in own]
+            functions.append(RegionFunction(name=function, calls=calls, time_s=times))
+        times = [file.seconds(rank.time_ns) for file, rank in zip(files, ranks)]
+        entries = [rank.entries for rank in ranks]
+        found.append(Region(name=name, entries=entries, time_s=times, functions=functions))
+    return found

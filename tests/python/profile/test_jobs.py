@@ -58,7 +58,7 @@ def test_ranks_without_a_file_are_explained(tmp_path: Path) -> None:
 
 
 def test_spawned_processes_are_named() -> None:
-    spawn = RankFunction("MPI_Comm_spawn", "process", 1, 1, 1, 0, 0, (0, 0, 0, 0), [], {})
+    spawn = RankFunction("MPI_Comm_spawn", 1, 1, "process", 1, 0, 0, (0, 0, 0, 0), [], {})
     file = msgspec.structs.replace(rank_file(0, 1), functions=[spawn])
     (profile,) = profiles(["./program"], Left([[file]], [], [], []), 0)
     assert "the processes that MPI_Comm_spawn started are not profiled" in profile.warnings

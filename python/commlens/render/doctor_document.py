@@ -4,16 +4,23 @@ The structs are evaluated by Python 3.9 too, as in model/start.py.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Optional
 
 import msgspec
 
+from commlens.base.errors import CommlensError, reason
 from commlens.base.json_line import decode
 from commlens.base.text import plural
 from commlens.findings.finding import Evidence, Finding, Quote, Severity
+from commlens.model import embedded
 
 FILE = "doctor.json"  # what --out FOLDER writes there, beside the records of short runs
 _MOST_QUOTES = 6
+_MOST_BYTES = 2**24
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -62,11 +69,6 @@ class Document(msgspec.Struct, frozen=True):
     machines: list[_Machine]
 
     @property
-    def found(self) -> list[Finding]:
-        """The findings, with the lines that show them."""
-        return [one.finding for one in self.findings]
-
-    @property
     def hosts(self) -> str:
         """`node01`, `node01 and 3 more`"""
         names = list(dict.fromkeys(one.host for one in self.machines)) or ["an unknown host"]
@@ -83,9 +85,49 @@ class Document(msgspec.Struct, frozen=True):
 _DECODER = msgspec.json.Decoder(Document)
 
 
-def parse(text: str) -> Document:
-    """Parses a document; raises ValueError with what is wrong with it."""
+@dataclass(frozen=True)
+class Examined:
+    """`texts` are the files by their names."""
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
+    """The paths that have records, and what doctor wrote: in files *.json, beside the records of a
+    folder, and in reports."""
+    with_records: list[Path] = []
+    found = Examined()
+    for path in paths:
+        own = list(_texts(path))
+        for name, text in own:
+            try:
+                found.documents.append(decode(text, _DECODER))
+                found.texts.append((name, text))
+            except ValueError as error:
+                file = path if path.is_file() else path / name
+                found.problems.append(f"{file}: not what commlens doctor writes ({error})")
+        is_without = path.suffix == ".json" or (path.is_dir() and not any(path.glob("*.jsonl")))
+        if not (own and is_without):
+            with_records.append(path)
+    return with_records, found
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    file = path / FILE if path.is_dir() else path
+    if path.suffix == ".json" or (path.is_dir() and file.is_file()):
+        yield file.name, _read(file)
+    elif path.is_file() and embedded.is_page(path):
+        with suppress(ValueError):  # of a page that is damaged: who reads its records says so
+            for name, lines in embedded.unpacked(path, embedded.DOCTOR):
+                yield name, "".join(lines)
+
+
+def _read(file: Path) -> str:
     try:
-        return decode(text, _DECODER)
-    except ValueError as error:
-        raise ValueError(f"not what commlens doctor writes ({error})") from None
+        if file.stat().st_size > _MOST_BYTES:
+            raise CommlensError(f"{file} is too large for what doctor writes")
+        return file.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from commlens.base.text import printable
-from commlens.render.table import Lines, Table, Thing
+from commlens.render.table import Line, Table, Thing
 
 _LONGEST_TEXT = 300  # characters of a cell
 _LONGEST_NOTE = 2000
@@ -65,9 +65,9 @@ def section(thing: Thing) -> Iterator[str]:
         yield f"**{text}**" if is_bold and text else text
 
 
-def paragraphs(lines: Lines, most: int) -> Iterator[str]:
+def paragraphs(lines: Iterable[Line], most: int) -> Iterator[str]:
     """A block of code, which has no markup; each line as it is."""
-    texts = ["".join(text for text, _ in line).strip() for line in lines.lines]
+    texts = ["".join(text for text, _ in line).strip() for line in lines]
     shown = [printable(text) for text in texts if text]
     yield "```text"
     yield from (text.replace("```", "'''") for text in shown[:most])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from commlens.render.doctor_document import Examined, examined
 from commlens.render.report.content import MOST_RECORDS, Report, build
-from commlens.render.report.examined import Examined, examined
 from commlens.render.report.html import to_html
 from commlens.render.report.markdown import to_markdown
 

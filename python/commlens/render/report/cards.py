@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import dropwhile, islice
+from itertools import islice
 from typing import NamedTuple
 
 from commlens.base.text import labelled, plural
-from commlens.model import Group, Record, Start, groups, over_launches
-from commlens.model.scaling import Scaling, scalings
+from commlens.model import Group, Record, groups, over_launches
+from commlens.model.scaling import scalings
 from commlens.render.show.details import report_lines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables, title
@@ -46,15 +46,10 @@ class Section:
         return title(self.group)
 
     @property
-    def first(self) -> Sequence[Thing]:
-        """All up to the main table, which stands beside the picture."""
-        tables = [number for number, one in enumerate(self.things) if isinstance(one, Table)]
-        return self.things[: tables[0] + 1] if tables else self.things
-
-    @property
-    def others(self) -> Sequence[Thing]:
-        """The tables below."""
-        return self.things[len(self.first) :]
+    def first(self) -> int:
+        """The number of things up to the main table, which stand beside the picture."""
+        tables = [number for number, one in enumerate(self.things, 1) if isinstance(one, Table)]
+        return tables[0] if tables else len(self.things)
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ class Card:
     def definitions(self) -> list[Definition]:
         """Of its metrics and facts, in the benchmark's words."""
         found: dict[str, str] = {}
-        for start in self._launches:
+        for start in (one for section in self.sections for one in section.group.launches):
             for metric in start.metrics.values():
                 name = labelled(metric.label, metric.unit)
                 found[name] = f"{metric.definition} ({metric.better} is better)"
@@ -98,10 +93,6 @@ class Card:
                 found.setdefault(f"{part}{ceiling.name}", ceiling.method)
         return [Definition(*one) for one in found.items()]
 
-    @property
-    def _launches(self) -> Iterator[Start]:
-        return (start for section in self.sections for start in section.group.launches)
-
 
 def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     """In the order in which benchmarks are met, and what was left out, in sentences."""
@@ -110,20 +101,17 @@ def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     for group in found[:_MOST_SECTIONS]:
         by_name.setdefault(group.benchmark, []).append(group)
     told: set[tuple[str, str]] = set()
-    own = [
-        _card(number, name, its_groups, told)
-        for number, (name, its_groups) in enumerate(by_name.items(), start=1)
-    ]
-    if len(found) <= _MOST_SECTIONS:
-        return own, []
-    return own, [f"shown are the first {_MOST_SECTIONS} of {len(found):,} groups of records"]
+    own = [_card(number, *one, told) for number, one in enumerate(by_name.items(), start=1)]
+    left_out = f"shown are the first {_MOST_SECTIONS} of {len(found):,} groups of records"
+    return own, [left_out] if len(found) > _MOST_SECTIONS else []
 
 
 def _card(number: int, name: str, own: Sequence[Group], told: set[tuple[str, str]]) -> Card:
     words = _WORDS.sub("-", name.lower())[:40].strip("-")
     card_id = f"benchmark-{number}-{words}".rstrip("-")
     sections = [_section(f"{card_id}-{place}", one, told) for place, one in enumerate(own, 1)]
-    return Card(name, card_id, sections, list(_scaling_tables(scalings(own))))
+    scaling = [thing for one in scalings(own) for thing in _shown(scaling_tables(one))]
+    return Card(name, card_id, sections, scaling)
 
 
 def _section(name: str, group: Group, told: set[tuple[str, str]]) -> Section:
@@ -137,22 +125,15 @@ def _section(name: str, group: Group, told: set[tuple[str, str]]) -> Section:
     return Section(name, group, list(_shown(tables)), words, left_out)
 
 
-def _scaling_tables(found: Iterable[Scaling]) -> Iterator[Thing]:
-    for scaling in found:
-        yield from _shown(scaling_tables(scaling))
-
-
 def _shown(things: Iterable[Thing]) -> Iterator[Thing]:
     """Without empty lines around others, and without lines that are all empty."""
     for thing in things:
         if isinstance(thing, Table):
             yield thing
             continue
-        lines = list(dropwhile(_is_empty, thing.lines))
-        while lines and _is_empty(lines[-1]):
-            lines.pop()
-        if lines:
-            yield Lines(lines)
+        full = [number for number, line in enumerate(thing.lines) if not _is_empty(line)]
+        if full:
+            yield Lines(thing.lines[full[0] : full[-1] + 1])
 
 
 def _is_empty(line: Sequence[tuple[str, str]]) -> bool:

@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import NamedTuple
 
 from commlens.base.text import format_days, plural
 from commlens.findings import SEVERITIES, Finding, findings, worst_first
-from commlens.model import Loaded, Record, Start, Tell, launches_of
+from commlens.model import Loaded, Start, Tell, launches_of
 from commlens.model.profile import Profile
+from commlens.render.doctor_document import Examined
 from commlens.render.report.cards import Card, cards
-from commlens.render.report.examined import Examined
-from commlens.render.report.launches import launches_table
 from commlens.render.report.machine import HostGroup, machines
-from commlens.render.table import Table
+from commlens.render.table import Column, Table
 
 MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
 _MOST_FINDINGS = 200
 _MANY_RECORDS = 10_000
 _MOST_NAMES = 3
 _MOST_PROFILES = 20
+_MOST_LAUNCHES = 200
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A place in the page."""
 
     target: str  # the id of an element of the page
     text: str
 
 
-@dataclass(frozen=True)
-class ReportedFinding:
+class ReportedFinding(NamedTuple):
     """A finding, and where its evidence stands in the report."""
 
     finding: Finding
     links: Sequence[Link]
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """The findings of one code and fix, the worst first."""
-
-    observations: Sequence[ReportedFinding]
-
-    @property
-    def finding(self) -> Finding:
-        """The worst."""
-        return self.observations[0].finding
 
 
 @dataclass(frozen=True)
@@ -58,21 +48,11 @@ class Report:
     loaded: Loaded  # all of them
     examined: Examined
     profiles: Sequence[Profile]  # those that are shown
-    conclusions: Sequence[Conclusion]
+    conclusions: Sequence[Sequence[ReportedFinding]]  # of one code and fix, the worst first
     machines: Sequence[HostGroup]
     cards: Sequence[Card]
     launches: Table[Start]
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
-
-    @property
-    def records(self) -> Sequence[Record]:
-        """All records that are looked at."""
-        return self.loaded.records
-
-    @property
-    def problems(self) -> Sequence[str]:
-        """What could not be read, in sentences."""
-        return self.loaded.problems
 
     @property
     def title(self) -> str:
@@ -97,42 +77,27 @@ class Report:
     @property
     def counts(self) -> list[tuple[str, str, str]]:
         """Of what is in it: how many, of what, and what is to say of them."""
+        severities = [one.finding.severity for own in self.conclusions for one in own]
+        worst = (plural(severities.count(one), one) for one in SEVERITIES if one in severities)
+        names = [card.benchmark for card in self.cards]
+        more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        launches = sum(len(one.launches) for one in self.machines)
+        count = len(self.loaded.records) + self.loaded.dropped
         return [
-            _count(len(self._findings), "finding", self._severities),
-            _count(len(self.cards), "benchmark", self._benchmarks),
-            _count(len(self.records) + self.loaded.dropped, "record", self._states),
-            _count(len(self.machines), "machine", self._machines),
+            _count(len(severities), "finding", ", ".join(worst)),
+            _count(len(names), "benchmark", ", ".join([*names[:_MOST_NAMES], *more])),
+            _count(count, "record", self._states),
+            _count(len(self.machines), "machine", plural(launches, "launch")),
         ]
 
     @property
-    def _findings(self) -> list[Finding]:
-        return [one.finding for own in self.conclusions for one in own.observations]
-
-    @property
-    def _severities(self) -> str:
-        own = [finding.severity for finding in self._findings]
-        counts = ((severity, own.count(severity)) for severity in SEVERITIES)
-        return ", ".join(plural(count, severity) for severity, count in counts if count)
-
-    @property
-    def _benchmarks(self) -> str:
-        names = [card.benchmark for card in self.cards]
-        more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-        return ", ".join([*names[:_MOST_NAMES], *more])
-
-    @property
     def _states(self) -> str:
-        states = [record.status for record in self.records]
-        words = (f"{states.count(state):,} {state}" for state in ("failed", "skipped"))
-        found = [word for word in words if not word.startswith("0 ")] or ["all passed"]
+        states = [record.status for record in self.loaded.records]
+        unusual = (state for state in ("failed", "skipped") if state in states)
+        words = [f"{states.count(state):,} {state}" for state in unusual] or ["all passed"]
         if self.loaded.dropped:
-            found.append(f"{len(states):,} looked at")
-        return ", ".join(found) if states else ""
-
-    @property
-    def _machines(self) -> str:
-        count = sum(len(one.launches) for one in self.machines)
-        return plural(count, "launch")
+            words.append(f"{len(states):,} looked at")
+        return ", ".join(words) if states else ""
 
 
 def _count(number: int, noun: str, words: str) -> tuple[str, str, str]:
@@ -159,14 +124,16 @@ def build(
         left_out.append(f"{text} files and those that failed: name fewer files")
     found = _with_those_of_doctor(findings(loaded.records, loaded.profiles), examined)
     profiles = loaded.profiles[:_MOST_PROFILES]
+    # Of launches in several files each once, those without records too.
+    all_launches = list({(one.start, one.time): one for one in loaded.launches}.values())
     for what, shown, there in (
         ("findings", _MOST_FINDINGS, len(found)),
         ("profiles", _MOST_PROFILES, len(loaded.profiles)),
+        ("launches", _MOST_LAUNCHES, len(all_launches)),
     ):
         if there > shown:
             left_out.append(f"shown are the first {shown} of {there:,} {what}")
-    all_launches = _with_records(loaded)
-    table, more = launches_table(all_launches)
+    by_time = sorted(all_launches, key=lambda start: start.time)
     own_machines, unseen = machines(all_launches, loaded.records)
     return Report(
         sources=_named_once(sources),
@@ -176,43 +143,50 @@ def build(
         conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
         machines=own_machines,
         cards=own_cards,
-        launches=table,
-        left_out=[*left_out, *more, *unseen],
+        launches=Table(_LAUNCHES, by_time[:_MOST_LAUNCHES]),
+        left_out=[*left_out, *unseen],
     )
 
 
 def _with_those_of_doctor(own: Sequence[Finding], examined: Examined) -> list[Finding]:
     """The worst first. What doctor found in records that are here too is said once."""
     said = {(one.code, one.sentence) for one in own}
-    others = (one for document in examined.documents for one in document.found)
+    others = (one.finding for document in examined.documents for one in document.findings)
     new = {(one.code, one.sentence): one for one in others}
     return sorted([*own, *(new[one] for one in new if one not in said)], key=worst_first)
 
 
-def _with_records(loaded: Loaded) -> list[Start]:
-    """Starts in files, each once, those without records too."""
-    return list({(start.start, start.time): start for start in loaded.launches}.values())
+def _settings(start: Start) -> str:
+    """The variables that change how bytes travel, as they stand before the command."""
+    own = start.settings_of_transport.items()
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in own)
+
+
+_LAUNCHES: tuple[Column[Start], ...] = (
+    Column("time", lambda start: start.time, left=True),
+    Column("benchmark", lambda start: start.benchmark.name, left=True),
+    Column("ranks", lambda start: start.ranks, format="{:,}".format),
+    Column("settings", _settings, left=True),
+    Column("command of each rank", lambda start: shlex.join(start.command), left=True),
+)
 
 
 def _named_once(sources: Sequence[tuple[str, Loaded]]) -> list[tuple[str, Loaded]]:
     """Files of two folders may have one name: the second is `name-2.jsonl`."""
-    taken: set[str] = set()
-    numbers: dict[str, int] = {}
-    found = []
+    found: dict[str, Loaded] = {}
+    numbers: Counter[str] = Counter()
     for name, loaded in sources:
-        stem, dot, ending = name.rpartition(".")
-        free = name
-        while free in taken:
-            numbers[name] = number = numbers.get(name, 1) + 1
-            free = f"{stem}-{number}{dot}{ending}" if dot else f"{name}-{number}"
-        taken.add(free)
-        found.append((free, loaded))
-    return found
+        path, free = PurePath(name), name
+        while free in found:
+            numbers[name] += 1
+            free = f"{path.stem}-{numbers[name] + 1}{path.suffix}"
+        found[free] = loaded
+    return list(found.items())
 
 
 def _conclusions(
     found: Sequence[Finding], own_cards: Sequence[Card], profiles: Sequence[Profile]
-) -> list[Conclusion]:
+) -> list[list[ReportedFinding]]:
     sections = {
         id(record): (card, section)
         for card in own_cards
@@ -230,7 +204,7 @@ def _conclusions(
             links.append(pages[id(evidence.profile)])
         shown = ReportedFinding(finding, list(dict.fromkeys(links))[:_MOST_NAMES])
         by_kind.setdefault((finding.code, finding.fix), []).append(shown)
-    return [Conclusion(own) for own in by_kind.values()]
+    return list(by_kind.values())
 
 
 def profile_id(number: int) -> str:

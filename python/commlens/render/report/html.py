@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from markupsafe import Markup, escape
 
 import commlens
 from commlens.base.errors import CommlensError
-from commlens.base.text import format_bytes, plural, printable
-from commlens.model import Record, Tell
+from commlens.base.text import format_bytes, plural, printable_lines
+from commlens.model import Tell
 from commlens.model.embedded import DOCTOR, RECORDS, encoded, pack
 from commlens.render import plots as plot
 from commlens.render.profile_tables import profile_things
@@ -58,6 +59,14 @@ class Pictures:
         self._tell(f"drawing {title}")
         return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.styles)))
 
+    @contextmanager
+    def left_out_if_too_high(self, card: Card) -> Iterator[None]:
+        """What cannot be drawn is left out of the page, which has its tables."""
+        try:
+            yield
+        except CommlensError:
+            self.left_out.append(f"{card.benchmark}: its pictures would be too high")
+
     def of_card(self, card: Card) -> dict[str, list[Picture]]:
         """By the name of the section; of several sections by that of the card."""
         measured = [record for record in card.records if record.measured]
@@ -75,16 +84,13 @@ class Pictures:
 
     def timelines(self, card: Card) -> Iterator[Picture]:
         """Draws the timelines of a card, below each other."""
-        chosen, _ = plot.select(_with_timelines(card.records), lambda _: 0.0)
+        timed = [record for record in card.records if record.timeline]
+        chosen, _ = plot.select(timed, lambda _: 0.0)
         figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
         if missing:
             self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
         if figure is not None:
             yield self.add(figure, f"{card.benchmark}: one operation, step by step")
-
-
-def _with_timelines(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.timeline]
 
 
 class Data(NamedTuple):
@@ -99,15 +105,15 @@ class Data(NamedTuple):
 def to_html(report: Report, tell: Tell = lambda _: None) -> str:
     """The page. `tell` is told of each picture before it is drawn."""
     pictures = Pictures(tell)
+    by_card: dict[str, dict[str, list[Picture]]] = {card.name: {} for card in report.cards}
+    timelines: list[Picture] = []
     with plot.styled(), matplotlib.rc_context(_COARSE):
-        by_card = {
-            card.name: _safely(pictures, card, pictures.of_card, {}) for card in report.cards
-        }
-        timelines = [
-            picture
-            for card in report.cards
-            for picture in _safely(pictures, card, lambda one: list(pictures.timelines(one)), [])
-        ]
+        for card in report.cards:
+            with pictures.left_out_if_too_high(card):
+                by_card[card.name] = pictures.of_card(card)
+        for card in report.cards:
+            with pictures.left_out_if_too_high(card):
+                timelines += pictures.timelines(card)
         profiles = [
             (
                 profile_id(number),
@@ -127,22 +133,13 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
         profiles=profiles,
         topologies=[topology(machine) for machine in report.machines],
         data=data,
-        problem_lines=[[(problem, "")] for problem in report.problems],
+        problem_lines=[[(problem, "")] for problem in report.loaded.problems],
         left_out=[*report.left_out, *pictures.left_out, *missing],
         script=Markup(script),
         style=Markup(style),
         policy=_policy(script, style),
         version=commlens.__version__,
     )  # fmt: skip
-
-
-def _safely(pictures: Pictures, card: Card, draw: Callable[[Card], Any], nothing: Any) -> Any:
-    """What cannot be drawn is left out of the page, which has its tables."""
-    try:
-        return draw(card)
-    except CommlensError:
-        pictures.left_out.append(f"{card.benchmark}: its pictures would be too high")
-        return nothing
 
 
 def _data(report: Report) -> tuple[list[Data], list[str]]:
@@ -191,11 +188,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_plain,
     )
-    environment.filters["code"] = _code
-    environment.filters["table"] = lambda table: PageTable.of(table, _MOST_ROWS)
+    environment.filters.update(code=_code, table=lambda table: PageTable.of(table, _MOST_ROWS))
     environment.tests["table"] = lambda thing: isinstance(thing, Table)
-    environment.globals["most_lines"] = _MOST_LINES
-    environment.globals["most_columns"] = MOST_COLUMNS
+    environment.globals.update(most_lines=_MOST_LINES, most_columns=MOST_COLUMNS)
     return environment
 
 
@@ -213,5 +208,5 @@ def _plain(value: Any) -> Any:
     """No text of a record steers anything, or fills the page."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    text = printable(value) if "\n" not in value else "\n".join(map(printable, value.split("\n")))
+    text = printable_lines(value)
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
 
 from commlens.base.text import format_days, format_number, plural
 from commlens.model import Record, Start
@@ -16,25 +18,27 @@ _LINKS = ("peer copy", "copy to host")  # ceilings that are a rate of the machin
 _NETWORK_SETTINGS = ("UCX_NET_DEVICES", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "FI_PROVIDER")
 
 
+class Gpu(NamedTuple):
+    """A GPU of a host."""
+
+    host: str
+    uuid: str
+    name: str
+
+
 @dataclass
 class HostGroup:
     """The launches on the same hosts, and on the same GPUs of them."""
 
-    hosts: set[str]
-    gpus: set[tuple[str, str]]  # host and UUID
+    hosts: set[str] = field(default_factory=set)
+    gpus: set[Gpu] = field(default_factory=set)
     launches: list[Start] = field(default_factory=list)
     rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
 
-    def has(self, hosts: set[str], gpus: set[tuple[str, str]]) -> bool:
+    def has(self, hosts: set[str], gpus: set[Gpu]) -> bool:
         """Whether a launch on these hosts and GPUs is one of its own."""
         alike = not gpus or not self.gpus or bool(gpus & self.gpus)
         return bool(hosts & self.hosts) and alike
-
-    def add(self, start: Start, hosts: set[str], gpus: set[tuple[str, str]]) -> None:
-        """Adds a launch."""
-        self.launches.append(start)
-        self.hosts |= hosts
-        self.gpus |= gpus
 
     @cached_property
     def widest(self) -> Start:
@@ -45,11 +49,10 @@ class HostGroup:
     def title(self) -> str:
         """`2 NVIDIA H200 on node01, Open MPI 5.0.7`"""
         start = self.widest
-        names = Counter(name for _, _, name in _named_gpus(start))
+        names = Counter(gpu.name for gpu in _gpus(start))
         gpus = ", ".join(f"{count:,} {name}" for name, count in names.most_common(2))
         hosts = start.host if start.nodes == 1 else f"{start.nodes:,} nodes from {start.host}"
-        where = f"{gpus} on {hosts}" if gpus else hosts
-        return f"{where}, {self.widest.mpi}"
+        return f"{gpus} on {hosts}, {start.mpi}" if gpus else f"{hosts}, {start.mpi}"
 
     @property
     def when(self) -> str:
@@ -70,12 +73,11 @@ class HostGroup:
     @cached_property
     def unusual(self) -> list[str]:
         """What may distort results, in sentences; the same of several launches once."""
-        warnings = Counter(warning for start in self.launches for warning in start.warnings)
-        lines = [_often(text, count, len(self.launches)) for text, count in warnings.items()]
-        crowded = sum(start.is_oversubscribed for start in self.launches)
-        if crowded:
+        found = Counter(warning for start in self.launches for warning in start.warnings)
+        if crowded := sum(start.is_oversubscribed for start in self.launches):
             text = "more ranks than cores on a host: they alternate, and times are of that"
-            lines.append(_often(text, crowded, len(self.launches)))
+            found[text] = crowded
+        lines = [_often(text, count, len(self.launches)) for text, count in found.items()]
         differing = [name for name, text in self.software if ";" in text]
         if differing:
             lines.append(f"launches differ in {', '.join(differing)}: compare them with care")
@@ -84,9 +86,8 @@ class HostGroup:
     @cached_property
     def notes(self) -> list[str]:
         """The notes of its launches, each once."""
-        return list(dict.fromkeys(note for one in self.launches for note in one.notes))[
-            :_MOST_LINES
-        ]
+        found = dict.fromkeys(note for one in self.launches for note in one.notes)
+        return list(found)[:_MOST_LINES]
 
     @property
     def links(self) -> dict[str, str]:
@@ -109,16 +110,17 @@ def machines(
     unseen = 0
     of_start: dict[str, HostGroup] = {}
     for start in launches:
-        hosts = {place.host for place in start.placement}
-        gpus = set(_gpus(start))
+        hosts, gpus = {place.host for place in start.placement}, set(_gpus(start))
         machine = next((one for one in found if one.has(hosts, gpus)), None)
         if machine is None:
             if len(found) == _MOST_MACHINES:
                 unseen += 1
                 continue
-            machine = HostGroup(set(), set())
+            machine = HostGroup()
             found.append(machine)
-        machine.add(start, hosts, gpus)
+        machine.launches.append(start)
+        machine.hosts |= hosts
+        machine.gpus |= gpus
         of_start[start.start] = machine
     for record in records:
         for ceiling in record.ceilings:
@@ -129,18 +131,10 @@ def machines(
     return sorted(found, key=lambda one: -len(one.launches)), [text] if unseen else []
 
 
-def _gpus(start: Start) -> list[tuple[str, str]]:
-    """Each once: its host and its UUID."""
-    return [(host, uuid) for host, uuid, _ in _named_gpus(start)]
-
-
-def _named_gpus(start: Start) -> list[tuple[str, str, str]]:
-    found = (
-        (place.host, place.device.uuid, place.device.name)
-        for place in start.placement
-        if place.device
-    )
-    return list(dict.fromkeys(found))
+def _gpus(start: Start) -> list[Gpu]:
+    """Each once."""
+    places = ((place.host, place.device) for place in start.placement)
+    return list(dict.fromkeys(Gpu(host, own.uuid, own.name) for host, own in places if own))
 
 
 def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
@@ -150,14 +144,9 @@ def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
         for name, value in one.items():
             values.setdefault(name, Counter())[value] += 1
     return [
-        (name, "; ".join(_texts(own, len(mappings))))
-        for name, own in list(values.items())[:_MOST_LINES]
+        (name, "; ".join(_often(text, count, len(mappings)) for text, count in own.most_common(5)))
+        for name, own in islice(values.items(), _MOST_LINES)
     ]
-
-
-def _texts(own: Counter[str], launches: int) -> Iterator[str]:
-    for value, count in own.most_common(5):
-        yield value if count == launches else f"{value} ({count:,} of {plural(launches, 'launch')})"
 
 
 def _often(text: str, count: int, launches: int) -> str:

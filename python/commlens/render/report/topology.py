@@ -5,9 +5,9 @@ The page's style lays it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from commlens.base.text import format_bytes, plural
 from commlens.model import Place
@@ -19,16 +19,14 @@ _MOST_CELLS = 8  # of a node
 _MOST_RANKS = 3  # of a cell
 
 
-@dataclass(frozen=True)
-class TopologyCell:
+class TopologyCell(NamedTuple):
     """A GPU and the ranks that use it, or a rank without one: the lines of each box."""
 
     ranks: Sequence[Sequence[str]]
     gpu: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A host with its first cells."""
 
     host: str
@@ -37,8 +35,7 @@ class Node:
     has_links: bool  # between GPUs
 
 
-@dataclass(frozen=True)
-class Topology:
+class Topology(NamedTuple):
     """The first nodes of a machine; empty texts where nothing is known."""
 
     title: str
@@ -74,20 +71,21 @@ def _node(host: str, places: Sequence[Place]) -> Node:
     kind = "GPU" if places[0].device else "rank"
     more = len(found) - _MOST_CELLS
     cells = [
-        TopologyCell(list(_rank_lines(ranks)), _gpu_lines(ranks[0].device))
+        TopologyCell(_rank_lines(ranks), _gpu_lines(ranks[0].device))
         for ranks in islice(found.values(), _MOST_CELLS)
     ]
     has_links = sum(bool(cell.gpu) for cell in cells) > 1
     return Node(host, cells, f"and {plural(more, f'more {kind}')}" if more > 0 else "", has_links)
 
 
-def _rank_lines(ranks: Sequence[Place]) -> Iterator[list[str]]:
+def _rank_lines(ranks: Sequence[Place]) -> list[list[str]]:
+    lines = []
     for place in ranks[:_MOST_RANKS]:
         numa = f"NUMA {place.numa_nodes}" if place.numa_nodes else ""
         cores = f"cores {place.cores}" if place.cores else ""
-        yield [f"rank {place.rank}", ", ".join(filter(None, (cores, numa)))]
-    if len(ranks) > _MOST_RANKS:
-        yield [f"and {len(ranks) - _MOST_RANKS:,} more"]
+        lines.append([f"rank {place.rank}", ", ".join(filter(None, (cores, numa)))])
+    more = len(ranks) - _MOST_RANKS
+    return [*lines, [f"and {more:,} more"]] if more > 0 else lines
 
 
 def _gpu_lines(device: Device | None) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from commlens.render.markdown import escaped, paragraphs, prose, table_lines
-from commlens.render.table import Column, Lines, Table
+from commlens.render.table import Column, Table
 from conftest import Commlens
 from record_helpers import write
 from report_helpers import markdown_of, sweep
@@ -59,7 +59,7 @@ def test_tables_are_cut_and_say_so() -> None:
 
 
 def test_a_block_does_not_end_by_what_is_in_it() -> None:
-    lines = Lines([[("```", "")], [("<script>", "dim")], [("more", "")]])
+    lines = [[("```", "")], [("<script>", "dim")], [("more", "")]]
     assert list(paragraphs(lines, most=2)) == [
         "```text", "'''", "<script>", "and 1 more lines", "```",
     ]  # fmt: skip

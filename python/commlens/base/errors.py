@@ -24,37 +24,27 @@ class Status(IntEnum):
     NOTHING_RAN = 4  # everything that was asked for was skipped
 
 
-_FROM_BEST_TO_WORST: list[int] = [
-    Status.OK,
-    Status.NOTHING_RAN,
-    Status.USAGE,
-    Status.STALLED,
-    Status.FAILED,
-]
-
-
-_WORDS = {
+_WORDS: dict[int, str] = {  # from the best to the worst
     Status.OK: "ok",
-    Status.FAILED: "failed",
+    Status.NOTHING_RAN: "skipped",
     Status.USAGE: "bad usage",
     Status.STALLED: "stalled",
-    Status.NOTHING_RAN: "skipped",
+    Status.FAILED: "failed",
 }
 
 
 def status_text(status: int) -> str:
     """For tables: `ok`, `bad usage`; the number of an unknown one."""
-    return _WORDS[Status(status)] if status in list(Status) else str(status)
+    return _WORDS.get(status, str(status))
 
 
 def worst(statuses: Iterable[int]) -> int:
     """The status with which several jobs end together; an unknown one, such as that of a signal,
     is worse than all."""
+    order = list(_WORDS)
     return max(
         statuses,
-        key=lambda status: (
-            _FROM_BEST_TO_WORST.index(status) if status in _FROM_BEST_TO_WORST else 99
-        ),
+        key=lambda status: order.index(status) if status in order else len(order),
         default=Status.OK,
     )
 
@@ -78,9 +68,8 @@ def _shortened(message: str) -> str:
     """In one line, with the beginning and the fix of one that repeats what was written at great
     length."""
     line = " ".join(message.splitlines())
-    return (
-        line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
-    )
+    half = _LONGEST // 2
+    return line if len(line) <= _LONGEST else f"{line[:half]} ... {line[-half:]}"
 
 
 def reason(error: OSError) -> str:

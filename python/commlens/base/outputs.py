@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -14,33 +15,23 @@ from commlens.base.errors import CommlensError, reason
 def reserve_record_file(folder: Path, name: str) -> Path:
     """Creates `folder`/`name`-<time>.jsonl, empty. Raises CommlensError where it cannot be
     written."""
-
-    def create(stem: str) -> Path:
-        path = folder / f"{stem}.jsonl"
-        path.touch(exist_ok=False)
-        return path
-
-    return _reserve(folder, name, create)
+    return _reserve(folder, name, ".jsonl", partial(Path.touch, exist_ok=False))
 
 
 def reserve_folder(parent: Path, name: str) -> Path:
     """Creates the folder `parent`/`name`-<time>. Raises CommlensError where that fails."""
-
-    def create(stem: str) -> Path:
-        path = parent / stem
-        path.mkdir()
-        return path
-
-    return _reserve(parent, name, create)
+    return _reserve(parent, name, "", Path.mkdir)
 
 
-def _reserve(folder: Path, name: str, create: Callable[[str], Path]) -> Path:
+def _reserve(folder: Path, name: str, ending: str, create: Callable[[Path], None]) -> Path:
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number in count(1):
+            path = folder / f"{stem if number == 1 else f'{stem}-{number}'}{ending}"
             with suppress(FileExistsError):
-                return create(stem if number == 1 else f"{stem}-{number}")
+                create(path)
+                return path
     except OSError as error:
         raise CommlensError(
             f"--out {folder}: results cannot be written there ({reason(error)}); "

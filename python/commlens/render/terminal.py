@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions
-from rich.segment import Segment
+from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.style import Style
 
 from commlens.base.text import printable
@@ -23,38 +22,21 @@ _END = ("\n", "")  # of a line
 _MARGIN = " " * INDENT
 
 
-class _Heading(NamedTuple):
-    """What the head of a column follows from."""
-
-    lines: tuple[str, ...]
-    width: int
-    left: bool
-
-
 def print_things(console: Console, things: Iterable[Thing]) -> None:
-    """Prints tables and lines; in a file, lines are as long as they are.
+    """Prints tables and lines, with an empty line before each table; in a file, lines are as long
+    as they are.
 
     Many at a time: each time Rich is called, it asks for the size of the terminal again.
     """
     rest = iter(things)
+    width = console.width if console.is_terminal else None
     while some := list(islice(rest, _AT_A_TIME)):
-        console.print(_Whole(some), crop=False, end="")
-
-
-@dataclass
-class _Whole:
-    """Several below each other, with an empty line before each table."""
-
-    things: Sequence[Thing]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        width = options.max_width if options.is_terminal else None
-        pieces = (piece for thing in self.things for piece in _pieces(thing, width))
-        if options.is_terminal:
-            for text, style in pieces:
-                yield Segment(text, _style(style))
+        pieces = (piece for thing in some for piece in _pieces(thing, width))
+        if width is not None:
+            segments = [Segment(text, _style(style)) for text, style in pieces]
         else:  # a file has no styles, and Rich takes its time for each segment
-            yield Segment("".join(text for text, _ in pieces))
+            segments = [Segment("".join(text for text, _ in pieces))]
+        console.print(Segments(segments), crop=False, end="")
 
 
 def _pieces(thing: Thing, width: int | None) -> Iterator[_Piece]:
@@ -84,7 +66,7 @@ def _grid(table: Table[Any], width: int | None) -> Iterator[_Piece]:
     if width is not None and is_wrapped:
         table.fitted(width)
     columns = table.columns
-    yield from _head(tuple([_Heading(one.heads, one.width, one.left) for one in columns]))
+    yield from _head(tuple([(one.heads, one.width, one.left) for one in columns]))
     for row in range(len(table.rows)):
         texts = [one.shown(row) if one.column.once else one.texts[row] for one in columns]
         styles = [one.style_of(row) for one in columns]
@@ -103,21 +85,20 @@ def _wrapped(text: str, cells: Cells) -> list[str]:
 
 
 @lru_cache(maxsize=1000)
-def _head(columns: tuple[_Heading, ...]) -> list[_Piece]:
-    """Of a hundred thousand small tables, most have one of a few heads."""
-    height = max((len(column.lines) for column in columns), default=0)
+def _head(columns: tuple[tuple[tuple[str, ...], int, bool], ...]) -> list[_Piece]:
+    """Of a hundred thousand small tables, most have one of a few heads.
+
+    Of each column its lines, which stand at the bottom, its width, and whether it is flush left.
+    """
+    height = max((len(lines) for lines, _, _ in columns), default=0)
     found: list[_Piece] = []
-    for row in range(height):
-        cells = (_head_cell(column, row - height) for column in columns)
-        found += _line((text, "bold") for text in cells)
-    width = sum(column.width + GAP for column in columns) - GAP
+    for row in range(-height, 0):
+        found += _line(
+            (_padded(lines[row] if -row <= len(lines) else "", width, left), "bold")
+            for lines, width, left in columns
+        )
+    width = sum(width + GAP for _, width, _ in columns) - GAP
     return [*found, (_MARGIN + "─" * width, ""), _END]
-
-
-def _head_cell(column: _Heading, row: int) -> str:
-    """The lines of a head stand at the bottom; `row` counts from there."""
-    text = column.lines[row] if -row <= len(column.lines) else ""
-    return _padded(text, column.width, column.left)
 
 
 def _padded(text: str, width: int, left: bool) -> str:

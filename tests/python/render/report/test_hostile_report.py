@@ -94,7 +94,7 @@ def test_no_text_of_a_record_is_markup(text: str, tmp_path: Path) -> None:
     file = tmp_path / "a<b>&.jsonl"
     file.write_text("".join(lines([hostile])))
     report = build(load_each([file]))
-    assert len(report.records) == 1, report.problems
+    assert len(report.loaded.records) == 1, report.loaded.problems
     page = to_html(report)
     assert_harmless(page)
     assert not [comment for comment in Page(page).comments if comment.strip()]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from commlens.base.text import format_days, format_number, plural
 from commlens.model import Record, Start
@@ -15,15 +14,8 @@ from commlens.model import Record, Start
 _MOST_MACHINES = 6
 _MOST_LINES = 40
 _LINKS = ("peer copy", "copy to host")  # ceilings that are a rate of the machine's links
+_Gpu = tuple[str, str, str]  # host, UUID and name
 _NETWORK_SETTINGS = ("UCX_NET_DEVICES", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "FI_PROVIDER")
-
-
-class Gpu(NamedTuple):
-    """A GPU of a host."""
-
-    host: str
-    uuid: str
-    name: str
 
 
 @dataclass
@@ -31,11 +23,11 @@ class HostGroup:
     """The launches on the same hosts, and on the same GPUs of them."""
 
     hosts: set[str] = field(default_factory=set)
-    gpus: set[Gpu] = field(default_factory=set)
+    gpus: set[_Gpu] = field(default_factory=set)
     launches: list[Start] = field(default_factory=list)
     rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
 
-    def has(self, hosts: set[str], gpus: set[Gpu]) -> bool:
+    def has(self, hosts: set[str], gpus: set[_Gpu]) -> bool:
         """Whether a launch on these hosts and GPUs is one of its own."""
         alike = not gpus or not self.gpus or bool(gpus & self.gpus)
         return bool(hosts & self.hosts) and alike
@@ -49,7 +41,7 @@ class HostGroup:
     def title(self) -> str:
         """`2 NVIDIA H200 on node01, Open MPI 5.0.7`"""
         start = self.widest
-        names = Counter(gpu.name for gpu in _gpus(start))
+        names = Counter(name for _, _, name in _gpus(start))
         gpus = ", ".join(f"{count:,} {name}" for name, count in names.most_common(2))
         hosts = start.host if start.nodes == 1 else f"{start.nodes:,} nodes from {start.host}"
         return f"{gpus} on {hosts}, {start.mpi}" if gpus else f"{hosts}, {start.mpi}"
@@ -131,10 +123,10 @@ def machines(
     return sorted(found, key=lambda one: -len(one.launches)), [text] if unseen else []
 
 
-def _gpus(start: Start) -> list[Gpu]:
+def _gpus(start: Start) -> list[_Gpu]:
     """Each once."""
     places = ((place.host, place.device) for place in start.placement)
-    return list(dict.fromkeys(Gpu(host, own.uuid, own.name) for host, own in places if own))
+    return list(dict.fromkeys((host, own.uuid, own.name) for host, own in places if own))
 
 
 def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

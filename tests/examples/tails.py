@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from matplotlib.axes import Axes
 
 from commlens.model import TIME_METRIC
 from commlens.render.plots.content import Content
-from commlens.render.plots.heading import Heading
-from commlens.render.plots.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.render.plots.style import line_style
+from commlens.render.plots.lines import Lines, by_benchmark, lines_panel
+from commlens.render.plots.panel import Panel
 
 ORDER = 9  # after those with lower numbers
 
 
-@dataclass(frozen=True)
-class TailsPanel(LinesPanel):
-    curves: Lines
-
-    @property
-    def heading(self) -> Heading:
-        return Heading(f"{first_of(self.curves).benchmark}: tails", "99th percentile to median")
-
-    def draw(self, axes: Axes, width: float) -> None:
-        for series, records in self.curves.items():
-            times = [record.statistics[TIME_METRIC] for record in records]
-            ratios = [time.p99 / time.median for time in times]
-            axes.plot([record.size or 0 for record in records], ratios, **line_style(series))
-        axes.set_ylabel("p99 / median")
-
-
-def panels(content: Content) -> Iterator[TailsPanel]:
+def panels(content: Content) -> Iterator[Panel]:
     measured = [record for record in content.records if record.size is not None]
-    yield from map(TailsPanel, by_benchmark(measured, content.theme))
+    for curves in by_benchmark(measured, content.theme):
+        yield lines_panel(curves, "tails", partial(_draw, curves), "99th percentile to median")
+
+
+def _draw(curves: Lines, axes: Axes, width: float) -> None:
+    for series, records in curves.items():
+        times = [record.statistics[TIME_METRIC] for record in records]
+        ratios = [time.p99 / time.median for time in times]
+        axes.plot([record.size or 0 for record in records], ratios, **series.style)
+    axes.set_ylabel("p99 / median")

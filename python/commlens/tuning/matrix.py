@@ -17,7 +17,7 @@ from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
-from commlens.render.plots.ranges import Point, RangesPanel, SettingsCurve, draw
+from commlens.render.plots.ranges import Point, SettingsCurve, draw, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning import output
@@ -80,7 +80,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
     echo(f"published: {source.title} ({source.machine})\n")
     curves = _published(wanted)
     _print_table(curves, True, "latency (us)")
-    draw([RangesPanel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
+    draw([ranges_panel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
     echo(folder / _PICTURE)
     return Status.NOTHING_RAN
 
@@ -116,7 +116,7 @@ def measure(
     metric = labelled(reference.metric.label, reference.metric.unit)
     _print_table(own, in_bytes, metric)
     published = _published(wanted) if wanted.published else []
-    draw([RangesPanel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
+    draw([ranges_panel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
     echo(folder / _PICTURE)
     return Status.OK
 

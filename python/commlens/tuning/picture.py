@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     """Draws a panel per target: default, best and worst choice over size."""
-    from commlens.render.plots.ranges import RangesPanel, draw
+    from commlens.render.plots.ranges import draw, ranges_panel
 
     reference = bench.reference
     assert reference is not None, "only what was measured is drawn"
@@ -36,7 +36,7 @@ def draw(bench: Bench, finals: Sequence[Final], out: Path) -> None:
         ceiling = _ceiling(bench, target)
         title = f"{bench.runner.entry.benchmark}, {target.name}, {target.slots[0].where}"
         kept = [*curves, *([ceiling] if ceiling.points else [])]
-        panels.append(RangesPanel(title, metric, target.slots[0].in_bytes, kept))
+        panels.append(ranges_panel(title, metric, target.slots[0].in_bytes, kept))
     draw(panels, out)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,16 @@ from commlens.base.text import labelled, plural, printable
 from commlens.compare.matching import Matched
 from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import Row, Verdict
-from commlens.model import CaseKey, Record, case_key
-from commlens.model.record import BYTES
+from commlens.model import CaseKey, Group, Record, case_key
 from commlens.render.comparison import summary
 from commlens.render.plots import Drawn, check_ending, saved, styled
 from commlens.render.plots.colors import TEXT_COLOR
 from commlens.render.plots.head import Head
-from commlens.render.plots.heading import Heading
 from commlens.render.plots.layout import Layout, arranged
 from commlens.render.plots.panel import Panel
-from commlens.render.plots.ranges import Point, RangesPanel, SettingsCurve, set_sizes
+from commlens.render.plots.ranges import Point, SettingsCurve, ranges_panel
 from commlens.render.plots.style import label_inches, shortened
-from commlens.render.plots.ticks import set_byte_ticks, set_ticks
+from commlens.render.plots.ticks import is_in_bytes, set_size_axis, set_ticks
 
 _PANEL_INCHES = 5.0
 _MOST_DOTS = 60  # on a page
@@ -63,66 +62,48 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
     if len(sweeps) > _MOST_CURVES:
         left_out.append(f"drawn: curves of {_MOST_CURVES} of {len(sweeps)} sweeps")
         sweeps = sweeps[:_MOST_CURVES]
-    panels: list[Panel] = [_DotsPanel(shown, result.threshold, len(result.matched) > 1)]
+    panels = [_dots(shown, result.threshold, len(result.matched) > 1)]
     for two in (sweeps[:2], sweeps[2:]):
-        panels += [_curves(sweep) for sweep in two]
-        panels += [_RatioPanel(sweep, result.threshold) for sweep in two]
-    with styled():
-        saved(_picture(result, panels, 2 if len(sweeps) > 1 else 1).draw(), out)
-    return Drawn([out], left_out)
-
-
-def _picture(result: ComparisonResult, panels: Sequence[Panel], columns: int) -> Layout:
+        panels += [sweep.curves() for sweep in two]
+        panels += [
+            Panel("", partial(sweep.draw_ratio, result.threshold), height=1.6) for sweep in two
+        ]
+    columns = 2 if len(sweeps) > 1 else 1
     names = [
         printable(f"{one.other.name} against {one.baseline.name}")[:120]
         for one in result.matched[:3]
     ]
     head = Head.of_texts(names, [summary(result.rows)], 2 * _PANEL_INCHES)
-    return Layout(arranged(panels, columns), columns, 2 * _PANEL_INCHES / columns, head)
+    with styled():
+        picture = Layout(arranged(panels, columns), columns, 2 * _PANEL_INCHES / columns, head)
+        saved(picture.draw(), out)
+    return Drawn([out], left_out)
 
 
-@dataclass(frozen=True)
-class _DotsPanel(Panel):
-    """The ratio of each case."""
+def _dots(rows: Sequence[Row], threshold: float, has_several: bool) -> Panel:
+    """The ratio of each case; `has_several`: sides are compared with the baseline."""
+    found = (f"{row.name} ({row.other})" if has_several else row.name for row in rows)
+    names = [shortened(printable(name)) for name in found]
 
-    rows: Sequence[Row]
-    threshold: float
-    has_several: bool  # sides that are compared with the baseline
-    is_wide = True
-
-    @property
-    def height(self) -> float:
-        return 0.8 + 0.24 * len(self.rows)
-
-    @property
-    def label_width(self) -> float:
-        return 0.35 + label_inches(self._names)
-
-    @property
-    def heading(self) -> Heading:
-        return Heading("", "")
-
-    @property
-    def _names(self) -> list[str]:
-        names = (f"{row.name} ({row.other})" if self.has_several else row.name for row in self.rows)
-        return [shortened(printable(name)) for name in names]
-
-    def draw(self, axes: Axes, width: float) -> None:
-        for position, row in enumerate(self.rows):
+    def draw(axes: Axes, width: float) -> None:
+        for position, row in enumerate(rows):
             color = _COLORS[row.verdict]
             axes.plot(_ends(row), [position] * 2, color=color, linewidth=1.6)
             axes.plot([row.ratio or 1], [position], "o", color=color, markersize=5)
-        axes.set_yticks(range(len(self.rows)), self._names, fontsize=8)
-        axes.set_ylim(len(self.rows) - 0.4, -0.6)
-        axes.axvspan(1 / (1 + self.threshold), 1 + self.threshold, **_BAND)
+        axes.set_yticks(range(len(rows)), names, fontsize=8)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.axvspan(1 / (1 + threshold), 1 + threshold, **_BAND)
         axes.axvline(1, color=TEXT_COLOR, linewidth=0.8)
         axes.set_xscale("log")
-        ends = [value for row in self.rows for value in _ends(row)]
+        ends = [value for row in rows for value in _ends(row)]
         low, high = min(*ends, 0.95), max(*ends, 1.05)
         axes.set_xlim(max(low / 1.05, 1 / _WIDEST), min(high * 1.05, _WIDEST))
         _set_ratio_ticks(axes.xaxis, min(high, _WIDEST) / max(low, 1 / _WIDEST))
         axes.set_xlabel("ratio to the baseline, 95% interval (above 1: worse)")
         axes.grid(True, axis="x")
+
+    width, height = 0.35 + label_inches(names), 0.8 + 0.24 * len(rows)
+    return Panel("", draw, height=height, label_width=width, is_wide=True)
 
 
 # ---- sweeps ----
@@ -136,22 +117,39 @@ class _Sweep:
     rows: Sequence[Row]
 
     @property
-    def first(self) -> Record:
-        return self.rows[0].case.baseline[0]
+    def _group(self) -> Group:
+        return Group([row.case.baseline[0] for row in self.rows], is_sweep=True)
 
-    @property
-    def sizes(self) -> list[int]:
-        return [row.case.baseline[0].size or 0 for row in self.rows]
+    def curves(self) -> Panel:
+        """Medians of both sides with the range of their launches."""
+        metric, group = self.rows[0].case.metric, self._group
+        curves = []
+        for side, name in enumerate((self.matched.baseline.name, self.matched.other.name)):
+            points = []
+            for size, row in zip(group.sizes, self.rows):
+                records = (row.case.baseline, row.case.other)[side]
+                medians = [one.statistics[metric.name].median for one in records]
+                points.append(Point(size, row.medians[side], min(medians), max(medians)))
+            curves.append(SettingsCurve(name, points))
+        title = f"{group.benchmark}, {group.records[0].transport}, {group.records[0].memory}"
+        label = labelled(metric.label, metric.unit)
+        return ranges_panel(title, label, is_in_bytes(group), curves, group.size_name)
 
-    @property
-    def in_bytes(self) -> bool:
-        parameter = self.first.size_parameter
-        return parameter is not None and parameter.unit == BYTES
-
-    @property
-    def size_name(self) -> str:
-        parameter = self.first.size_parameter
-        return "size" if self.in_bytes or parameter is None else parameter.title
+    def draw_ratio(self, threshold: float, axes: Axes, width: float) -> None:
+        """The ratio at each size, with its interval."""
+        group, ratios = self._group, [row.ratio or 1 for row in self.rows]
+        low, high = zip(*map(_ends, self.rows))
+        axes.fill_between(group.sizes, low, high, color=_RATIO_COLOR, alpha=0.25, linewidth=0)
+        axes.plot(group.sizes, ratios, "o-", color=_RATIO_COLOR, markersize=3.5)
+        axes.axhspan(1 / (1 + threshold), 1 + threshold, **_BAND)
+        axes.axhline(1, color=TEXT_COLOR, linewidth=0.8)
+        axes.set_yscale("log")
+        bottom, top = min(0.9, min(ratios) / 1.3), max(1.1, 1.3 * max(ratios))
+        axes.set_ylim(max(bottom, 1 / _WIDEST), min(top, _WIDEST))
+        _set_ratio_ticks(axes.yaxis, max(ratios) / min(ratios))
+        axes.set_ylabel("ratio")
+        set_size_axis(axes, group.sizes, group.size_name, is_in_bytes(group), group.format_size)
+        axes.grid(True)
 
 
 def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
@@ -171,57 +169,6 @@ def _without_size(record: Record) -> CaseKey:
     key, size = case_key(record), record.size_parameter
     parameters = tuple(one for one in key.parameters if size is None or one[0] != size.name)
     return key._replace(parameters=parameters)
-
-
-def _curves(sweep: _Sweep) -> RangesPanel:
-    """Medians of both sides with the range of their launches."""
-    metric, first = sweep.rows[0].case.metric, sweep.first
-    curves = []
-    for side, name in enumerate((sweep.matched.baseline.name, sweep.matched.other.name)):
-        points = []
-        for size, row in zip(sweep.sizes, sweep.rows):
-            records = (row.case.baseline, row.case.other)[side]
-            medians = [one.statistics[metric.name].median for one in records]
-            points.append(Point(size, row.medians[side], min(medians), max(medians)))
-        curves.append(SettingsCurve(name, points))
-    title = f"{first.benchmark}, {first.transport}, {first.memory}"
-    label = labelled(metric.label, metric.unit)
-    return RangesPanel(title, label, sweep.in_bytes, curves, sweep.size_name)
-
-
-@dataclass(frozen=True)
-class _RatioPanel(Panel):
-    """The ratio at each size, with its interval."""
-
-    sweep: _Sweep
-    threshold: float
-
-    @property
-    def height(self) -> float:
-        return 1.6
-
-    @property
-    def heading(self) -> Heading:
-        return Heading("", "")
-
-    def draw(self, axes: Axes, width: float) -> None:
-        sizes, rows = self.sweep.sizes, self.sweep.rows
-        low, high = zip(*map(_ends, rows))
-        ratios = [row.ratio or 1 for row in rows]
-        axes.fill_between(sizes, low, high, color=_RATIO_COLOR, alpha=0.25, linewidth=0)
-        axes.plot(sizes, ratios, "o-", color=_RATIO_COLOR, markersize=3.5)
-        axes.axhspan(1 / (1 + self.threshold), 1 + self.threshold, **_BAND)
-        axes.axhline(1, color=TEXT_COLOR, linewidth=0.8)
-        set_sizes(axes, sizes)
-        axes.set_yscale("log")
-        bottom, top = min(0.9, min(ratios) / 1.3), max(1.1, 1.3 * max(ratios))
-        axes.set_ylim(max(bottom, 1 / _WIDEST), min(top, _WIDEST))
-        _set_ratio_ticks(axes.yaxis, max(ratios) / min(ratios))
-        axes.set_ylabel("ratio")
-        axes.set_xlabel(self.sweep.size_name)
-        if self.sweep.in_bytes:
-            set_byte_ticks(axes.xaxis)
-        axes.grid(True)
 
 
 def _ends(row: Row) -> tuple[float, float]:

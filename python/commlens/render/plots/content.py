@@ -14,7 +14,7 @@ from commlens.compare.references import Beside, Figure, beside
 from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record, groups
 from commlens.render.plots.colors import CEILING_COLOR, PUBLISHED_COLOR, looks
 from commlens.render.plots.differences import difference
-from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry
+from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry, joined
 from commlens.render.plots.style import Series, Theme, shortened
 
 _MAX_MEMORIES_PER_PANEL = 2
@@ -152,9 +152,8 @@ class Content:
         """The ceilings in the legend."""
         entries = []
         for own in found:
-            words = f"ceiling: {own.ceiling.name}", memory_name(own.memory)
-            label = shortened(", ".join(filter(None, words)))
-            line = Line2D([], [], label=label, **self.ceiling_style(own))
+            label = joined(f"ceiling: {own.ceiling.name}", memory_name(own.memory), separator=", ")
+            line = Line2D([], [], label=shortened(label), **self.ceiling_style(own))
             place = list(self._dashes).index((own.memory, own.ceiling.name))
             entries.append(LegendEntry(CEILINGS, (place,), line))
         return entries

@@ -5,10 +5,19 @@ A setting that all records have in common and that nobody gave is a default, whi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from commlens.base.text import plural
 from commlens.model import Group
+
+
+def differing(own: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
+    """The settings that any of the others does not have alike: `order 7`."""
+    return [
+        f"{name} {value}"
+        for name, value in own.items()
+        if any(other.get(name) != value for other in others)
+    ]
 
 
 def difference(group: Group, groups: Sequence[Group]) -> str:
@@ -19,18 +28,10 @@ def difference(group: Group, groups: Sequence[Group]) -> str:
     """
     others = [other for other in groups if other.benchmark == group.benchmark]
     same_ranks = [other for other in others if other.ranks == group.ranks]
-    words = [
-        f"{name} {value}"
-        for name, value in group.settings.items()
-        if any(other.settings.get(name) != value for other in others)
-    ]
-    words += [
-        f"{name} {value}"
-        for name, value in group.derived.items()
-        if any(
-            {**other.derived, **other.settings}.get(name, value) != value for other in same_ranks
-        )
-    ]
+    words = differing(group.settings, [other.settings for other in others])
+    # A parameter that another one does not have at all is no difference.
+    elsewhere = [{**group.derived, **other.derived, **other.settings} for other in same_ranks]
+    words += differing(group.derived, elsewhere)
     if len(same_ranks) < len(others):
         words.append(plural(group.ranks, "rank"))
     if any(other.nodes != group.nodes for other in same_ranks):

@@ -12,8 +12,7 @@ from commlens.base.text import format_days, memory_name, plural
 from commlens.model import Group, Record, Start, launches_of
 from commlens.render.plots.colors import QUIET_COLOR
 from commlens.render.plots.differences import given
-from commlens.render.plots.heading import wrapped
-from commlens.render.plots.style import MARGIN_INCHES, SMALL_LETTER_INCHES
+from commlens.render.plots.style import MARGIN_INCHES, SMALL_LETTER_INCHES, wrapped
 
 _MAX_NAMES = 2
 _SPACE = "\N{NO-BREAK SPACE}"

@@ -19,7 +19,7 @@ from commlens.render.plots.content import Content
 from commlens.render.plots.head import Head
 from commlens.render.plots.panel import LegendEntry, Panel
 from commlens.render.plots.panels import panels_of
-from commlens.render.plots.selection import MAX_HEIGHT_INCHES
+from commlens.render.plots.selection import MAX_HEIGHT_INCHES, fitting
 from commlens.render.plots.style import (
     LETTER_INCHES,
     MARGIN_INCHES,
@@ -59,24 +59,19 @@ class Layout:
     @cached_property
     def _heights(self) -> list[float]:
         """Of each row: of the highest of its panels below the largest of its headings."""
-        heights = []
-        for row in self.rows:
-            shown = [(panel, column) for column, panel in enumerate(row) if panel]
-            extra = max(
-                one.heading.extra_inches(self._inside(one, at), one.usual_lines)
-                for one, at in shown
-            )
-            heights.append(extra + max(panel.height for panel, _ in shown))
-        return heights
+        return [
+            max(one.extra_inches(self._inside(one, at)) for at, one in _cells(row))
+            + max(panel.height for _, panel in _cells(row))
+            for row in self.rows
+        ]
 
     @cached_property
     def _label_widths(self) -> list[float]:
         """Of each column of axes, as wide as each other: what labels leave is divided."""
         widths = [0.0] * self.columns
-        for row in self.rows:
-            for column, panel in enumerate(row):
-                if panel and not panel.is_wide:
-                    widths[column] = max(widths[column], panel.label_width)
+        for column, panel in (cell for row in self.rows for cell in _cells(row)):
+            if not panel.is_wide:
+                widths[column] = max(widths[column], panel.label_width)
         return widths
 
     def _inside(self, panel: Panel, column: int) -> float:
@@ -91,10 +86,9 @@ class Layout:
     @cached_property
     def _handles(self) -> list[Artist]:
         entries: dict[str, LegendEntry] = {}
-        for row in self.rows:
-            for panel in filter(None, row):
-                for entry in panel.legend:
-                    entries.setdefault(entry.label, entry)
+        for panel in (panel for row in self.rows for _, panel in _cells(row)):
+            for entry in panel.legend:
+                entries.setdefault(entry.label, entry)
         ordered = sorted(entries.values(), key=lambda entry: (entry.kind, entry.order))
         return [entry.handle for entry in ordered]
 
@@ -125,22 +119,23 @@ class Layout:
             max((panel.axes_height or height) for panel in row if panel)
             for row, height in zip(self.rows, self._heights)
         ]
-        cells = figure.add_gridspec(len(self.rows), self.columns, height_ratios=ratios)
-        first_axes: dict[object, Axes] = {}
+        grid = figure.add_gridspec(len(self.rows), self.columns, height_ratios=ratios)
+        first_axes: dict[int, Axes] = {}  # of the panels of a group that share them
         for number, row in enumerate(self.rows):
-            shown = [(panel, column) for column, panel in enumerate(row) if panel]
-            lines = max(len(panel.heading.lines(self._inside(panel, at))) for panel, at in shown)
-            for panel, column in shown:
-                width, shared = self._inside(panel, column), first_axes.get(panel.shared)
-                cell = cells[number, :] if panel.is_wide else cells[number, column]
+            shown = _cells(row)
+            lines = max(len(panel.detail_lines(self._inside(panel, at))) for at, panel in shown)
+            for column, panel in shown:
+                width, group = self._inside(panel, column), id(panel.group)
+                shared = None if panel.column is None else first_axes.get(group)
+                cell = grid[number, :] if panel.is_wide else grid[number, column]
                 axes = figure.add_subplot(cell, sharex=shared, sharey=shared)
-                if panel.shared is not None:
-                    first_axes.setdefault(panel.shared, axes)
+                if panel.column is not None:
+                    first_axes.setdefault(group, axes)
                 panel.draw(axes, width)
-                if shared and column != shown[0][1]:
+                if shared and column != shown[0][0]:
                     axes.tick_params(labelleft=False)
                     axes.set_ylabel("")
-                panel.heading.write(axes, width, lines)
+                panel.write_heading(axes, width, lines)
         if self._handles:
             figure.legend(
                 handles=self._handles,
@@ -172,12 +167,17 @@ class Layout:
         return figure
 
 
+def _cells(row: Row) -> list[tuple[int, Panel]]:
+    """The panels of a row with their columns."""
+    return [(column, panel) for column, panel in enumerate(row) if panel]
+
+
 def arranged(panels: Sequence[Panel], columns: int) -> list[Row]:
     """Rows of panels: first those that have a place in a row of their group, then all others."""
     placed: dict[int, dict[int, Panel]] = {}
     for panel in panels:
         if panel.column is not None:
-            placed.setdefault(id(panel.only_group), {})[panel.column] = panel
+            placed.setdefault(id(panel.group), {})[panel.column] = panel
     rows: list[Row] = []
     for own in placed.values():
         cells = [own.get(column) for column in range(max(own) + 1)]
@@ -195,16 +195,6 @@ def arranged(panels: Sequence[Panel], columns: int) -> list[Row]:
 def single(panel: Panel, width: float = PANEL_INCHES[0]) -> Figure:
     """A panel as a picture of its own, without a head."""
     return Layout([[panel]], 1, width, most_height=MAX_HEIGHT_INCHES).draw()
-
-
-def most(panels: Sequence[Panel], columns: int, width: float, head: Head | None = None) -> Layout:
-    """As many of the panels, from the first, as two screens hold."""
-    shown = list(panels)
-    while True:
-        picture = Layout(arranged(shown, columns), columns, width, head, MAX_HEIGHT_INCHES)
-        if len(shown) <= columns or picture.height <= MAX_HEIGHT_INCHES:
-            return picture
-        del shown[-1]
 
 
 # ---- pictures of records ----
@@ -246,7 +236,7 @@ def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
     All have the colors that they have in the one picture of all.
     """
     for panel in panels_of(Content.of(records)):
-        yield Single(panel.heading.title, panel.only_group, single(panel))
+        yield Single(panel.title, panel.group, single(panel))
 
 
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
@@ -256,5 +246,9 @@ def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[F
     if not found:
         return None, 0
     head = Head.of(records, content.groups, _TIMELINE_INCHES) if with_head else None
-    picture = most(found, 1, _TIMELINE_INCHES, head)
-    return picture.draw(), len(found) - len(picture.rows)
+
+    def picture(panels: Sequence[Panel]) -> Layout:
+        return Layout([[one] for one in panels], 1, _TIMELINE_INCHES, head, MAX_HEIGHT_INCHES)
+
+    shown = fitting(found, lambda panels: picture(panels).height)
+    return picture(shown).draw(), len(found) - len(shown)

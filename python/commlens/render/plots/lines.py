@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
 
 from commlens.base.text import plural
 from commlens.model import Record, option_text
-from commlens.render.plots.panel import LegendEntry, Panel, line_entries
+from commlens.render.plots.panel import Panel, line_entries
 from commlens.render.plots.style import PANEL_INCHES, Series, Theme
 
 Lines = Mapping[Series, Sequence[Record]]
+NOTE_POINTS = 8
+FRAME_INCHES = 1.1  # of a panel's height, for titles and ticks
 
 
-class LinesPanel(Panel):
-    """A panel of several groups, named in the legend by what differs."""
+def height_with_notes(count: int, note_inches: float) -> float:
+    """The height of a panel with room for more than three notes, of so many inches each."""
+    return PANEL_INCHES[1] + note_inches * max(0, count - 3)
 
-    curves: Lines
-    note_inches: ClassVar[float] = 0.0  # of a note per line within the panel
 
-    @property
-    def height(self) -> float:
-        """With room for notes of more than three lines."""
-        return PANEL_INCHES[1] + self.note_inches * max(0, len(self.curves) - 3)
+def note_style(series: Series) -> dict[str, Any]:
+    """How a note of a line looks, among lines."""
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    return {"fontsize": NOTE_POINTS, "color": series.dark_color, "bbox": box, "zorder": 5}
 
-    @property
-    def legend(self) -> Iterable[LegendEntry]:
-        """The lines."""
-        return line_entries(self.curves)
+
+def lines_panel(
+    curves: Lines, title: str, draw: Callable[[Axes, float], None], details: str, **more: Any
+) -> Panel:
+    """A panel of the lines of a benchmark, which the legend names by what differs."""
+    benchmark = next(iter(curves.values()))[0].benchmark
+    return Panel(f"{benchmark}: {title}", draw, details, line_entries(curves), **more)
 
 
 def lines(records: Sequence[Record], theme: Theme) -> Lines:
@@ -43,6 +49,11 @@ def lines(records: Sequence[Record], theme: Theme) -> Lines:
     for record, label in zip(records, labels):
         series = theme.series(record, theme.memory(record), label, numbers[label])
         found.setdefault(series, []).append(record)
+    return in_order(found)
+
+
+def in_order(found: Mapping[Series, list[Any]]) -> dict[Series, list[Any]]:
+    """By transport, memory and variant."""
     return {series: found[series] for series in sorted(found, key=lambda own: own.order)}
 
 
@@ -52,11 +63,6 @@ def by_benchmark(records: Sequence[Record], theme: Theme) -> list[Lines]:
     for record in records:
         found.setdefault(record.benchmark, []).append(record)
     return [lines(own, theme) for own in found.values()]
-
-
-def first_of(own: Lines) -> Record:
-    """The first record of the first line."""
-    return next(iter(own.values()))[0]
 
 
 def _description(record: Record) -> dict[str, str]:

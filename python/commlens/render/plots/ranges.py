@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from commlens.base.text import printable
+from commlens.base.text import format_bytes, printable
 from commlens.render.plots import check_ending, saved, styled
 from commlens.render.plots.colors import CEILING_COLOR
-from commlens.render.plots.heading import Heading
 from commlens.render.plots.layout import Layout, arranged
 from commlens.render.plots.panel import Panel
-from commlens.render.plots.ticks import set_byte_ticks, set_metric_axis
+from commlens.render.plots.ticks import set_metric_axis, set_size_axis
 
-_WIDTH_INCHES = 7.0
+_WIDTH_INCHES, _HEIGHT_INCHES = 7.0, 3.8  # with room for the names
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555", "#E69F00")
 _MARKERS = "os^DvP"
 _LONGEST = 90  # characters of a name
@@ -41,30 +39,21 @@ class SettingsCurve(NamedTuple):
     is_ceiling: bool = False
 
 
-@dataclass(frozen=True)
-class RangesPanel(Panel):
-    """Curves of choices of settings, or of the sides of a comparison."""
+def ranges_panel(
+    title: str,
+    metric: str,
+    in_bytes: bool,
+    curves: Sequence[SettingsCurve],
+    size_name: str = "size",
+) -> Panel:
+    """Curves of choices of settings, or of the sides of a comparison. The metric is with its unit.
 
-    title: str
-    metric: str  # with its unit
-    in_bytes: bool
-    curves: Sequence[SettingsCurve]
-    size_name: str = "size"
+    Ceilings are dashed, what was published is dotted.
+    """
 
-    @property
-    def height(self) -> float:
-        """With room for the names."""
-        return 3.8
-
-    @property
-    def heading(self) -> Heading:
-        """The title."""
-        return Heading(printable(self.title), "")
-
-    def draw(self, axes: Axes, width: float) -> None:
-        """Ceilings are dashed, what was published is dotted."""
+    def draw(axes: Axes, width: float) -> None:
         numbers = {True: 0, False: 0}
-        for curve in self.curves:
+        for curve in curves:
             sizes, values, low, high = zip(*curve.points)
             style: dict[str, Any] = {"label": printable(curve.label)[:_LONGEST]}
             if curve.is_ceiling:
@@ -75,21 +64,19 @@ class RangesPanel(Panel):
             style.update(color=_COLORS[number], marker=_MARKERS[number], markersize=4)
             axes.plot(sizes, values, linestyle=":" if curve.is_published else "-", **style)
             axes.fill_between(sizes, low, high, color=_COLORS[number], alpha=0.25, linewidth=0)
-        axes.set_ylabel(self.metric)
-        set_sizes(axes, [point.size for curve in self.curves for point in curve.points])
-        if self.in_bytes:
-            set_byte_ticks(axes.xaxis)
-        axes.set_xlabel(self.size_name)
+        axes.set_ylabel(metric)
+        found = sorted({point.size for curve in curves for point in curve.points})
+        set_size_axis(axes, found, size_name, in_bytes, size_text(in_bytes))
         set_metric_axis(axes)
         axes.grid(True)
         axes.legend(fontsize=7)
 
+    return Panel(printable(title), draw, height=_HEIGHT_INCHES)
 
-def set_sizes(axes: Axes, sizes: Sequence[int]) -> None:
-    """A logarithmic axis with room for the outermost markers."""
-    if min(sizes, default=0) > 0:
-        axes.set_xscale("log", base=2)
-        axes.set_xlim(min(sizes) / 1.4, max(sizes) * 1.4)
+
+def size_text(in_bytes: bool) -> Callable[[float], str]:
+    """How the ticks of such an axis are written."""
+    return format_bytes if in_bytes else "{:g}".format
 
 
 def draw(panels: Sequence[Panel], out: Path) -> None:

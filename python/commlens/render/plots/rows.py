@@ -7,12 +7,12 @@ and a line below the axis says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from matplotlib.typing import ColorType
 
 from commlens.base.text import format_number, format_short
 from commlens.model import Interval
@@ -33,14 +33,10 @@ _ARROW: dict[str, Any] = {
 }
 
 
-def rows_height(count: int) -> float:
-    """The height of a panel of so many bars, in inches."""
-    return max(1.9, 1.3 + BAR_INCHES * count)
-
-
-def rows_label_width(names: Sequence[str]) -> float:
-    """The room for names left of the axes, in inches."""
-    return 0.35 + label_inches(names)
+def rows_size(names: Sequence[str]) -> dict[str, Any]:
+    """The size of a panel of so many bars, with room for their names, in inches."""
+    height = max(1.9, 1.3 + BAR_INCHES * len(names))
+    return {"height": height, "label_width": 0.35 + label_inches(names)}
 
 
 def end_of(bar: Interval, limit: float) -> float:
@@ -70,12 +66,12 @@ class Rows:
     lines: Sequence[float] = ()  # ceilings and the like, which the axis contains
     used: Sequence[int] = ()  # positions of what an application would use
     notes: Sequence[str] = ()  # behind the numbers; empty: none
-    limit: float = field(default=0.0)  # of intervals; 0: as the bars and lines require
+    given_limit: float = 0.0  # of intervals; 0: as the bars and lines require
 
-    def __post_init__(self) -> None:
-        if not self.limit:
-            medians = [bar.median for bar in self.bars]
-            object.__setattr__(self, "limit", limit_of([*medians, *self.lines]))
+    @cached_property
+    def limit(self) -> float:
+        """Where intervals are cut."""
+        return self.given_limit or limit_of([*(bar.median for bar in self.bars), *self.lines])
 
     @property
     def texts(self) -> list[str]:
@@ -99,7 +95,7 @@ class Rows:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
         return end
 
-    def draw_bar(self, axes: Axes, position: int, face: ColorType, edge: ColorType) -> None:
+    def draw_bar(self, axes: Axes, position: int, face: Any, edge: Any) -> None:
         """A bar of one color."""
         median = self.bars[position].median
         axes.barh(position, median, height=THICKNESS, color=face, edgecolor=edge, linewidth=1.6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from commlens.base.text import format_count, plural
 from commlens.model import Group, Record, groups
@@ -11,6 +12,7 @@ MAX_HEIGHT_INCHES = 20.0  # two screens
 _MOST_GROUPS = 60  # are tried
 _MOST_SERIES = 16
 _MOST_SIZES = 500
+_Item = TypeVar("_Item")
 _ZERO = 1e-30  # and less is nothing that was measured
 
 
@@ -30,7 +32,7 @@ def select(
     if count := len(measured) - len(drawable):
         left_out.append(f"left out {plural(count, 'record')} with a metric of 0")
     found = groups(drawable)
-    chosen = _fitting(found, height)
+    chosen = fitting(found[:_MOST_GROUPS], height)
     if count := len(found) - len(chosen):
         left_out.append(
             f"two screens hold {len(chosen)} of {format_count(len(found))} groups of records; name"
@@ -48,9 +50,9 @@ def _main(record: Record) -> float:
     return record.statistics[record.main.name].median if record.main else 0.0
 
 
-def _fitting(found: Sequence[Group], height: Callable[[Sequence[Group]], float]) -> list[Group]:
-    """The first groups whose picture is not too high."""
-    chosen = list(found[:_MOST_GROUPS])
+def fitting(found: Sequence[_Item], height: Callable[[Sequence[_Item]], float]) -> list[_Item]:
+    """The first ones whose picture is not too high, at least one."""
+    chosen = list(found)
     while len(chosen) > 1 and height(chosen) > MAX_HEIGHT_INCHES:
         del chosen[-1]
     return chosen
@@ -58,24 +60,22 @@ def _fitting(found: Sequence[Group], height: Callable[[Sequence[Group]], float])
 
 def _of_group(group: Group) -> tuple[list[Record], list[str]]:
     left_out = []
-    series = list(dict.fromkeys(map(_series(group), group.records)))
-    kept = set(series[:_MOST_SERIES])
-    if len(series) > len(kept):
-        left_out.append(f"{group.benchmark}: {_first(len(kept), len(series), 'lines or bars')}")
+
+    def series(record: Record) -> tuple[object, ...]:
+        return group.series_number(record), record.transport, record.memory
+
+    found = list(dict.fromkeys(map(series, group.records)))
+    kept = found[:_MOST_SERIES]
+    if len(found) > len(kept):
+        left_out.append(
+            f"{group.benchmark}: drawn are the first {len(kept)} of {format_count(len(found))}"
+            " lines or bars"
+        )
     step = max(1, -(-len(group.sizes) // _MOST_SIZES))
     sizes = {None, *group.sizes[::step], *group.sizes[-1:]}
     if step > 1:
         left_out.append(
             f"{group.benchmark}: drawn at every {step}th of {format_count(len(group.sizes))} sizes"
         )
-    place = _series(group)
-    own = [one for one in group.records if place(one) in kept and one.size in sizes]
+    own = [one for one in group.records if series(one) in kept and one.size in sizes]
     return own, left_out
-
-
-def _series(group: Group) -> Callable[[Record], tuple[object, ...]]:
-    return lambda record: (group.series_number(record), record.transport, record.memory)
-
-
-def _first(count: int, of_all: int, what: str) -> str:
-    return f"drawn are the first {count} of {format_count(of_all)} {what}"

@@ -7,9 +7,11 @@ gray line. The shade of a transport's color is of a variant, the filling of mark
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from matplotlib.colors import to_rgb
 
@@ -29,11 +31,10 @@ BAR_INCHES = 0.34
 LETTER_INCHES = 0.072
 SMALL_LETTER_INCHES = 0.061
 
-_FILLINGS = {"": "full", "device": "full", "host": "none", "pinned": "top", "managed": "left"}
-Dashes = Union[tuple[int, tuple[float, ...]], str]
+_FILLINGS = {"": "full", "device": "full", "host": "full", "pinned": "top", "managed": "left"}
 _SHADES = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_VARIANT_DASHES: tuple[Dashes, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
+_VARIANT_DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
 
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -65,6 +66,15 @@ def shortened(label: str) -> str:
     """Without the middle of a label that leaves no room for what it names."""
     half = _MOST_LETTERS // 2
     return label if len(label) <= _MOST_LETTERS else f"{label[: half - 1]} … {label[2 - half :]}"
+
+
+def wrapped(text: str, characters: int) -> list[str]:
+    """The text in lines that end at commas if possible, else at spaces."""
+    characters, space = max(8, characters), "\N{NO-BREAK SPACE}"
+    at_commas = all(len(piece) <= characters for piece in re.split(r"(?<=[,;]) ", text))
+    breakable = re.sub(r"(?<![,;]) ", space, text) if at_commas else text
+    lines = textwrap.wrap(breakable, characters, break_on_hyphens=False)
+    return [line.replace(space, " ") for line in lines]
 
 
 def label_inches(labels: Iterable[str], letter_inches: float = LETTER_INCHES) -> float:
@@ -100,40 +110,42 @@ class Series:
         return self.position, self.memory, self.variant_number
 
     @property
-    def color(self) -> tuple[float, float, float]:
+    def color(self) -> tuple[float, ...]:
         """The transport's; each further variant is paler, until the dashes of its line differ."""
-        red, green, blue = to_rgb(self._look[0])
-        white = 1 - 0.62 ** (self._shade % _SHADES)
-        return (red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white)
+        white = 1 - 0.62 ** (self.theme.shade(self.variant) % _SHADES)
+        return tuple(one + (1 - one) * white for one in to_rgb(self._look[0]))
 
     @property
-    def dark_color(self) -> tuple[float, float, float]:
+    def dark_color(self) -> tuple[float, ...]:
         """Of the same hue, for text on white."""
-        red, green, blue = to_rgb(self._look[0])
-        return 0.8 * red, 0.8 * green, 0.8 * blue
+        return tuple(0.8 * one for one in to_rgb(self._look[0]))
 
     @property
-    def dashes(self) -> Dashes:
-        """The dashes of the line: solid for the first variants."""
-        return _VARIANT_DASHES[self._shade // _SHADES % len(_VARIANT_DASHES)]
-
-    @property
-    def marker(self) -> str:
-        """The transport's."""
-        return self._look[1]
-
-    @property
-    def filling(self) -> str:
-        """The filling of markers, by memory."""
-        return _FILLINGS.get(self.memory, "right")
+    def is_open(self) -> bool:
+        """Whether markers and bars are not filled: those of host memory."""
+        return self.memory == "host"
 
     @property
     def _look(self) -> tuple[str, str]:
         return self.theme.transports[self.transport]
 
     @property
-    def _shade(self) -> int:
-        return self.theme.shade(self.variant)
+    def style(self) -> dict[str, Any]:
+        """What Matplotlib draws the line with; markers are filled by memory."""
+        dashes = self.theme.shade(self.variant) // _SHADES % len(_VARIANT_DASHES)
+        style: dict[str, Any] = {
+            "color": self.color,
+            "linestyle": _VARIANT_DASHES[dashes],
+            "linewidth": 1.7,
+            "marker": self._look[1],
+            "markersize": 4.6,
+            "markeredgewidth": 1.2,
+            "fillstyle": _FILLINGS.get(self.memory, "right"),
+            "markerfacecoloralt": "white",
+        }
+        if self.is_open:  # an open marker without a face would show the line
+            style["markerfacecolor"] = "white"
+        return style
 
 
 @dataclass(frozen=True)
@@ -172,33 +184,9 @@ class Theme:
 
 def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:
     """A kind of part has one color on all levels of a solve."""
-    names = _part_names(records)
+    names: dict[str, None] = {}  # in the order in which parts are first met
+    for record in records:
+        spans = record.timeline.spans if record.timeline else []
+        names |= dict.fromkeys([part.name for part in record.parts] + [one.part for one in spans])
     colors = looks("parts", map(kind_of, names))
     return {name: colors[kind_of(name)] for name in names}
-
-
-def _part_names(records: Iterable[Record]) -> list[str]:
-    """In the order in which the parts are first met."""
-    names: dict[str, None] = {}
-    for record in records:
-        names |= dict.fromkeys(part.name for part in record.parts)
-        spans = record.timeline.spans if record.timeline else []
-        names |= dict.fromkeys(span.part for span in spans)
-    return list(names)
-
-
-def line_style(series: Series) -> dict[str, Any]:
-    """What Matplotlib draws the line with."""
-    style: dict[str, Any] = {
-        "color": series.color,
-        "linestyle": series.dashes,
-        "linewidth": 1.7,
-        "marker": series.marker,
-        "markersize": 4.6,
-        "markeredgewidth": 1.2,
-        "fillstyle": series.filling,
-        "markerfacecoloralt": "white",
-    }
-    if series.filling == "none":  # an open marker without a face would show the line
-        style.update(fillstyle="full", markerfacecolor="white")
-    return style

@@ -17,7 +17,6 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from commlens.base.text import format_bytes
 from commlens.model import Group
 from commlens.model.record import BYTES
 from commlens.render.plots.style import WIDEST
@@ -46,26 +45,21 @@ def powers(*subs: float, most: int = 9) -> LogLocator:
     return LogLocator(base=10, subs=subs or (1,), numticks=most)
 
 
-def set_byte_ticks(axis: Any) -> None:
-    """Few sizes in bytes, on a logarithmic axis."""
-    set_ticks(axis, LogLocator(base=2, numticks=7), lambda size: format_bytes(round(size)))
-
-
 def is_in_bytes(group: Group) -> bool:
     """Whether the sizes of the group are bytes."""
     return group.size_parameter is not None and group.size_parameter.unit == BYTES
 
 
-def set_size_axis(axes: Axes, group: Group) -> None:
+def set_size_axis(
+    axes: Axes, sizes: Sequence[int], title: str, in_bytes: bool, text: Callable[[float], str]
+) -> None:
     """The x axis of a sweep: powers of two for bytes, else some of the sizes."""
-    axes.set_xlabel(group.size_name)
+    axes.set_xlabel(title)
     locator: Locator = MaxNLocator(integer=True)
-    if group.sizes[0] > 0:
+    if min(sizes) > 0:
         axes.set_xscale("log", base=2)
-        locator = FixedLocator(
-            _ticks_in_bytes(group.sizes) if is_in_bytes(group) else _some_sizes(group)
-        )
-    set_ticks(axes.xaxis, locator, lambda size: group.format_size(round(size)))
+        locator = FixedLocator(_ticks_in_bytes(sizes) if in_bytes else _some_sizes(sizes, text))
+    set_ticks(axes.xaxis, locator, lambda size: text(round(size)))
     axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -91,10 +85,9 @@ def _ticks_in_bytes(sizes: Sequence[int]) -> list[float]:
     return [2.0**power for power in range(start, last + 1, step)]
 
 
-def _some_sizes(group: Group) -> list[float]:
+def _some_sizes(sizes: Sequence[int], text: Callable[[float], str]) -> list[float]:
     """Those sizes whose labels do not overlap on a logarithmic axis."""
-    sizes = group.sizes
-    longest = max(len(group.format_size(size)) for size in sizes)
+    longest = max(len(text(size)) for size in sizes)
     room = (sizes[-1] / sizes[0]) ** (1 / max(1, _CHARACTERS_OF_TICKS // longest))
     chosen: list[float] = []
     for size in sizes:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
 from commlens.base.text import labelled, readable_time
-from commlens.model import Metric, Statistic
-from commlens.render.plots.rows import Rows, end_of_axis
-from commlens.render.plots.style import WIDEST, Series, line_style
+from commlens.model import Group, Metric, Record, Statistic
+from commlens.render.plots.panel import Panel
+from commlens.render.plots.rows import Rows, end_of_axis, rows_size
+from commlens.render.plots.style import WIDEST, Series
 from commlens.render.plots.ticks import powers, set_ticks
 
 _LOGARITHMIC_FROM = 20  # ratio of the longest bar to the shortest
@@ -27,50 +29,61 @@ class BarLine(NamedTuple):
     position: int | None = None  # of the only bar that it is of
 
 
-@dataclass(frozen=True)
-class Values:
-    """A value of the metric for each series."""
+def bars_panel(
+    title: str,
+    details: str,
+    metric: Metric,
+    bars: Mapping[Series, Record],
+    lines: Sequence[BarLine],
+    groups: Sequence[Group],
+    **more: Any,
+) -> Panel:
+    """A panel of the metric of each record, with ceilings and the like; `groups` are theirs."""
+    records = bars.values()
+    used = [
+        place
+        for place, record in enumerate(records)
+        if any(group.is_used(record) for group in groups)
+    ]
+    values = [record.statistics[metric.name] for record in records]
+    draw = partial(_draw, metric, list(bars), values, lines, used)
+    return Panel(title, draw, details, **rows_size([series.label for series in bars]), **more)
 
-    metric: Metric
-    series: Sequence[Series]
-    values: Sequence[Statistic]  # of each of them
-    lines: Sequence[BarLine]
-    used: Sequence[int] = ()  # the positions of what an application would use
 
-    def draw(self, axes: Axes, width: float) -> None:
-        """Into axes of so many inches."""
-        unit, factor = readable_time(self.metric.unit, max(own.median for own in self.values))
-        lines = [own._replace(value=factor * own.value) for own in self.lines]
-        bars = [own.scaled(factor) for own in self.values]
-        medians = [bar.median for bar in bars]
-        low, high = min(medians), max(medians)
-        is_logarithmic = 0 < _LOGARITHMIC_FROM * low < high
-        least = min([*medians, *(line.value for line in lines)])
-        rows = Rows(
-            [own.label for own in self.series],
-            bars,
-            labelled(self.metric.label, unit),
-            unit,
-            [line.value for line in lines],
-            self.used,
-        )
-        end = max(*rows.ends, *medians, *rows.lines)
-        if is_logarithmic and end < WIDEST * least:
-            rows = replace(rows, label=f"{rows.label}, logarithmic")
-            _set_logarithmic(axes, rows, least, end, width)
+def _draw(
+    metric: Metric,
+    series: Sequence[Series],
+    values: Sequence[Statistic],
+    lines: Sequence[BarLine],
+    used: Sequence[int],
+    axes: Axes,
+    width: float,
+) -> None:
+    unit, factor = readable_time(metric.unit, max(own.median for own in values))
+    lines = [own._replace(value=factor * own.value) for own in lines]
+    bars = [own.scaled(factor) for own in values]
+    medians = [bar.median for bar in bars]
+    least = min([*medians, *(line.value for line in lines)])
+    label = labelled(metric.label, unit)
+    rows = Rows(
+        [own.label for own in series], bars, label, unit, [line.value for line in lines], used
+    )
+    end = max(*rows.ends, *medians, *rows.lines)
+    is_logarithmic = 0 < _LOGARITHMIC_FROM * min(medians) < max(medians) and end < WIDEST * least
+    if is_logarithmic:
+        rows = replace(rows, label=f"{label}, logarithmic")
+        _set_logarithmic(axes, rows, least, end, width)
+    else:
+        rows.set_axis(axes, width)
+    for position, own in enumerate(series):
+        if is_logarithmic:
+            style = {**own.style, "markersize": 8, "zorder": 3}
+            axes.plot([medians[position]], [position], **style)
         else:
-            is_logarithmic = False
-            rows.set_axis(axes, width)
-        for position, own in enumerate(self.series):
-            if is_logarithmic:
-                style = {**line_style(own), "markersize": 8, "zorder": 3}
-                axes.plot([medians[position]], [position], **style)
-            else:
-                face = (*own.color, 0.15 if own.filling == "none" else 1)
-                rows.draw_bar(axes, position, face, own.color)
-        for line in lines:
-            _draw_line(axes, line)
-        rows.finish(axes, points=10 if is_logarithmic else 6)
+            rows.draw_bar(axes, position, (*own.color, 0.15 if own.is_open else 1), own.color)
+    for line in lines:
+        _draw_line(axes, line)
+    rows.finish(axes, points=10 if is_logarithmic else 6)
 
 
 def _set_logarithmic(axes: Axes, rows: Rows, least: float, end: float, width: float) -> None:

@@ -63,7 +63,7 @@ def test_a_transport_looks_the_same_in_all_panels() -> None:
     theme = Theme.of(parsed(make_record(), make_record(transport="ccl")))
     device = theme.series(parsed(make_record())[0], "device")
     other = theme.series(parsed(make_record())[0], "host", "pml=ob1", 1)
-    assert device.marker == other.marker
+    assert device.style["marker"] == other.style["marker"]
     assert device.color == theme.series(parsed(make_record())[0], "host").color
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from commlens.render.plots.ranges import Point, RangesPanel, SettingsCurve
+from commlens.render.plots.ranges import Point, SettingsCurve, ranges_panel
 
 
 def test_a_curve_has_its_values_and_its_range_and_the_ceiling_is_dashed() -> None:
@@ -14,7 +14,7 @@ def test_a_curve_has_its_values_and_its_range_and_the_ceiling_is_dashed() -> Non
         "ceiling", [Point(8, 1.0, 1.0, 1.0), Point(64, 2.0, 2.0, 2.0)], False, True
     )
     axes = Figure().subplots()
-    RangesPanel("latency", "latency (us)", True, [default, ceiling]).draw(axes, 6.0)
+    ranges_panel("latency", "latency (us)", True, [default, ceiling]).draw(axes, 6.0)
     drawn, dashed = axes.get_lines()
     assert list(drawn.get_xdata()) == [8, 64] and list(drawn.get_ydata()) == [4.0, 6.0]
     assert (drawn.get_label(), drawn.get_linestyle()) == ("default", "-")

@@ -23,15 +23,10 @@ def panels_of(content: Content) -> list[Panel]:
     A panel is left out if another shows all that it would.
     """
     found = [panel for module in _modules() for panel in module.panels(content)]
-    places = {id(group): place for place, group in enumerate(content.groups)}
-    found.sort(key=lambda panel: places.get(id(panel.only_group), len(places)))
-    return [
-        panel
-        for panel in found
-        if panel.is_needed
-        or panel.only_group is None
-        or not any(other.shows(panel.only_group) for other in found)
-    ]
+    places = {group: place for place, group in enumerate(content.groups)}
+    found.sort(key=lambda panel: places[panel.group] if panel.group else len(places))
+    replaced = {group for panel in found for group in panel.replaces}
+    return [panel for panel in found if not (panel.is_replaceable and panel.group in replaced)]
 
 
 @cache

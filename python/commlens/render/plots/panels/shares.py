@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -15,9 +15,8 @@ from commlens.model import Group, Interval, Record
 from commlens.model.levels import has_levels
 from commlens.render.plots.colors import OTHER_COLOR, TEXT_COLOR, color_of_text_on
 from commlens.render.plots.content import CeilingLine, Content, Operation
-from commlens.render.plots.heading import Heading
-from commlens.render.plots.panel import MARKS, REST, LegendEntry, Panel, part_entries
-from commlens.render.plots.rows import THICKNESS, Rows, rows_height, rows_label_width, scaled
+from commlens.render.plots.panel import MARKS, REST, LegendEntry, Panel, joined, part_entries
+from commlens.render.plots.rows import THICKNESS, Rows, rows_size, scaled
 from commlens.render.plots.style import shortened
 
 ORDER = 1
@@ -36,8 +35,7 @@ class Segment(NamedTuple):
     marks: Sequence[tuple[str, float]] = ()
 
 
-@dataclass(frozen=True)
-class BarOfShares:
+class BarOfShares(NamedTuple):
     """A bar of segments."""
 
     name: str
@@ -49,135 +47,128 @@ class BarOfShares:
     level: str = ""
 
 
-@dataclass(frozen=True)
-class SharesPanel(Panel):
-    """The operations of a group."""
-
-    content: Content
-    operations: Sequence[Operation]
-    transport: str = ""  # the only one that it shows; empty: all
-    stretch_alone = 1.6  # so that there is room for the shares
-
-    @property
-    def only_group(self) -> Group:
-        """The group of the operations."""
-        return self.operations[0].group
-
-    @property
-    def records(self) -> list[Record]:
-        """A record for each operation."""
-        return [operation.record for operation in self.operations]
-
-    @property
-    def height(self) -> float:
-        """As many bars."""
-        return rows_height(len(self.rows))
-
-    @property
-    def label_width(self) -> float:
-        """Of the longest name."""
-        return rows_label_width([row.name for row in self.rows])
-
-    @property
-    def heading(self) -> Heading:
-        """What is used, and whether the parts are to scale."""
-        candidates = [self.records[position].candidate for position in self._used]
-        names = dict.fromkeys(candidate.name for candidate in candidates if candidate)
-        over = f" over {self.transport}" if self.transport else ""
-        title = f"{self.only_group.benchmark} by part{over}"
-        words = [f"used: {' and '.join(names)}" if names else "", *self.note_of_scale]
-        return Heading(
-            ", ".join(filter(None, [title, self.operations[0].difference])),
-            "; ".join(filter(None, words)),
-        )
-
-    @property
-    def note_of_scale(self) -> list[str]:
-        """Where parts take clearly longer than the whole: they overlap, or times vary."""
-        exceeds = any(_parts_s(one) > _CLEARLY * _whole_s(one) for one in self.records)
-        return ["parts scaled to the time where their medians add up to more"] * exceeds
-
-    @property
-    def legend(self) -> Iterator[LegendEntry]:
-        """The parts, the rest, the ceilings of parts, and those of the whole."""
-        yield from self.content.ceiling_entries(self.ceilings)
-        names = dict.fromkeys(part.name for record in self.records for part in record.parts)
-        yield from part_entries(names, self.content.theme)
-        yield LegendEntry(REST, (), Patch(color=OTHER_COLOR, label="other"))
-        shown = {(one.part, one.name) for record in self.records for one in record.ceilings}
-        for (part, name), marker in self.content.marks.items():
-            if (part, name) in shown:
-                label = shortened(f"ceiling of {part}: {name}")
-                yield LegendEntry(MARKS, (), Line2D([], [], label=label, **_mark(marker)))
-
-    @property
-    def ceilings(self) -> list[CeilingLine]:
-        """Those of the whole operation."""
-        main = self.only_group.main
-        return self.content.ceilings(self.only_group.records, main) if main else []
-
-    def shows(self, group: Group) -> bool:
-        """Whether it shows all of the group: its main metric is the time of these operations."""
-        main = group.main
-        is_all = group is self.only_group and len(self.operations) == len(group.records)
-        return is_all and main is not None and main.label == "time"
-
-    @property
-    def rows(self) -> list[BarOfShares]:
-        """The bars from the top."""
-        lines = [(own, own.ceiling.time_s) for own in self.ceilings]
-        return [
+def panels(content: Content) -> Iterator[Panel]:
+    """A panel for each group with parts that were measured within the operation."""
+    for over, operations in grouped(content, by_level=False):
+        group, records = operations[0].group, [one.record for one in operations]
+        used = [position for position, record in enumerate(records) if group.is_used(record)]
+        candidates = [records[position].candidate for position in used]
+        names = " and ".join(dict.fromkeys(one.name for one in candidates if one))
+        title = joined(f"{group.benchmark} by part{over}", operations[0].difference, separator=", ")
+        details = joined(names and f"used: {names}", note_of_scale(operations))
+        lines = [(own, own.ceiling.time_s) for own in ceilings_of(content, group)]
+        bars = [
             BarOfShares(
                 operation.series.label,
-                _whole_s(operation.record),
-                [*self._segments(operation.record), _rest(operation.record)],
+                operation.record.together_s or 0.0,
+                list(_segments(content, operation.record)),
                 operation.time,
                 ceilings=lines,
             )
-            for operation in self.operations
+            for operation in operations
         ]
+        yield shares_panel(content, operations, title, details, bars, used)
 
-    def _segments(self, record: Record) -> Iterator[Segment]:
-        shown = share_shown(record)
-        for part in record.parts:
-            marks = [
-                (self.content.marks[part.name, own.name], own.time_s * shown)
-                for own in record.ceilings
-                if own.part == part.name
-            ]
-            color = self.content.theme.part_colors[part.name]
-            yield Segment(color, part.time_s * shown, marks)
 
-    @property
-    def _used(self) -> list[int]:
-        """Positions of the bars of what an application would use."""
-        records = enumerate(self.records)
-        return [position for position, record in records if self.only_group.is_used(record)]
+def shares_panel(
+    content: Content,
+    operations: Sequence[Operation],
+    title: str,
+    details: str,
+    bars: Sequence[BarOfShares],
+    used: Sequence[int] = (),
+) -> Panel:
+    """The bars of the operations of a group; `used` are those of what an application would use."""
+    group = operations[0].group
+    # It shows all of a group whose main metric is the time of these operations.
+    is_time = group.main is not None and group.main.label == "time"
+    return Panel(
+        title,
+        partial(_draw, content, bars, used),
+        details,
+        list(_legend(content, group, [one.record for one in operations])),
+        group=group,
+        replaces=[group] if is_time and len(operations) == len(group.records) else [],
+        stretch_alone=1.6,  # so that there is room for the shares
+        **rows_size([bar.name for bar in bars]),
+    )
 
-    def draw(self, axes: Axes, width: float) -> None:
-        """The bars with the shares of their parts, under them the ceilings of the whole."""
-        own = self.rows
-        ceilings_s = [seconds for row in own for _, seconds in row.ceilings]
-        unit, factor = readable_time("s", max([*(row.time.median for row in own), *ceilings_s]))
-        rows = Rows(
-            [row.name for row in own],
-            [scaled(row.time, factor) for row in own],
-            labelled("time", unit),
-            unit,
-            [factor * seconds for seconds in ceilings_s],
-            self._used if len(own) == len(self.operations) else (),
-            [row.note for row in own],
-        )
-        end = rows.set_axis(axes, width)
-        for position, row in enumerate(own):
-            _draw_segments(axes, position, row, factor, 72 * width * factor / end)
-            for ceiling, seconds in row.ceilings:
-                ends = position - 0.5, position + 0.5
-                style = self.content.ceiling_style(ceiling)
-                axes.plot([factor * seconds] * 2, ends, zorder=0.8, **style)
-            if position and own[position - 1].level != row.level:
-                axes.axhline(position - 0.5, color="#C8C8C8", linewidth=0.8, zorder=0.9)
-        rows.finish(axes, has_halo=True)
+
+def ceilings_of(content: Content, group: Group) -> list[CeilingLine]:
+    """Those of the whole operation."""
+    return content.ceilings(group.records, group.main) if group.main else []
+
+
+def note_of_scale(operations: Sequence[Operation]) -> str:
+    """Where parts take clearly longer than the whole: they overlap, or times vary."""
+    exceeds = any(_CLEARLY * share_shown(one.record) < 1 for one in operations)
+    return "parts scaled to the time where their medians add up to more" * exceeds
+
+
+def share_shown(record: Record) -> float:
+    """How much of each part is drawn, so that the parts add up to the bar."""
+    parts = sum(part.time_s for part in record.parts)
+    return min(1.0, (record.together_s or 0.0) / parts) if parts else 1.0
+
+
+def marks_of(content: Content, record: Record, parts: Collection[str]) -> list[tuple[str, float]]:
+    """The markers of the ceilings of these parts, and their seconds as drawn."""
+    return [
+        (content.marks[own.part, own.name], own.time_s * share_shown(record))
+        for own in record.ceilings
+        if own.part in parts and own.part
+    ]
+
+
+def _segments(content: Content, record: Record) -> Iterator[Segment]:
+    for part in record.parts:
+        color, seconds = content.theme.part_colors[part.name], part.time_s * share_shown(record)
+        yield Segment(color, seconds, marks_of(content, record, [part.name]))
+    yield Segment(OTHER_COLOR, record.other_s or 0)
+
+
+def _legend(content: Content, group: Group, records: Sequence[Record]) -> Iterator[LegendEntry]:
+    """The parts, the rest, the ceilings of parts, and those of the whole."""
+    yield from content.ceiling_entries(ceilings_of(content, group))
+    names = dict.fromkeys(part.name for record in records for part in record.parts)
+    yield from part_entries(names, content.theme)
+    yield LegendEntry(REST, (), Patch(color=OTHER_COLOR, label="other"))
+    shown = {(one.part, one.name) for record in records for one in record.ceilings}
+    for (part, name), marker in content.marks.items():
+        if (part, name) in shown:
+            label = shortened(f"ceiling of {part}: {name}")
+            yield LegendEntry(MARKS, (), Line2D([], [], label=label, **_mark(marker)))
+
+
+def _draw(
+    content: Content,
+    bars: Sequence[BarOfShares],
+    used: Sequence[int],
+    axes: Axes,
+    width: float,
+) -> None:
+    """The bars with the shares of their parts, under them the ceilings of the whole."""
+    ceilings_s = [seconds for bar in bars for _, seconds in bar.ceilings]
+    unit, factor = readable_time("s", max([*(bar.time.median for bar in bars), *ceilings_s]))
+    rows = Rows(
+        [bar.name for bar in bars],
+        [scaled(bar.time, factor) for bar in bars],
+        labelled("time", unit),
+        unit,
+        [factor * seconds for seconds in ceilings_s],
+        used,
+        [bar.note for bar in bars],
+    )
+    end = rows.set_axis(axes, width)
+    for position, bar in enumerate(bars):
+        _draw_segments(axes, position, bar, factor, 72 * width * factor / end)
+        for ceiling, seconds in bar.ceilings:
+            ends = position - 0.5, position + 0.5
+            style = content.ceiling_style(ceiling)
+            axes.plot([factor * seconds] * 2, ends, zorder=0.8, **style)
+        if position and bars[position - 1].level != bar.level:
+            axes.axhline(position - 0.5, color="#C8C8C8", linewidth=0.8, zorder=0.9)
+    rows.finish(axes, has_halo=True)
 
 
 def _draw_segments(
@@ -218,45 +209,20 @@ def _mark(marker: str) -> dict[str, Any]:
     }
 
 
-def _rest(record: Record) -> Segment:
-    return Segment(OTHER_COLOR, record.other_s or 0)
-
-
-def _whole_s(record: Record) -> float:
-    return record.together_s or 0.0
-
-
-def _parts_s(record: Record) -> float:
-    return sum(part.time_s for part in record.parts)
-
-
-def share_shown(record: Record) -> float:
-    """How much of each part is drawn, so that the parts add up to the bar."""
-    parts = _parts_s(record)
-    return min(1.0, _whole_s(record) / parts) if parts else 1.0
-
-
-def split_by_scale(operations: Sequence[Operation]) -> dict[str, list[Operation]]:
-    """The operations of a group by panel: all, or by transport where times are far apart."""
-    times = [_whole_s(operation.record) for operation in operations]
-    by_transport: dict[str, list[Operation]] = {}
-    for operation in operations:
-        by_transport.setdefault(operation.record.transport, []).append(operation)
-    if max(times) <= _ONE_PANEL_UP_TO * min(times) or len(by_transport) == 1:
-        return {"": list(operations)}
-    return by_transport
-
-
 def grouped(content: Content, by_level: bool) -> Iterator[tuple[str, list[Operation]]]:
-    """The operations of each panel, with the only transport that it shows."""
+    """The operations of each panel of parts within, and `over ccl` where it is of one transport.
+
+    All of a group, or by transport where their times are far apart.
+    """
     for group in content.groups:
         own = [one for one in content.operations if one.group is group]
         own = [one for one in own if one.record.has_parts_within]
-        if own and all(has_levels(one.record) for one in own) == by_level:
-            yield from split_by_scale(own).items()
-
-
-def panels(content: Content) -> Iterator[SharesPanel]:
-    """A panel for each group with parts that were measured within the operation."""
-    for transport, operations in grouped(content, by_level=False):
-        yield SharesPanel(content, operations, transport)
+        if not own or all(has_levels(one.record) for one in own) != by_level:
+            continue
+        times = [one.record.together_s or 0.0 for one in own]
+        transports = dict.fromkeys(one.record.transport for one in own)
+        if max(times) <= _ONE_PANEL_UP_TO * min(times) or len(transports) == 1:
+            yield "", own
+        else:
+            for name in transports:
+                yield f" over {name}", [one for one in own if one.record.transport == name]

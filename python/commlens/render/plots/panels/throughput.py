@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_scientific, format_short, labelled
-from commlens.model import Group, Metric, Record
+from commlens.model import Metric, Record
 from commlens.render.plots import published
 from commlens.render.plots.content import Content
-from commlens.render.plots.heading import Heading
-from commlens.render.plots.lines import Lines, LinesPanel, by_benchmark, first_of
-from commlens.render.plots.style import line_style
+from commlens.render.plots.lines import (
+    FRAME_INCHES,
+    by_benchmark,
+    height_with_notes,
+    lines_panel,
+    note_style,
+)
+from commlens.render.plots.panel import Panel
+from commlens.render.plots.style import Series
 from commlens.render.plots.ticks import powers, set_ticks
 
 ORDER = 4
@@ -24,8 +31,7 @@ _FEWEST_SIZES = 3
 _SHARE = 0.8
 _SIZE = "dof_per_rank"
 _UNIT = "DOF*iter/s"
-_NOTE_POINTS = 8
-_FRAME_INCHES = 1.1  # of a panel's height, for titles and ticks
+_NOTE_INCHES = 0.16
 _SHARE_OF_NOTES = 0.36  # of the width, right of what was published
 _FEW_TICKS_FROM = 50  # ratio of the largest size to the smallest
 
@@ -57,122 +63,86 @@ class Growth:
     @property
     def note(self) -> str:
         """`peak 2.83e9 at 2.74M, n₀.₈ = 412k`"""
-        enough = (
-            f"= {format_short(self.enough)}"
-            if self.enough
-            else f"≤ {format_short(self.points[0][0])}"
-        )
-        return (
-            f"peak {format_scientific(self.peak[1])} at {format_short(self.peak[0])}, n₀.₈ {enough}"
-        )
+        size, value = self.peak
+        sign, enough = ("=", self.enough) if self.enough else ("≤", self.points[0][0])
+        peak = f"peak {format_scientific(value)} at {format_short(size)}"
+        return f"{peak}, n₀.₈ {sign} {format_short(enough)}"
 
 
-@dataclass(frozen=True)
-class ThroughputPanel(LinesPanel):
-    """The solves of a benchmark by size."""
-
-    note_inches: ClassVar[float] = 0.16
-    curves: Lines
-    growths: Sequence[Growth]  # of each of them
-    published: Sequence[published.Published] = ()
-
-    def shows(self, group: Group) -> bool:
-        """Whether the group's curves of its main metric are among its own."""
-        own = {record for records in self.curves.values() for record in records}
-        return all(record in own and record.main == _metric(record) for record in group.records)
-
-    @property
-    def heading(self) -> Heading:
-        """What the marks are."""
-        name = first_of(self.curves).benchmark
-        details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
-        if self.published:
-            details += "; gray dashes: published"
-        return Heading(f"{name}: throughput by size", details)
-
-    def draw(self, axes: Axes, width: float) -> None:
-        """Curves with their peaks; notes in a band above them."""
-        for series, growth in zip(self.curves, self.growths):
-            axes.plot(*zip(*growth.points), zorder=3, **line_style(series))
-            star: dict[str, Any] = {
-                "color": series.color,
-                "markersize": 13,
-                "markeredgecolor": "white",
-            }
-            axes.plot(*growth.peak, "*", zorder=4, **star)
-            if growth.enough:
-                dots: dict[str, Any] = {
-                    "color": series.color,
-                    "linestyle": (0, (1, 1.5)),
-                    "linewidth": 1.3,
-                }
-                axes.plot([growth.enough] * 2, [0, _SHARE * growth.peak[1]], **dots)
-        axes.set_xscale("log")
-        band = self._notes_inches / (self.height - _FRAME_INCHES)
-        highest = [growth.peak[1] for growth in self.growths]
-        highest += [own.value for own in self.published]
-        axes.set_ylim(0, 1.06 * max(highest) / (1 - band))
-        self._write_notes(axes)
-        self._draw_published(axes)
-        sizes = [size for growth in self.growths for size, _ in growth.points]
-        subs = (1, 2, 5) if max(sizes) < _FEW_TICKS_FROM * min(sizes) else (1,)
-        set_ticks(axes.xaxis, powers(*subs, most=12), format_short)
-        set_ticks(axes.yaxis, MaxNLocator(nbins=6), format_short)
-        axes.grid(True, which="major")
-        axes.set_xlabel("degrees of freedom per rank")
-        metric = _metric(first_of(self.curves))
-        axes.set_ylabel(f"{labelled(metric.label, metric.unit)} per rank" if metric else "")
-
-    def _draw_published(self, axes: Axes) -> None:
-        """With room for its notes, which stand right of it."""
-        if not self.published:
-            return
-        place = max(own.size for own in self.published)
-        left, right = axes.get_xlim()
-        before = 1 - _SHARE_OF_NOTES
-        axes.set_xlim(left, max(right, place * (place / left) ** (_SHARE_OF_NOTES / before)))
-        points = 72 * (self.height - _FRAME_INCHES)
-        published.draw(axes, self.published, points / axes.get_ylim()[1])
-
-    @property
-    def _notes_inches(self) -> float:
-        return self.note_inches * len(self.curves) + 0.1
-
-    def _write_notes(self, axes: Axes) -> None:
-        """In a band above the curves, in the colors of the lines."""
-        for row, (series, growth) in enumerate(zip(self.curves, self.growths)):
-            axes.annotate(
-                f"{series.label}: {growth.note}" if len(self.curves) > 1 else growth.note,
-                (0, 1),
-                (6, -4 - 72 * self.note_inches * row),
-                xycoords="axes fraction",
-                textcoords="offset points",
-                va="top",
-                fontsize=_NOTE_POINTS,
-                color=series.dark_color,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-                zorder=5,
-            )
-
-
-def panels(content: Content) -> list[ThroughputPanel]:
+def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark with at least three sizes in a line."""
-    found_panels = []
     with_sizes = [record for record in content.records if record.number(_SIZE) and _metric(record)]
     for found in by_benchmark(with_sizes, content.theme):
         growths = {series: _growth(own) for series, own in found.items()}
-        chosen = {
-            series: growth
-            for series, growth in growths.items()
-            if len(growth.points) >= _FEWEST_SIZES
-        }
-        if chosen:
-            curves = {series: found[series] for series in chosen}
-            own_records = [record for own in curves.values() for record in own]
-            metric = _metric(own_records[0])
-            others = published.published(own_records, metric.name) if metric else []
-            found_panels.append(ThroughputPanel(curves, list(chosen.values()), others))
-    return found_panels
+        growths = {one: own for one, own in growths.items() if len(own.points) >= _FEWEST_SIZES}
+        records = [record for series in growths for record in found[series]]
+        if not records or (metric := _metric(records[0])) is None:
+            continue
+        shown = {record for record in records if record.main == _metric(record)}
+        others = published.published(records, metric.name)
+        details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
+        yield lines_panel(
+            {series: found[series] for series in growths},
+            "throughput by size",
+            partial(_draw, metric, growths, others),
+            details + ("; gray dashes: published" if others else ""),
+            height=height_with_notes(len(growths), _NOTE_INCHES),
+            replaces=[group for group in content.groups if shown.issuperset(group.records)],
+        )
+
+
+_Growths = Mapping[Series, Growth]
+
+
+def _draw(
+    metric: Metric,
+    growths: _Growths,
+    others: Sequence[published.Published],
+    axes: Axes,
+    width: float,
+) -> None:
+    """Curves with their peaks; notes in a band above them."""
+    for series, growth in growths.items():
+        axes.plot(*zip(*growth.points), zorder=3, **series.style)
+        star: dict[str, Any] = {"markersize": 13, "markeredgecolor": "white"}
+        axes.plot(*growth.peak, "*", zorder=4, color=series.color, **star)
+        if growth.enough:
+            dots: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 1.3}
+            ends = [0, _SHARE * growth.peak[1]]
+            axes.plot([growth.enough] * 2, ends, color=series.color, **dots)
+    axes.set_xscale("log")
+    height = height_with_notes(len(growths), _NOTE_INCHES) - FRAME_INCHES
+    band = (_NOTE_INCHES * len(growths) + 0.1) / height
+    highest = max(*(own.peak[1] for own in growths.values()), *(own.value for own in others), 0)
+    axes.set_ylim(0, 1.06 * highest / (1 - band))
+    _write_notes(axes, growths)
+    if others:  # with room for its notes, which stand right of it
+        place = max(own.size for own in others)
+        left, right = axes.get_xlim()
+        room = _SHARE_OF_NOTES / (1 - _SHARE_OF_NOTES)
+        axes.set_xlim(left, max(right, place * (place / left) ** room))
+        published.draw(axes, others, 72 * height / axes.get_ylim()[1])
+    sizes = [size for growth in growths.values() for size, _ in growth.points]
+    subs = (1, 2, 5) if max(sizes) < _FEW_TICKS_FROM * min(sizes) else (1,)
+    set_ticks(axes.xaxis, powers(*subs, most=12), format_short)
+    set_ticks(axes.yaxis, MaxNLocator(nbins=6), format_short)
+    axes.grid(True, which="major")
+    axes.set_xlabel("degrees of freedom per rank")
+    axes.set_ylabel(f"{labelled(metric.label, metric.unit)} per rank")
+
+
+def _write_notes(axes: Axes, growths: _Growths) -> None:
+    """In a band above the curves, in the colors of the lines."""
+    for row, (series, growth) in enumerate(growths.items()):
+        axes.annotate(
+            f"{series.label}: {growth.note}" if len(growths) > 1 else growth.note,
+            (0, 1),
+            (6, -4 - 72 * _NOTE_INCHES * row),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="top",
+            **note_style(series),
+        )
 
 
 def _metric(record: Record) -> Metric | None:
@@ -183,8 +153,7 @@ def _growth(own: Sequence[Record]) -> Growth:
     """The best of each size."""
     best: dict[float, float] = {}
     for record in own:
-        metric = _metric(record)
-        if metric:
+        if metric := _metric(record):
             size = record.number(_SIZE) or 0
             best[size] = max(record.statistics[metric.name].median, best.get(size, 0))
     return Growth(sorted(best.items()))

@@ -119,6 +119,7 @@ def facts(
     tried_device = any(step.memory == "device" for step in begun)
     return {
         **_messaging_layer(log, library.get("mpi") or mpi, library.get("ucx"), environment),
+        "log": log,
         "timed_out": timed_out,
         "crashed": crashed,
         "is_whole": is_whole,
@@ -161,19 +162,10 @@ def _messaging_layer(
     }
 
 
-def judge(
-    output: str,
-    error: str,
-    outcome: Outcome,
-    *,
-    ranks: int,
-    mpi: str,
-    environment: Mapping[str, str],
-) -> ProbeVerdict:
-    """The verdict of the first cause that applies; UNKNOWN where the probe did not come far
-    enough."""
-    known = facts(output, error, outcome, ranks=ranks, mpi=mpi, environment=environment)
-    applies = causes.first(CAUSES.probe, f"{error}\n{output}", environment, known)
+def judge(known: Mapping[str, Any], environment: Mapping[str, str]) -> ProbeVerdict:
+    """The verdict of the first cause that applies to these facts; UNKNOWN where the probe did not
+    come far enough."""
+    applies = causes.first(CAUSES.probe, known["log"], environment, known)
     if applies is None:
         return ProbeVerdict(GpuSupport.UNKNOWN)
     cause, _ = applies
@@ -182,8 +174,8 @@ def judge(
 
 def explain_failed_start(log: str, mpi: str, environment: Mapping[str, str]) -> str:
     """Why no rank came through MPI_Init, in a job that failed without a probe; empty: not known."""
-    verdict = judge("", log, Outcome(1), ranks=1, mpi=mpi, environment=environment)
-    return verdict.sentence or causes.launch_failure(log)
+    known = facts("", log, Outcome(1), ranks=1, mpi=mpi, environment=environment)
+    return judge(known, environment).sentence or causes.launch_failure(log)
 
 
 def is_needed(native: Native, options: Options) -> bool:
@@ -217,10 +209,9 @@ def run_probe(
         requests,
         _LIMIT_S,
     )
-    settings = launcher.settings(job)
-    mpi = native.about.mpi
-    verdict = judge(output, error, outcome, ranks=ranks, mpi=mpi, environment=settings)
-    return verdict, outcome
+    settings, mpi = launcher.settings(job), native.about.mpi
+    known = facts(output, error, outcome, ranks=ranks, mpi=mpi, environment=settings)
+    return judge(known, settings), outcome
 
 
 def _step(line: Mapping[str, Any]) -> Step:

@@ -16,7 +16,7 @@ from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
 from commlens.jobs.sites import site
-from commlens.jobs.sites.schedulers import Schedulers
+from commlens.jobs.sites.schedulers import Scheduler
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
 from commlens.machine.nccl import NcclVariables
@@ -46,7 +46,7 @@ STRUCTS: Mapping[str, type] = {
     "rank_variables": dict[str, tuple[str, ...]],
     "record_fields": dict[str, dict[str, str]],
     "rules/": RuleFile,
-    "schedulers": Schedulers,
+    "schedulers": dict[str, Scheduler],
     "secrets": Secrets,
     "variables": Variables,
 }

@@ -73,13 +73,7 @@ class Scheduler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return State(phase, name, values.get("reason", ""), values.get("host"))
 
 
-class Schedulers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file."""
-
-    schedulers: Mapping[str, Scheduler]
-
-
-SCHEDULERS = knowledge.load("schedulers", Schedulers).schedulers
+SCHEDULERS = knowledge.load("schedulers", dict[str, Scheduler])
 
 
 def submit(scheduler: Scheduler, script: Path) -> str:

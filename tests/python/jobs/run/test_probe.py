@@ -15,6 +15,7 @@ from commlens.jobs.probe import (
     GpuSupport,
     ProbeVerdict,
     explain_failed_start,
+    facts,
     is_needed,
     judge,
 )
@@ -39,7 +40,8 @@ def verdict(
 ) -> ProbeVerdict:
     outcome = Outcome(status, ended_because="it takes too long" if timed_out else "")
     output = "\n".join(probe_lines(steps))
-    return judge(output, error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
+    known = facts(output, error, outcome, ranks=2, mpi=OPEN_MPI, environment=environment)
+    return judge(known, environment)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from commlens.jobs.sites import site
 from commlens.jobs.sites.script import Request, render
 from conftest import Commlens, command_line
-from run_helpers import wait_for
+from run_helpers import cases, wait_for
 from site_helpers import site_file
 
 WORDS = ["run", "gather-scatter", "bps5", "bp5"]
@@ -45,34 +45,13 @@ def test_directives_come_before_commands(name: str) -> None:
     assert places == list(range(1, len(places) + 1)) and len(places) < first + 1
 
 
-def test_slurm_is_told_what_a_job_needs() -> None:
-    script = rendered("crusher")
-    for line in (
-        "#SBATCH --account=CSC262",
-        "#SBATCH --nodes=1",
-        "#SBATCH --ntasks-per-node=8",
-        "#SBATCH --cpus-per-task=7",
-        "#SBATCH --time=00:30:00",
-        "#SBATCH --no-requeue",
-        "#SBATCH --exclusive",
-        "module load PrgEnv-gnu craype-accel-amd-gfx90a cray-mpich rocm",
-        "export MPICH_GPU_SUPPORT_ENABLED=1",
-    ):
-        assert line in script.splitlines()
-    assert "--kill-on-bad-exit=1 --cpus-per-task=7 --gpus-per-task=1" in script
-    assert "retired" in script and "nrsqsub_crusher" in script, "how far it can be believed"
-
-
-def test_the_others_are_told_the_same() -> None:
-    summit, pbs, flux = rendered("summit"), rendered("generic-pbs"), rendered("generic-flux")
-    for script, wanted in (
-        (summit, ["-P CSC262", "-nnodes 1", "-W 30", "-alloc_flags smt1"]),
-        (pbs, ["-A CSC262", "-l select=1:ncpus=1:mpiprocs=2", "-l walltime=00:30:00", "-r n"]),
-        (flux, ["--bank=CSC262", "--nodes=1", "--exclusive", "--time-limit=30m"]),
-    ):
-        directives = [line.split(None, 1)[1] for line in script.splitlines()[1:15] if " " in line]
-        assert set(wanted) <= set(directives)
-    assert 'cd "$PBS_O_WORKDIR" || exit 1' in pbs
+@pytest.mark.parametrize(("name", "lines", "parts"), cases("scripts of sites"))
+def test_a_scheduler_is_told_what_a_job_needs(
+    name: str, lines: list[str], parts: list[str]
+) -> None:
+    script = rendered(name)
+    assert set(lines) <= set(script.splitlines())
+    assert all(part in script for part in parts)
 
 
 def test_modules_of_a_transport_are_loaded_where_it_is_asked_for() -> None:

@@ -8,11 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from commlens.jobs import process
 from commlens.jobs.options import whole_number
 from commlens.knowledge.launchers import MANAGERS, Manager
-
-_ANSWER_TIME_S = 10
+from commlens.machine.system import ThisSystem
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,7 @@ def _nodes(manager: Manager, environment: Mapping[str, str]) -> int | None:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             return len({line.split()[0] for line in lines if line.strip()}) or None
     if manager.nodes_command:
-        output, _ = process.answer(manager.nodes_command, environment, _ANSWER_TIME_S)
-        return whole_number(output.strip())
+        return whole_number(ThisSystem(environment).run(*manager.nodes_command).text.strip())
     return _number(manager.nodes, environment)
 
 

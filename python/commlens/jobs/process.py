@@ -104,26 +104,6 @@ def run(
     )
 
 
-def answer(
-    command: Sequence[str], environment: Mapping[str, str], limit_s: float
-) -> tuple[str, str]:
-    """The standard output and error of a command that is asked something; empty where it cannot be
-    run."""
-    try:
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            env=dict(environment),
-            timeout=limit_s,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return "", ""
-    return ended.stdout, ended.stderr
-
-
 def run_within(
     command: Sequence[str], environment: Mapping[str, str], requests: list[int], limit_s: float
 ) -> tuple[Outcome, str, str]:

@@ -149,7 +149,13 @@ def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation 
         return spec.ranks
     pairs = spec.options.text("pairs") or native.benchmark(spec.benchmark).default("pairs")
     if pairs is not None:
-        return _ranks_of_pairs(pairs)
+        number = whole_number(pairs) or 0
+        if 2 * number > MOST_RANKS:
+            raise CommlensError(
+                f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be "
+                "started"
+            )
+        return 2 * max(number, 1)
     if spec.ranks_per_node:
         ranks = spec.ranks_per_node * nodes
         if ranks > MOST_RANKS:
@@ -161,15 +167,6 @@ def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation 
     if allocation and (allocation.tasks or 1) > 1 and not spec.nodes:
         return min(allocation.tasks or 1, MOST_RANKS)
     return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
-
-
-def _ranks_of_pairs(pairs: str) -> int:
-    number = whole_number(pairs) or 0
-    if 2 * number > MOST_RANKS:
-        raise CommlensError(
-            f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be started"
-        )
-    return 2 * max(number, 1)
 
 
 def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[str, str]:

@@ -17,7 +17,6 @@ from commlens.base.errors import CommlensError
 from commlens.base.text import plural
 from commlens.jobs.options import Options
 from commlens.jobs.sites.site import Site
-from commlens.jobs.spec import JobSpec
 
 _NAME = re.compile(r"[\w.@+:/-]+")
 STATUS_FILE = "status"
@@ -109,20 +108,17 @@ def _command(program: str, site: Site, request: Request) -> list[str]:
     """The command, an option on each line. What the user has given is left as it is."""
     given = {word.partition("=")[0] for word in request.words}
     own = site.job_spec(request.nodes)
-    with_launcher = "--launcher" not in given
-    job = JobSpec(
-        nodes=0 if given & {"--nodes", "--scaling"} else own.nodes,
-        ranks_per_node=0
-        if given & {"--ranks", "-n", "--ranks-per-node", "--scaling"}
-        else own.ranks_per_node,
-        launcher_arguments=own.launcher_arguments
-        if with_launcher and "--launcher-args" not in given
-        else (),
-    )
-    words = [] if "--out" in given else ["--out", RECORDS]
-    words += ["--launcher", site.launcher] if with_launcher else []
-    words += job.words()
-    lines = [shlex.join(words[index : index + 2]) for index in range(0, len(words), 2)]
+    ranks = {"--ranks", "-n", "--ranks-per-node", "--scaling"}
+    options = [  # each with those of the user in whose place it would be
+        ("--out", RECORDS, {"--out"}),
+        ("--launcher", site.launcher, {"--launcher"}),
+        ("--nodes", str(own.nodes), {"--nodes", "--scaling"}),
+        ("--ranks-per-node", str(own.ranks_per_node), ranks),
+        ("--launcher-args", shlex.join(own.launcher_arguments), {"--launcher", "--launcher-args"}),
+    ]
+    lines = [
+        shlex.join([name, text]) for name, text, others in options if text and not others & given
+    ]
     return [f"{program} {shlex.join(request.words)}", *lines]
 
 

@@ -17,19 +17,10 @@ import interpreter  # noqa: F401
 
 from commlens.base.errors import CommlensError, Status, reason
 from commlens.jobs.native import About, Benchmark
-from commlens.model import (
-    BenchmarkDeclaration,
-    Parameter,
-    Place,
-    Record,
-    Start,
-    StartLine,
-    Statistic,
-    Value,
-)
+from commlens.model import Place, Record, Start, Statistic, Value
 from commlens.model.embedded import encoded
 from commlens.model.results import Harness, Samples, Validation
-from commlens.model.start import SCHEMA_VERSION
+from commlens.model.start import SCHEMA_VERSION, BenchmarkDeclaration, Parameter, StartLine
 
 _NOT_VALIDATED = Validation(status="off", checks=0, elements=0, message="")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from commlens.base.errors import CommlensError, Status, say
 from commlens.cli.progress import telling
-from commlens.model import Loaded, load
+from commlens.model import load
+from commlens.model.reading import Loaded
 
 
 @contextmanager

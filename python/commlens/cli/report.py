@@ -11,7 +11,8 @@ from commlens.base.errors import CommlensError, reason
 from commlens.base.terminal import echo
 from commlens.cli.progress import telling
 from commlens.cli.records import check_any, tell_problems, without_collections
-from commlens.model import Room, load_each
+from commlens.model import load_each
+from commlens.model.reading import Room
 
 _DEFAULT = Path("report.html")
 

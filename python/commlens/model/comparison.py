@@ -55,7 +55,10 @@ class Difference:
     """Two sides of one case, each measured in one or several launches."""
 
     def __init__(self, baseline: Sequence[Record], other: Sequence[Record], metric: Metric) -> None:
-        self._sides = (_by_start(baseline), _by_start(other))
+        # Of each launch the first record, where one has measured the same twice.
+        self._sides = tuple(
+            {record.start.start: record for record in reversed(side)} for side in (baseline, other)
+        )
         self._metric = metric
 
     @property
@@ -185,14 +188,6 @@ def _times(log: float) -> float:
 def difference(one: Record, other: Record, metric: Metric) -> Difference:
     """Of two records, each of one or several launches."""
     return Difference(launches_of(one), launches_of(other), metric)
-
-
-def _by_start(records: Sequence[Record]) -> dict[str, Record]:
-    """One record a start: the first, where a start has measured the same twice."""
-    found: dict[str, Record] = {}
-    for record in records:
-        found.setdefault(record.start.start, record)
-    return found
 
 
 def _ratio_of_samples(

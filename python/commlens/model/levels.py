@@ -48,11 +48,6 @@ def place_of(part: str) -> LevelPart:
     return LevelPart(names.solver if is_solver else match["level"], match["kind"])
 
 
-def kind_of(part: str) -> str:
-    """The kind of a part of a level; the name of any other."""
-    return place_of(part).kind
-
-
 def has_levels(record: Record) -> bool:
     """Whether the record has parts of several levels."""
     return record.has_parts_within and any(_NAME.fullmatch(part.name) for part in record.parts)

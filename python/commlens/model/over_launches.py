@@ -11,7 +11,7 @@ from typing import Optional
 import msgspec
 
 from commlens.model.record import Record, case_key
-from commlens.model.results import Candidate, Ceiling, LaunchesStatistic, Part, PartStatistics
+from commlens.model.results import Ceiling, LaunchesStatistic, Part, PartStatistics
 
 
 class OverLaunches(Record, frozen=True, tag_field="kind", tag="record", eq=False):
@@ -25,10 +25,8 @@ class OverLaunches(Record, frozen=True, tag_field="kind", tag="record", eq=False
     @property
     def missed_half_width(self) -> Optional[float]:
         """The widest of its launches."""
-        return max(
-            (one.missed_half_width for one in self.members if one.missed_half_width is not None),
-            default=None,
-        )
+        widths = (one.missed_half_width for one in self.members)
+        return max((width for width in widths if width is not None), default=None)
 
 
 def launches_of(record: Record) -> Sequence[Record]:
@@ -45,14 +43,11 @@ def over_launches(records: Iterable[Record]) -> list[Record]:
     found: dict[object, list[Record]] = {}
     for record in records:
         setting = numbers.setdefault(record.start.setting, len(numbers))
-        key = numbers.setdefault(_key(record, setting), len(numbers))
+        what = case_key(record), setting, tuple(record.statistics), record.status, record.reason
+        key = numbers.setdefault(what, len(numbers))
         times[key, record.start.start] += 1
         found.setdefault((key, times[key, record.start.start]), []).append(record)
     return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
-
-
-def _key(record: Record, setting: int) -> tuple[object, ...]:
-    return case_key(record), setting, tuple(record.statistics), record.status, record.reason
 
 
 def _merged(members: Sequence[Record]) -> OverLaunches:
@@ -64,7 +59,9 @@ def _merged(members: Sequence[Record]) -> OverLaunches:
     }
     fields["parts"] = tuple(_part(part, members) for part in first.parts)
     fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
-    fields["candidate"] = _candidate(members)
+    if own := [one.candidate for one in members if one.candidate]:
+        seconds = median(one.seconds for one in own)
+        fields["candidate"] = msgspec.structs.replace(own[0], seconds=seconds)
     return OverLaunches(**fields, members=tuple(members))
 
 
@@ -100,10 +97,3 @@ def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
         metrics=metrics,
         rate=median(rates) if rates else None,
     )
-
-
-def _candidate(members: Sequence[Record]) -> Optional[Candidate]:
-    own = [one.candidate for one in members if one.candidate]
-    if not own:
-        return None
-    return msgspec.structs.replace(own[0], seconds=median(one.seconds for one in own))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commlens.model import OverLaunches, groups, launches_of, over_launches
+from commlens.model import groups, launches_of, over_launches
+from commlens.model.over_launches import OverLaunches
 from record_helpers import parsed
 from sample_applications import make_exchange_record
 from sample_records import make_record

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from commlens.cli import progress
-from commlens.model import Room, load_each
+from commlens.model import load_each
+from commlens.model.reading import Room
 from record_helpers import write
 from sample_records import make_record
 

@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator, ValidationError
 
 import commlens
 from commlens.base.errors import CommlensError
-from commlens.model import Candidate, load, read
+from commlens.model import load, read
+from commlens.model.results import Candidate
 from conftest import SOURCES
 from record_helpers import parsed, record, write
 from sample_applications import (

@@ -24,8 +24,9 @@ from functools import cache
 from typing import NamedTuple
 
 from commlens.compare.references.sources import Figure, Line, Source, find, load
-from commlens.model import FactDeclaration, Metric, Record, option_text
+from commlens.model import Metric, Record, option_text
 from commlens.model.record import BYTES
+from commlens.model.start import FactDeclaration
 
 _FARTHEST = math.log(2) + 1e-9  # of the ratio of sizes
 _Distance = tuple[bool, float, float, float]

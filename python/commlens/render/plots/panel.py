@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from commlens.model import Group
-from commlens.model.levels import kind_of
+from commlens.model.levels import place_of
 from commlens.render.plots.colors import QUIET_COLOR
 from commlens.render.plots.style import (
     PANEL_INCHES,
@@ -107,5 +107,5 @@ def part_entries(names: Iterable[str], theme: Theme) -> Iterator[LegendEntry]:
     """The entries of parts, in the order of their colors: one for all levels that have a kind."""
     places = {name: place for place, name in enumerate(theme.part_colors)}
     for name in names:
-        patch = Patch(color=theme.part_colors[name], label=shortened(kind_of(name)))
+        patch = Patch(color=theme.part_colors[name], label=shortened(place_of(name).kind))
         yield LegendEntry(PARTS, (places[name],), patch)

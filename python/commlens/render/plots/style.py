@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb
 
 from commlens.base.text import memory_name
 from commlens.model import Record, merged_transports
-from commlens.model.levels import kind_of
+from commlens.model.levels import place_of
 from commlens.render.plots.colors import TEXT_COLOR, looks
 
 WIDEST = 1e15  # end over beginning of a logarithmic axis
@@ -188,5 +188,5 @@ def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:
     for record in records:
         spans = record.timeline.spans if record.timeline else []
         names |= dict.fromkeys([part.name for part in record.parts] + [one.part for one in spans])
-    colors = looks("parts", map(kind_of, names))
-    return {name: colors[kind_of(name)] for name in names}
+    colors = looks("parts", (place_of(name).kind for name in names))
+    return {name: colors[place_of(name).kind] for name in names}

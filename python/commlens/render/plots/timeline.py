@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_number, labelled, readable_time
-from commlens.model import Record, Span, Timeline
+from commlens.model import Record
 from commlens.model.levels import Iteration, has_levels, middle_iteration, place_of
+from commlens.model.results import Span, Timeline
 from commlens.model.scaling import scalings
 from commlens.render.plots.colors import color_of_text_on
 from commlens.render.plots.content import Content, Operation, end_of_scale

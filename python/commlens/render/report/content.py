@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from commlens.base.text import format_days, plural
 from commlens.findings import SEVERITIES, Finding, findings, worst_first
-from commlens.model import Loaded, Start, Tell, launches_of
+from commlens.model import Start, launches_of
 from commlens.model.profile import Profile
+from commlens.model.reading import Loaded, Tell
 from commlens.render.doctor_document import Examined
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.machine import HostGroup, machines

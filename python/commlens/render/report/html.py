@@ -16,8 +16,8 @@ from markupsafe import Markup, escape
 import commlens
 from commlens.base.errors import CommlensError
 from commlens.base.text import format_bytes, plural, printable_lines
-from commlens.model import Tell
 from commlens.model.embedded import DOCTOR, RECORDS, encoded, pack
+from commlens.model.reading import Tell
 from commlens.render import plots as plot
 from commlens.render.profile_tables import profile_things
 from commlens.render.report.cards import Card

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from commlens.base.text import format_number, format_value, labelled, memory_name
-from commlens.model import Group, LaunchesStatistic, Metric, Record, Statistic
+from commlens.model import Group, Metric, Record, Statistic
+from commlens.model.results import LaunchesStatistic
 from commlens.render.table import Column
 
 

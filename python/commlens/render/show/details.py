@@ -14,8 +14,9 @@ from commlens.base.text import (
     format_time,
     memory_name,
 )
-from commlens.model import Ceiling, FactDeclaration, Group, Record, Value
+from commlens.model import Ceiling, Group, Record, Value
 from commlens.model.results import Deviation
+from commlens.model.start import FactDeclaration
 from commlens.render.show.columns import place_columns
 from commlens.render.table import Column, Line, Table
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from commlens.base.text import plural
-from commlens.model import Nic, Place, Record, Start
+from commlens.model import Place, Record, Start
+from commlens.model.start import Nic
 from commlens.render.table import Lines
 
 _MOST_RANKS = 16  # of a start whose placement is printed rank by rank

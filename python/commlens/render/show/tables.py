@@ -7,18 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from commlens.base.text import format_fraction, format_number, format_value, plural, readable_time
-from commlens.model import (
-    HIDDEN_METRIC,
-    INCONCLUSIVE,
-    OVERLAP_METRIC,
-    TIE,
-    TIME_METRIC,
-    Group,
-    Metric,
-    Record,
-    launches_of,
-)
+from commlens.model import TIME_METRIC, Group, Metric, Record, launches_of
+from commlens.model.comparison import INCONCLUSIVE, TIE
 from commlens.model.levels import has_levels
+from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC
 from commlens.render.show import details
 from commlens.render.show.columns import metric_columns, place_columns
 from commlens.render.show.levels import level_tables

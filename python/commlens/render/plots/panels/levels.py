@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from commlens.base.text import format_percent
 from commlens.model import Interval
-from commlens.model.levels import communication_s, kind_of, place_of, times_by_kind, times_by_level
+from commlens.model.levels import communication_s, place_of, times_by_kind, times_by_level
 from commlens.render.plots.colors import OTHER_COLOR
 from commlens.render.plots.content import Content, Operation
 from commlens.render.plots.panel import Panel, joined
@@ -46,7 +46,7 @@ def _bars(content: Content, operations: Sequence[Operation]) -> list[BarOfShares
         for level, own in times_by_level(operation.record).items():
             found.setdefault(level, []).append((operation, own))
     names = dict.fromkeys(part.name for one in operations for part in one.record.parts)
-    colors = {kind_of(name): content.theme.part_colors[name] for name in names}
+    colors = {place_of(name).kind: content.theme.part_colors[name] for name in names}
     bars = []
     for level, of_level in found.items():
         for number, (operation, times) in enumerate(of_level):

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -84,15 +85,13 @@ def compare(
     benchmark: str | None,
     a: tuple[str, ...],
     b: tuple[str, ...],
-    launches: int,
-    ranks: int | None,
     launcher: str,
-    launcher_args: list[str],
     out: Path,
     threshold: float,
     fail_if_slower: float | None,
     form: str,
     picture: Path | None,
+    **others: Any,  # of job_options
 ) -> None:
     """Runs the command; its help is _HELP."""
     if picture:
@@ -102,7 +101,7 @@ def compare(
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
-        entry = _entry(benchmark, what, ranks, launcher_args, launches)
+        entry = job_options.spec(benchmark, Options.parse(what), **others)
         status, matched = _measured(entry, a, b, launcher, out)
     else:
         if a or b:
@@ -180,18 +179,6 @@ def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
     status = tell_problems(loaded)
     (baseline, *others), key_of = split(loaded.records, by)
     return status, [match(baseline, other, key_of) for other in others]
-
-
-def _entry(
-    benchmark: str, words: Sequence[str], ranks: int | None, launcher_args: list[str], launches: int
-) -> JobSpec:
-    return JobSpec(
-        benchmark,
-        Options.parse(words),
-        ranks or 0,
-        launcher_arguments=launcher_args,
-        launches=launches,
-    )
 
 
 def _measured(

@@ -10,7 +10,8 @@ import click
 
 from commlens.cli import values
 from commlens.jobs.launchers import CHOICES
-from commlens.jobs.spec import FORMER_NAMES, MOST_RANKS
+from commlens.jobs.options import Options
+from commlens.jobs.spec import FORMER_NAMES, MOST_RANKS, JobSpec, parse_environment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AS_IN_RUN = "As in run."
@@ -47,6 +48,21 @@ def number(
     )
 
 
+def spec(
+    benchmark: str,
+    options: Options,
+    variables: Sequence[str] = (),
+    launcher_args: Sequence[str] = (),
+    **numbers: Any,
+) -> JobSpec:
+    """The job that a command's options name, of which one that is not given is None."""
+    given = {name: number for name, number in numbers.items() if number is not None}
+    environment = parse_environment(variables)
+    return JobSpec(
+        benchmark, options, environment=environment, launcher_arguments=launcher_args, **given
+    )
+
+
 def ranks(help_text: str = _AS_IN_RUN) -> Decorator:
     """`--ranks`, the number of ranks."""
     return click.option(
@@ -73,12 +89,8 @@ def launcher(help_text: str = _AS_IN_RUN) -> Decorator:
 
 def launcher_arguments(help_text: str = _AS_IN_RUN) -> Decorator:
     """`--launcher-args`, as a list of words."""
-
-    def split(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-        return values.words("--launcher-args", text)
-
     return click.option(
-        "--launcher-args", default="", metavar="TEXT", callback=split, help=help_text
+        "--launcher-args", default="", metavar="TEXT", callback=values.words, help=help_text
     )
 
 

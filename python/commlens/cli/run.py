@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ from commlens.jobs.options import Options, whole_number
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
-from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, parse_environment
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
 
@@ -112,16 +113,14 @@ A suite is a list of benchmarks with their options, and how they are launched:
 @click.pass_context
 def run(
     context: click.Context,
+    /,
     benchmark: str | None,
     ranks: int | None,
     nodes: int | None,
     ranks_per_node: int | None,
     scaling: str | None,
-    launches: int | None,
-    variables: tuple[str, ...],
     settings_file: str | None,
     launcher: str,
-    launcher_args: list[str],
     site_name: str | None,
     out: Path,
     wide: bool,
@@ -129,6 +128,7 @@ def run(
     no_probe: bool,
     show_help: bool,
     options: tuple[str, ...],
+    **others: Any,  # of job_options
 ) -> None:
     """Runs benchmarks or a suite; _HELP is the help."""
     if show_help:
@@ -138,15 +138,10 @@ def run(
     _check_ranks(ranks, nodes, ranks_per_node)
     counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else []
     given = fix.read(Path(settings_file)) if settings_file is not None else fix.Given()
-    overrides = JobSpec(
-        "",
-        given.options.replaced_by(Options.parse(words)),
-        ranks or 0,
-        {**given.environment, **parse_environment(variables)},
-        [*given.launcher_arguments, *launcher_args],
-        launches or 0,
-        nodes or 0,
-        ranks_per_node or 0,
+    of_file = JobSpec("", given.options, 0, given.environment, given.launcher_arguments)
+    numbers: Any = {"ranks": ranks, "nodes": nodes, "ranks_per_node": ranks_per_node}
+    overrides = of_file.overridden_by(
+        job_options.spec("", Options.parse(words), **numbers, **others)
     )
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
@@ -214,27 +209,21 @@ def _check_ranks(ranks: int | None, nodes: int | None, ranks_per_node: int | Non
 def _scaling(text: str, ranks: int | None, names: Sequence[str]) -> list[int]:
     """The numbers of ranks in `1,2,4`. Raises CommlensError for what is none, or cannot go with
     the other words."""
+    words = text.split(",")
+    counts = [whole_number(word) or 0 for word in words]
+    wrong = [word for word, count in zip(words, counts) if not 1 <= count <= MOST_RANKS]
+    mistake = ""
     if ranks is not None:
-        raise CommlensError(
-            f"--scaling {text} beside --ranks {ranks}: both say on how many ranks; "
-            "leave one of them out"
-        )
-    if len(names) > 1 or suite.is_suite(names[0]):
+        mistake = f" beside --ranks {ranks}: both say on how many ranks; leave one of them out"
+    elif len(names) > 1 or suite.is_suite(names[0]):
         what = f"{names[0]} is a suite" if len(names) == 1 else f"{len(names)} benchmarks are named"
-        raise CommlensError(f"--scaling {text}: {what}; name a single benchmark, or run without")
-    if not text:
-        raise CommlensError("--scaling '': name numbers of ranks, as in 1,2,4,8")
-    counts: list[int] = []
-    for word in text.split(","):
-        count = whole_number(word) or 0
-        if not 1 <= count <= MOST_RANKS:
-            raise CommlensError(
-                f"--scaling {text[:80]}: '{word[:20]}' is no number of ranks; "
-                f"write whole numbers from 1 to {MOST_RANKS:,} as in 1,2,4,8"
-            )
-        if count in counts:
-            raise CommlensError(
-                f"--scaling {text}: {word} stands there twice; leave one of them out"
-            )
-        counts.append(count)
+        mistake = f": {what}; name a single benchmark, or run without"
+    elif wrong:
+        fix = f"write whole numbers from 1 to {MOST_RANKS:,} as in 1,2,4,8"
+        mistake = f": '{wrong[0][:20]}' is no number of ranks; {fix}"
+    elif len(set(counts)) < len(counts):
+        twice = next(count for count in counts if counts.count(count) > 1)
+        mistake = f": {twice} stands there twice; leave one of them out"
+    if mistake:
+        raise CommlensError(f"--scaling {text[:80] or repr('')}{mistake}")
     return counts

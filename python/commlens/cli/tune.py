@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +16,7 @@ from commlens.cli import job_options, values
 from commlens.jobs.native import find_native
 from commlens.jobs.options import Options
 from commlens.jobs.session import Session, Settings
-from commlens.jobs.spec import JobSpec, parse_environment
+from commlens.jobs.spec import JobSpec
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.
@@ -80,13 +81,11 @@ def tune(
     by_size: bool,
     matrix: str | None,
     resume: str | None,
-    ranks: int | None,
-    variables: tuple[str, ...],
     launcher: str,
-    launcher_args: list[str],
     out: Path,
     dry_run: bool,
     options: tuple[str, ...],
+    **others: Any,  # of job_options
 ) -> None:
     """Runs the command; its help is _HELP."""
     if resume is not None:
@@ -99,13 +98,8 @@ def tune(
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     session = Session(find_native(), _settings(launcher, out))
-    entry = JobSpec(
-        session.native.benchmark(benchmark).name,
-        Options.parse(options),
-        ranks or 0,
-        parse_environment(variables),
-        launcher_args,
-    )
+    name = session.native.benchmark(benchmark).name
+    entry = job_options.spec(name, Options.parse(options), **others)
     if matrix is not None:
         if by_size or dry_run or spaces != ("curated",):
             raise CommlensError(

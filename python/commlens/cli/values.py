@@ -73,12 +73,12 @@ def duration(_: click.Context, option: click.Parameter, text: str) -> float:
     return seconds
 
 
-def words(option: str, text: str) -> list[str]:
+def words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
     """The words of a text, as a shell would split it."""
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise CommlensError(f"{option} {text!r}: {str(error).lower()}") from None
+        raise CommlensError(f"{option.opts[0]} {text!r}: {str(error).lower()}") from None
 
 
 def _mistake(option: click.Parameter, text: str, fix: str) -> CommlensError:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from commlens.base.terminal import Terminal
-from commlens.base.text import printable, printable_lines
 from conftest import Commlens, command_line
 from record_helpers import write
 from sample_records import make_record
@@ -23,28 +22,25 @@ def records(tmp_path: Path) -> Path:
     return write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
 
 
+@pytest.mark.parametrize(
+    ("output", "why"), [(">/dev/full", "No space left on device"), (">&-", "it is closed")]
+)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_full_disk_is_one_sentence_and_no_success(words: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command_line(*words), stdout=full, stderr=subprocess.PIPE, text=True)
+def test_an_output_that_takes_nothing_is_one_sentence_and_no_success(
+    words: tuple[str, ...], output: str, why: str
+) -> None:
+    done = redirected(output, *words)
     assert done.returncode == 1
-    assert done.stderr == (
-        "commlens: the standard output cannot be written: No space left on device\n"
-    )
+    assert done.stderr == f"commlens: the standard output cannot be written: {why}\n"
 
 
-@pytest.mark.parametrize("words", COMMANDS[:3], ids=" ".join)
-def test_a_closed_output_is_one_sentence_and_no_success(words: tuple[str, ...]) -> None:
-    script = 'exec "$@" >&-'
-    command = ["sh", "-c", script, "sh", *command_line(*words)]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1
-    assert done.stderr == "commlens: the standard output cannot be written: it is closed\n"
+def redirected(where: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", "-c", f'exec "$@" {where}', "sh", *command_line(*words)]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_what_is_done_besides_the_output_is_done_all_the_same() -> None:
-    with Path("/dev/full").open("w") as full:
-        subprocess.run(command_line(*PLOT), stdout=full, stderr=subprocess.DEVNULL)
+    redirected(">/dev/full", *PLOT)
     assert Path("picture.svg").stat().st_size > 1000
 
 
@@ -58,8 +54,7 @@ def test_a_reader_that_has_left_is_no_news() -> None:
 
 
 def test_a_closed_standard_error_changes_nothing() -> None:
-    command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command_line("show", "missing.jsonl")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    done = redirected("2>&-", "show", "missing.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -110,16 +105,8 @@ def test_our_own_styles_are_all_that_a_terminal_gets() -> None:
     assert text.replace("\x1b[1m", "").replace("\x1b[0m", "") == "a?[31mb\n"
 
 
-def test_printable_texts() -> None:
-    assert printable("a b·ä") == "a b·ä"
-    assert printable("\x1b]0;x\x07\x9b2J\r\u202e\ud800") == "?]0;x??2J???"
-    assert printable("a\nb\tc\N{NO-BREAK SPACE}d") == "a b c d"
-    assert printable_lines("a\nb\x00") == "a\nb?"
-
-
 def test_a_file_that_is_opened_later_is_not_the_standard_output(tmp_path: Path) -> None:
     """With a closed descriptor 1, the next file would get it, and what is printed with it."""
     Path("picture.svg").write_text("")
-    command = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *command_line(*PLOT)]
-    assert subprocess.run(command).returncode == 1
+    assert redirected(">&- 2>&-", *PLOT).returncode == 1
     assert "picture.svg" not in Path("picture.svg").read_text(encoding="utf-8")[:200]

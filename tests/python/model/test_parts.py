@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from commlens.model import read
 from record_helpers import parsed
 from sample_applications import (
     COPIES,
@@ -16,7 +14,7 @@ from sample_applications import (
     make_overlap_record,
     make_transform_record,
 )
-from sample_records import lines, make_record
+from sample_records import make_record
 
 
 def overlap(**changes: Any) -> Any:
@@ -118,78 +116,3 @@ def test_the_smallest_sample_and_the_calls_are_read() -> None:
     assert record.statistics["time_ms"].min == pytest.approx(0.9 * 22)
     assert record.calls["MPI_Cart_rank"] == 20
     assert parsed(make_record())[0].calls == {}
-
-
-# What is refused
-
-
-def refusal(record: dict[str, Any]) -> str:
-    """Why it is not read; empty if it is."""
-    problems = read(lines([record])).problems
-    assert all(problem.startswith("records:2: not a record of schema 2") for problem in problems)
-    return " ".join(problems)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda record: record["parts"][0].pop("stream"),
-        lambda record: record["parts"][0].update(name=""),
-        lambda record: record["parts"][0].update(better="lower"),
-        lambda record: record["parts"][0]["samples"].update(values_s=[]),
-        lambda record: record["parts"][0]["samples"].update(values_s=[-1.0]),
-        lambda record: record["parts"][0]["samples"].update(values_s=["1"]),
-        lambda record: record["parts"][0].update(samples=[1.0]),
-        lambda record: record["parts"][0].pop("samples"),
-        lambda record: record["parts"][0].update(statistics={}),
-        lambda record: record["parts"][0]["statistics"]["time_us"].pop("median"),
-        lambda record: record.update(parts={"multiplications": 1.0}),
-        lambda record: record.update(parts=["multiplications"]),
-        lambda record: record["timeline"].update(time_us=0),
-        lambda record: record["timeline"]["spans"][3].pop("end_us"),
-        lambda record: record["timeline"]["spans"][3].update(step=-1),
-        lambda record: record.update(timeline=None),
-        lambda record: record["ceilings"][0].pop("rate"),
-        lambda record: record["ceilings"][0].pop("unit"),
-        lambda record: record["ceilings"][0].update(gemm_TFLOPs=1.0),
-    ],
-)
-def test_malformed_parts_are_refused(damage: Callable[[dict[str, Any]], object]) -> None:
-    record = make_overlap_record()
-    assert not refusal(record)
-    damage(record)
-    assert refusal(record)
-
-
-@pytest.mark.parametrize("notes", ["scaled", [1], None])
-def test_malformed_notes_are_refused(notes: object) -> None:
-    (start_problem, record_problem) = read(lines([make_record(notes=notes)])).problems
-    assert "notes" in start_problem
-    assert "is not in this file" in record_problem
-
-
-@pytest.mark.parametrize(
-    ("damage", "what"),
-    [
-        (lambda one: one["parts"][0].update(within=None), "parts[0].within"),
-        (lambda one: one["parts"][0].update(within=False), "parts: some are within the operation"),
-        (lambda one: one["parts"][0].pop("within"), "parts: some are within the operation"),
-        (lambda one: one["parameters"].pop("communicators"), "'communicators' is missing"),
-        (lambda one: one["ceilings"][0].update(part="sums"), "no part is called 'sums'"),
-        (lambda one: one["ceilings"][0].update(metrics={"time_ms": 1.0}), "ceilings[0]"),
-        (lambda one: one["ceilings"][0].update(copy_GBps=1.0), "ceilings[0]"),
-        (lambda one: one["ceilings"][0].pop("metrics"), "ceilings[0]"),
-        (lambda one: one["ceilings"][1].pop("part"), "ceilings[1]"),
-        (lambda one: one["validation"].update(deviation={"largest": 0.0}), "validation.deviation"),
-        (lambda one: one["ceilings"][1].pop("time_us"), "ceilings[1]"),
-        (lambda one: one["calls"].update(MPI_Cart_sub=-1), "calls"),
-        (lambda one: one.update(calls=["MPI_Cart_sub"]), "calls"),
-    ],
-)
-def test_what_is_malformed_is_refused(
-    damage: Callable[[dict[str, Any]], object], what: str
-) -> None:
-    record = make_transform_record()
-    assert not refusal(record)
-    damage(record)
-    assert what in refusal(record)

@@ -80,30 +80,6 @@ def test_what_was_found_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"facts": {"labels": [1]}},
-        {"series": {"residual": ["1"]}},
-        {"report": "a line"},
-        {"candidate": {"name": "pairwise", "seconds": -1.0, "text": ""}},
-        {"candidate": {"name": "pairwise", "text": ""}},
-        {"candidate": None},
-        {"libraries": {"blas": 3}},
-        {"setup_s": True},
-        {"ranks": "2"},
-        {"time_s": 1.0},
-    ],
-)
-def test_a_field_of_another_kind_is_no_record(changes: dict[str, Any]) -> None:
-    name = next(iter(changes))
-    # Facts and parameters are declared by what the record has.
-    text = make_record(**changes) if name == "facts" else {**make_record(), **changes}
-    (problem,) = problems(text)
-    assert problem.startswith("records:2: not a record of schema 2 (")
-    assert name in problem
-
-
-@pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("hello\n", "not a record (not JSON"),
@@ -166,31 +142,6 @@ def test_a_start_may_be_repeated_but_not_changed() -> None:
 def test_records_share_their_start() -> None:
     one, other = parsed(make_record(), make_record(transport="staged"))
     assert one.start is other.start
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"parameters": {"window": 4}}, "parameters: its start does not declare 'window'"),
-        ({"facts": {"found": 4}}, "facts: its start does not declare 'found'"),
-        ({"statistics": {"rate": {}}}, "statistics[...]: Object missing required field `count`"),
-        ({"benchmark": "fft"}, "benchmark: its start is one of 'latency'"),
-    ],
-)
-def test_names_that_the_start_does_not_declare_are_refused(
-    changes: dict[str, Any], problem: str
-) -> None:
-    (found,) = problems({**make_record(), **changes})
-    assert problem in found
-
-
-def test_metrics_that_the_start_does_not_declare_are_refused() -> None:
-    text = make_record()
-    text["statistics"]["rate_GBps"] = text["statistics"]["time_us"]
-    assert "statistics: its start does not declare 'rate_GBps'" in problems(text)[0]
-    text = make_record()
-    text["ceilings"][0]["metrics"]["rate_GBps"] = 1.0
-    assert "ceilings[0].metrics: its start does not declare 'rate_GBps'" in problems(text)[0]
 
 
 def test_the_main_metric_is_the_first_that_was_measured() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from native_helpers import BENCH, ROOT, missing
+from run_helpers import wait_for
 
 _SCRIPT = ROOT / "tests" / "cluster" / "cluster"
 # Far more than any takes, also on a machine that does other things.
@@ -65,7 +66,7 @@ class Running:
                 raise AssertionError(f"it has ended too early:\n{self.wait().output}")
             return condition()
 
-        until(has_come)
+        wait_for(has_come, 90)
 
     def wait(self, limit_s: float = _JOB_LIMIT_S) -> Ended:
         """Fails where it does not end in time."""
@@ -120,7 +121,7 @@ class Cluster:
         started = time.monotonic()
         submitted = self.on("sbatch", f"--output={log}", *options.split(), script)
         assert submitted.status == 0, submitted.output
-        until(lambda: status.exists() and bool(status.read_text()), _JOB_LIMIT_S)
+        wait_for(lambda: status.exists() and bool(status.read_text()), _JOB_LIMIT_S)
         seconds = time.monotonic() - started
         return Ended(int(status.read_text()), log.read_text(), seconds)
 
@@ -177,10 +178,3 @@ def has_measured() -> bool:
             if '"kind":"record"' in file.read_text():
                 return True
     return False
-
-
-def until(condition: Callable[[], bool], limit_s: float = 90) -> None:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not come"
-        time.sleep(0.05)

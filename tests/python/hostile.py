@@ -106,7 +106,8 @@ def _consistent(draw: st.DrawFn, own: list[Any]) -> list[Any]:
         kind = draw(st.sampled_from(["rename", "rename", "scale", "scale", "more", "set"]))
         number = draw(st.integers(0, len(own) - 1))
         if kind == "rename":
-            names = sorted(_texts(own) - _WORDS)
+            values = (value_at(own, path) for path in paths(own))
+            names = sorted({one for one in values if isinstance(one, str)} - _WORDS)
             old, new = draw(st.sampled_from(names)), draw(st.sampled_from(TEXTS))
             own = [_renamed(line, old, new) for line in own]
         elif kind == "scale":
@@ -123,13 +124,6 @@ def _consistent(draw: st.DrawFn, own: list[Any]) -> list[Any]:
             new = draw(_like(value_at(own[number], path)))
             own = [*own[:number], replaced(own[number], path, new), *own[number + 1 :]]
     return own
-
-
-def _texts(value: Any) -> set[str]:
-    if isinstance(value, str):
-        return {value}
-    children = value.values() if isinstance(value, dict) else value
-    return set().union(*map(_texts, children)) if isinstance(value, (dict, list)) else set()
 
 
 def _renamed(value: Any, old: str, new: str) -> Any:

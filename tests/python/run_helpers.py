@@ -36,6 +36,12 @@ def command_of_record() -> list[str]:
     return list(kept()[0].start.command)
 
 
+def executable(folder: Path, name: str, script: str = "") -> None:
+    """Makes a script of a shell."""
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
 def started(*words: object, **environment: str) -> subprocess.Popen[str]:
     """The command as a process of its own, which can be sent signals."""
     return subprocess.Popen(
@@ -47,7 +53,7 @@ def started(*words: object, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float = 60) -> None:
+def wait_for(condition: Callable[[], bool], limit_s: float = 90) -> None:
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline

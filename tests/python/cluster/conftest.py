@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster_helpers import Cluster, until, why_not
+from cluster_helpers import Cluster, why_not
+from run_helpers import wait_for
 
 NODES = 4  # most tests take the first two of them
 
@@ -54,4 +55,4 @@ def cluster(nodes: Cluster) -> Iterator[Cluster]:
     assert jobs.status == 0, "the cluster is broken"
     if jobs.output.strip():
         nodes.on("scancel", "--user=root")
-        until(lambda: not nodes.on("squeue", "--noheader").output.strip())
+        wait_for(lambda: not nodes.on("squeue", "--noheader").output.strip())

@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cluster_helpers import Cluster, Running, commlens, has_measured, until
+from cluster_helpers import Cluster, Running, commlens, has_measured
 from native_helpers import ROOT
-from run_helpers import kept
+from run_helpers import kept, wait_for
 
 SLOW = bool(os.environ.get("COMMLENS_SLOW_TESTS"))
 BRIEFLY = "allreduce --bytes 8 --memory host --transport mpi --repeat 1 --batches 2 --no-probe"
@@ -36,20 +36,16 @@ def in_the_middle(cluster: Cluster) -> Running:
     return running
 
 
-def records() -> list[Path]:
-    return list(Path("results").rglob("*.jsonl"))
-
-
 def is_whole(cluster: Cluster) -> bool:
     """Nothing runs on, and what was measured is kept."""
-    until(lambda: not cluster.processes("commlens-bench"))
-    return len(kept(*records())) > 0
+    wait_for(lambda: not cluster.processes("commlens-bench"))
+    return len(kept()) > 0
 
 
 def test_a_job(cluster: Cluster) -> None:
     ended = submitting(cluster, BRIEFLY).wait()
     assert ended.status == 0, ended.output
-    (record,) = kept(*records())
+    (record,) = kept()
     assert (record.start.ranks, record.start.nodes) == (4, 2)
     assert "allreduce" in ended.output and "1 record in" in ended.output
     assert (folder_of_job() / "status").read_text() == "0\n"
@@ -96,12 +92,12 @@ def test_the_node_of_the_script_is_lost(cluster: Cluster) -> None:
     own_site("mine.yaml", "directives: ['--nodelist=n3,n4']")
     running = submitting(cluster, f"{LONG} --ranks-per-node 1", "--detach", site="./mine.yaml")
     assert running.wait().status == 0
-    until(has_measured)
+    wait_for(has_measured)
     try:
         cluster.call("off", "n3")
         # As Slurm itself does after SlurmdTimeout.
         cluster.on("scontrol", "update", "nodename=n3", "state=down", "reason=off")
-        until(lambda: "NODE_FAIL" in cluster.on("squeue", "--states=all", "--format=%T").output)
+        wait_for(lambda: "NODE_FAIL" in cluster.on("squeue", "--states=all", "--format=%T").output)
         ended = cluster.on(*commlens("submit", "--attach", *Path("results").iterdir()))
         assert is_whole(cluster)
     finally:
@@ -120,26 +116,27 @@ def test_the_folder_is_not_there_on_the_node_of_the_script(cluster: Cluster) -> 
     try:
         ended = submitting(cluster, BRIEFLY, site="./mine.yaml", nodes=1).wait()
     finally:
-        until(lambda: cluster.on("umount", here).status == 0)
+        wait_for(lambda: cluster.on("umount", here).status == 0)
     assert ended.status == 1
     message = ended.messages[0]
     assert "could not be started (JobLaunchFailure); there is no log: n3 may not have" in message
     assert f"the folder {here}/" in message and "choose an --out that is shared" in message
 
 
-def test_a_job_that_is_longer_than_the_partition_allows(cluster: Cluster) -> None:
-    """Slurm accepts it, and lets it wait for ever."""
-    ended = submitting(cluster, BRIEFLY, "--time", "60").wait()
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("--time 60", "(PartitionTimeLimit)"),  # longer than the partition allows
+        ("--queue project --account other", "--account"),  # which may not run there
+    ],
+)
+def test_a_job_that_slurm_accepts_but_never_starts(
+    cluster: Cluster, options: str, why: str
+) -> None:
+    ended = submitting(cluster, BRIEFLY, *options.split()).wait()
     assert ended.status == 1
-    assert "will never start (PartitionTimeLimit)" in ended.output
+    assert "will never start" in ended.output and why in ended.output
     assert cluster.on("squeue", "--noheader").output.strip() == ""
-
-
-def test_an_account_that_may_not_run_there(cluster: Cluster) -> None:
-    """Slurm accepts it, too."""
-    ended = submitting(cluster, BRIEFLY, "--queue", "project", "--account", "other").wait()
-    assert ended.status == 1
-    assert "will never start" in ended.output and "--account" in ended.output
 
 
 def test_the_output_folder_is_full(cluster: Cluster) -> None:
@@ -149,7 +146,7 @@ def test_the_output_folder_is_full(cluster: Cluster) -> None:
     try:
         ended = submitting(cluster, LONG.replace("repeat 500", "repeat 5 --batches 2")).wait()
     finally:
-        until(lambda: cluster.on("umount", Path("results").resolve()).status == 0)
+        wait_for(lambda: cluster.on("umount", Path("results").resolve()).status == 0)
     assert ended.status != 0
     assert "No space left on device" in ended.output
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster_helpers import Cluster, Ended, commlens, has_measured, until
-from run_helpers import kept
+from cluster_helpers import Cluster, Ended, commlens, has_measured
+from run_helpers import kept, wait_for
 
 WORDS = "run latency --memory host --transport mpi --bytes 8:4M:x2 --warmup 0"
 LIMIT_S = 80.0  # far below what Slurm needs to notice a lost node (tests/cluster/cluster)
@@ -185,4 +185,4 @@ def small(cluster: Cluster, node: str, folder: Path, size: str) -> Iterator[None
     try:
         yield
     finally:
-        until(lambda: cluster.on("umount", folder, node=node).status == 0)
+        wait_for(lambda: cluster.on("umount", folder, node=node).status == 0)

@@ -15,7 +15,7 @@ from commlens.jobs.native import Native, find_native
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
-from run_helpers import cases
+from run_helpers import cases, executable
 
 
 @pytest.mark.parametrize(("environment", "expected"), cases("nodes of allocations"))
@@ -25,14 +25,9 @@ def test_the_nodes_of_an_allocation(environment: dict[str, str], expected: list[
 
 
 def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
-    answers(tmp_path, "flux", "echo 3")
+    executable(tmp_path, "flux", "echo 3")
     found = allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert found == Allocation("FLUX_URI", 3)
-
-
-def answers(folder: Path, name: str, script: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +43,8 @@ def answers(folder: Path, name: str, script: str) -> None:
 def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
     family: str, default: str, wanted: list[str], tmp_path: Path
 ) -> None:
-    answers(tmp_path, "scontrol", f"echo 'MpiDefault              = {default}'")
-    answers(tmp_path, "srun", "echo 'MPI plugin types are...' >&2; echo pmix none pmi2 >&2")
+    executable(tmp_path, "scontrol", f"echo 'MpiDefault              = {default}'")
+    executable(tmp_path, "srun", "echo 'MPI plugin types are...' >&2; echo pmix none pmi2 >&2")
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     assert options_here(SRUN, family, environment) == wanted
     assert options_here(SRUN, family, {**environment, "SLURM_MPI_TYPE": "pmix"}) == []
@@ -73,7 +68,7 @@ def test_how_many_ranks_and_nodes(
 def test_gpus_are_counted_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The node where commlens was started has none; those of the allocation have four."""
     monkeypatch.setenv("FAKE_BACKEND", "cuda")
-    answers(tmp_path, "launcher", 'FAKE_GPUS=4 exec "$@"')
+    executable(tmp_path, "launcher", 'FAKE_GPUS=4 exec "$@"')
     native = find_native()
     assert native.about.gpus == 0
     there = Native(native.path, (str(tmp_path / "launcher"),))

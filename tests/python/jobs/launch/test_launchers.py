@@ -15,7 +15,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS, Launcher
 from conftest import FAKES
-from run_helpers import cases
+from run_helpers import cases, executable
 
 PROGRAM = Path("/commlens-bench")
 
@@ -42,12 +42,6 @@ def command(
     return " ".join(words[:-4])
 
 
-def program(folder: Path, name: str) -> None:
-    path = folder / name
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-
-
 def test_auto_takes_mpirun_where_there_is_no_allocation() -> None:
     assert choose() == Chosen(str(FAKES / "mpirun"), launcher("Open MPI"))
 
@@ -58,7 +52,7 @@ def test_auto_takes_mpirun_where_there_is_no_allocation() -> None:
 def test_auto_takes_the_launcher_of_the_allocation(
     variable: str, name: str, tmp_path: Path
 ) -> None:
-    program(tmp_path, name)
+    executable(tmp_path, name)
     found = choose(**{variable: "1", "PATH": f"{tmp_path}:{FAKES}"})
     assert (found.program, found.launcher) == (str(tmp_path / name), launcher(name))
     assert found.allocation and found.allocation.variable == variable

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Commlens, captured, command_line
-from run_helpers import kept, ranks_alive, started, wait_for
+from run_helpers import executable, kept, ranks_alive, started, wait_for
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,13 @@ def test_a_rank_that_outlives_its_launcher_is_ended(commlens: Commlens) -> None:
 def test_open_mpi_without_its_ucx_is_explained_without_a_probe(
     commlens: Commlens, tmp_path: Path
 ) -> None:
-    launcher = tmp_path / "bin" / "mpirun"
-    launcher.parent.mkdir()
     message = tmp_path / "message"
     log = captured("open-mpi-4-pml-ucx-refused").replace("init returned failure", "")
     message.write_text(log)
-    launcher.write_text(
-        f"#!/bin/sh\n[ $1 = --version ] && echo 'Open MPI' && exit\ncat {message} >&2\nexit 1\n"
-    )
-    launcher.chmod(0o755)
+    answer = "[ $1 = --version ] && echo 'Open MPI' && exit"
+    executable(tmp_path, "mpirun", f"{answer}\ncat {message} >&2\nexit 1")
     for words, environment in (([], {"OMPI_MCA_pml": "ucx"}), (["--env", "OMPI_MCA_pml=ucx"], {})):
-        path = f"{launcher.parent}:{os.environ['PATH']}"
+        path = f"{tmp_path}:{os.environ['PATH']}"
         run = commlens("run", "latency", *words, PATH=path, **environment)
         assert run.returncode == 1
         (said,) = [line for line in run.stderr.splitlines() if line.startswith("commlens: ")]

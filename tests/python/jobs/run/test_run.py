@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import FAKES, Commlens
-from run_helpers import cases, command_of_record, kept, lines_of
+from run_helpers import cases, command_of_record, executable, kept, lines_of
 
 BENCH = FAKES / "commlens-bench"
 TOO_LONG = (
@@ -90,13 +90,11 @@ def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
 def test_what_is_no_native_program_is_named(
     commlens: Commlens, tmp_path: Path, script: str, said: str
 ) -> None:
-    other = tmp_path / "other"
-    other.write_text(f"#!/bin/sh\n{script}\n")
-    other.chmod(0o755)
-    run = commlens("run", "latency", COMMLENS_BENCH=str(other))
+    executable(tmp_path, "other", script)
+    run = commlens("run", "latency", COMMLENS_BENCH=str(tmp_path / "other"))
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
-    assert str(other) in line and said in line
+    assert str(tmp_path / "other") in line and said in line
 
 
 # Variables and launches

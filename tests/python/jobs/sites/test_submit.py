@@ -15,7 +15,7 @@ import pytest
 from commlens.jobs.sites import submit
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
 from conftest import Commlens
-from run_helpers import cases
+from run_helpers import cases, executable
 from site_helpers import SUBMITTED, FakeScheduler, site_file
 
 WORDS = ("--", "run", "allreduce")
@@ -31,8 +31,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
     # By which the script calls commlens.
     own = tmp_path / "own"
     own.mkdir()
-    (own / "commlens").write_text(f'#!/bin/sh\nexec {sys.executable} -m commlens "$@"\n')
-    (own / "commlens").chmod(0o755)
+    executable(own, "commlens", f'exec {sys.executable} -m commlens "$@"')
     monkeypatch.setenv("PATH", f"{own}:{found.folder / 'bin'}:{os.environ['PATH']}")
     for variable, value in found.environment.items():
         monkeypatch.setenv(variable, value)

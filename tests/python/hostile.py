@@ -19,8 +19,7 @@ from sample_applications import (
     make_solve_record,
     make_transform_records,
 )
-from sample_profile import make_profile
-from sample_records import lines, make_record
+from sample_records import lines, make_profile, make_record
 
 Path = tuple[Union[str, int], ...]
 

@@ -13,8 +13,7 @@ from commlens.model import load_each
 from commlens.render.report import Report, build, to_html, to_markdown
 from record_helpers import write
 from sample_applications import make_overlap_record, make_transform_records
-from sample_profile import make_profile
-from sample_records import make_record
+from sample_records import make_profile, make_record
 
 SIZES = [8, 64, 512, 4096, 32768]
 # Of make_record: MPI takes five times as long as NCCL, at each size.

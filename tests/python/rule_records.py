@@ -8,8 +8,7 @@ from typing import Any, Union
 
 from commlens.model.profile import Profile, parse
 from sample_applications import make_overlap_record, make_transform_record
-from sample_profile import make_profile
-from sample_records import make_record, statistic
+from sample_records import make_profile, make_record, statistic
 
 Lines = Sequence[dict[str, Any]]
 Given = Union[Lines, Profile]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sample_records import make_record, parts_within, statistic
+from sample_records import ceiling, make_record, measured, parts_within, sample, span, timed_part
 
 MULTIPLICATIONS = ("multiplications", "compute")
 REDUCTIONS = ("reductions", "communication")
@@ -28,46 +28,33 @@ def make_overlap_record(**changes: Any) -> dict[str, Any]:
     for (_, stream), time in parts.items():
         alone[stream] = alone.get(stream, 0.0) + time
     together = changes.pop("together_us", 1.1 * max(alone.values()))
-    metrics = {"time_s": together * 1e-6, "rank_TFLOPs": 43e6 / together}
     efficiency = max(alone.values()) / together
-    statistics = {"time_us": together, **metrics, "overlap_efficiency": efficiency}
-    parameters = {"dofs": 400_000, "vectors": 14_640, "block": block, "dtype": "f64", "depth": 2}
-    parameters["overlap"] = True
+    metrics = {"time_s": together * 1e-6, "rank_TFLOPs": 43e6 / together}
+    own = sample("overlap")
     record = make_record(
         **{
             "benchmark": "pipeline",
-            "parameters": parameters,
-            "samples": {"operation": "overlapped product", "values_s": [together * 1e-6] * 10},
-            "statistics": {name: statistic(value) for name, value in statistics.items()},
-            "metrics": [*metrics, "overlap_efficiency"],
-            "parts": [
-                {
-                    "name": name,
-                    "stream": stream,
-                    "samples": {"values_s": [time * 1e-6] * 10},
-                    "statistics": {"time_us": statistic(time)},
-                }
-                for (name, stream), time in parts.items()
-            ],
+            "parameters": {**own["parameters"], "block": block},
+            **measured(
+                "overlapped product",
+                together * 1e-6,
+                {**metrics, "overlap_efficiency": efficiency},
+            ),
+            "parts": [timed_part(name, stream, time) for (name, stream), time in parts.items()],
             "timeline": {"time_us": together, "spans": _spans(parts, ranks, steps)},
             "ceilings": [
-                {
-                    "name": name,
-                    "method": "the best of ten",
-                    "time_us": fraction * together,
-                    "rate": rate,
-                    "unit": unit,
-                    "metrics": {
+                ceiling(
+                    name,
+                    fraction * together,
+                    fraction,
+                    rate=rate,
+                    unit=unit,
+                    metrics={
                         "time_s": fraction * metrics["time_s"],
                         "rank_TFLOPs": metrics["rank_TFLOPs"] / fraction,
                     },
-                    "fraction": fraction,
-                }
-                for name, rate, unit, fraction in (
-                    ("square GEMM", 58.4, "TFLOP/s", 0.85),
-                    ("block GEMM", 55.1, "TFLOP/s", 0.9),
-                    ("copy to host", 55.0, "GB/s", 0.12),
                 )
+                for name, unit, rate, fraction in own["ceilings"]
             ],
             **changes,
         }
@@ -92,7 +79,6 @@ def make_overlap_sweep(**changes: Any) -> list[dict[str, Any]]:
 
 
 WITHIN_MS = {"local FFT": 6.0, "pack and unpack": 3.0, "communication": 8.0, "communicators": 4.0}
-CALLS = {"MPI_Cart_sub": 4.0, "MPI_Cart_rank": 20.0, "MPI_Comm_free": 4.0, "MPI_Alltoallv": 4.0}
 
 
 def make_transform_record(communicators: str = "per-transpose", **changes: Any) -> dict[str, Any]:
@@ -108,48 +94,27 @@ def make_transform_record(communicators: str = "per-transpose", **changes: Any) 
     parts = changes.pop("parts_ms", {**WITHIN_MS, "communicators": 0.0} if is_cached else WITHIN_MS)
     together = changes.pop("together_ms", sum(parts.values()) + 1.0)
     metrics = {"time_ms": together, "cp2k_Mflops": 1e6 / together, "fft_GFLOPs": 800 / together}
-    statistics = {"time_us": 1e3 * together, **metrics}
     spans = {(name, "transform"): 1e3 * time for name, time in parts.items() if time}
     ceilings: list[tuple[str, str, float, dict[str, Any]]] = [
         ("memory copy", "pack and unpack", 0.8, {"rate": 24.0, "unit": "GB/s"}),
         ("alltoall alone", "communication", 0.9, {"library": True}),
     ]
+    own = sample("transform")
+    arranged = {1: "1x1", 2: "2x1", 4: "2x2", 8: "4x2"}.get(ranks, f"{ranks}x1")
+    given = {"grid": grid, "grid_of_ranks": arranged, "communicators": communicators}
     record = make_record(
         **{
-            "benchmark": "fft",
-            "parameters": {
-                "grid": grid,
-                "grid_of_ranks": {1: "1x1", 2: "2x1", 4: "2x2", 8: "4x2"}.get(ranks, f"{ranks}x1"),
-                "communicators": communicators,
-                "exchange": "alltoallv",
-                "dtype": "c128",
-                "grid_span": "full",
-            },
-            "variant": "communicators",
-            "harness": {"timing": "each", "repeat": 10, "warmup": 2, "batches": 1},
-            "ranks": ranks,
-            "samples": {"operation": "forward and backward", "values_s": [together * 1e-3] * 10},
-            "statistics": {name: statistic(value) for name, value in statistics.items()},
-            "metrics": list(metrics),
+            **own,
+            "parameters": {**own["parameters"], **given},
+            **measured("forward and backward", together * 1e-3, metrics),
             "parts": parts_within("transform", {name: 1e3 * ms for name, ms in parts.items()}),
-            "timeline": {
-                "time_us": 1e3 * together,
-                "spans": _spans(spans, ranks, 2),
-            },
+            "timeline": {"time_us": 1e3 * together, "spans": _spans(spans, ranks, 2)},
             "ceilings": [
-                {
-                    "name": name,
-                    "part": part,
-                    "method": "the best of ten",
-                    "time_us": 1e3 * fraction * parts[part],
-                    "metrics": {},
-                    "fraction": fraction,
-                    **others,
-                }
+                ceiling(name, 1e3 * fraction * parts[part], fraction, part=part, **others)
                 for name, part, fraction, others in ceilings
                 if parts.get(part)
             ],
-            "calls": {"MPI_Alltoallv": 4.0} if is_cached else dict(CALLS),
+            "calls": {"MPI_Alltoallv": 4.0} if is_cached else own["calls"],
             **changes,
         }
     )
@@ -179,32 +144,16 @@ def make_exchange_record(
     name = f"{mode}+{'hybrid' if transport == 'staged' else 'device'}"
     if transport == "ccl":
         name = "ccl+device"
+    own = sample("exchange")
+    rate = round(961.072 / parts["exchange"], 3)
     record = make_record(
         **{
-            "benchmark": "gather-scatter",
-            "parameters": {
-                "elements": "40x40x40",
-                "order": 7,
-                "mode": mode,
-                "dtype": "f64",
-                "fields": 1,
-            },
-            "variant": "mode",
+            **own,
+            "parameters": {**own["parameters"], "mode": mode},
             "transport": transport,
-            "memory": "device",
-            "samples": {"operation": "gather-scatter", "values_s": [together * 1e-6] * 10},
-            "statistics": {"time_us": statistic(together)},
-            "metrics": ["time_us"],
+            **measured("gather-scatter", together * 1e-6, {"time_us": together}),
             "parts": parts_within("gather-scatter", parts),
-            "ceilings": [],
-            "facts": {
-                "labels_shared": 236041,
-                "bidirectional_GBps": round(961.072 / parts["exchange"], 3),
-            },
-            "report": [
-                "gs_setup: 236041 unique labels shared",
-                "   used all_to_all method: pairwise",
-            ],
+            "facts": {"labels_shared": 236041, "bidirectional_GBps": rate},
             "candidate": {
                 "name": name,
                 "seconds": seconds,
@@ -232,41 +181,23 @@ def make_solve_record(edge: int = 20, **changes: Any) -> dict[str, Any]:
         "throughput_DOF_iter_per_s": throughput,
         "rank_GFLOPs": flops * iterations / seconds * 1e-9,
     }
-    statistics = {"time_us": 1e6 * seconds, **metrics}
+    own = sample("solve")
+    facts = {"dof_per_rank": dofs, "flops_per_iteration": flops, "bytes_per_iteration": moved}
     return make_record(
         **{
-            "benchmark": "bp5",
-            "parameters": {
-                "edge": edge,
-                "order": 7,
-                "geometry": "stored",
-                "storage": "element",
-                **options,
-            },
-            "memory": "device",
-            "samples": {"operation": "solve", "values_s": [seconds] * 10},
-            "statistics": {name: statistic(value) for name, value in statistics.items()},
-            "metrics": list(metrics),
+            **own,
+            "parameters": {**own["parameters"], "edge": edge, **options},
+            **measured("solve", seconds, metrics),
             "ceilings": [
-                {
-                    "name": name,
-                    "method": "the best of five rounds",
-                    "time_us": 4e5 * seconds,
-                    "rate": rate,
-                    "unit": unit,
-                    "metrics": {},
-                    "fraction": 0.4,
-                }
+                ceiling(
+                    name, 4e5 * seconds, 0.4, rate=rate, unit=unit, method="the best of five rounds"
+                )
                 for name, rate, unit in (
                     ("device copy", 1950.0, "GB/s"),
                     ("square GEMM", 58.0, "TFLOP/s"),
                 )
             ],
-            "facts": {
-                "dof_per_rank": dofs,
-                "flops_per_iteration": flops,
-                "bytes_per_iteration": moved,
-            },
+            "facts": facts,
             "series": {"relative_residual": residuals} if residuals is not None else {},
             **changes,
         }
@@ -283,16 +214,7 @@ def _spans(parts: dict[tuple[str, str], float], ranks: int, steps: int) -> list[
             for (part, stream), time in parts.items():
                 start = max(ready, free.get(stream, 0.0))
                 ready = free[stream] = start + time / steps
-                spans.append(
-                    {
-                        "rank": rank,
-                        "stream": stream,
-                        "part": part,
-                        "step": step,
-                        "start_us": start,
-                        "end_us": ready,
-                    }
-                )
+                spans.append(span(rank, stream, part, step, start, ready))
     return spans
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sample_records import make_record, parts_within, statistic
+from sample_records import make_record, measured, parts_within, sample, span
 
 # Microseconds of one solve.
 ALONE = {
@@ -40,29 +40,16 @@ def make_multigrid_record(
     options = changes.pop("options", {})
     facts = {"dof_per_rank": dofs, "coarse_solver": "20 steps of Jacobi CG"}
     metrics = {"throughput_DOF_iter_per_s": throughput, "time_ms": together * 1e-3}
+    own = sample("multigrid")
     return make_record(
         **{
-            "benchmark": "bps5",
-            "parameters": {
-                "elements": "20x20x20",
-                "order": 7,
-                "kershaw_eps": 0.3,
-                "rhs": "nekrs",
-                "tolerance": 1e-8,
-                **options,
-            },
+            **own,
+            "parameters": {**own["parameters"], **options},
             "ranks": ranks,
             "transport": transport,
-            "memory": "device",
-            "samples": {"operation": "solve", "values_s": [together * 1e-6] * 10},
-            "statistics": {
-                "time_us": statistic(together),
-                **{name: statistic(value) for name, value in metrics.items()},
-            },
-            "metrics": list(metrics),
+            **measured("solve", together * 1e-6, metrics),
             "parts": parts_within("solve", parts),
             "timeline": timeline(ranks, iterations),
-            "ceilings": [],
             "facts": facts,
             "series": {"relative_residual": [0.1**step for step in range(iterations)]},
             **changes,
@@ -77,14 +64,5 @@ def timeline(ranks: int, iterations: int) -> dict[str, Any]:
         steps = ["vectors", *(CYCLE + AFTER) * iterations]
         for step, part in enumerate(steps):
             start = 10.0 * step + rank - 10.0
-            spans.append(
-                {
-                    "rank": rank,
-                    "stream": "solve",
-                    "part": part,
-                    "step": step,
-                    "start_us": start,
-                    "end_us": start + 10.0,
-                }
-            )
+            spans.append(span(rank, "solve", part, step, start, start + 10.0))
     return {"time_us": 80.0 * iterations + 10.0, "spans": spans}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sample_records import make_record
+from sample_records import make_record, placement
 
 Rows = Sequence[Sequence[float]]
 
@@ -17,13 +17,6 @@ def latencies(ranks: int, slow: Mapping[tuple[int, int], float], usual: float = 
 
 def bandwidths(ranks: int, slow: Mapping[tuple[int, int], float], usual: float = 10.0) -> Rows:
     return [[slow.get((a, b), usual) for b in range(ranks)] for a in range(ranks)]
-
-
-def placement(hosts: Sequence[str]) -> list[dict[str, Any]]:
-    return [
-        {"rank": rank, "host": host, "cores": str(rank), "numa_nodes": "0"}
-        for rank, host in enumerate(hosts)
-    ]
 
 
 def make_pairs_record(

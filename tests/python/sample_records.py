@@ -6,65 +6,41 @@ them.
 
 from __future__ import annotations
 
+import copy
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-# label, unit, which is better
-METRICS = {
-    "time_us": ("time", "us", "lower"),
-    "time_ms": ("time", "ms", "lower"),
-    "time_s": ("time", "s", "lower"),
-    "latency_us": ("latency", "us", "lower"),
-    "bandwidth_GBps": ("bandwidth", "GB/s", "higher"),
-    "message_rate_per_s": ("message rate", "1/s", "higher"),
-    "rank_TFLOPs": ("rank", "TFLOP/s", "higher"),
-    "cp2k_Mflops": ("cp2k", "Mflop/s", "higher"),
-    "fft_GFLOPs": ("fft", "GFLOP/s", "higher"),
-    "throughput_DOF_iter_per_s": ("throughput", "DOF*iter/s", "higher"),
-    "rank_GFLOPs": ("rank", "GFLOP/s", "higher"),
-    "hidden_communication": ("hidden communication", "", "higher"),
-    "overlap_efficiency": ("overlap efficiency", "", "higher"),
-}
-ROLES = {
-    "bytes": "size",
-    "block": "size",
-    "edge": "size",
-    "count": "derived",
-    "from": "derived",
-    "to": "derived",
-    "grid_of_ranks": "derived",
-}
-UNITS = {"bytes": "B", "bytes_per_iteration": "B", "bidirectional_GBps": "GB/s"}  # of others none
-PER_RANK = ("edge", "nodes")
-DIVIDES_WORK = ("bp5", "bps5", "fft", "pipeline", "transform", "xtx")
+_SAMPLES = json.loads(Path(__file__).with_name("samples.json").read_text(encoding="utf-8"))
+_DECLARED = _SAMPLES["declarations"]
+METRICS: dict[str, list[str]] = _DECLARED["metrics"]  # label, unit, which is better
 _OF_START = (
     "start", "backend", "nodes", "transports", "placement", "warnings", "notes", "versions",
     "environment", "settings", "command",
 )  # fmt: skip
 
 
+def sample(name: str) -> dict[str, Any]:
+    """What samples.json has of this name."""
+    return dict(copy.deepcopy(_SAMPLES[name]))
+
+
+def placement(hosts: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"rank": rank, "host": host, "cores": str(rank), "numa_nodes": "0"}
+        for rank, host in enumerate(hosts)
+    ]
+
+
 def make_start(benchmark: dict[str, Any], ranks: int, **changes: Any) -> dict[str, Any]:
     """The line of a start; without a name of its own it has one that follows from the rest."""
     line = {
-        "kind": "start",
-        "schema": 2,
-        "start": "",
-        "time": "2025-01-02T03:04:00Z",
+        **sample("start"),
         "benchmark": benchmark,
-        "backend": "host",
         "ranks": ranks,
-        "nodes": 1,
-        "transports": ["mpi", "staged", "ccl"],
-        "placement": [
-            {"rank": rank, "host": "node", "cores": str(rank), "numa_nodes": "0"}
-            for rank in range(ranks)
-        ],
-        "warnings": [],
-        "notes": [],
-        "versions": {"commlens": "0.1.0", "mpi": "Open MPI 4.1.4", "compiler": "GNU 12.2.0"},
-        "environment": {},
+        "placement": placement(["node"] * ranks),
         "settings": list(changes.get("environment", {})),
         "command": ["commlens-bench", benchmark["name"]],
         **changes,
@@ -84,7 +60,8 @@ def declare(
     roles: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """The declaration of a benchmark; the time is declared last where it is not yet."""
-    of_parameter = {**ROLES, **(roles or {})}
+    of_parameter = {**_DECLARED["roles"], **(roles or {})}
+    units = _DECLARED["units"]  # of others none
     return {
         "name": name,
         "description": f"what {name} measures",
@@ -93,9 +70,9 @@ def declare(
                 "name": parameter,
                 "option": parameter.replace("_", "-"),
                 "role": of_parameter.get(parameter, "setting"),
-                "unit": UNITS.get(parameter, ""),
+                "unit": units.get(parameter, ""),
                 "help": "",
-                "per_rank": parameter in PER_RANK,
+                "per_rank": parameter in _DECLARED["per_rank"],
             }
             for parameter in parameters
         ],
@@ -111,12 +88,12 @@ def declare(
             {
                 "name": fact,
                 "label": fact.replace("_", " "),
-                "unit": UNITS.get(fact, ""),
+                "unit": units.get(fact, ""),
                 "definition": "",
             }
             for fact in facts
         ],
-        "divides_work": name in DIVIDES_WORK,
+        "divides_work": name in _DECLARED["divides_work"],
     }
 
 
@@ -152,43 +129,17 @@ def make_record(**changes: Any) -> dict[str, Any]:
     is_ok = changes.get("status", "ok") == "ok"
     metrics = changes.pop("metrics", [metric])
     of_start = {name: changes.pop(name) for name in _OF_START if name in changes}
+    checked = {"status": "passed" if is_ok else "not reached", "checks": 1, "elements": size}
+    statistics = {"time_us": statistic(microseconds), metric: statistic(value)}
+    best = {metric: 0.5 if better == "lower" else size / 0.5 / 1e3}
+    copied = ceiling("memory copy", 0.5, 0.5 / microseconds, rate=10.0, unit="GB/s", metrics=best)
     record = {
-        "kind": "record",
-        "schema": 2,
-        "start": {},
-        "time": "2025-01-02T03:04:05Z",
-        "benchmark": "latency",
+        **sample("record"),
         "parameters": {"bytes": size, "pairs": 1},
-        "ranks": 2,
-        "transport": "mpi",
-        "memory": "host",
-        "harness": {"timing": "batch", "repeat": 100, "warmup": 10, "batches": 10},
-        "status": "ok",
-        "reason": "",
         "samples": {"operation": "round trip", "values_s": [2e-6] * 10 if is_ok else []},
-        "statistics": {"time_us": statistic(microseconds), metric: statistic(value)}
-        if is_ok
-        else {},
-        "setup_s": 0.001,
-        "validation": {
-            "status": "passed" if is_ok else "not reached",
-            "checks": 1,
-            "elements": size,
-            "message": "",
-        },
-        "ceilings": [
-            {
-                "name": "memory copy",
-                "method": "a copy",
-                "time_us": 0.5,
-                "rate": 10.0,
-                "unit": "GB/s",
-                "metrics": {metric: 0.5 if better == "lower" else size / 0.5 / 1e3},
-                "fraction": 0.5 / microseconds,
-            }
-        ]
-        if is_ok
-        else [],
+        "statistics": statistics if is_ok else {},
+        "validation": {**checked, "message": ""},
+        "ceilings": [{**copied, "method": "a copy"}] if is_ok else [],
         **changes,
     }
     benchmark = declare(
@@ -198,29 +149,42 @@ def make_record(**changes: Any) -> dict[str, Any]:
 
 
 def statistic(median: float) -> dict[str, Any]:
-    return {
-        "count": 10,
-        "median": median,
-        "ci_low": median * 0.98,
-        "ci_high": median * 1.02,
-        "confidence": 0.95,
-        "min": median * 0.9,
-        "mean": median,
-        "p95": median * 1.1,
-        "p99": median * 1.2,
-        "max": median * 1.3,
-    }
+    factors = {"ci_low": 0.98, "ci_high": 1.02, "min": 0.9, "p95": 1.1, "p99": 1.2, "max": 1.3}
+    around = {name: median * factor for name, factor in factors.items()}
+    return {"count": 10, "median": median, "confidence": 0.95, "mean": median, **around}
+
+
+def ceiling(name: str, time_us: float, fraction: float, **others: Any) -> dict[str, Any]:
+    own = {"name": name, "method": "the best of ten", "time_us": time_us, "fraction": fraction}
+    return {**own, "metrics": {}, **others}
+
+
+def timed_part(name: str, stream: str, time_us: float, **others: Any) -> dict[str, Any]:
+    measured = {"samples": {"values_s": [time_us * 1e-6] * 10}}
+    statistics = {"time_us": statistic(time_us)}
+    return {"name": name, "stream": stream, **measured, "statistics": statistics, **others}
 
 
 def parts_within(stream: str, times_us: dict[str, float]) -> list[dict[str, Any]]:
     """Parts of an operation, measured within it."""
-    return [
-        {
-            "name": name,
-            "stream": stream,
-            "within": True,
-            "samples": {"values_s": [time * 1e-6] * 10},
-            "statistics": {"time_us": statistic(time)},
-        }
-        for name, time in times_us.items()
-    ]
+    return [timed_part(name, stream, time, within=True) for name, time in times_us.items()]
+
+
+def span(*values: object) -> dict[str, Any]:
+    return dict(zip(("rank", "stream", "part", "step", "start_us", "end_us"), values))
+
+
+def measured(operation: str, seconds: float, metrics: dict[str, float]) -> dict[str, Any]:
+    """The samples, statistics and metrics of a record that took so long."""
+    return {
+        "samples": {"operation": operation, "values_s": [seconds] * 10},
+        "statistics": {
+            name: statistic(value) for name, value in {"time_us": 1e6 * seconds, **metrics}.items()
+        },
+        "metrics": list(metrics),
+    }
+
+
+def make_profile(**changes: Any) -> dict[str, Any]:
+    """The line of a profile of two ranks, as `commlens profile` writes it."""
+    return {**sample("profile"), **changes}

@@ -11,8 +11,7 @@ from commlens.model import read
 from conftest import Commlens
 from record_helpers import record, write
 from run_helpers import cases
-from sample_profile import make_profile
-from sample_records import make_record
+from sample_records import make_profile, make_record
 from show_helpers import output
 
 TOP = Path(__file__).parents[3]

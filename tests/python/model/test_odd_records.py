@@ -15,8 +15,7 @@ from commlens.model import load, read
 from conftest import FOLDER, Commlens
 from hostile import RAW, text_of, value_at
 from sample_applications import make_overlap_record, make_transform_record
-from sample_profile import make_profile
-from sample_records import lines, make_record, statistic
+from sample_records import lines, make_profile, make_record, statistic
 
 SAMPLES = {
     "latency": make_record(),

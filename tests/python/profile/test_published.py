@@ -9,7 +9,7 @@ from msgspec.json import encode
 from commlens.model.profile import Profile, parse
 from commlens.render.profile_tables import profile_things, published_tables
 from commlens.render.table import Table
-from sample_profile import make_profile
+from sample_records import make_profile
 
 
 def profile(*names: str) -> Profile:

@@ -12,8 +12,7 @@ from commlens.model.profile import imbalance, is_profile, parse
 from commlens.render.profile_tables import call_sites_table
 from conftest import Commlens
 from profile_helpers import Mpi
-from sample_profile import make_profile
-from sample_records import lines, make_record
+from sample_records import lines, make_profile, make_record
 
 # Time, Imb. Time and Imb. Time % of CrayPAT's table for 256 ranks of CP2K's FFT.
 CRAYPAT_ROWS = [

@@ -11,7 +11,7 @@ from commlens.model.profile import Profile
 from commlens.render import plots as plot
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES
 from plot_helpers import details, titles
-from sample_profile import make_profile
+from sample_records import make_profile
 
 
 def profiles(folder: Path, *changes: dict[str, Any]) -> list[Profile]:

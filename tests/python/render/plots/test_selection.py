@@ -15,8 +15,7 @@ from commlens.render.plots.style import power_of_ten, shortened
 from conftest import Commlens
 from record_helpers import parsed, write
 from sample_applications import make_overlap_record, make_solve_record, make_transform_records
-from sample_profile import make_profile
-from sample_records import make_record, statistic
+from sample_records import make_profile, make_record, statistic
 
 
 def cases(count: int, **changes: Any) -> list[dict[str, Any]]:

@@ -14,8 +14,7 @@ from conftest import Commlens
 from record_helpers import write
 from report_helpers import everything, write_all
 from sample_applications import make_overlap_record
-from sample_profile import make_profile
-from sample_records import make_record
+from sample_records import make_profile, make_record
 
 
 def page(*names_and_data: tuple[str, bytes]) -> str:

@@ -20,6 +20,7 @@ from commlens.jobs.messages import (
 )
 from commlens.jobs.process import Outcome
 from commlens.jobs.record_file import Kept
+from commlens.model import Record
 
 # Lines of the native program that are no reason for its end.
 _NO_REASON = re.compile(r"commlens: warning\b")
@@ -62,16 +63,23 @@ class EndedJob:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """An exit status of commlens, and lines for the user: `quoted` as they are, and a `reason`."""
+class Result:
+    """The result of one launch of a job."""
 
     status: int
-    quoted: Sequence[str] = ()
-    reason: str = ""
-    counted: bool = False  # the number of records kept is part of the reason
+    kept: Kept | None = None
+    interrupted: bool = False
+    counted: bool = False  # the number of records that were kept was printed
+    reason: str = ""  # why it failed
+    quoted: Sequence[str] = ()  # lines of others that are printed before it
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records that it has left."""
+        return self.kept.records if self.kept else ()
 
 
-def explain(job: EndedJob, known_cause: str) -> Explanation:
+def explain(job: EndedJob, known_cause: str) -> Result:
     """Explains a failed job.
 
     `known_cause`: the message of a cause of a failed launch; empty where none is known."""
@@ -84,38 +92,37 @@ def explain(job: EndedJob, known_cause: str) -> Explanation:
     # It may be the number of the signal that a rank died of: then it is none of ours.
     is_ours = died is None or (gave_reason and died.signal != number)
     status = number if is_ours and number in list(Status) else int(Status.FAILED)
+
+    def because(reason: str, *quoted: str) -> Result:
+        text = f"{reason}; {job.kept}"
+        return Result(status, job.kept, counted=True, reason=text, quoted=quoted)
+
     if killed_by and died is None and not gave_reason:
+        status = int(Status.FAILED)
         killed = causes.of_job(
             "launcher-killed",
             launcher=job.launcher,
             number=killed_by,
             description=signal.strsignal(killed_by),
         )
-        return Explanation(Status.FAILED, reason=f"{killed}; {job.kept}", counted=True)
+        return because(killed)
     # The program's table then shows it, too.
     in_records = any(record.status != "ok" for record in job.kept.records)
     if gave_reason or (died is None and not left and in_records):
-        return Explanation(status)
+        return Result(status, job.kept)
     ended = ending(job.held)
     if node := lost_node(job.held):
         if ended:
-            return Explanation(status, quoted=[ended[0]])
-        lost = causes.of_job("lost-node", launcher=job.launcher, node=node)
-        return Explanation(status, reason=f"{lost}; {job.kept}", counted=True)
+            return Result(status, job.kept, quoted=[ended[0]])
+        return because(causes.of_job("lost-node", launcher=job.launcher, node=node))
     if ended and not left:
         nothing_else = all(map(ending, job.error.held))
         if ended[1] == died.signal if died else nothing_else:
-            return Explanation(status, quoted=[ended[0]])
+            return Result(status, job.kept, quoted=[ended[0]])
     if known_cause:
-        return Explanation(status, reason=known_cause)
+        return Result(status, job.kept, reason=known_cause)
     if died or left:
-        what = died.described(with_node=job.kept.nodes > 1) if died else left
-        return Explanation(status, reason=f"{what}; {job.kept}", counted=True)
-    return Explanation(
-        status,
-        quoted=job.error.held + job.output.held,
-        reason=f"{job.launcher} ended with status {number}"
-        + (f' ("{sentence}")' if sentence else "")
-        + f"; {job.kept}",
-        counted=True,
-    )
+        return because(died.described(with_node=job.kept.nodes > 1) if died else left)
+    said = f' ("{sentence}")' if sentence else ""
+    reason = f"{job.launcher} ended with status {number}{said}"
+    return because(reason, *job.error.held, *job.output.held)

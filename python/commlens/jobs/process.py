@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from types import FrameType
 from typing import IO, NamedTuple
 
@@ -25,22 +26,6 @@ from commlens.base.errors import CommlensError
 _MARK = "COMMLENS_JOB"
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-# Its standard input ends when the command does, however that happens. Then all processes that have
-# the mark in their environment are asked to end; those that do not are killed.
-_SCRIPT = r"""
-mark=$1
-marked() {
-  grep -ls -- "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
-}
-read -r _
-kill -TERM $(marked)
-for second in 1 2 3; do
-  [ -n "$(marked)" ] || exit
-  sleep 1
-done
-kill -KILL $(marked)
-"""
 
 _POLL_S = 0.1
 _AFTERMATH_S = 1.0  # how long ranks may outlive their launcher before they are killed
@@ -89,11 +74,12 @@ def run(
     mark = uuid.uuid4().hex
     with _guard(mark):
         running = _Running(command, environment, mark, requests)
-        launcher = running.launcher
-        try:
-            _stream(running, {launcher.stdout: take_output, launcher.stderr: take_error}, why_end)
-        finally:
-            running.clean_up()
+        with running.launcher as launcher:
+            takers = {launcher.stdout: take_output, launcher.stderr: take_error}
+            try:
+                _stream(running, takers, why_end)
+            finally:
+                running.clean_up()
     status = launcher.returncode
     killed_by = -status if status < 0 else None
     return Outcome(
@@ -194,9 +180,6 @@ class _Running:
             if time.monotonic() > deadline:
                 self._signal_all(signal.SIGKILL)
             time.sleep(0.02)
-        for stream in (self.launcher.stdout, self.launcher.stderr):
-            if stream is not None:
-                stream.close()
 
     def _signal_all(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -245,21 +228,18 @@ def _stream(
 def _guard(mark: str) -> Iterator[None]:
     """Within, the processes on this machine with `mark` in their environment do not outlive this
     one."""
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", _SCRIPT, "commlens-guard", mark],
+    script = (files(__package__) / "guard.sh").read_text(encoding="utf-8")
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script, "commlens-guard", mark],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # a signal to the command's group does not reach it
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
-        with suppress(OSError):
-            if process.stdin is not None:
-                process.stdin.close()
+    ) as guard:
+        try:
+            yield
+        finally:
+            guard.kill()
 
 
 @contextmanager

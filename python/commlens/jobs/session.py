@@ -14,16 +14,15 @@ from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
-from commlens.jobs.explain import EndedJob, explain
+from commlens.jobs.explain import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.node_watch import NodeWatch
 from commlens.jobs.options import Options
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
-from commlens.jobs.record_file import Kept, RecordFile
+from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
-from commlens.model import Record
 
 TOO_LONG = "the job took longer than"
 _GPU_OFF = "gpu-aware-mpi-off"
@@ -41,22 +40,6 @@ class Settings:
     quiet: bool = False  # the output of jobs is not shown
     time_limit_s: float = math.inf  # of each job
     silent: bool = False  # nor is anything printed: a failure is the `reason` of a result
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of one launch of a job."""
-
-    status: int
-    kept: Kept | None = None
-    interrupted: bool = False
-    counted: bool = False  # the number of records that were kept was printed
-    reason: str = ""  # why it failed
-
-    @property
-    def records(self) -> Sequence[Record]:
-        """The records that it has left."""
-        return self.kept.records if self.kept else ()
 
 
 class Session:
@@ -169,19 +152,22 @@ class Session:
             reason = self._not_run(job, ended.launcher)
             self._say(f"{reason}; {kept}")
             return Result(Status.FAILED, kept, counted=True, reason=reason)
-        reason = ""
-        if outcome.status != 0:
-            settings = self.launcher.settings(job)
-            cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
-            explanation = explain(ended, cause)
-            if not self.settings.silent:
-                for line in explanation.quoted:
-                    print(line, file=sys.stderr, flush=True)
-            if explanation.reason:
-                self._say(explanation.reason)
-            reason = explanation.reason or ended.reason
-            status, counted = worst([explanation.status, status]), counted or explanation.counted
-        return Result(status, kept, counted=counted, reason=reason)
+        if outcome.status == 0:
+            return Result(status, kept, counted=counted)
+        settings = self.launcher.settings(job)
+        cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
+        result = explain(ended, cause)
+        if not self.settings.silent:
+            sys.stderr.writelines(f"{line}\n" for line in result.quoted)
+            sys.stderr.flush()
+        if result.reason:
+            self._say(result.reason)
+        return replace(
+            result,
+            status=worst([result.status, status]),
+            counted=counted or result.counted,
+            reason=result.reason or ended.reason,
+        )
 
     def _say(self, message: str) -> None:
         if not self.settings.silent:

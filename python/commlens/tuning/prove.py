@@ -17,11 +17,11 @@ from commlens.compare.verdicts import THRESHOLD
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
+from commlens.jobs.explain import Result
 from commlens.jobs.native import Native
 from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave
-from commlens.jobs.session import Result
 from commlens.model import Record, case_key
 
 _LAUNCHES = 5  # of each side: fewer decide little

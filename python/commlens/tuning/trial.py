@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from commlens.base.errors import CommlensError, Status
+from commlens.jobs.explain import Result
 from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 from commlens.jobs.record_file import RecordFile
-from commlens.jobs.session import Result, Session
+from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.model import TIME_METRIC, Record, load
 from commlens.tuning.space import Change

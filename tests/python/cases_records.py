@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from machine_cases import Cases
 from rule_records import (
     FAST,
     SIZES,
@@ -29,7 +30,6 @@ from rule_records import (
 from sample_applications import make_overlap_record
 from sample_pairs import bandwidths, latencies, make_pairs_record
 from sample_records import make_record
-from sound_machine import Cases
 
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(

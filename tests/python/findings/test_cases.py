@@ -8,29 +8,23 @@ from typing import Any
 
 import pytest
 
-import cases_hardware
-import cases_kernel
-import cases_libraries
-import cases_nodes
 import cases_records
-import cases_settings
 from commlens.findings import SEVERITIES, Finding
 from commlens.findings.rule import Rule, all_rules, rules_on_machines, rules_on_records
 from commlens.findings.view import View
 from commlens.model.profile import Profile
-from machine_checks import on, outcome
+from machine_cases import Cases, cases_of, outcome, recorded_machine
 from record_helpers import parsed
 from rule_records import Given as Records
 from rule_records import with_samples
-from sound_machine import Cases
-from sound_machine import Given as Machines
 
 Make = Callable[[], Any]
-_OF_MACHINES = (cases_libraries, cases_settings, cases_nodes, cases_hardware, cases_kernel)
+_FILES = ("libraries", "settings", "nodes", "hardware", "kernel")  # of cases/
+_OF_DEVICES = {**cases_of("hardware"), **cases_of("kernel")}
 # One trouble may be found in records, and on a machine: by the code and which of them.
 CASES: dict[tuple[str, bool], Cases] = {
     **{(code, False): cases for code, cases in cases_records.CASES.items()},
-    **{(code, True): cases for one in _OF_MACHINES for code, cases in one.CASES.items()},
+    **{(code, True): cases for one in _FILES for code, cases in cases_of(one).items()},
 }
 RULES = {(rule.code, rule.is_of_machine): rule for rule in all_rules()}
 
@@ -53,10 +47,9 @@ def named(kind: str) -> list[object]:
 
 def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
     assert CASES.keys() == RULES.keys() and len(RULES) == len(all_rules())
-    assert sum(len(one.CASES) for one in (*_OF_MACHINES, cases_records)) == len(CASES)
+    assert sum(len(cases_of(one)) for one in _FILES) + len(cases_records.CASES) == len(CASES)
     assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
-    both = (cases_hardware, cases_kernel)
-    assert [key for one in both for key, own in one.CASES.items() if not own.not_applicable] == []
+    assert [key for key, own in _OF_DEVICES.items() if not own.not_applicable] == []
 
 
 @pytest.mark.parametrize(("rule", "make"), named("speaks"))
@@ -99,7 +92,7 @@ def test_where_it_is_silent(rule: Rule, make: Make) -> None:
 
 
 def _is_of_device(rule: Rule) -> bool:
-    return rule.is_of_machine and rule.code in {**cases_hardware.CASES, **cases_kernel.CASES}
+    return rule.is_of_machine and rule.code in _OF_DEVICES
 
 
 def _is_strict(rule: Rule) -> bool:
@@ -131,12 +124,12 @@ def test_the_rules_of_a_lowered_power_limit_agree() -> None:
     assert on_records.subject == on_machine.subject and on_records.fixes == on_machine.fixes
 
 
-def sentences(code: str, given: Machines) -> list[str]:
-    return [finding.sentence for finding in outcome(code, given()).findings]
+def sentences(code: str, view: View) -> list[str]:
+    return [finding.sentence for finding in outcome(code, view).findings]
 
 
 def test_sentences_on_a_machine_that_is_ill() -> None:
-    bad = on("v100-node")
+    bad = recorded_machine("v100-node")
     assert sentences("gpu-memory-errors", bad) == [
         "The memory of GPU 1 (0000:d9:00.0, Tesla V100-PCIE-16GB) had 2 uncorrected errors since "
         "its driver was loaded: results may be wrong, and programs that used it were ended."
@@ -158,15 +151,14 @@ def test_sentences_on_a_machine_that_is_ill() -> None:
 @pytest.mark.parametrize("name", ["a100-node", "h200-container", "mi250x-node"])
 def test_nothing_is_wrong_with_a_sound_node(name: str) -> None:
     """Of what is looked at before any job."""
-    view = on(name)()
-    codes = {code for one in (cases_hardware, cases_kernel) for code in one.CASES}
-    found = [rule.outcome(view) for rule in rules_on_machines() if rule.code in codes]
+    view = recorded_machine(name)
+    found = [rule.outcome(view) for rule in rules_on_machines() if rule.code in _OF_DEVICES]
     assert [finding.sentence for own in found for finding in own.findings] == []
 
 
 def test_which_module_the_driver_needs() -> None:
     """CUDA 11.4 brought nvidia_peermem."""
-    cases = cases_kernel.CASES["nvidia-peermem-missing"].speaks
+    cases = _OF_DEVICES["nvidia-peermem-missing"].speaks
     new, old = (outcome("nvidia-peermem-missing", make()).findings[0] for make in cases.values())
     assert "modprobe nvidia_peermem" in new.fix and "nv_peer_memory" not in new.fix
     assert "nv_peer_memory of Mellanox" in old.fix

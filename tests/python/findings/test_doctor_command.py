@@ -27,8 +27,8 @@ from commlens.machine.machine import Machine
 from commlens.tuning import prove
 from commlens.tuning.prove import prove_all
 from conftest import Commlens
+from machine_cases import SOUND, changed
 from run_helpers import kept, ranks_alive, wait_for
-from sound_machine import SOUND, changed
 
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 LATENCY = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")

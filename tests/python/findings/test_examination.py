@@ -18,14 +18,15 @@ from commlens.findings.entry import Entry
 from commlens.findings.examination import examine
 from commlens.findings.rule import SECTIONS, Look, Rule, RuleOutcome, Seen, observed, rule_of
 from commlens.findings.view import NotApplicable, View
+from commlens.machine.gpus import DeviceView
 from commlens.machine.machine import Machine
-from machine_checks import outcome
+from machine_cases import SOUND, cray, limit, machine, outcome, view
 from record_helpers import parsed
 from rule_records import failed
-from sound_machine import SOUND, changed, cray, limit, machine, two, view
 
 TOP = Path(__file__).resolve().parents[3]
 
+NO_DEVICES = DeviceView()
 SEEN = observed(Quote("file", "line"), it="this")
 
 
@@ -40,13 +41,13 @@ def quiet() -> Behaviour:
 
 
 def test_nothing_is_wrong_with_a_sound_machine() -> None:
-    for sound in (SOUND, machine(devices=type(SOUND.devices)())):
+    for sound in (SOUND, machine({"devices": NO_DEVICES})):
         assert examine([sound], quiet, lambda _: None).findings == []
 
 
 def test_with_cray_mpich_only_what_it_lacks_is_found() -> None:
     """Rules on Open MPI and on UCX's settings have nothing to report of it."""
-    whole = examine(cray()().machines, quiet, lambda _: None)
+    whole = examine([cray()], quiet, lambda _: None)
     assert {finding.code for finding in whole.findings} == {
         "launcher-of-another-mpi", "gpu-transport-layer-not-linked", "mpich-gpu-support-off"
     }  # fmt: skip
@@ -59,9 +60,9 @@ def test_no_check_fails_on_a_machine_of_which_nothing_is_known() -> None:
 
 
 def test_what_all_nodes_have_in_common_is_said_once() -> None:
-    both = two(machine(mpi__open_mpi__gpu_support="false"))
-    both = View(machines=[changed(both.machines[1], "host", "node01"), both.machines[1]])
-    (finding,) = outcome("mpi-without-gpu-support", both).findings
+    support = {"mpi.open_mpi.gpu_support": "false"}
+    both = [machine(support, host=host) for host in ("node01", "node02")]
+    (finding,) = outcome("mpi-without-gpu-support", View(machines=both)).findings
     assert finding.sentence.endswith("(node01, node02).")
     assert finding.evidence.where == "node01, node02"
 
@@ -123,7 +124,7 @@ def test_an_entry_and_a_function_are_all_that_a_rule_needs() -> None:
     (finding,) = own.outcome(view()).findings
     assert isinstance(finding, Finding) and finding.fix == "Do this."
     assert finding.evidence.quotes == (Quote("file", "line"),)
-    assert own.outcome(view(devices=type(SOUND.devices)())) == RuleOutcome(
+    assert own.outcome(View(machines=[machine({"devices": NO_DEVICES})])) == RuleOutcome(
         own, [], "there is no GPU"
     )
 
@@ -145,5 +146,5 @@ def test_the_examples_of_contributing_are_rules() -> None:
     (wrong,) = bad.outcome(View(parsed(*failed("failed")))).findings
     assert wrong.sentence == "Results are wrong in 1 record (latency, mpi)."
     small = rule_of(of_stack, "Limits", partial(of_machine, of_stack))
-    (note,) = small.outcome(view(limits__stack=limit(1 << 20))).findings
+    (note,) = small.outcome(View(machines=[machine({"limits.stack": limit(1 << 20)})])).findings
     assert note.sentence.startswith("The stack of a process may have 1 MiB")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from commlens.jobs import causes, process
 from commlens.jobs.causes import CAUSES
@@ -80,28 +80,7 @@ def facts(
 ) -> dict[str, Any]:
     """What the probe and its launcher wrote, by the names that causes.yaml has for the facts in it;
     `mpi` is the library that the program was built with."""
-    begun: list[Step] = []
-    waiting: list[Step] = []  # begun and not ended
-    wrong: list[Step] = []  # ended with wrong data
-    done: set[int] = set()  # ranks that came to the end
-    library: dict[str, Any] = {}
-    for line in _json_lines(output):
-        kind, step = line["probe"], _step(line)
-        if kind == "library":
-            library = library or line
-            # A rank that prints this has left MPI_Init; before, it did not know its number.
-            kind, step = "end", _START
-        if kind == "begin":
-            begun.append(step)
-            waiting.append(step)
-        elif kind == "end":
-            with suppress(ValueError):
-                waiting.remove(step)
-            if line.get("valid") is False:
-                wrong.append(step)
-        elif kind == "done":
-            done.add(step.rank)
-
+    begun, waiting, wrong, done, library = _transcript(output)
     log = f"{error}\n{output}"
     timed_out = bool(outcome.ended_because)
     # A job that ran into the time limit dies of our own signals.
@@ -212,6 +191,40 @@ def run_probe(
     settings, mpi = launcher.settings(job), native.about.mpi
     known = facts(output, error, outcome, ranks=ranks, mpi=mpi, environment=settings)
     return judge(known, settings), outcome
+
+
+class _Transcript(NamedTuple):
+    begun: list[Step]
+    waiting: list[Step]  # begun and not ended
+    wrong: list[Step]  # ended with wrong data
+    done: set[int]  # ranks that came to the end
+    library: dict[str, Any]
+
+
+def _transcript(output: str) -> _Transcript:
+    """What the lines of the probe say."""
+    begun: list[Step] = []
+    waiting: list[Step] = []
+    wrong: list[Step] = []
+    done: set[int] = set()
+    library: dict[str, Any] = {}
+    for line in _json_lines(output):
+        kind, step = line["probe"], _step(line)
+        if kind == "library":
+            library = library or line
+            # A rank that prints this has left MPI_Init; before, it did not know its number.
+            kind, step = "end", _START
+        if kind == "begin":
+            begun.append(step)
+            waiting.append(step)
+        elif kind == "end":
+            with suppress(ValueError):
+                waiting.remove(step)
+            if line.get("valid") is False:
+                wrong.append(step)
+        elif kind == "done":
+            done.add(step.rank)
+    return _Transcript(begun, waiting, wrong, done, library)
 
 
 def _step(line: Mapping[str, Any]) -> Step:

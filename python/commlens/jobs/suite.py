@@ -156,11 +156,9 @@ def _entry(data: Any, where: str) -> JobSpec:
 def _renamed(data: Mapping[Any, Any], where: str) -> dict[Any, Any]:
     """The mapping with the present names of its keys."""
     present = {former: name for name, former in FORMER_NAMES.items()}
-    for former in data.keys() & present.keys():
-        if present[former] in data:
-            raise CommlensError(
-                f"{where}: '{former}' is the former name of '{present[former]}'; leave it out"
-            )
+    for former, name in present.items():
+        if former in data and name in data:
+            raise CommlensError(f"{where}: '{former}' is the former name of '{name}'; leave it out")
     return {present.get(name, name): value for name, value in data.items()}
 
 
@@ -186,7 +184,8 @@ def _options(texts: Mapping[str, Any], where: str) -> Options:
 
 def _option(value: Any, where: str) -> str | None:
     values = value if isinstance(value, list) else [value]
-    _TEXT._replace(holds=lambda _: all(map(_TEXT.holds, values))).check(value, where)
+    for one in values:
+        _TEXT.check(one, where)
     text = ",".join(values)
     if isinstance(value, str) and text.lower() in _FALSE:
         raise CommlensError(

@@ -8,14 +8,6 @@ from pathlib import Path
 
 from conftest import FAKES
 
-# By scheduler: the command that submits, and what it answers.
-SUBMITTED = {
-    "slurm": ("sbatch", "12;cluster"),
-    "lsf": ("bsub", "Job <12> is submitted to queue <batch>."),
-    "pbs": ("qsub", "12.server"),
-    "flux": ("flux", "f12"),
-}
-
 
 def site_file(scheduler: str, **more: object) -> Path:
     """One that launches with the fake of mpirun."""

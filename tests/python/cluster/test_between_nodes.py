@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from cluster_helpers import Cluster
 from commlens.findings import findings
 from commlens.model import Record, load
 from commlens.model.pairs import pair_matrix
 from commlens.render import plots as plot
 from native_helpers import BENCH
-
-# They come with tests/cluster.
-helpers = pytest.importorskip("cluster_helpers", reason="there is no cluster for tests")
-Cluster = Any
 
 _FROM_N2 = {(2, 0), (2, 1), (3, 0), (3, 1)}  # ranks, to n1
 _TRIES = 3  # the machine does other things, too

@@ -1,5 +1,8 @@
+"""What is to be run: its options, its variables, and its command line."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,51 @@ from commlens.base.errors import CommlensError
 from commlens.jobs.options import Options
 from commlens.jobs.spec import JobSpec, parse_environment
 from run_helpers import cases
+
+
+def test_options_are_parsed_once_and_in_order() -> None:
+    words = ["--bytes", "8:1K", "--format=osu", "--in-place", "--warmup", "-1", "--repeat"]
+    options = Options.parse(words)
+    assert list(options.items()) == [
+        ("bytes", "8:1K"),
+        ("format", "osu"),
+        ("in-place", None),
+        ("warmup", "-1"),
+        ("repeat", None),
+    ]
+    assert options.words() == [
+        *["--bytes", "8:1K", "--format", "osu", "--in-place", "--warmup", "-1", "--repeat"]
+    ]
+    assert options.text("format") == "osu"
+    assert options.text("repeat") == options.text("none") == ""
+
+
+@pytest.mark.parametrize("words", [["--record="], ["--record", ""], ["--record=--x", "--y"], []])
+def test_words_that_look_odd_mean_the_same_again(words: list[str]) -> None:
+    options = Options.parse(words)
+    assert Options.parse(options.words()) == options
+
+
+@pytest.mark.parametrize(
+    ("parse", "words", "message"),
+    [
+        *((Options.parse, *case) for case in cases("no options")),
+        *((parse_environment, *case) for case in cases("no variables")),
+    ],
+)
+def test_words_that_are_none_are_refused(
+    parse: Callable[[list[str]], object], words: list[str], message: str
+) -> None:
+    with pytest.raises(CommlensError) as error:
+        parse(words)
+    assert str(error.value).startswith(message)
+
+
+def test_some_options_replace_others() -> None:
+    own = Options({"memory": "host", "repeat": "10"})
+    device = Options.parse(["--memory=device"])
+    assert own.replaced_by(device).words() == ["--repeat", "10", "--memory", "device"]
+    assert own.without("memory") == Options({"repeat": "10"})
 
 
 def test_a_job_is_a_command_line_of_the_native_program() -> None:
@@ -33,10 +81,3 @@ def test_variables_are_parsed() -> None:
         "A": "",
         "B": "c=d",
     }
-
-
-@pytest.mark.parametrize(("settings", "message"), cases("no variables"))
-def test_what_sets_no_variable_is_refused(settings: list[str], message: str) -> None:
-    with pytest.raises(CommlensError) as error:
-        parse_environment(settings)
-    assert str(error.value).startswith(message)

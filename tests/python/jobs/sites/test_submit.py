@@ -16,7 +16,7 @@ from commlens.jobs.sites import submit
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
 from conftest import Commlens
 from run_helpers import cases, executable
-from site_helpers import SUBMITTED, FakeScheduler, site_file
+from site_helpers import FakeScheduler, site_file
 
 WORDS = ("--", "run", "allreduce")
 
@@ -24,15 +24,15 @@ WORDS = ("--", "run", "allreduce")
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
     found = FakeScheduler(tmp_path / "scheduler")
-    for scheduler in SCHEDULERS.values():
-        found.install(scheduler.submit[0], scheduler.state[0], scheduler.cancel[0])
-    for answer in SUBMITTED.values():
-        found.answer(*answer)
+    for own in SCHEDULERS.values():
+        found.install(own.submit[0], own.state[0], own.cancel[0])
+    for _, _, submits, answer, *_ in cases("schedulers"):
+        found.answer(submits.split()[0], answer)
     # By which the script calls commlens.
-    own = tmp_path / "own"
-    own.mkdir()
-    executable(own, "commlens", f'exec {sys.executable} -m commlens "$@"')
-    monkeypatch.setenv("PATH", f"{own}:{found.folder / 'bin'}:{os.environ['PATH']}")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    executable(folder, "commlens", f'exec {sys.executable} -m commlens "$@"')
+    monkeypatch.setenv("PATH", f"{folder}:{found.folder / 'bin'}:{os.environ['PATH']}")
     for variable, value in found.environment.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(submit, "_FIRST_LOOK_S", 0.0)
@@ -48,11 +48,14 @@ def folder_of_job() -> Path:
     return found
 
 
-@pytest.mark.parametrize(("scheduler", "job", "submits", "looks", "running"), cases("schedulers"))
+@pytest.mark.parametrize(
+    ("scheduler", "job", "submits", "answer", "looks", "running"), cases("schedulers")
+)
 def test_a_job_from_its_submission_to_its_records(
     scheduler: str,
     job: str,
     submits: str,
+    answer: str,
     looks: str,
     running: str,
     commlens: Commlens,
@@ -61,7 +64,7 @@ def test_a_job_from_its_submission_to_its_records(
 ) -> None:
     monkeypatch.setenv("FAKE_RUNS", "1")
     command = SCHEDULERS[scheduler].state[0]
-    fake.answer(command, *([job] if command == submits.split()[0] else []), running)
+    fake.answer(command, *([answer] if command == submits.split()[0] else []), running)
     run = commlens("submit", site_file(scheduler), *WORDS)
     assert run.returncode == 0, run.stderr
     assert "allreduce" in run.stdout and f"job {job} in " in run.stdout

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -26,8 +27,7 @@ _OPEN_MPI = re.compile(r"\blibopen-(pal|rte)\.so|\blibmpi\.so\.[2-9]\d")
 _MPICH = re.compile(r"\b(libmpich|libmpi_(cray|gnu|intel|cray_ftn)\w*)\.so|\blibmpi\.so\.12\b")
 
 
-@dataclass(frozen=True)
-class ElfFile:
+class ElfFile(NamedTuple):
     """The properties of an ELF file."""
 
     is_dynamic: bool  # a dynamic loader starts it
@@ -40,10 +40,8 @@ def read_elf(path: Path) -> ElfFile | None:
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
-            return ElfFile(
-                is_dynamic=any(own.header.p_type == "PT_INTERP" for own in elf.iter_segments()),
-                has_fixed_addresses=elf.header.e_type == "ET_EXEC",
-            )
+            is_dynamic = any(own.header.p_type == "PT_INTERP" for own in elf.iter_segments())
+            return ElfFile(is_dynamic, elf.header.e_type == "ET_EXEC")
     except (OSError, ELFError):
         return None
 
@@ -66,45 +64,42 @@ class Command:
 
     words: Sequence[str]
     programs: Sequence[int]  # one, or several separated by `:`
-    separators: Sequence[int] = ()  # words `--` that end the launcher's options
 
     def with_environment(self, settings: Mapping[str, str]) -> list[str]:
-        """The words with `env NAME=VALUE...` before each program: the launcher is unaffected."""
+        """The words with `env NAME=VALUE...` before each program: the launcher is unaffected. A
+        `--` that ends its options is left out: not each launcher knows it."""
         prefix = ["env", *(f"{name}={value}" for name, value in settings.items())]
         words: list[str] = []
         for index, word in enumerate(self.words):
-            if index not in self.separators:  # not each launcher knows it
-                words += [*prefix, word] if index in self.programs else [word]
+            if index in self.programs:
+                words += [*prefix, word]
+            elif word != "--" or index + 1 not in self.programs:
+                words.append(word)
         return words
 
 
 def parse(words: Sequence[str]) -> Command:
     """Raises CommlensError if there is no program."""
     launcher = command_line(words[0])
-    if launcher is None:
-        if shutil.which(words[0]) is None:
-            raise CommlensError(
-                f"'{words[0]}' is not a program: it is neither an executable file nor on the PATH"
-            )
-        return Command(words, [0])
     if shutil.which(words[0]) is None:
-        raise CommlensError(f"there is no {words[0]} on the PATH; load the module of its MPI first")
-    programs, separators = [], []
+        raise CommlensError(
+            f"there is no {words[0]} on the PATH; load the module of its MPI first"
+            if launcher
+            else f"'{words[0]}' is not a program: it is neither an executable file nor on the PATH"
+        )
+    if launcher is None:
+        return Command(words, [0])
+    programs = []
     start = 1
     while start < len(words) and words[start] in launcher.subcommands:
         start += 1
     while start < len(words):
-        position = _program_from(words, start, launcher)
-        programs.append(position)
-        if words[position - 1] == "--":
-            separators.append(position - 1)
-        start = next(
-            (index + 1 for index in range(position, len(words)) if words[index] == ":"),
-            len(words),
-        )
+        programs.append(_program_from(words, start, launcher))
+        separators = (index for index in range(start, len(words)) if words[index] == ":")
+        start = next((index + 1 for index in separators if index > programs[-1]), len(words))
     if not programs:
         raise CommlensError(f"{words[0]} is given no program to start")
-    return Command(words, programs, separators)
+    return Command(words, programs)
 
 
 def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> int:
@@ -129,21 +124,20 @@ def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> in
         is_certain = True
         missing.append(word)
         index += 1
+    what = f"{words[0]} is given no program"
     if not missing:
-        raise CommlensError(f"{words[0]} is given no program to start")
+        raise CommlensError(f"{what} to start")
     raise CommlensError(
-        f"{words[0]} is given no program that exists: {', '.join(map(repr, missing))} "
-        "is neither an executable file nor on the PATH"
+        f"{what} that exists: {', '.join(map(repr, missing))} is neither an executable file nor on "
+        "the PATH"
     )
 
 
 def _settled_by_separator(words: Sequence[str], guess: int) -> int:
-    for index in range(guess + 1, len(words) - 1):
-        if words[index] == ":":
-            break
-        if words[index] == "--":
-            return index + 1 if shutil.which(words[index + 1]) else guess
-    return guess
+    end = next((n for n in range(guess + 1, len(words) - 1) if words[n] in (":", "--")), None)
+    if end is None or words[end] == ":" or not shutil.which(words[end + 1]):
+        return guess
+    return end + 1
 
 
 def _program_after_separator(words: Sequence[str], separator: int) -> int:
@@ -172,11 +166,10 @@ def family(program: str) -> str:
             f"{program} is statically linked, so no library can be preloaded into it: link it with "
             "the shared libraries of MPI"
         )
-    answer = subprocess.run(["ldd", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    libraries = answer.stdout
-    if _OPEN_MPI.search(libraries):
+    ldd = subprocess.run(["ldd", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if _OPEN_MPI.search(ldd.stdout):
         return "Open MPI"
-    return "MPICH" if _MPICH.search(libraries) else ""
+    return "MPICH" if _MPICH.search(ldd.stdout) else ""
 
 
 def find_library(

@@ -76,14 +76,13 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
 
 def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:
     preloads = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
-    settings = {"LD_PRELOAD": ":".join(preloads), "COMMLENS_PROFILE_OUT": str(folder)}
-    if options.call_depth:
-        settings["COMMLENS_PROFILE_CALLSITES"] = str(options.call_depth)
-    if options.with_waiting:
-        settings["COMMLENS_PROFILE_WAITING"] = "1"
-    if options.with_regions:
-        settings["COMMLENS_PROFILE_REGIONS"] = "1"
-    return settings
+    return {
+        "LD_PRELOAD": ":".join(preloads),
+        "COMMLENS_PROFILE_OUT": str(folder),
+        **({"COMMLENS_PROFILE_CALLSITES": str(options.call_depth)} if options.call_depth else {}),
+        **({"COMMLENS_PROFILE_WAITING": "1"} if options.with_waiting else {}),
+        **({"COMMLENS_PROFILE_REGIONS": "1"} if options.with_regions else {}),
+    }
 
 
 @contextmanager

@@ -38,28 +38,6 @@ def changed(**fields: object) -> str:
     return json.dumps({**RECORD, **fields}) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (changed(placement=RECORD["placement"][:2]), "not a profile of version 1 ("),
-        (changed(placement=[], total_s=[]), "not a profile of version 1 ("),
-        (
-            changed(peers=[{"from": 0, "to": 99, "bytes": 1, "messages": 1}]),
-            "peers: a rank that is none of 4",
-        ),
-        (changed(total_s=[-1.0] * 4), "total_s"),
-        (changed(total_s=[float("nan")] * 4), "not JSON"),
-        (changed(total_s=[10**400] * 4), "not "),
-    ],
-)
-def test_a_profile_that_contradicts_itself_is_a_problem(
-    commlens: Commlens, line: str, said: str
-) -> None:
-    Path("odd.jsonl").write_text(line)
-    shown = commlens("show", "odd.jsonl")
-    assert shown.returncode == 1 and said in shown.stderr, shown.stderr
-
-
 @pytest.mark.parametrize("name", [r"$\frac{$", "a\nb", "x" * 3000])
 def test_odd_names_are_shown_and_drawn(commlens: Commlens, name: str) -> None:
     Path("odd.jsonl").write_text(changed(command=[name], program=name))

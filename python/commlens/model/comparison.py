@@ -116,10 +116,8 @@ class Difference:
         """Of the U test over launches; else over the samples of two, the largest of them."""
         if self.logs and self.basis == "launches":
             return rank_test.u_test(*self.logs)
-        values = [
-            rank_test.u_test(_samples(one), _samples(another)) for one, another in self._pairs()
-        ]
-        return max(values, default=1.0)
+        samples = [[_thinned(one.samples.values_s) for one in pair] for pair in self._pairs()]
+        return max((rank_test.u_test(*pair) for pair in samples), default=1.0)
 
     @cached_property
     def logs(self) -> tuple[list[float], list[float]] | None:
@@ -144,12 +142,11 @@ class Difference:
             _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
             for one, another in self._pairs()
         ]
-        allowed = 1.0 if self.basis == "samples" else ALLOWANCE
-        known = [one for one in ratios if one is not None]
-        if not known or len(known) < len(ratios):
+        if not ratios or None in ratios:
             return None
-        low, high = min(low for low, _ in known), max(high for _, high in known)
-        return Ratio(self.ratio, low / allowed, high * allowed)
+        lows, highs = zip(*filter(None, ratios))
+        allowed = 1.0 if self.basis == "samples" else ALLOWANCE
+        return Ratio(self.ratio, min(lows) / allowed, max(highs) * allowed)
 
     def _pairs(self) -> Iterator[tuple[Record, Record]]:
         baseline, other = self._sides
@@ -194,17 +191,15 @@ def _ratio_of_samples(
     baseline: Statistic, other: Statistic, metric: Metric
 ) -> tuple[float, float] | None:
     """The least and the largest ratio that the two intervals allow."""
-    if baseline.ci_low is None or baseline.ci_high is None:
+    (low, high), (other_low, other_high) = ((one.ci_low, one.ci_high) for one in (baseline, other))
+    if low is None or high is None or other_low is None or other_high is None:
         return None
-    if other.ci_low is None or other.ci_high is None:
-        return None
-    if min(baseline.ci_low, other.ci_low) <= 0:
+    if min(low, other_low) <= 0:
         return None
     if metric.better == "lower":
-        return other.ci_low / baseline.ci_high, other.ci_high / baseline.ci_low
-    return baseline.ci_low / other.ci_high, baseline.ci_high / other.ci_low
+        return other_low / high, other_high / low
+    return low / other_high, high / other_low
 
 
-def _samples(record: Record) -> Sequence[float]:
-    values = record.samples.values_s
+def _thinned(values: Sequence[float]) -> Sequence[float]:
     return values[:: max(1, len(values) // _MOST_SAMPLES)]

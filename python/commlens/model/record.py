@@ -245,9 +245,7 @@ class CaseKey(NamedTuple):
 def case_key(record: Record) -> CaseKey:
     """The key of a case, which follows from the roles that its benchmark declares."""
     own = record.parameters
-    parameters = [
-        (name, option_text(own[name])) for name in record.start.case_parameters if name in own
-    ]
+    names = (name for name in record.start.case_parameters if name in own)
     return CaseKey(
         record.benchmark,
         record.start.backend,
@@ -256,7 +254,7 @@ def case_key(record: Record) -> CaseKey:
         record.harness.timing,
         record.memory,
         record.transport,
-        tuple(parameters),
+        tuple((name, option_text(own[name])) for name in names),
     )
 
 

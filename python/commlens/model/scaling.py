@@ -40,7 +40,13 @@ class VariantPair:
     def gain(self) -> float:
         """before / after - 1, of the medians: 0.12 is a speed-up of 12%."""
         before, after = self.statistics
-        return _gain(before.median, after.median)
+        return before.median / after.median - 1 if after.median > 0 else math.inf
+
+    @property
+    def gain_of_best(self) -> float:
+        """The same of the shortest times."""
+        before, after = self.statistics
+        return before.min / after.min - 1 if after.min > 0 else math.inf
 
     @property
     def tie(self) -> str:
@@ -51,16 +57,6 @@ class VariantPair:
     def difference(self) -> Difference:
         """The comparison of the two."""
         return difference(self.before, self.after, self.metric)
-
-    @property
-    def gain_of_best(self) -> float:
-        """The same of the shortest times."""
-        before, after = self.statistics
-        return _gain(before.min, after.min)
-
-
-def _gain(before: float, after: float) -> float:
-    return before / after - 1 if after > 0 else math.inf
 
 
 class Position(NamedTuple):

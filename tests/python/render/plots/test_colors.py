@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from commlens.model import Record, load, over_launches
-from commlens.model.levels import kind_of
+from commlens.model.levels import place_of
 from commlens.render import plots as plot
 from commlens.render.plots.colors import looks
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES
@@ -85,8 +85,8 @@ def test_two_meanings_of_a_picture_look_different() -> None:
 def test_all_parts_and_transports_of_the_documentation_are_in_the_table() -> None:
     theme = Theme.of(measured(FILES))
     # A part's color is that of its kind: `p7 smoother` and `p3 smoother` are two parts of one.
-    kinds = {kind_of(part): color for part, color in theme.part_colors.items()}
-    assert all(kinds[kind_of(part)] == color for part, color in theme.part_colors.items())
+    kinds = {place_of(part).kind: color for part, color in theme.part_colors.items()}
+    assert all(kinds[place_of(part).kind] == color for part, color in theme.part_colors.items())
     assert {kind: looks("parts", [kind])[kind] for kind in kinds} == kinds, "alone as among others"
     assert len(set(kinds.values())) == len(kinds)
     colors = [*kinds.values(), *(color for color, _ in theme.transports.values())]

@@ -73,7 +73,7 @@ none of the cases could be decided.
     help="End with status 1 if a case is slower by at least this.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", metavar="NAME", callback=values.word(list(FORMATS)), default="table",
+    "--format", "form", metavar="NAME", callback=values.word(FORMATS), default="table",
     show_default=True, help=f"{', '.join(FORMATS)}.",
 )  # fmt: skip
 @click.option(

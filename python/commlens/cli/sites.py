@@ -61,14 +61,13 @@ _SITES: tuple[Column[tuple[str, site.Site]], ...] = (
 
 def minutes_in(text: str) -> int | None:
     """Minutes in `30`, or in `00:30:00` or `1:30`, which begin with hours; None for other texts."""
-    numbers = [whole_number(part) for part in text.split(":")]
-    whole = [number for number in numbers if number is not None]
-    if len(whole) != len(numbers) or len(whole) > 3:
+    numbers = [number for part in text.split(":") if (number := whole_number(part)) is not None]
+    if len(numbers) != text.count(":") + 1 or len(numbers) > 3:
         return None
-    if len(whole) == 1:
-        return whole[0]
-    seconds = whole[2] if len(whole) == 3 else 0
-    return whole[0] * 60 + whole[1] + (1 if seconds else 0)
+    if len(numbers) == 1:
+        return numbers[0]
+    hours, minutes, *seconds = numbers
+    return hours * 60 + minutes + any(seconds)
 
 
 def _minutes(_: click.Context, option: click.Parameter, text: str) -> int:

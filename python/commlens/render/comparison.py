@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,22 +31,20 @@ class Comparison:
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def things(self) -> list[Thing]:
-        """What is printed for people, in its order."""
-        return [*self.tables, self.lines]
-
     def print_as(self, form: str) -> None:
         """Prints it in one of FORMATS."""
-        FORMATS[form](self)
+        things: list[Thing] = [*self.tables, self.lines]
+        if form == "table":
+            print_things(console(), things)
+        elif form == "markdown":
+            echo("\n".join(line for one in things for line in section(one)))
+        elif form == "csv":
+            print_csv(self.tables)
+        else:
+            print_json({**self.before, "cases": rows_of(self.tables), **self.after})
 
 
-FORMATS: Mapping[str, Callable[[Comparison], None]] = {
-    "table": lambda own: print_things(console(), own.things),
-    "markdown": lambda own: echo("\n".join(line for one in own.things for line in section(one))),
-    "csv": lambda own: print_csv(own.tables),
-    "json": lambda own: print_json({**own.before, "cases": rows_of(own.tables), **own.after}),
-}
+FORMATS = ("table", "markdown", "csv", "json")
 
 
 def comparison_of(result: ComparisonResult) -> Comparison:
@@ -66,11 +64,10 @@ def comparison_of(result: ComparisonResult) -> Comparison:
 
 
 def _table(matched: Matched, rows: Sequence[Row]) -> Table[Row]:
-    columns = [*COLUMNS]
-    columns.insert(1, data("baseline", lambda row: matched.baseline.name))
+    case, *others = COLUMNS
     notes = [f"{row.name}: {row.case.note}" for row in rows if row.case.note]
     return Table(
-        columns,
+        [case, data("baseline", lambda row: matched.baseline.name), *others],
         rows,
         title=matched.other.name,
         subtitle=f"against {matched.baseline.name}",
@@ -109,17 +106,12 @@ def _median(side: int, row: Row) -> str:
     return format_value(row.medians[side], row.case.metric.unit, max(row.medians))
 
 
-def _interval(ratio: Ratio) -> str:
-    return f"{_ratio(ratio.low)} to {_ratio(ratio.high)}"
-
-
 def _ratio(value: float) -> str:
     return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
-def _corrected(row: Row) -> float:
-    """For the number of cases, after Holm."""
-    return row.corrected_p_value
+def _interval(ratio: Ratio) -> str:
+    return f"{_ratio(ratio.low)} to {_ratio(ratio.high)}"
 
 
 COLUMNS: tuple[Column[Row], ...] = (
@@ -141,7 +133,9 @@ COLUMNS: tuple[Column[Row], ...] = (
     data("ratio_low", lambda row: row.interval.low if row.interval else None),
     data("ratio_high", lambda row: row.interval.high if row.interval else None),
     data("p", lambda row: row.p_value),
-    Column("p", _corrected, format="{:.2g}".format, optional=True, key="p_holm"),
+    Column(  # for the number of cases, after Holm
+        "p", lambda row: row.corrected_p_value, format="{:.2g}".format, optional=True, key="p_holm"
+    ),
     Column("launches", lambda row: f"{row.launches[0]}, {row.launches[1]}", optional=True),
     Column(
         "verdict",

@@ -97,21 +97,20 @@ def _summary(examination: Examination) -> str:
 def as_json(examination: Examination, proofs: dict[int, Proof]) -> str:
     """The document that `--format json` prints and `--out` writes; doctor_document.py reads it."""
     document = {
-        "checks": [_check(own) for own in examination.outcomes],
+        "checks": [
+            {
+                "code": one.rule.code,
+                "about": one.rule.section,
+                "looks_at": one.rule.when,
+                "verdict": one.verdict,
+                "reason": one.reason,
+            }
+            for one in examination.outcomes
+        ],
         "findings": [_finding(one, proofs.get(id(one))) for one in examination.findings],
         "machines": examination.view.machines,
     }
     return json_text(document)
-
-
-def _check(outcome: RuleOutcome) -> dict[str, Any]:
-    return {
-        "code": outcome.rule.code,
-        "about": outcome.rule.section,
-        "looks_at": outcome.rule.when,
-        "verdict": outcome.verdict,
-        "reason": outcome.reason,
-    }
 
 
 def _finding(finding: Finding, proof: Proof | None) -> dict[str, Any]:

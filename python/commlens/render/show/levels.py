@@ -28,16 +28,18 @@ def level_tables(
         Column("part", lambda part: part[1], left=True, style=_style),
     ]
     columns = _record_columns(group, records)
-    widths = [Cells(column, parts).width + GAP for column in (*names, *columns)]
-    while columns:
-        room = (width or 1_000_000) - INDENT + GAP - sum(widths[:2])
-        shown = 0
-        while shown < len(columns) and sum(widths[2 : 3 + shown]) <= room:
-            shown += 1
-        shown = max(1, shown)
-        yield Table([*names, *columns[:shown]], parts)
-        columns = columns[shown:]
-        del widths[2 : 2 + shown]
+    room = (width or 1_000_000) - INDENT + GAP
+    room -= sum(Cells(column, parts).width + GAP for column in names)
+    shown: list[Column[_Part]] = []
+    taken = 0
+    for column in columns:
+        own = Cells(column, parts).width + GAP
+        if shown and taken + own > room:
+            yield Table([*names, *shown], parts)
+            shown, taken = [], 0
+        shown.append(column)
+        taken += own
+    yield Table([*names, *shown], parts)
 
 
 def _parts(records: Sequence[Record]) -> list[_Part]:

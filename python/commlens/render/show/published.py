@@ -30,8 +30,8 @@ def published_tables(group: Group, measured: Sequence[Record]) -> Iterator[Thing
     if single:
         yield _single_values(group, single)
     told = dict.fromkeys(one.source.name for one in found)
-    names = ", ".join(told)
-    yield Lines([[(f"  docs/reference.md says what {names} {_are(len(told))}", "dim")]])
+    are = f"{', '.join(told)} {'is' if len(told) == 1 else 'are'}"
+    yield Lines([[(f"  docs/reference.md says what {are}", "dim")]])
 
 
 def _heading(text: str) -> Lines:
@@ -54,10 +54,6 @@ def _setup_column(figures: Sequence[Figure]) -> Column[int]:
     first = figures[0]
     head = "\n".join([*textwrap.wrap(first.setup, _HEAD_WIDTH), first.quantity])
     return Column(head, printed.get)
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _best(found: Sequence[Beside]) -> list[Beside]:
@@ -83,12 +79,10 @@ def _single_values(group: Group, found: Sequence[Beside]) -> Table[Beside]:
         Column("source", lambda one: one.source.name, left=True, style="cyan"),
         Column("", lambda one: one.figure.where, left=True),
     ]
-    if is_named:
-        name = Column[Beside](
-            "", lambda one: labelled(one.metric.label, "" if unit else one.metric.unit), left=True
-        )
-        columns.insert(0, name)
-    return Table([*places, *columns], found)
+    name = Column[Beside](
+        "", lambda one: labelled(one.metric.label, "" if unit else one.metric.unit), left=True
+    )
+    return Table([*places, *[name] * is_named, *columns], found)
 
 
 def _other_size(group: Group, one: Beside) -> str:
@@ -104,8 +98,8 @@ def _value(one: Beside, value: float) -> str:
 
 def _by_size(group: Group, curves: dict[Line, list[Beside]]) -> Table[Record]:
     """A line for each record, a column for each published line."""
-    places = {id(one.record) for own in curves.values() for one in own}
-    records = [record for record in group.records if id(record) in places]
+    places = {one.record for own in curves.values() for one in own}
+    records = [record for record in group.records if record in places]
     main = records[0].main
     assert main is not None
     lines = [_line_column(own) for own in curves.values()]
@@ -113,21 +107,16 @@ def _by_size(group: Group, curves: dict[Line, list[Beside]]) -> Table[Record]:
 
 
 def _line_column(own: Sequence[Beside]) -> Column[Record]:
-    texts = {id(one.record): _cell(one) for one in own}
-    return Column(_head(own[0]), lambda record: texts.get(id(record)))
+    def text(one: Beside) -> str:
+        ratio = "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
+        return f"{_value(one, one.figure.value)}{ratio}"
 
-
-def _cell(one: Beside) -> str:
-    ratio = "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
-    return f"{_value(one, one.figure.value)}{ratio}"
-
-
-def _head(one: Beside) -> str:
-    words = one.figure.setup or one.figure.hardware
-    return "\n".join([f"{one.source.name}:", *textwrap.wrap(words, _HEAD_WIDTH)])
+    words = own[0].figure.setup or own[0].figure.hardware
+    head = "\n".join([f"{own[0].source.name}:", *textwrap.wrap(words, _HEAD_WIDTH)])
+    return Column(head, {one.record: text(one) for one in own}.get)
 
 
 def _legend(curves: dict[Line, list[Beside]]) -> Lines:
-    sources = {own[0].source.name: own[0].source for own in curves.values()}
-    lines = [f"  {source.name}: {source.machine}; {source.title}" for source in sources.values()]
-    return Lines([[(line, "dim")] for line in lines])
+    sources = (own[0].source for own in curves.values())
+    texts = dict.fromkeys(f"  {one.name}: {one.machine}; {one.title}" for one in sources)
+    return Lines([[(text, "dim")] for text in texts])

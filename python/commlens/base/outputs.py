@@ -23,6 +23,17 @@ def reserve_folder(parent: Path, name: str) -> Path:
     return _reserve(parent, name, "", Path.mkdir)
 
 
+def write_text(out: Path, path: Path, text: str) -> None:
+    """Writes a file, and the folders that it needs; `out` is what the user named. Raises
+    CommlensError where that fails."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        what = "the file" if path == out else path.name
+        raise CommlensError(f"--out {out}: {what} cannot be written ({reason(error)})") from None
+
+
 def _reserve(folder: Path, name: str, ending: str, create: Callable[[Path], None]) -> Path:
     stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
     try:

@@ -20,9 +20,17 @@ from commlens.cli.run import run
 from commlens.cli.show import show
 from commlens.cli.sites import job, sites, submit_
 from commlens.cli.tune import tune
+from commlens.jobs.spec import FORMER_NAMES
+
+_PRESENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}  # of options
 
 
-@click.group(context_settings={"help_option_names": ["--help", "-h"]})
+@click.group(
+    context_settings={
+        "help_option_names": ["--help", "-h"],
+        "token_normalize_func": lambda name: _PRESENT_NAMES.get(name, name),
+    }
+)
 @click.version_option(commlens.__version__, prog_name="commlens")
 def command() -> None:
     """Measure what communication costs on this machine, and how far that is from what the machine

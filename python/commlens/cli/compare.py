@@ -11,11 +11,10 @@ from typing import Any
 import click
 
 from commlens.base.errors import CommlensError, Status, say, worst
-from commlens.base.terminal import echo
 from commlens.base.text import plural
 from commlens.cli import job_options, values
 from commlens.cli.progress import telling
-from commlens.cli.records import load_any, tell_problems, without_collections
+from commlens.cli.records import load_any, tell_pictures, tell_problems, without_collections
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.result import ComparisonResult, gate
 from commlens.jobs.options import Options
@@ -120,7 +119,9 @@ def compare(
         result = ComparisonResult(matched, judge(matched, threshold), threshold)
     comparison_of(result).print_as(form)
     if picture:
-        _draw(result, picture)
+        from commlens.render.plots.comparison import plot_comparison
+
+        tell_pictures(plot_comparison(result, picture))
     sys.exit(worst([status, _status(result, fail_if_slower)]))
 
 
@@ -193,13 +194,3 @@ def _measured(
         raise CommlensError("a side has no record: nothing is compared", Status.FAILED)
     baseline, other = measured.sides
     return measured.status, [match(baseline, other)]
-
-
-def _draw(result: ComparisonResult, picture: Path) -> None:
-    from commlens.render.plots.comparison import plot_comparison
-
-    drawn = plot_comparison(result, picture)
-    for left_out in drawn.left_out:
-        say(left_out)
-    for path in drawn.pictures:
-        echo(path)

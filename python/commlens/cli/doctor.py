@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.base.errors import CommlensError, Status, say
+from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.cli import job_options, values
 from commlens.render.doctor_document import FILE
@@ -94,14 +95,6 @@ def doctor(
     if form == "json":
         echo(as_json(examination, proofs))
     if out is not None:
-        _keep(out, as_json(examination, proofs))
+        write_text(out, out / FILE, f"{as_json(examination, proofs)}\n")
+        say(f"{out / FILE} was written")
     sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))
-
-
-def _keep(out: Path, text: str) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / FILE).write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise CommlensError(f"--out {out}: {FILE} cannot be written ({reason(error)})") from None
-    say(f"{out / FILE} was written")

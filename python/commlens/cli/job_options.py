@@ -11,26 +11,10 @@ import click
 from commlens.cli import values
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.options import Options
-from commlens.jobs.spec import FORMER_NAMES, MOST_RANKS, JobSpec, parse_environment
+from commlens.jobs.spec import MOST_RANKS, JobSpec, parse_environment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AS_IN_RUN = "As in run."
-
-
-class _Renamed(click.Option):
-    """An option that is still accepted by its former name (FORMER_NAMES), which no help shows."""
-
-    def __init__(self, names: Sequence[str], **settings: Any) -> None:
-        former = [f"--{FORMER_NAMES[name[2:]]}" for name in names if name[2:] in FORMER_NAMES]
-        super().__init__([*names, *former], **settings)
-        self._former = former
-
-    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
-        names, self.opts = self.opts, [name for name in self.opts if name not in self._former]
-        try:
-            return super().get_help_record(context)
-        finally:
-            self.opts = names
 
 
 def number(
@@ -39,7 +23,6 @@ def number(
     """An option with a whole number from 1 to `most`."""
     return click.option(
         name,
-        cls=_Renamed,
         metavar="N",
         callback=values.count(most),
         default=default,

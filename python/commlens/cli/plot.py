@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from commlens.base.errors import say
-from commlens.base.terminal import echo
-from commlens.cli.records import load_any, tell_problems
-
-if TYPE_CHECKING:
-    from commlens.render.plots import Drawn
+from commlens.cli.records import load_any, tell_pictures, tell_problems
 
 
 @click.command()
@@ -44,15 +38,8 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
-        _tell(pictures.plot(loaded.records, out))
+        tell_pictures(pictures.plot(loaded.records, out))
     if loaded.profiles:
         picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
-        _tell(pictures.plot_profiles(loaded.profiles, picture))
+        tell_pictures(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
-
-
-def _tell(drawn: Drawn) -> None:
-    for left_out in drawn.left_out:
-        say(left_out)
-    for picture in drawn.pictures:
-        echo(picture)

@@ -6,11 +6,16 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commlens.base.errors import CommlensError, Status, say
+from commlens.base.terminal import echo
 from commlens.cli.progress import telling
 from commlens.model import load
 from commlens.model.reading import Loaded
+
+if TYPE_CHECKING:
+    from commlens.render.plots import Drawn
 
 
 @contextmanager
@@ -39,6 +44,14 @@ def check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
         tell_problems(loaded)
         status = Status.FAILED if loaded.problems else Status.USAGE
         raise CommlensError(f"there is no record in {', '.join(map(str, paths))}", status)
+
+
+def tell_pictures(drawn: Drawn) -> None:
+    """Says what is not in them, and prints where they are."""
+    for left_out in drawn.left_out:
+        say(left_out)
+    for picture in drawn.pictures:
+        echo(picture)
 
 
 def tell_problems(loaded: Loaded) -> Status:

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import click
 
-from commlens.base.errors import CommlensError, reason
+from commlens.base.outputs import write_text
 from commlens.base.terminal import echo
 from commlens.cli.progress import telling
 from commlens.cli.records import check_any, tell_problems, without_collections
 from commlens.model import load_each
 from commlens.model.reading import Room
-
-_DEFAULT = Path("report.html")
 
 
 @click.command()
@@ -60,16 +58,7 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     if layout == "markdown" and out is None:
         echo(text.rstrip("\n"))
     else:
-        _write(text, out or _DEFAULT)
+        out = out or Path("report.html")
+        write_text(out, out, text)
+        echo(out)
     sys.exit(tell_problems(whole.loaded))
-
-
-def _write(text: str, out: Path) -> None:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise CommlensError(
-            f"--out {out}: the report cannot be written ({reason(error)})"
-        ) from None
-    echo(out)

@@ -4,8 +4,11 @@ and where records and pictures are."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from rich.console import Console
 
 from commlens.base.errors import Status, say, status_text
 from commlens.base.text import plural
@@ -21,7 +24,7 @@ from commlens.render.terminal import print_things
 
 def print_run(ran: Ran, *, wide: bool) -> None:
     """Prints the tables of a benchmark, and how many records are where."""
-    _print_tables(ran.records, ran.specs[0].options, wide=wide)
+    _print_tables(ran.records, ran.specs[0].options, partial(show.show, ran.records, wide=wide))
     _print_count(ran)
 
 
@@ -31,14 +34,9 @@ def print_scaling(ran: Ran) -> None:
         if run.status != Status.OK and not run.records:
             ranks = plural(run.job.ranks, "rank")
             say(f"{ranks}: {status_text(run.status)}, and no record to show")
-    options = ran.specs[0].options
-    if options.text("format") == dftfe.FORMAT:
-        dftfe.print_published(ran.records)
-    if ran.records and _is_for_people(options):
-        console = show.console()
-        for scaling in scalings(groups(over_launches(ran.records)), fewest=1):
-            console.print()
-            show.show_scaling(scaling, console)
+    found = scalings(groups(over_launches(ran.records)), fewest=1)
+    tables = [partial(show.show_scaling, scaling) for scaling in found]
+    _print_tables(ran.records, ran.specs[0].options, *tables)
     _print_count(ran)
 
 
@@ -47,7 +45,7 @@ def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
     table = Table(_SUMMARY, list(zip(ran.specs, ran.runs)))
     print_things(show.console(), [table, Lines([[]])])
     if wide:
-        _print_tables(ran.records, options, wide=True)
+        _print_tables(ran.records, options, partial(show.show, ran.records, wide=True))
     if not ran.records or ran.folder is None:
         say(f"no record was written, so there is no picture in {ran.folder}")
         return
@@ -73,19 +71,19 @@ def show_folder(folder: Path) -> int:
     return Status.FAILED if loaded.problems else Status.OK
 
 
-def _is_for_people(options: Options) -> bool:
-    """Whether the output is a table; programs read the other formats."""
-    return options.text("format") in ("", "table")
-
-
-def _print_tables(records: Sequence[Record], options: Options, *, wide: bool) -> None:
-    """The tables of `commlens show`; for the format of DFT-FE the nearest published lines."""
-    if options.text("format") == dftfe.FORMAT:
+def _print_tables(
+    records: Sequence[Record], options: Options, *tables: Callable[[Console], None]
+) -> None:
+    """The tables, unless the output is for programs; for the format of DFT-FE the nearest published
+    lines."""
+    form = options.text("format")
+    if form == dftfe.FORMAT:
         dftfe.print_published(records)
-    if records and _is_for_people(options):
+    if records and form in ("", "table"):
         console = show.console()
-        console.print()
-        show.show(records, console, wide=wide)
+        for print_table in tables:
+            console.print()
+            print_table(console)
 
 
 def _print_count(ran: Ran) -> None:

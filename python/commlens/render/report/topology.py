@@ -38,11 +38,8 @@ class Node(NamedTuple):
 class Topology(NamedTuple):
     """The first nodes of a machine; empty texts where nothing is known."""
 
-    title: str
     nodes: Sequence[Node]
     more: str
-    copy_to_host: str  # the rate of the link
-    peer_copy: str
     network: Sequence[str] = ()  # lines; none on one node
 
 
@@ -53,11 +50,8 @@ def topology(machine: HostGroup) -> Topology:
         hosts.setdefault(place.host, []).append(place)
     more = len(hosts) - _MOST_NODES
     return Topology(
-        title=f"Topology of {machine.title}",
         nodes=[_node(host, places) for host, places in islice(hosts.items(), _MOST_NODES)],
         more=f"and {plural(more, 'more node')}" if more > 0 else "",
-        copy_to_host=machine.links.get("copy to host", ""),
-        peer_copy=machine.links.get("peer copy", ""),
         network=[line for line in ("network", machine.network) if line] if len(hosts) > 1 else [],
     )
 

@@ -18,8 +18,8 @@ from matplotlib.image import imread
 
 from commlens.model import load_each
 from commlens.render.report import build, to_html
-from report_helpers import write_all
-from sample_records import lines, make_record
+from report_helpers import page_of, write_all
+from sample_records import make_record
 
 CHROMIUM = shutil.which("chromium") or ""
 MUST_RUN = bool(os.environ.get("COMMLENS_TEST_BROWSER"))
@@ -167,9 +167,8 @@ def test_markup_in_records_does_nothing(browser: Any, tmp_path: Path) -> None:
     bad = "<img src=https://evil.example/x onerror=alert(1)><script>alert(2)</script>\"'"
     record = make_record(transport=bad, warnings=[bad], notes=[bad], command=[bad])
     record["start"]["transports"] = [bad]
-    (tmp_path / "records.jsonl").write_text("".join(lines([record])))
     page = tmp_path / "report.html"
-    page.write_text(to_html(build(load_each([tmp_path / "records.jsonl"]))))
+    page.write_text(page_of(tmp_path, record))
     view = opened(browser, page)
     assert view.said == [] and view.requests == [page.as_uri()]
     assert bad in view.page.locator("section.card td").all_inner_texts()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import cProfile
 import os
-import pstats
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from commlens.model import load_each
 from commlens.render.report import build, to_html, to_markdown
 from conftest import Commlens
 from hostile import ESCAPES, files, paths, replaced, samples, text_of, value_at
-from report_helpers import Page, assert_harmless
+from report_helpers import Page, assert_harmless, calls_of, page_of
 from sample_records import lines, make_record
 
 MARKUP = (
@@ -81,9 +79,7 @@ def test_no_text_of_a_record_is_markup(text: str, tmp_path: Path) -> None:
         versions={"mpi": text, "commlens": text},
         command=[text],
         report=[text, text],
-        placement=[
-            {"rank": rank, "host": text, "cores": "0", "numa_nodes": "0"} for rank in range(2)
-        ],
+        placement=_ranks(2, text),
     )
     start = hostile["start"]
     start["transports"] = [text]
@@ -121,8 +117,7 @@ def test_very_many_records_make_no_larger_page(tmp_path: Path) -> None:
         for start in range(1, 301)
         for size in (8, 16)
     ]
-    (tmp_path / "records.jsonl").write_text("".join(lines(records)))
-    page = to_html(build(load_each([tmp_path / "records.jsonl"])))
+    page = page_of(tmp_path, *records)
     assert len(page) < 1_500_000
     text = Page(page).text
     assert "shown are the first 120 of 300 groups of records" in text
@@ -133,22 +128,20 @@ def test_very_many_records_make_no_larger_page(tmp_path: Path) -> None:
 def test_numbers_of_any_size_are_shown(tmp_path: Path) -> None:
     records = [make_record(median_us=time, bytes=2**62) for time in (1e-29, 1e29)]
     records += [make_record(ranks=1, bytes=size, placement=_ranks(1)) for size in (0, 2**63 - 1)]
-    (tmp_path / "records.jsonl").write_text("".join(lines(records)))
-    assert_harmless(to_html(build(load_each([tmp_path / "records.jsonl"]))))
+    assert_harmless(page_of(tmp_path, *records))
 
 
 def test_a_start_with_very_many_ranks_is_drawn(tmp_path: Path) -> None:
     count = 20_000
     record = make_record(ranks=count, placement=_ranks(count), nodes=count // 4)
-    (tmp_path / "records.jsonl").write_text("".join(lines([record])))
-    page = to_html(build(load_each([tmp_path / "records.jsonl"])))
+    page = page_of(tmp_path, record)
     assert "and 4996 more nodes" in page
     assert len(page) < 500_000
 
 
-def _ranks(count: int) -> list[dict[str, Any]]:
+def _ranks(count: int, host: str = "") -> list[dict[str, Any]]:
     return [
-        {"rank": rank, "host": f"n{rank // 4}", "cores": "0", "numa_nodes": "0"}
+        {"rank": rank, "host": host or f"n{rank // 4}", "cores": "0", "numa_nodes": "0"}
         for rank in range(count)
     ]
 
@@ -160,10 +153,7 @@ def test_the_picture_of_a_case_measured_very_often_takes_few_calls(tmp_path: Pat
 
     def calls(count: int) -> int:
         (tmp_path / "records.jsonl").write_text(start + record * count)
-        own = build(load_each([tmp_path / "records.jsonl"]))
-        profile = cProfile.Profile()
-        profile.runcall(to_html, own)
-        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+        return calls_of(to_html, build(load_each([tmp_path / "records.jsonl"])))
 
     calls(2)  # what is done once
     assert (calls(600) - calls(300)) / 300 < 4000
@@ -175,10 +165,7 @@ def test_a_record_takes_few_calls(tmp_path: Path) -> None:
     def calls(count: int) -> int:
         own = lines(make_record(bytes=size + 1) for size in range(count))
         (tmp_path / "records.jsonl").write_text("".join(own))
-        sources = load_each([tmp_path / "records.jsonl"])
-        profile = cProfile.Profile()
-        profile.runcall(build, sources)
-        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+        return calls_of(build, load_each([tmp_path / "records.jsonl"]))
 
     calls(10)  # what is done once
     assert (calls(2600) - calls(1600)) / 1000 < 200

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import cProfile
 import io
-import pstats
 
 import pytest
 from rich.console import Console
@@ -12,6 +10,7 @@ from rich.console import Console
 from commlens.model import Record
 from commlens.render import show
 from record_helpers import parsed
+from report_helpers import calls_of
 from sample_records import make_record
 
 
@@ -49,9 +48,7 @@ def test_a_record_with_a_table_of_its_own_takes_few_calls() -> None:
         cases = [make_record(parameters={"bytes": 8, "pairs": pairs}, start="one")
                  for pairs in range(count)]  # fmt: skip
         records = parsed(*cases)
-        profile = cProfile.Profile()
-        profile.runcall(show.show, records, Console(file=io.StringIO(), width=160))
-        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+        return calls_of(show.show, records, Console(file=io.StringIO(), width=160))
 
     calls(10)  # what is done once
     assert (calls(300) - calls(100)) / 200 < 640

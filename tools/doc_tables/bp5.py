@@ -7,7 +7,17 @@ from typing import Any
 
 from commlens.model import Record
 from doc_tables import Row, table
-from doc_tables.source import ceiling_of, fact, json_file, median, number, rate, records, value
+from doc_tables.source import (
+    ceiling_of,
+    fact,
+    json_file,
+    median,
+    number,
+    rate,
+    records,
+    rows_of,
+    value,
+)
 
 _VARIANT = ("storage", "geometry", "solver")
 _KERNELS = "h200/bp5-memory.json"
@@ -115,27 +125,19 @@ def bp5_steps() -> list[Row]:
 
 @table
 def bp5_host() -> list[Row]:
-    rows: list[Row] = [
-        [
-            *("one core, 20³ elements", "geometry", _THROUGHPUT, "counted bytes, GB/s"),
-            *("% of copy", "GFLOP/s by nekRS's count", "% of square GEMM"),
-        ]
-    ]
-    for record in records("bp5-host"):
-        storage, geometry, _ = _variant(record)
-        copy, gemm = (ceiling_of(record, name) for name in ("memory copy", "square GEMM"))
-        rows.append(
-            [
-                storage,
-                geometry,
-                _throughput(record),
-                median(record, "memory_GBps"),
-                f"{copy.fraction:.0%}",
-                median(record, "rank_GFLOPs"),
-                f"{gemm.fraction:.0%}",
-            ]
-        )
-    return rows
+    def share(record: Record, name: str) -> str:
+        return f"{ceiling_of(record, name).fraction:.0%}"
+
+    columns = {
+        "one core, 20³ elements": lambda record: _variant(record)[0],
+        "geometry": lambda record: _variant(record)[1],
+        _THROUGHPUT: _throughput,
+        "counted bytes, GB/s": lambda record: median(record, "memory_GBps"),
+        "% of copy": lambda record: share(record, "memory copy"),
+        "GFLOP/s by nekRS's count": lambda record: median(record, "rank_GFLOPs"),
+        "% of square GEMM": lambda record: share(record, "square GEMM"),
+    }
+    return rows_of(records("bp5-host"), columns)
 
 
 @table

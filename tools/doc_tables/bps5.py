@@ -5,7 +5,7 @@ from __future__ import annotations
 from commlens.model import Record
 from commlens.model.levels import communication_s, times_by_kind
 from doc_tables import Row, table
-from doc_tables.source import ceiling_of, fact, median, records, value
+from doc_tables.source import ceiling_of, fact, median, records, rows_of, value
 
 _THROUGHPUT = "(DOF x iter)/s/rank"
 
@@ -66,25 +66,23 @@ def bps5_parts() -> list[Row]:
 @table
 def bps5_ranks() -> list[Row]:
     alone = value(records("h200/bps5")[0], "throughput_DOF_iter_per_s")
-    rows: list[Row] = [
-        [
-            *("two H200s, 8000 elements each", "transport", "launches", "overlap", "iterations"),
-            *("time, ms", _THROUGHPUT, "of one GPU's", "exchanges and reductions, ms"),
-        ]
-    ]
-    for record in records("h200-x2/bps5", "h200-x2/bps5-overlap", "h200-x2/bps5-graphs"):
-        apart = communication_s(times_by_kind(record))
-        rows.append(
-            [
-                _settings(record)[3],
-                record.transport,
-                str(record.facts["launches"]),
-                "yes" if record.parameters["overlap"] else "no",
-                fact(record, "iterations", ".0f"),
-                median(record, "time_ms"),
-                _throughput(record),
-                f"{value(record, 'throughput_DOF_iter_per_s') / alone:.0%}",
-                f"{apart * 1e3:.1f}",
-            ]
-        )
-    return rows
+
+    def of_alone(record: Record) -> str:
+        return f"{value(record, 'throughput_DOF_iter_per_s') / alone:.0%}"
+
+    def between_ranks(record: Record) -> str:
+        return f"{communication_s(times_by_kind(record)) * 1e3:.1f}"
+
+    columns = {
+        "two H200s, 8000 elements each": lambda record: _settings(record)[3],
+        "transport": lambda record: record.transport,
+        "launches": lambda record: str(record.facts["launches"]),
+        "overlap": lambda record: "yes" if record.parameters["overlap"] else "no",
+        "iterations": lambda record: fact(record, "iterations", ".0f"),
+        "time, ms": lambda record: median(record, "time_ms"),
+        _THROUGHPUT: _throughput,
+        "of one GPU's": of_alone,
+        "exchanges and reductions, ms": between_ranks,
+    }
+    pool = records("h200-x2/bps5", "h200-x2/bps5-overlap", "h200-x2/bps5-graphs")
+    return rows_of(pool, columns)

@@ -15,6 +15,7 @@ from doc_tables.source import (
     part_s,
     rate,
     records,
+    rows_of,
     value,
 )
 
@@ -139,44 +140,34 @@ def _options_of(record: Record) -> str:
 
 @table
 def xtx_numbers() -> list[Row]:
-    rows: list[Row] = [
-        [
-            *("one H200, one launch each", "clock after it, of 1980 MHz", "total, s", "TFLOP/s"),
-            *("of 67 TFLOP/s", "block GEMM", "square GEMM, all bits"),
-        ]
-    ]
-    for record in records("h200/xtx-numbers"):
-        rows.append(
-            [
-                f"`--numbers {record.parameters['numbers']}`",
-                f"{record.gpu_clock.least_MHz:.0f}" if record.gpu_clock else "-",
-                f"{value(record, 'time_s'):.3f}",
-                median(record, "rank_TFLOPs"),
-                f"{value(record, 'rank_TFLOPs') / _H200_TFLOPs:.0%}",
-                *(f"{rate(record, gemm):.1f}" for gemm in reversed(_GEMMS)),
-            ]
-        )
-    return rows
+    def clock(record: Record) -> str:
+        return f"{record.gpu_clock.least_MHz:.0f}" if record.gpu_clock else "-"
+
+    def share(record: Record) -> str:
+        return f"{value(record, 'rank_TFLOPs') / _H200_TFLOPs:.0%}"
+
+    columns = {
+        "one H200, one launch each": lambda record: f"`--numbers {record.parameters['numbers']}`",
+        "clock after it, of 1980 MHz": clock,
+        "total, s": lambda record: f"{value(record, 'time_s'):.3f}",
+        "TFLOP/s": lambda record: median(record, "rank_TFLOPs"),
+        "of 67 TFLOP/s": share,
+        "block GEMM": lambda record: f"{rate(record, 'block GEMM'):.1f}",
+        "square GEMM, all bits": lambda record: f"{rate(record, 'square GEMM'):.1f}",
+    }
+    return rows_of(records("h200/xtx-numbers"), columns)
 
 
 @table
 def xtx_types() -> list[Row]:
-    rows: list[Row] = [
-        [
-            *("one H100, 1 rank", "transport", "total, s", "hidden communication"),
-            *("overlap efficiency", "TFLOP/s", "square GEMM", "block GEMM"),
-        ]
-    ]
-    for record in records("h100/xtx", "h100/xtx-types"):
-        rows.append(
-            [
-                str(record.parameters["dtype"]),
-                record.transport,
-                median(record, "time_s"),
-                hidden(record),
-                efficiency(record),
-                median(record, "rank_TFLOPs"),
-                *(f"{rate(record, gemm):.1f}" for gemm in _GEMMS),
-            ]
-        )
-    return rows
+    columns = {
+        "one H100, 1 rank": lambda record: str(record.parameters["dtype"]),
+        "transport": lambda record: record.transport,
+        "total, s": lambda record: median(record, "time_s"),
+        "hidden communication": hidden,
+        "overlap efficiency": efficiency,
+        "TFLOP/s": lambda record: median(record, "rank_TFLOPs"),
+        "square GEMM": lambda record: f"{rate(record, 'square GEMM'):.1f}",
+        "block GEMM": lambda record: f"{rate(record, 'block GEMM'):.1f}",
+    }
+    return rows_of(records("h100/xtx", "h100/xtx-types"), columns)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from commlens.model import TIME_METRIC, Ceiling, Record, load
+from doc_tables import Row
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "measured"
 NOTHING = "-"
@@ -19,6 +20,11 @@ def records(*names: str) -> list[Record]:
     loaded = load([MEASURED / f"{name}.jsonl" for name in names])
     assert not loaded.problems, loaded.problems
     return [record for record in loaded.records if record.measured]
+
+
+def rows_of(pool: Iterable[Record], columns: Mapping[str, Callable[[Record], str]]) -> list[Row]:
+    """A table with a row for each record: by the head of a column, what stands in it."""
+    return [list(columns), *([cell(record) for cell in columns.values()] for record in pool)]
 
 
 def json_file(name: str) -> Any:

@@ -12,7 +12,7 @@ from commlens.render import plots as plot
 from plot_helpers import assert_no_overlap, details, drawn, panel, texts
 from record_helpers import parsed
 from rule_records import with_samples
-from sample_pairs import bandwidths, latencies, make_pairs_record
+from sample_pairs import Rows, bandwidths, latencies, make_pairs_record
 from sample_records import make_record
 from show_helpers import shown
 
@@ -110,65 +110,33 @@ def test_a_heat_map_is_written(tmp_path: Path) -> None:
 # ---- what is slow ----
 
 
+LINK = {(a, b): 1.0 for a in (2, 3) for b in (0, 1)}
+WORSE_LINK = dict.fromkeys(LINK, 0.012) | {(0, 2): 0.88}
+
+
 @pytest.mark.parametrize(
-    ("record", "begins"),
+    ("rows", "hosts", "again", "begins"),
     [
-        (
-            make_pairs_record(latencies(4, {(1, 2): 40}), "1234", 40),
-            "A pair of ranks is slow: ranks 1 (n2) and 2 (n3) has 40.00 us, 4.0 times worse",
-        ),
-        (
-            make_pairs_record(latencies(4, {(a, 3): 40 for a in range(3)}), "1234", 40),
-            "All pairs of node n4 are slow: ",
-        ),
-        (
-            make_pairs_record(latencies(8, {(a, 7): 40 for a in range(7)}), "1" * 8, 40),
-            "All pairs of rank 7 (n1) are slow: ",
-        ),
-        (
-            make_pairs_record(
-                bandwidths(4, {(a, b): 1 for a in (2, 3) for b in (0, 1)}),
-                "1122",
-                1,
-                "bandwidth_GBps",
-            ),
-            "The link from node n2 to node n1 is slow: rank 2 (n2) to rank 0 (n1) has 1.000 GB/s",
-        ),
-        (
-            make_pairs_record(bandwidths(3, {(2, 0): 1, (2, 1): 1}), "123", 1, "bandwidth_GBps"),
-            "All that node n3 sends is slow: ",
-        ),
-        (
-            make_pairs_record(
-                bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 2}),
-                "1234",
-                1,
-                "bandwidth_GBps",
-            ),
-            "All that node n3 sends is slow, and 1 other pair: rank 2 (n3) to rank 0 (n1) has",
-        ),
-        (
-            make_pairs_record(latencies(5, {(0, 1): 40, (2, 3): 40}), "12345", 40),
-            "2 of 10 pairs are slow: ",
-        ),
+        (latencies(4, {(1, 2): 40}), "1234", 40,
+         "A pair of ranks is slow: ranks 1 (n2) and 2 (n3) has 40.00 us, 4.0 times worse"),
+        (latencies(4, {(a, 3): 40 for a in range(3)}), "1234", 40,
+         "All pairs of node n4 are slow: "),
+        (latencies(8, {(a, 7): 40 for a in range(7)}), "1" * 8, 40,
+         "All pairs of rank 7 (n1) are slow: "),
+        (bandwidths(4, LINK), "1122", 1,
+         "The link from node n2 to node n1 is slow: rank 2 (n2) to rank 0 (n1) has 1.000 GB/s"),
+        (bandwidths(3, {(2, 0): 1, (2, 1): 1}), "123", 1, "All that node n3 sends is slow: "),
+        (bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 2}), "1234", 1,
+         "All that node n3 sends is slow, and 1 other pair: rank 2 (n3) to rank 0 (n1) has"),
+        (latencies(5, {(0, 1): 40, (2, 3): 40}), "12345", 40, "2 of 10 pairs are slow: "),
         # Beside pairs that are 100 times slower, noise is not another slow pair.
-        (
-            make_pairs_record(
-                bandwidths(
-                    4, {(a, b): 0.012 for a in (2, 3) for b in (0, 1)} | {(0, 2): 0.88}, 1.4
-                ),
-                "1122",
-                0.012,
-                "bandwidth_GBps",
-            ),
-            "The link from node n2 to node n1 is slow: ",
-        ),
-        (
-            make_pairs_record(latencies(5, {(0, 1): 1000, (2, 3): 900, (0, 4): 16}), "12345", 1000),
-            "2 of 10 pairs are slow: ",
-        ),
+        (bandwidths(4, WORSE_LINK, 1.4), "1122", 0.012, "The link from node n2 to node n1 is slow"),
+        (latencies(5, {(0, 1): 1000, (2, 3): 900, (0, 4): 16}), "12345", 1000,
+         "2 of 10 pairs are slow: "),
     ],
-)
-def test_the_rule_names_what_is_slow(record: dict[str, object], begins: str) -> None:
+)  # fmt: skip
+def test_the_rule_names_what_is_slow(rows: Rows, hosts: str, again: float, begins: str) -> None:
+    metric = "latency_us" if again >= 40 else "bandwidth_GBps"
+    record = make_pairs_record(rows, hosts, again, metric)
     (finding,) = [one for one in findings(parsed(with_samples(record))) if one.code == "slow-pair"]
     assert finding.sentence.startswith(begins), finding.sentence

@@ -14,38 +14,39 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
-from commlens.machine.system import TIME_LIMIT_S, Output, ThisSystem
+from commlens.machine.system import TIME_LIMIT_S, Output, System
 
 _FOLDER = Path(__file__).resolve().parent / "captured" / "machine"
 _HEAD = re.compile(r"^==> (.+) <==\n", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class RecordedSystem:
+class RecordedSystem(System):
     """Files below `folder`, and the outputs of commands, as a machine once had them.
 
-    A command that is not in `outputs` is not installed.
+    A command that is not in `outputs`, by the command as typed, is not installed.
     """
 
-    folder: Path
-    outputs: Mapping[str, Output | str] = field(default_factory=dict)  # by the command as typed
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    def _at(self, path: str) -> Path:
-        return self.folder / path.lstrip("/")
+    def __init__(
+        self,
+        folder: Path,
+        outputs: Mapping[str, Output | str] = MappingProxyType({}),
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(environment)
+        self.folder, self.outputs = folder, outputs
 
     def read(self, path: str) -> str | None:
-        return ThisSystem({}).read(str(self._at(path)))
+        return super().read(f"{self.folder}{path}")
 
     def names(self, path: str) -> list[str]:
-        return ThisSystem({}).names(str(self._at(path)))
+        return super().names(f"{self.folder}{path}")
 
     def link(self, path: str) -> str | None:
-        return ThisSystem({}).link(str(self._at(path)))
+        return super().link(f"{self.folder}{path}")
 
     def find(self, program: str) -> str | None:
         here = any(command.split()[0] == program for command in self.outputs)

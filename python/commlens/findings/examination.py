@@ -16,7 +16,7 @@ from commlens.jobs import launchers
 from commlens.jobs.native import Native, find_native
 from commlens.machine import machine
 from commlens.machine.machine import Machine
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 
 Tell = Callable[[RuleOutcome], None]
 # Of the sections on records, those that are of the machine and its settings.
@@ -101,7 +101,7 @@ def _machines(program: str, native: Native | None, plan: Plan) -> list[Machine]:
     if arguments and native:
         launcher = launchers.choose(plan.launcher, native).launcher
         environment.update(launchers.variables_set_by(arguments, launcher))
-    return [machine.look(ThisSystem(environment), program)]
+    return [machine.look(System(environment), program)]
 
 
 def examine(

@@ -22,7 +22,7 @@ from commlens.jobs.messages import first_sentence
 from commlens.jobs.native import Native
 from commlens.machine import machine
 from commlens.machine.machine import Machine
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 
 _LIMIT_S = 60.0
 _PIECE = 800  # characters: launchers mix lines of ranks, and longer ones in their middle
@@ -66,8 +66,9 @@ def look(
         )
     chosen = launchers.choose(launcher, native)
     words = [sys.executable, "-m", "commlens.findings.nodes", "--in-pieces", program]
+    own_path = os.environ.get("PYTHONPATH", "")
     # The package need not be installed there; the folder is that of a shared file system.
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), *_own_path()]))}
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), own_path]))}
     command = [*chosen.start(count, count, environment, arguments), *words]
     output, error = _run(command, environment)
     machines = assemble(output)
@@ -77,10 +78,6 @@ def look(
             f"--nodes {count}: no node answered through {chosen.program} ({said})", Status.FAILED
         )
     return machines
-
-
-def _own_path() -> Sequence[str]:
-    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
@@ -98,7 +95,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, s
 def main(words: Sequence[str]) -> None:
     """Prints what this node has; a word without dashes is the program whose libraries matter."""
     programs = [word for word in words if not word.startswith("-")]
-    found = machine.look(ThisSystem(), programs[0] if programs else "")
+    found = machine.look(System(), programs[0] if programs else "")
     if "--in-pieces" in words:
         lines = list(pieces(found, f"{found.host}:{os.getpid()}"))
     else:

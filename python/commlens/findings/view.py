@@ -102,9 +102,6 @@ class View:
 class Curve:
     """One transport over sizes, and over launches with the same settings."""
 
-    group: Group
-    transport: str
-    memory: str
     by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record per launch
 
     @property
@@ -189,8 +186,7 @@ def _alternatives(group: Group) -> Iterable[Alternatives]:
             continue
         key = record.memory, record.variant_value, settings_of(record.start)
         own = found.setdefault(key, Alternatives(group, record.memory, record.variant_value))
-        name = record.transport
-        curve = own.curves.setdefault(name, Curve(group, name, record.memory))
+        curve = own.curves.setdefault(record.transport, Curve())
         curve.by_size.setdefault(record.size, []).append(record)
     return found.values()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from commlens.jobs.options import whole_number
 from commlens.knowledge.launchers import MANAGERS, Manager
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _nodes(manager: Manager, environment: Mapping[str, str]) -> int | None:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             return len({line.split()[0] for line in lines if line.strip()}) or None
     if manager.nodes_command:
-        return whole_number(ThisSystem(environment).run(*manager.nodes_command).text.strip())
+        return whole_number(System(environment).run(*manager.nodes_command).text.strip())
     return _number(manager.nodes, environment)
 
 

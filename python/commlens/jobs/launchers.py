@@ -19,7 +19,7 @@ from commlens.jobs.allocation import Allocation
 from commlens.jobs.native import Native
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import LAUNCHERS, Launcher, LauncherOption, launcher_of_version
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 
 _ANSWER_TIME_S = 20
 
@@ -243,5 +243,5 @@ def _folders_of_linked_mpi(program: Path) -> list[str]:
 
 def _output(command: Sequence[str], environment: Mapping[str, str] = os.environ) -> str:
     """What a command prints; nothing where it cannot be run."""
-    output = ThisSystem(environment).run(*command, time_limit_s=_ANSWER_TIME_S)
+    output = System(environment).run(*command, time_limit_s=_ANSWER_TIME_S)
     return output.text + output.error

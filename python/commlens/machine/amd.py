@@ -66,17 +66,17 @@ def _gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -
 
 def _names(system: System) -> tuple[dict[str, str], str]:
     """By PCI address; else why there are none."""
-    modern = system.run(
-        "amd-smi", "static", "--asic", "--bus", "--json", time_limit_s=_TIME_LIMIT_S
-    )
-    if modern.ok:
-        found = dict(_of_amd_smi(_json(modern.text)))
-        return found, "" if found else f"{modern.command}: its output cannot be read"
-    old = system.run("rocm-smi", "--showproductname", "--showbus", "--json")
-    if old.ok:
-        found = dict(_of_rocm_smi(_json(old.text)))
-        return found, "" if found else f"{old.command}: its output cannot be read"
-    return {}, f"{modern.why_not}; {old.why_not}"
+    reasons = []
+    for command, names_in in (
+        (("amd-smi", "static", "--asic", "--bus", "--json"), _of_amd_smi),
+        (("rocm-smi", "--showproductname", "--showbus", "--json"), _of_rocm_smi),
+    ):
+        output = system.run(*command, time_limit_s=_TIME_LIMIT_S)
+        if output.ok:
+            found = dict(names_in(_json(output.text)))
+            return found, "" if found else f"{output.command}: its output cannot be read"
+        reasons.append(output.why_not)
+    return {}, "; ".join(reasons)
 
 
 def _of_amd_smi(data: Any) -> Iterator[tuple[str, str]]:

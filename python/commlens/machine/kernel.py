@@ -8,15 +8,8 @@ from commlens.machine.system import PartView, System, line, line_of, whole
 
 # Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
 MODULES = (
-    "amdgpu",
-    "gdrdrv",
-    "ib_uverbs",
-    "knem",
-    "nv_peer_mem",
-    "nvidia",
-    "nvidia_peermem",
-    "xpmem",
-)
+    "amdgpu", "gdrdrv", "ib_uverbs", "knem", "nv_peer_mem", "nvidia", "nvidia_peermem", "xpmem",
+)  # fmt: skip
 _DMABUF_KERNEL = (5, 12)  # the first in which drivers of NICs register memory by dma-buf
 _DMABUF_DRIVER = 515  # of NVIDIA, with CUDA 11.7: its open kernel modules export dma-bufs
 _CAP_SYS_PTRACE = 19

@@ -52,11 +52,10 @@ def folders_of(variable: str, system: System) -> list[str]:
     return list(dict.fromkeys(filter(None, system.environment.get(variable, "").split(":"))))
 
 
-def find_library(system: System, name: str, folders: list[str] | None = None) -> str:
+def find_library(system: System, name: str) -> str:
     """Where the loader would find a library by itself: in LD_LIBRARY_PATH or its cache; empty:
     nowhere."""
-    searched = folders_of("LD_LIBRARY_PATH", system) if folders is None else folders
-    for folder in searched:
+    for folder in folders_of("LD_LIBRARY_PATH", system):
         if name in system.names(folder):
             return posixpath.join(folder, name)
     return known_to_loader(system).get(name, "")

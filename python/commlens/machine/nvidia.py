@@ -62,6 +62,7 @@ def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
     device = installed.get(address or "")
     limits = _clock_limits(tree)
     state = _text(tree, "performance_state")
+    memory_MiB = _number(tree, "fb_memory_usage/total")  # noqa: N806
     idle = None if limits is None else "gpu idle" in limits
     return Gpu(
         index=index,
@@ -69,7 +70,7 @@ def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
         uuid=_text(tree, "uuid"),
         pci=address,
         numa_node=device.numa_node if device else None,
-        memory_bytes=_bytes(tree, "fb_memory_usage/total"),
+        memory_bytes=None if memory_MiB is None else int(memory_MiB) * 2**20,
         uncorrected_errors=_uncorrected(tree),
         repair_pending=_any(
             tree,
@@ -111,8 +112,8 @@ def _link(tree: Xml.Element, device: PciDevice | None) -> PciLink:
         return device.link
     info = "pci/pci_gpu_link_info/link_widths"
     return PciLink(
-        width=_lanes(tree, f"{info}/current_link_width"),
-        highest_width=_lanes(tree, f"{info}/max_link_width"),
+        width=pci.lanes(_number(tree, f"{info}/current_link_width")),
+        highest_width=pci.lanes(_number(tree, f"{info}/max_link_width")),
     )
 
 
@@ -168,15 +169,6 @@ def _number(tree: Xml.Element, *paths: str) -> float | None:
         if found:
             return float(found.group())
     return None
-
-
-def _bytes(tree: Xml.Element, path: str) -> int | None:
-    found = _number(tree, path)
-    return None if found is None else int(found) * 2**20
-
-
-def _lanes(tree: Xml.Element, path: str) -> int | None:
-    return pci.lanes(_number(tree, path))
 
 
 def _switch(tree: Xml.Element, path: str) -> bool | None:

@@ -14,10 +14,10 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Protocol
+from typing import IO
 
 from msgspec import Struct
 
@@ -67,27 +67,53 @@ class Output:
         return f"{self.command}: {self.missing or f'exit status {self.status}{said}'}"
 
 
-class System(Protocol):
-    """What asks the operating system, or stands in for it."""
+class System:
+    """The machine that this process runs on; tests have recordings of others."""
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The variables of this process."""
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """`environment`: by default that of this process."""
+        self.environment = dict(os.environ) if environment is None else environment
 
     def read(self, path: str) -> str | None:
-        """The text of a file, with an absolute path; None where it cannot be read."""
+        """The text of a file with an absolute path, or its beginning where it is large; None where
+        it cannot be read."""
+        try:
+            if not Path(path).is_file():
+                return None  # a pipe or a device: reading it could wait for ever
+            with Path(path).open("rb", buffering=0) as file:
+                return b"".join(_chunks(file)).decode(errors="replace")
+        except (OSError, ValueError):
+            return None
 
     def names(self, path: str) -> list[str]:
         """What is in a folder, sorted; empty where it is none. Odd names are left out."""
+        try:
+            names = (one.name for one in Path(path).iterdir())
+            return sorted(one for one in names if one.isprintable())
+        except OSError:
+            return []
 
     def link(self, path: str) -> str | None:
         """Where a symbolic link leads; None where it is none."""
+        try:
+            return printable(str(Path(path).readlink()))
+        except OSError:
+            return None
 
     def find(self, program: str) -> str | None:
         """The path of a program on PATH."""
+        return shutil.which(program, path=self.environment.get("PATH"))
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
-        """What a command writes, which is ended when its time is over."""
+        """What a command writes, in English; it is ended when its time is over."""
+        typed = " ".join(command)
+        program = self.find(command[0])
+        if program is None:
+            return Output(typed, missing="not installed")
+        try:
+            return _run([program, *command[1:]], self.environment, typed, time_limit_s)
+        except OSError as error:
+            return Output(typed, missing=f"cannot be started: {error.strerror}")
 
 
 def line_of(system: System, path: str) -> str | None:
@@ -122,53 +148,6 @@ def control_groups(system: System, controller: str) -> Iterator[str]:
         for top in (root,) if names else (root, f"{root}/unified"):
             for count in range(len(pieces), -1, -1):
                 yield "/".join((top, *pieces[:count]))
-
-
-@dataclass(frozen=True)
-class ThisSystem:
-    """The machine that this process runs on."""
-
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-
-    def read(self, path: str) -> str | None:
-        """The text of a file, or its beginning where it is large."""
-        try:
-            if not Path(path).is_file():
-                return None  # a pipe or a device: reading it could wait for ever
-            with Path(path).open("rb", buffering=0) as file:
-                return b"".join(_chunks(file)).decode(errors="replace")
-        except (OSError, ValueError):
-            return None
-
-    def names(self, path: str) -> list[str]:
-        """What is in a folder, sorted."""
-        try:
-            names = (one.name for one in Path(path).iterdir())
-            return sorted(one for one in names if one.isprintable())
-        except OSError:
-            return []
-
-    def link(self, path: str) -> str | None:
-        """Where a symbolic link leads."""
-        try:
-            return printable(str(Path(path).readlink()))
-        except OSError:
-            return None
-
-    def find(self, program: str) -> str | None:
-        """The path of a program on PATH."""
-        return shutil.which(program, path=self.environment.get("PATH"))
-
-    def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
-        """What a command writes, with messages in English."""
-        typed = " ".join(command)
-        program = self.find(command[0])
-        if program is None:
-            return Output(typed, missing="not installed")
-        try:
-            return _run([program, *command[1:]], self.environment, typed, time_limit_s)
-        except OSError as error:
-            return Output(typed, missing=f"cannot be started: {error.strerror}")
 
 
 def _run(

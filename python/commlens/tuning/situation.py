@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 from commlens.tuning.space import Space, TuningSetting, Value, Where
 
 ANSWER_TIME_S = 60  # of ompi_info on a slow file system
@@ -194,4 +194,4 @@ def beside(program: str, name: str, path: str | None = None) -> str | None:
 
 def answer(command: Sequence[str]) -> str:
     """What a tool prints; empty where it does not run."""
-    return ThisSystem().run(*command, time_limit_s=ANSWER_TIME_S).text
+    return System().run(*command, time_limit_s=ANSWER_TIME_S).text

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from commlens.machine.cpus import CpuView, look
-from commlens.machine.system import ThisSystem
+from commlens.machine.system import System
 from machine_helpers import recorded
 
 
@@ -62,5 +62,5 @@ def test_a_list_that_is_none(tmp_path: Path) -> None:
 
 def test_this_machine() -> None:
     """Whatever it is: nothing fails, and what it shows can be sent."""
-    view = look(ThisSystem())
+    view = look(System())
     assert msgspec.json.decode(msgspec.json.encode(view), type=CpuView) == view

@@ -11,7 +11,7 @@ from commlens.machine import gpus, limits, machine, mpi, nccl, settings, ucx
 from commlens.machine.libraries import numbers_in, resolved, version_command
 from commlens.machine.mpi import MpiLibrary, MpiView
 from commlens.machine.settings import FileSetting
-from commlens.machine.system import Output, ThisSystem
+from commlens.machine.system import Output, System
 from conftest import captured
 from machine_helpers import RecordedSystem
 
@@ -307,7 +307,7 @@ def test_the_environment_has_what_concerns_communication_and_no_secret() -> None
         "UCX_TLS": "all", "HOME": "/root", "NCCL_API_KEY": "x1", "OMP_NUM_THREADS": "2",
         "OMPI_MCA_orte_hnp_uri": "1.0;tcp://10.0.0.1:4242", "OMPI_MCA_ess_base_vpid": "1",
     }  # fmt: skip
-    own = settings.communication(ThisSystem(variables))
+    own = settings.communication(System(variables))
     assert own == {"NCCL_API_KEY": "***", "OMP_NUM_THREADS": "2", "UCX_TLS": "all"}
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commlens.machine.system import Output, ThisSystem
+from commlens.machine.system import Output, System
 from machine_helpers import RecordedSystem
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> ThisSystem:
-    return ThisSystem({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
+def system(tmp_path: Path) -> System:
+    return System({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
 
 
 def install(folder: Path, name: str, *lines: str) -> None:
@@ -35,26 +35,24 @@ def has_ended(pid: int) -> bool:
     return False
 
 
-def test_what_a_command_wrote(system: ThisSystem, tmp_path: Path) -> None:
+def test_what_a_command_wrote(system: System, tmp_path: Path) -> None:
     install(tmp_path, "look", 'echo "$1 $LC_ALL"', "echo careful >&2", "exit 3")
     found = system.run("look", "here")
     assert found == Output("look here", "here C\n", "careful\n", 3)
     assert found.why_not == "look here: exit status 3: careful"
 
 
-def test_a_command_that_is_not_there(system: ThisSystem) -> None:
+def test_a_command_that_is_not_there(system: System) -> None:
     assert system.run("no-such-program", "-q").why_not == "no-such-program -q: not installed"
 
 
-def test_a_file_that_cannot_be_executed(system: ThisSystem, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_executed(system: System, tmp_path: Path) -> None:
     install(tmp_path, "broken")
     (tmp_path / "broken").write_bytes(b"\x7fELFnot")
     assert "cannot be started" in system.run("broken").why_not
 
 
-def test_without_room_for_temporary_files(
-    system: ThisSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_room_for_temporary_files(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -63,7 +61,7 @@ def test_without_room_for_temporary_files(
 
 
 def test_a_command_that_takes_too_long_is_ended_with_its_children(
-    system: ThisSystem, tmp_path: Path
+    system: System, tmp_path: Path
 ) -> None:
     install(
         tmp_path,
@@ -80,22 +78,20 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(
     assert has_ended(int((tmp_path / "child").read_text()))
 
 
-def test_a_child_that_outlives_a_command_holds_up_nothing(
-    system: ThisSystem, tmp_path: Path
-) -> None:
+def test_a_child_that_outlives_a_command_holds_up_nothing(system: System, tmp_path: Path) -> None:
     install(tmp_path, "leave", "sleep 1234 &", f"echo $! >{tmp_path}/child", "echo done")
     assert system.run("leave").text == "done\n"
     assert has_ended(int((tmp_path / "child").read_text()))
 
 
-def test_a_command_that_writes_without_end_is_ended(system: ThisSystem, tmp_path: Path) -> None:
+def test_a_command_that_writes_without_end_is_ended(system: System, tmp_path: Path) -> None:
     install(tmp_path, "flood", "yes")
     found = system.run("flood")
     assert "wrote more than 8 MiB" in found.why_not
     assert len(found.text) <= 8 * 2**20
 
 
-def test_files_that_cannot_be_read_are_none(system: ThisSystem, tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_none(system: System, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "text").write_bytes(b"caf\xc3\xa9 \xff")
     assert system.read(str(tmp_path / "pipe")) is None
@@ -106,16 +102,16 @@ def test_files_that_cannot_be_read_are_none(system: ThisSystem, tmp_path: Path) 
 
 
 def test_files_of_the_kernel() -> None:
-    assert ThisSystem().read("/proc/sys/kernel/osrelease") == f"{os.uname().release}\n"
+    assert System().read("/proc/sys/kernel/osrelease") == f"{os.uname().release}\n"
 
 
-def test_a_file_without_end(system: ThisSystem, tmp_path: Path) -> None:
+def test_a_file_without_end(system: System, tmp_path: Path) -> None:
     with (tmp_path / "long").open("wb") as file:
         file.truncate(20 * 2**20)
     assert len(system.read(str(tmp_path / "long")) or "") == 8 * 2**20
 
 
-def test_odd_names(system: ThisSystem, tmp_path: Path) -> None:
+def test_odd_names(system: System, tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).touch()
     (tmp_path / "\033[2J").touch()
@@ -124,7 +120,7 @@ def test_odd_names(system: ThisSystem, tmp_path: Path) -> None:
     assert system.link(str(tmp_path / "link")) == "?[2J"
 
 
-def test_a_message_cannot_steer_a_terminal(system: ThisSystem, tmp_path: Path) -> None:
+def test_a_message_cannot_steer_a_terminal(system: System, tmp_path: Path) -> None:
     install(tmp_path, "rude", r"printf '\033[2Jgone\n' >&2", "exit 1")
     assert "\033" not in system.run("rude").why_not
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from commlens.findings.finding import Quote
@@ -141,34 +142,25 @@ FACTS: Mapping[str, Fact] = {
     "GPU": Fact(gpu_kind, "there is no GPU"),
     "2 GPUs": Fact(lambda machine: machine.devices.gpus >= 2, "there are no 2 GPUs"),
     "CUDA": Fact(lambda machine: gpu_kind(machine) == "cuda", "there is no NVIDIA GPU"),
-    "RDMA": Fact(lambda machine: machine.devices.rdma, "there is no RDMA adapter"),
-    "Mellanox": Fact(lambda machine: machine.devices.mellanox, "there is no Mellanox adapter"),
+    "RDMA": Fact(attrgetter("devices.rdma"), "there is no RDMA adapter"),
+    "Mellanox": Fact(attrgetter("devices.mellanox"), "there is no Mellanox adapter"),
     "Open MPI": Fact(is_open_mpi, "the MPI library is not Open MPI, or has no ompi_info"),
     "Cray MPICH": Fact(
         lambda machine: machine.mpi.family == "cray", "the MPI library is not Cray MPICH"
     ),
-    "program": Fact(
-        lambda machine: machine.mpi.program, "there is no program to look at", is_seen=False
-    ),
-    "UCX": Fact(lambda machine: machine.ucx.library, "the MPI library has no UCX"),
+    "program": Fact(attrgetter("mpi.program"), "there is no program to look at", is_seen=False),
+    "UCX": Fact(attrgetter("ucx.library"), "the MPI library has no UCX"),
     "MPI over UCX": Fact(uses_ucx, "MPI does not use UCX here"),
     "UCX modules": Fact(
-        lambda machine: machine.ucx.modules is not None,
-        lambda machine: machine.ucx.why_not_seen,
-        is_seen=False,
+        lambda machine: machine.ucx.modules is not None, attrgetter("ucx.why_not_seen"), False
     ),
-    "srun": Fact(
-        lambda machine: machine.mpi.pmix, "this is no allocation of Slurm, or srun prints nothing"
-    ),
+    "srun": Fact(attrgetter("mpi.pmix"), "this is no allocation of Slurm, or srun prints nothing"),
     # Of the driver and the kernel, where those above are of the devices in /dev.
-    "GPU on the bus": Fact(lambda machine: machine.gpus.installed, "there is no GPU"),
-    "GPU of the driver": Fact(
-        lambda machine: machine.gpus.gpus, lambda machine: machine.gpus.why_none
-    ),
+    "GPU on the bus": Fact(attrgetter("gpus.installed"), "there is no GPU"),
+    "GPU of the driver": Fact(attrgetter("gpus.gpus"), attrgetter("gpus.why_none")),
     "GPU of NVIDIA": Fact(lambda machine: machine.gpus.vendor == "nvidia", _why_no_nvidia),
     "fast adapter": Fact(
-        lambda machine: machine.nics.fast,
-        "there is no adapter for InfiniBand, RoCE or Slingshot",
+        attrgetter("nics.fast"), "there is no adapter for InfiniBand, RoCE or Slingshot"
     ),
     "Yama": Fact(
         lambda machine: machine.kernel.ptrace_scope is not None,
@@ -183,13 +175,11 @@ FACTS: Mapping[str, Fact] = {
     "modules": Fact(
         lambda machine: machine.kernel.modules is not None, _why_no_modules, is_seen=False
     ),
-    "gdrcopy library": Fact(lambda machine: machine.ucx.gdrcopy, "the loader finds no libgdrapi"),
+    "gdrcopy library": Fact(attrgetter("ucx.gdrcopy"), "the loader finds no libgdrapi"),
     "gdrdrv": Fact(lambda machine: machine.kernel.has("gdrdrv"), "gdrdrv is not loaded"),
     "physical": Fact(
         lambda machine: not machine.cpus.virtual,
         "a virtual machine does not show the slots of its host",
     ),
-    "control group of memory": Fact(
-        lambda machine: machine.limits.cgroup_memory, "no cgroup limits memory"
-    ),
+    "control group of memory": Fact(attrgetter("limits.cgroup_memory"), "no cgroup limits memory"),
 }

@@ -65,6 +65,7 @@ def look(system: System) -> KernelView:
     scope = line_of(system, _YAMA) or ""
     if not scope.isdecimal():
         unseen["ptrace_scope"] = f"there is no {_YAMA}"
+    balancing = whole(line_of(system, "/proc/sys/kernel/numa_balancing"))
     return KernelView(
         release=release,
         modules=modules,
@@ -75,7 +76,7 @@ def look(system: System) -> KernelView:
         may_trace=_may_trace(system.read("/proc/self/status") or ""),
         thp=_chosen(line_of(system, _HUGE)),
         huge_pages=whole(line_of(system, "/proc/sys/vm/nr_hugepages")),
-        numa_balancing=_switch(line_of(system, "/proc/sys/kernel/numa_balancing")),
+        numa_balancing=None if balancing is None else balancing > 0,
         container=_container(system),
         unseen=unseen,
     )
@@ -118,8 +119,3 @@ def _chosen(text: Optional[str]) -> Optional[Literal["always", "madvise", "never
     """Of `always [madvise] never` that in brackets."""
     found = re.search(r"\[(always|madvise|never)\]", text or "")
     return found.group(1) if found else None  # type: ignore[return-value]
-
-
-def _switch(text: Optional[str]) -> Optional[bool]:
-    number = whole(text)
-    return None if number is None else number > 0

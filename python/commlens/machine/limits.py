@@ -9,7 +9,6 @@ from commlens.machine.system import System, control_groups, whole
 
 _LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
 _LIMITS = "/proc/self/limits"
-_KILO = 1024
 _MEMORY_FILES = (
     ("memory.max", "memory.current"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes"),
@@ -70,7 +69,10 @@ class LimitView(msgspec.Struct, frozen=True):
 def look(system: System) -> LimitView:
     """Reads /proc and /sys, and asks df."""
     text = system.read(_LIMITS) or ""
-    limits = {match[1]: _limit(match) for match in _LINE.finditer(text)}
+    limits = {
+        match[1]: Limit(whole(match[2]), whole(match[3]), " ".join(match[0].split()))
+        for match in _LINE.finditer(text)
+    }
     return LimitView(
         limits.get("Max locked memory"),
         limits.get("Max open files"),
@@ -82,21 +84,13 @@ def look(system: System) -> LimitView:
     )
 
 
-def _limit(match: re.Match[str]) -> Limit:
-    return Limit(_number(match[2]), _number(match[3]), " ".join(match[0].split()))
-
-
-def _number(text: str) -> Optional[int]:
-    return int(text) if text.isdecimal() else None
-
-
 def _shared_memory(system: System) -> Optional[SharedMemory]:
     output = system.run("df", "-Pk", "/dev/shm")
     line = output.text.splitlines()[-1] if output.ok and output.text.strip() else ""
     columns = line.split()
     if len(columns) < 6 or not (columns[1].isdecimal() and columns[3].isdecimal()):
         return None
-    size, free = int(columns[1]) * _KILO, int(columns[3]) * _KILO
+    size, free = int(columns[1]) * 1024, int(columns[3]) * 1024
     writable = system.run("test", "-w", "/dev/shm")
     return SharedMemory(size, free, " ".join(columns), bool(writable.missing) or writable.ok)
 

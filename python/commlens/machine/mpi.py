@@ -21,6 +21,8 @@ _FAMILIES = (
 )
 _LIBRARY = re.compile(r"libmpi(ch)?(_cray|_gnu\S*|_amd|_nvidia)?\.so[.\d]*")
 _GTL = re.compile(r"libmpi_gtl_\w+\.so")
+_VERSIONS = re.compile(r"\d+(?:\.\d+)+")
+_MATTER = ("libmpi", "libuc", "libnccl", "librccl", "libfabric", "libgdr")
 _LAUNCHERS = ("mpirun", "mpiexec")
 _INFO = ("ompi_info", "--all", "--parsable")
 # Frameworks of the runtime of Open MPI 5, which passes them on: ompi_info does not list them.
@@ -126,7 +128,7 @@ def look(system: System, program: str = "") -> MpiView:
         libraries={
             name: path and libraries.resolved(system, path)
             for name, path in own.items()
-            if _matters(name)
+            if name.startswith(_MATTER)
         },
         missing=tuple(name for name, path in own.items() if not path),
         library=library,
@@ -141,10 +143,6 @@ def look(system: System, program: str = "") -> MpiView:
 def is_mpi_library(name: str) -> bool:
     """`libmpi.so.40`, `libmpich.so.12`, `libmpi_cray.so.12`"""
     return _LIBRARY.fullmatch(name) is not None
-
-
-def _matters(name: str) -> bool:
-    return name.startswith(("libmpi", "libuc", "libnccl", "librccl", "libfabric", "libgdr"))
 
 
 def _library(system: System, path: str) -> MpiLibrary:
@@ -168,13 +166,9 @@ def _open_mpi(system: System, library: Optional[MpiLibrary]) -> Optional[OpenMpi
         output = system.run(program, *_INFO[1:])
         if output.ok:
             own = parse_info(output, system)
-            is_of_it = library is None or own.version in ("", *_versions(library))
+            is_of_it = library is None or own.version in ("", *_VERSIONS.findall(library.version))
             return own if is_of_it else None
     return None
-
-
-def _versions(library: MpiLibrary) -> tuple[str, ...]:
-    return tuple(re.findall(r"\d+(?:\.\d+)+", library.version))
 
 
 def _others(system: System, path: str) -> Iterator[str]:

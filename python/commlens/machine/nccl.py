@@ -43,7 +43,8 @@ def names() -> frozenset[str]:
 def look(system: System, mpi: MpiView) -> NcclView:
     """Asks the loader and the library, and reads the files of settings."""
     library = next((mpi.libraries[name] for name in _LIBRARIES if name in mpi.libraries), "")
-    library = library or _found(system)
+    found_by_loader = (libraries.find_library(system, name) for name in _LIBRARIES)
+    library = library or next(filter(None, found_by_loader), "")
     version = version_text(libraries.version_of(system, library, "nccl")) if library else ""
     own = tuple(_settings(system))
     variables = {**{one.name: one.value for one in own}, **settings.communication(system)}
@@ -51,10 +52,6 @@ def look(system: System, mpi: MpiView) -> NcclView:
     known = names() if "rccl" not in library else frozenset[str]()
     found = settings.unknown(variables, "NCCL_", known, "NCCL", _OF_IMAGES) if known else ()
     return NcclView(library, version, own, found)
-
-
-def _found(system: System) -> str:
-    return next(filter(None, (libraries.find_library(system, name) for name in _LIBRARIES)), "")
 
 
 def version_text(number: str) -> str:

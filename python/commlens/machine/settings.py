@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 import msgspec
@@ -58,10 +58,9 @@ def unknown(
     beginning: str,
     known: Collection[str],
     library: str,
-    ignored: Iterable[str] = (),
+    ignored: tuple[str, ...] = (),
 ) -> tuple[Unknown, ...]:
     """The variables with this beginning that are not among the known names."""
-    ignored = tuple(ignored)
     found = [
         (name, value)
         for name, value in variables.items()

@@ -73,6 +73,7 @@ def look(system: System, mpi: MpiView) -> UcxView:
     folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
     files = {match[1]: name for name in system.names(folder) if (match := _MODULE.match(name))}
     modules = tuple(files) or tuple(_modules_of_build(build.text)) if own or files else None
+    why_not = f"ucx_info: {about.missing}" if about.missing else "ucx_info is that of another UCX"
     return UcxView(
         library,
         version,
@@ -85,12 +86,8 @@ def look(system: System, mpi: MpiView) -> UcxView:
         tuple(dict.fromkeys(_DEVICE.findall(transports.text))) if own else (),
         libraries.find_library(system, "libgdrapi.so.2"),
         _unknown(system, version) if own else (),
-        "" if own else _why_not(about.missing),
+        "" if own else why_not,
     )
-
-
-def _why_not(missing: str) -> str:
-    return f"ucx_info: {missing}" if missing else "ucx_info is that of another UCX"
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

@@ -18,21 +18,22 @@ from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
 
 def slow_pair(view: View, factor: float, fewest: int) -> Seen:
     """`fewest`: pairs of one kind."""
-    known: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
+    known: dict[tuple[str, ...], list[tuple[Record, str, float]]] = {}
     for record in [one for one in view.records if one.series]:
         matrix = pair_matrix(record)
         if matrix is None or not record.measured or is_disturbed(record):
             continue
         key = record.start.start, record.transport, record.memory
-        known.setdefault(key, []).append((record, _slow(record, matrix, factor, fewest)))
-    for (_, *place), own in known.items():
-        slow = [(record, sentence) for record, sentence in own if sentence]
-        if len(slow) < min(2, len(own)):
+        ratio = matrix.metric.ratio(matrix.pairs[0].value, matrix.median)
+        own = record, _slow(record, matrix, factor, fewest), ratio
+        known.setdefault(key, []).append(own)
+    for (_, *place), every in known.items():
+        slow = [one for one in every if one[1]]
+        if len(slow) < min(2, len(every)):
             continue
-        worst, sentence = max(slow, key=lambda one: _ratio_of(one[0]))
+        worst, sentence, _ = max(slow, key=lambda one: one[2])
         where = f"{text_of(worst.start)}, {', '.join(place)}"
-        records = tuple(record for record, _ in slow)
-        yield found(Evidence(where, records), sentence=sentence)
+        yield found(Evidence(where, tuple(record for record, *_ in slow)), sentence=sentence)
 
 
 class _Kind(NamedTuple):
@@ -76,11 +77,6 @@ def _slow(record: Record, matrix: PairMatrix, factor: float, fewest: int) -> str
             f" {ratio:.1f} times worse than {kind.name}"
         )
     return ""
-
-
-def _ratio_of(record: Record) -> float:
-    matrix = pair_matrix(record)
-    return matrix.metric.ratio(matrix.pairs[0].value, matrix.median) if matrix else 0.0
 
 
 def _what(

@@ -21,11 +21,6 @@ class Allocation:
     nodes: int | None = None  # None: not known
     tasks: int | None = None  # the number that was asked for, if any was
 
-    @property
-    def spans_nodes(self) -> bool:
-        """Whether it has more than one node."""
-        return (self.nodes or 1) > 1
-
 
 def current(environment: Mapping[str, str] = os.environ) -> Allocation | None:
     """The allocation in which this command runs, if it does in one."""

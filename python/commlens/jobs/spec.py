@@ -135,7 +135,7 @@ def _nodes_of(spec: JobSpec, allocation: Allocation | None) -> int:
         )
     if spec.nodes or spec.ranks_per_node:
         return spec.nodes or available
-    return available if allocation and allocation.spans_nodes else 0
+    return available if available > 1 else 0
 
 
 def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation | None) -> int:

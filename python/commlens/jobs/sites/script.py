@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 import jinja2
 
@@ -68,11 +67,8 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
     `program` is how it calls commlens. Raises CommlensError for what the site would refuse.
     """
     request.check(site)
-    loader = jinja2.FunctionLoader(
-        lambda name: (files(__package__) / "templates" / name).read_text(encoding="utf-8")
-    )
     environment = jinja2.Environment(
-        loader=loader,
+        loader=jinja2.PackageLoader(__package__),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -6,18 +6,17 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from commlens.model import load
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.finals import Final, play, reserve_s
-from commlens.tuning.launches import Launches
+from commlens.tuning.launches import Launches, Outcome
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Situation, applicable
-from commlens.tuning.space import Change, Space, TuningSetting, parse
-from commlens.tuning.trial import TrialOutcome
+from commlens.tuning.space import Change, TuningSetting, parse
 from sample_records import lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
@@ -51,47 +50,35 @@ class Machine:
     factor: Factor
     noise: float = 0.0
     seconds: float = 1.0
-    clock: Clock = field(default_factory=lambda: Clock())
+    now: float = 0.0
     started: list[dict[str, str]] = field(default_factory=list)
     fails_at: int = 0  # the start that the user interrupts
     _random: random.Random = field(default_factory=lambda: random.Random(1))
 
-    def run(self, change: Change, file: Path, limit_s: float, **about: Any) -> TrialOutcome:
+    def run(
+        self,
+        change: Change,
+        file: Path,
+        limit_s: float,
+        transports: Sequence[str],
+        *_: Any,
+        **__: Any,
+    ) -> Outcome:
         self.started.append(dict(change.environment))
         if len(self.started) == self.fails_at:
             raise KeyboardInterrupt
-        self.clock.now += self.seconds
-        records = []
+        self.now += self.seconds
         drift = math.exp(self._random.gauss(0, self.noise))
-        for transport in about["transports"]:
-            for size in SIZES:
-                factor = self.factor(change.environment, transport, size)
-                if isinstance(factor, str):
-                    return TrialOutcome(factor, f"it {factor}", self.seconds)  # type: ignore[arg-type]
-                records.append((transport, size, 100 * factor * drift))
-        name = f"start-{file.stem}"
-        start = {"start": name, "environment": dict(change.environment)}
-        made = [
-            make_record(bytes=size, median_us=time, transport=transport, **start)
-            for transport, size, time in records
-        ]
+        start = {"start": f"start-{file.stem}", "environment": dict(change.environment)}
+        made = []
+        for transport, size in product(transports, SIZES):
+            factor = self.factor(change.environment, transport, size)
+            if isinstance(factor, str):
+                return Outcome(factor, f"it {factor}", self.seconds)
+            time = 100 * factor * drift
+            made.append(make_record(bytes=size, median_us=time, transport=transport, **start))
         file.write_text("".join(lines(made)), encoding="utf-8")
-        return TrialOutcome("ok", "", self.seconds, load([file]).records)
-
-
-@dataclass
-class Clock:
-    now: float = 0.0
-
-
-@dataclass
-class TestedBudget(Budget):
-    __test__ = False
-    clock: Clock = field(default_factory=Clock)
-
-    @property
-    def used(self) -> float:
-        return self.clock.now
+        return Outcome("ok", "", self.seconds)
 
 
 def search_of(
@@ -104,8 +91,7 @@ def search_of(
     by_size: bool = False,
 ) -> Search:
     situation = situation or here()
-    space: Space = applicable(found, situation).space
-    slots, folder = Slots(()), folder
+    space, slots = applicable(found, situation).space, Slots()
     folder.mkdir(exist_ok=True)
     bench = Bench(
         machine,  # type: ignore[arg-type]
@@ -113,7 +99,7 @@ def search_of(
         space,
         slots,
         situation.transports,
-        TestedBudget(budget, clock=machine.clock),
+        Budget(budget, lambda: machine.now),
         by_size,
         tell=lambda _: None,
     )

@@ -24,6 +24,7 @@ from commlens.jobs.sites import site
 from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
+from commlens.tuning.space import Change
 
 _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
 
@@ -137,7 +138,7 @@ def run(
     names, words = _benchmarks(benchmark, options)
     _check_ranks(ranks, nodes, ranks_per_node)
     counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else []
-    given = fix.read(Path(settings_file)) if settings_file is not None else fix.Given()
+    given = fix.read(Path(settings_file)) if settings_file is not None else Change()
     of_file = JobSpec("", given.options, 0, given.environment, given.launcher_arguments)
     numbers: Any = {"ranks": ranks, "nodes": nodes, "ranks_per_node": ranks_per_node}
     overrides = of_file.overridden_by(

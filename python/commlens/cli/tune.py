@@ -109,12 +109,12 @@ def tune(
         sys.exit(_matrix(session, entry, matrix, out, budget, launches))
     from commlens.tuning import command, plan
 
-    made, found = plan.planned(session, entry, launcher, spaces, by_size=by_size)
+    made = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
-        command.show_plan(made, found)
+        command.show_plan(made)
         return
     folder = reserve_folder(out, f"tune-{made.job.benchmark}")
-    plan.save(made, folder)
+    made.save(folder)
     echo(f"search: {folder}")
     sys.exit(command.tune(session, made, folder, budget, launches))
 

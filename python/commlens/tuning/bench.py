@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from commlens.base.errors import say
 from commlens.base.text import format_ratio
 from commlens.model import Record
 from commlens.tuning.launches import Launch, Launches
-from commlens.tuning.scores import Reference, Slot, Slots, SlotValues, Target, targets
+from commlens.tuning.scores import Reference, Slot, Slots, SlotValue, SlotValues, Target, targets
 from commlens.tuning.space import Choice, Space
 from commlens.tuning.trial import GRACE, InterruptionError, Runner
 
@@ -24,22 +25,21 @@ _CLEARLY_WORSE = 3.0
 _DEFAULT_AGAIN = 20  # after so many launches the default is measured again
 
 
-@dataclass
 class Budget:
     """The time that this run of the command may take."""
 
-    seconds: float
-    began: float = field(default_factory=time.monotonic)
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._clock, self._began = seconds, clock, clock()
 
     @property
     def used(self) -> float:
         """Seconds since the command began."""
-        return time.monotonic() - self.began
+        return self._clock() - self._began
 
-    @property
-    def left(self) -> float:
-        """Seconds until the budget is used up."""
-        return self.seconds - self.used
+    def share(self, number: int, end: float | None = None) -> float:
+        """How much is used when the first of so many that share the rest has had its part."""
+        used = self.used
+        return used + ((self.seconds if end is None else end) - used) / number
 
 
 @dataclass
@@ -60,18 +60,16 @@ class Bench:
     @property
     def reference(self) -> Reference | None:
         """The default's values; where it fails, those of the first choice that was measured."""
-        own = [launch.values for launch in self.launches.find(DEFAULT) if launch.is_ok]
-        if found := Reference.of(own, is_default=True):
+        if found := Reference.of([one.values for one in self._ok(DEFAULT)], is_default=True):
             return found
-        others = (launch for launch in self.launches.done if launch.is_ok and launch.choice)
-        first = next(others, None)
-        return Reference.of([first.values], is_default=False) if first else None
+        others = [launch.values for launch in self.launches.done if launch.values]
+        return Reference.of(others[:1], is_default=False)
 
     @property
     def targets(self) -> list[Target]:
         """What is tuned for, by what the default measures."""
         reference = self.reference
-        slots = list(reference.medians) if reference else []
+        slots = reference.medians if reference else ()
         return targets(slots, self.transports, by_size=self.by_size)
 
     def score_of(self, values: SlotValues, target: Target | None = None) -> float | None:
@@ -82,28 +80,48 @@ class Bench:
         tuned = [slot for slot in reference.medians if slot.transport in self.transports]
         return reference.score(values, target.slots if target else tuned)
 
+    def scores(self, choice: Choice, target: Target | None = None, stage: str = "") -> list[float]:
+        """Of each launch of the choice that has measured all."""
+        scores = (self.score_of(one.values, target) for one in self._ok(choice, stage))
+        return [one for one in scores if one is not None]
+
     def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
         """The median over the choice's launches; None where it has failed."""
-        own = self.launches.find(choice, stage)
-        scores = [self.score_of(launch.values, target) for launch in own if launch.is_ok]
-        known = [one for one in scores if one is not None]
+        known = self.scores(choice, target, stage)
         return median(known) if known else None
+
+    def ranked(self, target: Target) -> list[tuple[float, Choice]]:
+        """All choices that were measured, each with its score: the best first."""
+        choices = {tuple(one.choice.items()): one.choice for one in self.launches.done}
+        scores = ((self.score(choice, target), choice) for choice in choices.values())
+        known = [(score, choice) for score, choice in scores if score is not None]
+        return sorted(known, key=lambda one: one[0])
+
+    def values_at(self, slot: Slot, choice: Choice) -> list[SlotValue]:
+        """What the launches of a choice have measured there."""
+        return [one.values[slot] for one in self.launches.find(choice) if slot in one.values]
+
+    def median_at(self, slot: Slot, choice: Choice) -> float | None:
+        """The median over the launches of a choice there; None where there are none."""
+        own = [one.median for one in self.values_at(slot, choice)]
+        return median(own) if own else None
+
+    def count(self, choice: Choice) -> int:
+        """How many launches of a choice went well."""
+        return len(self._ok(choice))
 
     def luck(self, target: Target) -> float:
         """How much better than usual a launch of the default was, without any setting."""
-        own = [launch for launch in self.launches.find(DEFAULT) if launch.is_ok]
-        scores = [self.score_of(launch.values, target) for launch in own]
-        known = [one for one in scores if one is not None]
+        known = self.scores(DEFAULT, target)
         return min(known) / median(known) if known else 1.0
 
     @property
     def limit_s(self) -> float:
         """How long a launch may take."""
-        took = [launch.seconds for launch in self.launches.find(DEFAULT) if launch.is_ok]
-        took = took or [launch.seconds for launch in self.launches.done if launch.is_ok]
-        if not took:
+        made = self._ok(DEFAULT) or [launch for launch in self.launches.done if launch.is_ok]
+        if not made:
             return _LIMIT_WITHOUT_DEFAULT_S
-        return max(_LEAST_LIMIT_S, _TIMES_DEFAULT * max(took))
+        return max(_LEAST_LIMIT_S, _TIMES_DEFAULT * max(launch.seconds for launch in made))
 
     @property
     def typical_s(self) -> float:
@@ -118,19 +136,15 @@ class Bench:
 
     def known(self, choice: Choice) -> Launch | None:
         """A launch with this choice that has been made; one that went well, if there is one."""
-        found = self.launches.find(choice)
-        return next((launch for launch in found if launch.is_ok), found[0] if found else None)
+        return next(iter([*self._ok(choice), *self.launches.find(choice)]), None)
+
+    def _ok(self, choice: Choice, stage: str = "") -> list[Launch]:
+        return [launch for launch in self.launches.find(choice, stage) if launch.is_ok]
 
     def launch(
-        self,
-        stage: str,
-        choice: Choice,
-        *,
-        ceilings: bool = False,
-        final: bool = False,
-        transports: Sequence[str] = (),
+        self, stage: str, choice: Choice, transports: Sequence[str] = (), **how: Any
     ) -> Launch:
-        """Raises InterruptionError."""
+        """Launches it once; `how` goes to the runner. Raises InterruptionError."""
         if self.requests:
             raise InterruptionError(128 + self.requests[0])
         made = self.launches.add(
@@ -139,66 +153,61 @@ class Bench:
             lambda file: self.runner.run(
                 self.space.change(choice),
                 file,
-                max(1.0, min(self.limit_s, self.budget.left / GRACE)),
-                ceilings=ceilings,
-                final=final,
-                transports=transports or self.transports,
-                is_bad=(lambda _: False) if self.is_needed(choice) else self._is_bad,
+                max(1.0, min(self.limit_s, (self.budget.seconds - self.budget.used) / GRACE)),
+                transports or self.transports,
+                (lambda _: False) if self.is_needed(choice) else self._is_bad,
+                **how,
             ),
         )
         self._since_default = 0 if not choice else self._since_default + 1
         self.tell(self._line(made))
         return made
 
+    def interleave(
+        self, stage: str, choices: Sequence[Choice], times: int, until: float, **how: Any
+    ) -> None:
+        """Launches each so often in this stage, as far as the time allows."""
+        for number in range(times):
+            for choice in choices:
+                if len(self.launches.find(choice, stage)) <= number and self.has_time(until):
+                    self.launch(stage, choice, **how)
+
     def default_again(self, until: float) -> None:
         """Now and then, so that a machine that changes does not look like a setting."""
-        reference = self.reference
         is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)
-        if is_due and reference is not None and reference.is_default:
+        if is_due and self._ok(DEFAULT):
             self.launch(DEFAULT_STAGE, DEFAULT)
 
     def is_needed(self, choice: Choice) -> bool:
         """Whether other settings need what this sets: slow by itself, it may be fast with them."""
-        environment = self.space.change(choice).environment
-        needs = (one.needs.items() for one in self.space.settings.values())
-        return any(environment.get(name) == text for own in needs for name, text in own)
+        environment = self.space.change(choice).environment.items()
+        return any(environment & one.needs.items() for one in self.space.settings.values())
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""
         reference = self.reference
         if reference is None or len(self.targets) != 1:
             return False
-        values = self.slots.values(records).by_slot
-        known: list[Slot] = [slot for slot in values if slot in reference.medians]
+        values = self.slots.values(records)
+        known = [slot for slot in values if slot in reference.medians]
         if not known or len(known) == len(reference.medians):
             return False
-        best = {slot: values[slot].at_best(reference.metric) for slot in known}
-        ratios = [reference.ratio(slot, value) for slot, value in best.items()]
-        return min(ratios) > _CLEARLY_WORSE
+        return min(reference.ratio(one, values[one].at_best) for one in known) > _CLEARLY_WORSE
 
     def _line(self, made: Launch) -> str:
         used, whole = (_clock(one) for one in (self.budget.used, self.budget.seconds))
-        words = [f"{made.number + 1:3} ({used} of {whole}) {self.space.text(made.choice)}:"]
-        words.append(self._result(made))
-        return " ".join(words)
+        result = self._result(made) if made.is_ok else f"{made.ending}: {made.reason}"[:200]
+        return f"{made.number + 1:3} ({used} of {whole}) {self.space.text(made.choice)}: {result}"
 
     def _result(self, made: Launch) -> str:
-        if not made.is_ok:
-            return f"{made.ending}: {made.reason}"[:200]
-        several = len(self.targets) > 1
         results = []
         for target in self.targets:
             score = self.score_of(made.values, target)
             if score is not None:
-                name = f"{target.name} " if several else ""
-                results.append(f"{name}{format_ratio(score)}{self._best(target)}")
+                name = f"{target.name} " if len(self.targets) > 1 else ""
+                best = next((f" (best {format_ratio(one)})" for one, _ in self.ranked(target)), "")
+                results.append(f"{name}{format_ratio(score)}{best}")
         return "; ".join(results) or "not all that the default measures was measured"
-
-    def _best(self, target: Target) -> str:
-        choices = {tuple(one.choice.items()) for one in self.launches.done if one.is_ok}
-        scores = (self.score(dict(choice), target) for choice in choices)
-        best = min((one for one in scores if one is not None), default=None)
-        return "" if best is None else f" (best {format_ratio(best)})"
 
 
 def _clock(seconds: float) -> str:

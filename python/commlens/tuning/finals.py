@@ -10,14 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from commlens.compare import Matched, Side, match
+from commlens.compare import Side, match
 from commlens.compare.result import ComparisonResult
 from commlens.compare.verdicts import THRESHOLD, Verdict, judge, verdict_of
-from commlens.model import load, rank_test
+from commlens.model import Record, load, rank_test
 from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
-from commlens.model.record import Record
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.launches import Launch
 from commlens.tuning.scores import Target
 from commlens.tuning.space import Choice
 
@@ -58,12 +56,11 @@ def reserve_s(bench: Bench, launches: int) -> float:
 def play(bench: Bench, launches: int) -> list[Final]:
     """The finals of all targets, which share what is left of the budget. Raises
     InterruptionError."""
-    targets, found = bench.targets, []
-    for number, target in enumerate(targets):
-        used = bench.budget.used
-        until = used + (bench.budget.seconds - used) / (len(targets) - number)
-        found.append(_final(bench, target, launches, until))
-    return found
+    targets = bench.targets
+    return [
+        _final(bench, target, launches, bench.budget.share(len(targets) - number))
+        for number, target in enumerate(targets)
+    ]
 
 
 def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
@@ -74,101 +71,70 @@ def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
     stage = f"final {target.name}: {bench.space.text(winner)}"
     fails = _why_default_fails(bench)
     sides = [winner] if fails else [DEFAULT, winner]
-    for number in range(launches):
-        for choice in sides:
-            if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
-                bench.launch(stage, choice, final=True)
+    bench.interleave(stage, sides, launches, until, final=True)
     return _judged(bench, target, winner, stage, fails)
 
 
 def _candidates(bench: Bench, target: Target) -> list[Choice]:
     """The best by what was measured so far."""
-    found: dict[tuple[tuple[str, str], ...], tuple[float, Choice]] = {}
-    for launch in bench.launches.done:
-        if launch.is_ok and launch.choice:
-            score = bench.score(launch.choice, target)
-            if score is not None:
-                found[tuple(sorted(launch.choice.items()))] = (score, launch.choice)
     reference = bench.reference
     least = _BETTER if reference and reference.is_default else math.inf
-    ranked = sorted(found.values(), key=lambda one: (one[0], len(one[1])))
-    return [choice for score, choice in ranked if score < least][: _ROUNDS[0][0]]
+    ranked = sorted(bench.ranked(target), key=lambda one: (one[0], len(one[1])))
+    good = [choice for score, choice in ranked if choice and score < least]
+    return good[: _ROUNDS[0][0]]
 
 
 def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:
     """By launches of its own: many single launches before have made some choices look good."""
-    stage = f"selection {target.name}"
-    left = list(candidates)
+    stage, left = f"selection {target.name}", list(candidates)
+    scores: list[tuple[float, Choice]] = []
     for count, times in _ROUNDS if len(left) > 1 else ():
         left = left[:count]
-        for number in range(times):
-            for choice in left:
-                if len(bench.launches.find(choice, stage)) <= number and bench.has_time(until):
-                    bench.launch(stage, choice)
-        scores = [(bench.score(choice, target, stage), choice) for choice in left]
-        known = [(score, choice) for score, choice in scores if score is not None]
-        left = [choice for _, choice in sorted(known, key=lambda one: one[0])] or left[:1]
-    best = bench.score(left[0], target, stage)
-    good = [
-        (len(choice), score, number)
-        for number, choice in enumerate(left)
-        if (score := bench.score(choice, target, stage)) and best and score <= _AS_GOOD * best
-    ]
-    return left[min(good)[2]] if good else left[0]
+        bench.interleave(stage, left, times, until)
+        known = [(bench.score(choice, target, stage), choice) for choice in left]
+        scores = [(score, choice) for score, choice in known if score is not None]
+        scores.sort(key=lambda one: one[0])
+        left = [choice for _, choice in scores] or left[:1]
+    good = [choice for score, choice in scores if score <= _AS_GOOD * scores[0][0]]
+    return min(good, key=len, default=left[0])
 
 
 def _why_default_fails(bench: Bench) -> str:
-    own = bench.launches.find(DEFAULT)
-    if any(launch.is_ok for launch in own):
-        return ""
-    return next((f"{launch.ending}: {launch.reason}" for launch in own), "")
+    known = bench.known(DEFAULT)
+    return f"{known.ending}: {known.reason}" if known and not known.is_ok else ""
 
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
     default, other = (
-        [launch for launch in bench.launches.find(choice, stage) if launch.is_ok]
+        [math.log(score) for score in bench.scores(choice, target, stage)]
         for choice in (DEFAULT, winner)
     )
-    logs = _logs(bench, default, target), _logs(bench, other, target)
-    counts = len(logs[0]), len(logs[1])
+    counts = len(default), len(other)
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST_APART else Verdict.INCONCLUSIVE
         return Final(target, winner, verdict, launches=counts, default_fails=fails)
-    verdict, ratio, interval = decide(*logs)
-    comparison = None
-    if min(counts):
-        records = (_records(bench, launches, target) for launches in (default, other))
-        comparison = _compared(bench, winner, *records)
-    return Final(target, winner, verdict, ratio, interval, counts, comparison=comparison)
+    if not min(counts):
+        return Final(target, winner, Verdict.INCONCLUSIVE, launches=counts)
+    interval = interval_over_launches(default, other)
+    has_test = min(counts) >= rank_test.FEWEST
+    return Final(
+        target,
+        winner,
+        verdict_of(interval, rank_test.u_test(default, other) if has_test else 0.0, THRESHOLD),
+        math.exp(rank_test.shift(default, other)),
+        interval,
+        counts,
+        comparison=_compared(bench, target, winner, stage),
+    )
 
 
-def _logs(bench: Bench, launches: Sequence[Launch], target: Target) -> list[float]:
-    scores = (bench.score_of(launch.values, target) for launch in launches)
-    return [math.log(score) for score in scores if score is not None]
-
-
-def decide(
-    default: Sequence[float], winner: Sequence[float]
-) -> tuple[Verdict, float | None, Ratio | None]:
-    """By compare's rule, for the logarithms of one score per launch: verdict, ratio, interval."""
-    if not default or not winner:
-        return Verdict.INCONCLUSIVE, None, None
-    interval = interval_over_launches(default, winner)
-    has_test = min(len(default), len(winner)) >= rank_test.FEWEST
-    p_value = rank_test.u_test(default, winner) if has_test else 0.0
-    ratio = math.exp(rank_test.shift(default, winner))
-    return verdict_of(interval, p_value, THRESHOLD), ratio, interval
-
-
-def _records(bench: Bench, launches: Sequence[Launch], target: Target) -> list[Record]:
-    slots = set(target.slots)
-    found = load([launch.file for launch in launches]).records if launches else []
-    return [record for record in found if bench.slots.slot_of(record) in slots]
-
-
-def _compared(
-    bench: Bench, winner: Choice, default: Sequence[Record], other: Sequence[Record]
-) -> ComparisonResult:
-    sides = Side("default", default), Side(bench.space.text(winner), other)
-    matched: list[Matched] = [match(*sides, bench.slots.key_of)]
+def _compared(bench: Bench, target: Target, winner: Choice, stage: str) -> ComparisonResult:
+    """The records of both sides, size by size."""
+    sides = []
+    for name, choice in (("default", DEFAULT), (bench.space.text(winner), winner)):
+        files = [one.file for one in bench.launches.find(choice, stage) if one.is_ok]
+        records: list[Record] = load(files).records
+        own = [record for record in records if bench.slots.slot_of(record) in target.slots]
+        sides.append(Side(name, own))
+    matched = [match(sides[0], sides[1], bench.slots.key_of)]
     return ComparisonResult(matched, judge(matched, THRESHOLD), THRESHOLD)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from commlens.base.errors import CommlensError, reason
@@ -47,7 +45,7 @@ def _exports(change: Change) -> list[str]:
     if change.launcher_arguments:
         variables[_LAUNCHER_ARGS] = shlex.join(change.launcher_arguments)
     if change.options:
-        variables[_OPTIONS] = shlex.join(_options(change).words())
+        variables[_OPTIONS] = shlex.join(change.options.words())
     return [f"export {name}={shlex.quote(text)}" for name, text in variables.items()]
 
 
@@ -62,25 +60,12 @@ def _launch(change: Change) -> list[str]:
     if variables:
         lines.append(f"env {' '.join(variables)} srun")
     if change.options:
-        lines.append(f"# options of the benchmark: {shlex.join(_options(change).words())}")
+        lines.append(f"# options of the benchmark: {shlex.join(change.options.words())}")
     return lines
 
 
-def _options(change: Change) -> Options:
-    return Options({name: text or None for name, text in change.options.items()})
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a file of exports adds to a run."""
-
-    environment: Mapping[str, str] = field(default_factory=dict)
-    launcher_arguments: tuple[str, ...] = ()
-    options: Options = field(default_factory=Options)
-
-
-def read(path: Path) -> Given:
-    """Raises CommlensError that names the file and the line."""
+def read(path: Path) -> Change:
+    """What a file of exports adds to a run. Raises CommlensError that names file and line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -93,7 +78,7 @@ def read(path: Path) -> Given:
     variables = parse_environment(settings, f"--settings {path}:")
     words = shlex.split(variables.pop(_LAUNCHER_ARGS, ""))
     options = Options.parse(shlex.split(variables.pop(_OPTIONS, "")))
-    return Given(variables, tuple(words), options)
+    return Change(variables, words, options)
 
 
 def _setting(line: str, where: str) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import fcntl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -16,14 +14,21 @@ from commlens.base.errors import CommlensError, reason
 from commlens.model import load
 from commlens.tuning.scores import Slots, SlotValues
 from commlens.tuning.space import Choice, Space
-from commlens.tuning.trial import TrialOutcome
 
 JOURNAL = "search.journal"
 _LOCK_LIMIT_S = 2.0
 OTHER_TRANSPORTS = "other transports"  # a stage
 
 
-class LaunchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Outcome(NamedTuple):
+    """What became of a launch."""
+
+    ending: str  # ok, stopped, wrong, crashed, hung, refused, skipped
+    reason: str
+    seconds: float
+
+
+class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of the journal."""
 
     stage: str  # default, screening, or its purpose: "combination mpi"
@@ -33,30 +38,17 @@ class LaunchLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(_Line, frozen=True, kw_only=True):
     """One launch of the benchmark with a choice of settings."""
 
     number: int
-    stage: str
-    choice: Choice
-    ending: str
-    reason: str
-    seconds: float
     file: Path  # its records
-    slots: Slots
+    values: SlotValues  # none of a launch that failed
 
     @property
     def is_ok(self) -> bool:
         """Whether it measured everything, with right results."""
         return self.ending == "ok"
-
-    @cached_property
-    def values(self) -> SlotValues:
-        """As its records have them; none of a launch that failed."""
-        if not self.is_ok or not self.file.is_file():
-            return SlotValues({})
-        return self.slots.values(load([self.file]).records)
 
 
 class Launches:
@@ -85,31 +77,34 @@ class Launches:
         return [
             launch
             for launch in self.done
-            if dict(launch.choice) == dict(choice) and stage in ("", launch.stage)
+            if launch.choice == choice and stage in ("", launch.stage)
         ]
 
-    def add(self, stage: str, choice: Choice, measure: Callable[[Path], TrialOutcome]) -> Launch:
+    def add(self, stage: str, choice: Choice, measure: Callable[[Path], Outcome]) -> Launch:
         """Makes a launch. Where `measure` raises, as by an interruption, it does not count."""
-        file = self._file(len(self.done) + len(self.others))
+        file = self._next_file
         file.parent.mkdir(exist_ok=True)
         file.unlink(missing_ok=True)
-        outcome = measure(file)
-        line = LaunchLine(
-            stage, self._space.ordered(choice), outcome.ending, outcome.reason, outcome.seconds
-        )
+        line = _Line(stage, self._space.ordered(choice), *measure(file))
         self._journal.write(msgspec.json.encode(line).decode() + "\n")
         self._journal.flush()
         return self._keep(line)
 
-    def _keep(self, line: LaunchLine) -> Launch:
-        number = len(self.done) + len(self.others)
-        fields = msgspec.structs.asdict(line)
-        launch = Launch(number, file=self._file(number), slots=self._slots, **fields)
+    def _keep(self, line: _Line) -> Launch:
+        file = self._next_file
+        has_values = line.ending == "ok" and file.is_file()
+        launch = Launch(
+            **msgspec.structs.asdict(line),
+            number=len(self.done) + len(self.others),
+            file=file,
+            values=self._slots.values(load([file]).records) if has_values else {},
+        )
         (self.others if line.stage == OTHER_TRANSPORTS else self.done).append(launch)
         return launch
 
-    def _file(self, number: int) -> Path:
-        return self.folder / "trials" / f"{number:04}.jsonl"
+    @property
+    def _next_file(self) -> Path:
+        return self.folder / "trials" / f"{len(self.done) + len(self.others):04}.jsonl"
 
 
 def _claim(folder: Path) -> IO[str]:
@@ -142,7 +137,7 @@ def _is_locked(file: IO[str]) -> bool:
             return True
 
 
-def _lines(journal: IO[str]) -> list[LaunchLine]:
+def _lines(journal: IO[str]) -> list[_Line]:
     """Reads the journal. Half a line, of a process that ended while it wrote, is dropped.
 
     Raises CommlensError where it is no journal.
@@ -153,7 +148,7 @@ def _lines(journal: IO[str]) -> list[LaunchLine]:
     if len(whole) < len(text):
         journal.truncate(len(whole.encode()))
     try:
-        return msgspec.json.decode(f"[{','.join(whole.splitlines())}]", type=list[LaunchLine])
+        return msgspec.json.decode(f"[{','.join(whole.splitlines())}]", type=list[_Line])
     except msgspec.MsgspecError as error:
         raise CommlensError(
             f"{journal.name}: this is no search of this version of commlens ({error})"

@@ -17,6 +17,7 @@ from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
+from commlens.render.plots.panel import Panel
 from commlens.render.plots.ranges import Point, SettingsCurve, draw, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
@@ -26,16 +27,10 @@ from commlens.tuning.launches import Launches
 from commlens.tuning.picture import curve_of
 from commlens.tuning.plan import situation
 from commlens.tuning.scores import Slots
-from commlens.tuning.space import Space, TuningSetting, Value
+from commlens.tuning.space import Space, TuningSetting, Value, Where
 from commlens.tuning.trial import InterruptionError, Runner
 
 _SETTING = "setting"
-_PICTURE = "matrix.png"
-
-
-class _Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    backend: tuple[str, ...] = ()
-    has: tuple[str, ...] = ()
 
 
 class Matrix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +40,7 @@ class Matrix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     benchmark: str
     options: Mapping[str, str]
     settings: tuple[Value, ...]
-    needs: _Needs = _Needs()
+    needs: Where = Where()  # backends, and facts
     published: str = ""  # the source whose setups have the names of the settings
 
 
@@ -61,27 +56,24 @@ def matrix(name: str) -> Matrix:
 
 def missing(wanted: Matrix, session: Session, entry: JobSpec) -> list[str]:
     """What this machine lacks."""
-    backend = session.native.about.backend
-    found = []
-    if wanted.needs.backend and backend not in wanted.needs.backend:
-        found.append(f"a build for {' or '.join(wanted.needs.backend)}")
-    if session.native.about.gpus == 0:
+    about, found = session.native.about, []
+    if wanted.needs.backends and about.backend not in wanted.needs.backends:
+        found.append(f"a build for {' or '.join(wanted.needs.backends)}")
+    if about.gpus == 0:
         found.append("a GPU")
-    facts = situation(session, entry).here.facts
+    facts = situation(session, entry)[0].facts
     return found + [fact for fact in wanted.needs.has if fact not in facts]
 
 
 def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
     """What was published instead of what cannot be measured here."""
     say(f"{wanted.title} cannot be measured here; missing: {', '.join(lacking)}")
-    if not wanted.published:
-        return Status.NOTHING_RAN
-    source = find(wanted.published)
-    echo(f"published: {source.title} ({source.machine})\n")
-    curves = _published(wanted)
-    _print_table(curves, True, "latency (us)")
-    draw([ranges_panel(source.title, "latency (us)", True, curves)], folder / _PICTURE)
-    echo(folder / _PICTURE)
+    if wanted.published:
+        source = find(wanted.published)
+        echo(f"published: {source.title} ({source.machine})\n")
+        curves = _published(wanted)
+        _print_table(curves, True, "latency (us)")
+        _draw(ranges_panel(source.title, "latency (us)", True, curves), folder)
     return Status.NOTHING_RAN
 
 
@@ -89,36 +81,33 @@ def measure(
     wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
 ) -> int:
     """Interleaved: each setting once per round."""
-    setting = TuningSetting(_SETTING, "group", wanted.settings, wanted.title)
-    space, slots = Space([setting]), Slots(())
+    space, slots = Space([TuningSetting(_SETTING, wanted.settings, wanted.title, "group")]), Slots()
     transports = [entry.options.text("transport") or "mpi"]
-    bench = Bench(
-        Runner(session, entry), Launches(folder, space, slots), space, slots, transports,
-        Budget(budget_s),
-    )  # fmt: skip
+    made = Launches(folder, space, slots)
+    bench = Bench(Runner(session, entry), made, space, slots, transports, Budget(budget_s))
+    choices = {value.name: {_SETTING: value.name} for value in wanted.settings}
     try:
         with process.signals_listed() as bench.requests:
-            for _ in range(launches):
-                for value in wanted.settings:
-                    if bench.has_time():
-                        bench.launch("matrix", {_SETTING: value.name}, final=True)
+            bench.interleave("matrix", list(choices.values()), launches, budget_s, final=True)
     except InterruptionError as interruption:
         return interruption.status
     reference = bench.reference
     output.print_failures(bench)
     if reference is None:
         raise CommlensError("no setting has measured anything", Status.FAILED)
-    own = [
-        curve_of(bench, value.name, {_SETTING: value.name}, list(reference.medians))
-        for value in wanted.settings
-    ]
-    in_bytes = any(slot.in_bytes for slot in reference.medians)
+    slots_measured = list(reference.medians)
+    own = [curve_of(bench, name, choice, slots_measured) for name, choice in choices.items()]
+    in_bytes = any(slot.in_bytes for slot in slots_measured)
     metric = labelled(reference.metric.label, reference.metric.unit)
     _print_table(own, in_bytes, metric)
     published = _published(wanted) if wanted.published else []
-    draw([ranges_panel(wanted.title, metric, in_bytes, [*own, *published])], folder / _PICTURE)
-    echo(folder / _PICTURE)
+    _draw(ranges_panel(wanted.title, metric, in_bytes, [*own, *published]), folder)
     return Status.OK
+
+
+def _draw(panel: Panel, folder: Path) -> None:
+    draw([panel], folder / "matrix.png")
+    echo(folder / "matrix.png")
 
 
 def _published(wanted: Matrix) -> list[SettingsCurve]:

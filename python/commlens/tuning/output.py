@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_fraction, format_ratio, format_value, labelled, plural
@@ -18,13 +17,14 @@ from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.finals import Final
 from commlens.tuning.launches import Launch
-from commlens.tuning.scores import Reference, Slot, SlotValue, Target
-from commlens.tuning.search import Importance
+from commlens.tuning.scores import Reference, Slot, Target
+from commlens.tuning.search import Gain, Search
 from commlens.tuning.space import Choice
 
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
 _LONGEST = 90  # characters of a choice in a table
+_Row = tuple[float, Choice]  # its ratio to the default
 
 
 def print_target(bench: Bench, target: Target) -> None:
@@ -32,65 +32,26 @@ def print_target(bench: Bench, target: Target) -> None:
     reference = bench.reference
     if reference is None:
         return
-    rows = _rows(bench, target)
-    shown = rows[:_MOST_ROWS]
-    notes = [f"and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
+    rows = bench.ranked(target)
+    notes = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
     columns: list[Column[_Row]] = [
-        Column("setting", lambda row: _shortened(bench.space.text(row.choice)), left=True),
-        *(one for slot in _shown_slots(target) for one in _slot_columns(reference, slot)),
-        Column("to default", lambda row: row.score, format=format_ratio),
-        Column("launches", lambda row: len(row.launches)),
+        Column("setting", lambda row: _shortened(bench.space.text(row[1])), left=True),
+        *(one for slot in _shown_slots(target) for one in _slot_columns(bench, reference, slot)),
+        Column("to default", lambda row: row[0], format=format_ratio),
+        Column("launches", lambda row: bench.count(row[1])),
     ]
     title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
-    table = Table(columns, shown, title=title, subtitle=target.slots[0].where, notes=notes)
+    where = target.slots[0].where
+    table = Table(columns, rows[:_MOST_ROWS], title=title, subtitle=where, notes=notes)
     table.fitted(console().width)
     print_things(console(), [table])
 
 
-class _Row(NamedTuple):
-    """A choice of settings, and how it compares with the default."""
-
-    choice: Choice
-    launches: list[Launch]
-    score: float
-
-
-def _plain_row(target: Target, row: _Row) -> dict[str, Any]:
-    """A choice with its value at each size: the median of its launches' medians."""
-    values = []
-    for slot in target.slots:
-        own = [one.median for one in _values_at(slot, row.launches)]
-        values.append({"size": slot.size, "median": median(own) if own else None})
-    return {
-        "choice": dict(row.choice),
-        "to_default": row.score,
-        "launches": len(row.launches),
-        "figures": values,
-    }
-
-
-def _values_at(slot: Slot, launches: Sequence[Launch]) -> list[SlotValue]:
-    return [one.values.by_slot[slot] for one in launches if slot in one.values.by_slot]
-
-
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _rows(bench: Bench, target: Target) -> list[_Row]:
-    found: dict[tuple[tuple[str, str], ...], list[Launch]] = {}
-    for launch in bench.launches.done:
-        if launch.is_ok:
-            found.setdefault(tuple(launch.choice.items()), []).append(launch)
-    rows = []
-    for key, launches in found.items():
-        score = bench.score(dict(key), target)
-        if score is not None:
-            rows.append(_Row(dict(key), launches, score))
-    return sorted(rows, key=lambda row: row.score)
 
 
 def _shown_slots(target: Target) -> list[Slot]:
@@ -101,24 +62,22 @@ def _shown_slots(target: Target) -> list[Slot]:
     return [slots[0], slots[len(slots) // 2], slots[-1]]
 
 
-def _slot_columns(reference: Reference, slot: Slot) -> list[Column[_Row]]:
+def _slot_columns(bench: Bench, reference: Reference, slot: Slot) -> list[Column[_Row]]:
     """At one size the value, its interval (of several launches the range), and of the ceiling."""
     metric = reference.metric
     text = partial(format_value, unit=metric.unit)
 
     def value(row: _Row) -> float | None:
-        own = _values_at(slot, row.launches)
-        return median(one.median for one in own) if own else None
+        return bench.median_at(slot, row[1])
 
     def interval(row: _Row) -> str | None:
-        own = _values_at(slot, row.launches)
-        medians = sorted(one.median for one in own)
-        ends = [own[0].low, own[0].high] if len(own) == 1 else [*medians[:1], *medians[-1:]]
+        own = bench.values_at(slot, row[1])
+        medians = [one.median for one in own]
+        ends = (own[0].low, own[0].high) if len(own) == 1 else (min(medians), max(medians))
         return " to ".join(text(end) for end in ends if end is not None) or None
 
     def share(row: _Row) -> float | None:
-        own = value(row)
-        return None if own is None else reference.of_ceiling(slot, own)
+        return reference.of_ceiling(slot, value(row) or 0.0)
 
     title = f"{slot.size_text}\n{metric.label}" if slot.size_text else metric.label
     return [
@@ -128,23 +87,28 @@ def _slot_columns(reference: Reference, slot: Slot) -> list[Column[_Row]]:
     ]
 
 
-_IMPORTANCE: tuple[Column[Importance], ...] = (
-    Column("setting", lambda one: one.setting, left=True),
-    Column("best value", lambda one: one.value, left=True),
-    Column("alone", lambda one: one.alone, format=format_ratio),
-    Column("left out of the best", lambda one: one.left_out, format=format_ratio),
-    Column("may break", lambda one: one.may_break, left=True, style="dim", wraps=True),
-)
+def print_importance(search: Search, final: Final) -> None:
+    """Prints what each setting that helped does by itself, and in the best choice, the largest
+    effect first."""
 
+    def left_out(gain: Gain) -> float | None:
+        return search.left_out(final.target, final.choice, gain.setting)
 
-def print_importance(found: Sequence[Importance]) -> None:
-    """Prints what each setting does by itself, and in the best choice."""
-    if found:
+    settings = search.bench.space.settings
+    columns: list[Column[Gain]] = [
+        Column("setting", lambda gain: gain.setting, left=True),
+        Column("best value", lambda gain: gain.value, left=True),
+        Column("alone", lambda gain: gain.ratio, format=format_ratio),
+        Column("left out of the best", left_out, format=format_ratio),
+        Column("may break", lambda gain: settings[gain.setting].may_break, left=True, style="dim",
+               wraps=True),
+    ]  # fmt: skip
+    if gains := search.gains(final.target):
         notes = [
             "alone: the ratio to the same launch without it;"
             " left out: the best without it, relative to the best"
         ]
-        print_things(console(), [Table(_IMPORTANCE, found, "what each setting does", notes=notes)])
+        print_things(console(), [Table(columns, gains, "what each setting does", notes=notes)])
 
 
 def print_failures(bench: Bench) -> None:
@@ -199,15 +163,19 @@ def _measured(final: Final) -> str:
     return f"{final.ratio:.3g} times the default ({interval}; {counts})"
 
 
-def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Launch]) -> None:
+def print_transports(bench: Bench, finals: Sequence[Final]) -> None:
     """What each transport takes: tuned where that is recommended, others as they are."""
     reference = bench.reference
+    assert reference is not None, "only what was measured has a final"
     found: dict[Slot, dict[str, float]] = {}
     for final in finals:
-        launches = bench.launches.find(final.choice if final.is_recommended else DEFAULT)
-        _add_values(found, launches, final.target.slots)
-    _add_values(found, others, [slot for launch in others for slot in launch.values.by_slot])
-    if reference is None or all(len(values) < 2 for values in found.values()):
+        choice = final.choice if final.is_recommended else DEFAULT
+        for slot in final.target.slots:
+            if (value := bench.median_at(slot, choice)) is not None:
+                found.setdefault(slot._replace(transport=""), {})[slot.transport] = value
+    for slot, own in (item for launch in bench.launches.others for item in launch.values.items()):
+        found.setdefault(slot._replace(transport=""), {})[slot.transport] = own.median
+    if all(len(values) < 2 for values in found.values()):
         return
     metric = reference.metric
     echo("")
@@ -218,29 +186,33 @@ def print_transports(bench: Bench, finals: Sequence[Final], others: Sequence[Lau
         echo(f"{title}: {', '.join(words)}; the best transport is {best}")
 
 
-def _add_values(
-    found: dict[Slot, dict[str, float]], launches: Sequence[Launch], slots: Sequence[Slot]
-) -> None:
-    for slot in dict.fromkeys(slots):
-        own = [one.values.by_slot[slot].median for one in launches if slot in one.values.by_slot]
-        if own:
-            found.setdefault(slot._replace(transport=""), {})[slot.transport] = median(own)
-
-
-def plain(bench: Bench, final: Final, change: Any) -> dict[str, Any]:
-    """As programs read it."""
+def plain(bench: Bench, final: Final) -> dict[str, Any]:
+    """As programs read it; values at each size are medians over a choice's launches."""
+    change = bench.space.change(final.choice)
+    choices = [
+        {
+            "choice": choice,
+            "to_default": score,
+            "launches": bench.count(choice),
+            "figures": [
+                {"size": slot.size, "median": bench.median_at(slot, choice)}
+                for slot in final.target.slots
+            ],
+        }
+        for score, choice in bench.ranked(final.target)
+    ]
     return {
         "target": final.target.name,
-        "choices": [_plain_row(final.target, row) for row in _rows(bench, final.target)],
-        "choice": dict(final.choice),
-        "verdict": final.verdict.value,
+        "choices": choices,
+        "choice": final.choice,
+        "verdict": final.verdict,
         "recommended": final.is_recommended,
         "ratio": final.ratio,
         "ratio_low": final.interval.low if final.interval else None,
         "ratio_high": final.interval.high if final.interval else None,
-        "launches": list(final.launches),
+        "launches": final.launches,
         "default_fails": final.default_fails,
-        "environment": dict(change.environment),
-        "launcher_arguments": list(change.launcher_arguments),
-        "options": dict(change.options),
+        "environment": change.environment,
+        "launcher_arguments": change.launcher_arguments,
+        "options": {name: text or "" for name, text in change.options.items()},
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +17,8 @@ from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.tuning import library
 from commlens.tuning.situation import (
-    Applicable,
     Situation,
-    answer,
     applicable,
-    beside,
     facts_of_machine,
     is_on_gpu,
     version_in,
@@ -29,7 +26,6 @@ from commlens.tuning.situation import (
 from commlens.tuning.space import Space, TuningSetting, curated, load
 
 PLAN = "search.json"
-SPACES = ("curated", "library")
 
 
 class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +38,7 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by_size: bool
     here: Situation
     settings: tuple[TuningSetting, ...]  # those that apply
+    why_not: Mapping[str, str]  # of others, by `NAME` or `NAME=VALUE`
 
     @property
     def space(self) -> Space:
@@ -53,21 +50,20 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How much there is to try, and for which transports there is nothing."""
         values = sum(len(one.values) for one in self.settings)
         counts = f"{plural(values, 'value')} of {plural(len(self.settings), 'setting')}"
-        lacking = [name for name in self.transports if not any(map(_concerns(name), self.settings))]
+        wanted = [one.applies.transports or self.transports for one in self.settings]
         return [
             f"{counts} to try for {' and '.join(self.transports)}",
-            *(f"{name}: no setting of it applies here" for name in lacking),
+            *(
+                f"{name}: no setting of it applies here"
+                for name in self.transports
+                if not any(name in own for own in wanted)
+            ),
         ]
 
-
-def _concerns(transport: str) -> Callable[[TuningSetting], bool]:
-    return lambda one: not one.applies.transports or transport in one.applies.transports
-
-
-def save(plan: SearchPlan, folder: Path) -> None:
-    """Keeps it in the folder; the options of the job as words."""
-    text = msgspec.json.encode(plan, enc_hook=Options.words)
-    (folder / PLAN).write_bytes(msgspec.json.format(text))
+    def save(self, folder: Path) -> None:
+        """Keeps it in the folder; the options of the job as words."""
+        text = msgspec.json.encode(self, enc_hook=Options.words)
+        (folder / PLAN).write_bytes(msgspec.json.format(text))
 
 
 def resumed(folder: Path) -> SearchPlan:
@@ -85,31 +81,14 @@ def resumed(folder: Path) -> SearchPlan:
         raise CommlensError(f"--resume {folder}: {PLAN} cannot be read ({error})") from None
 
 
-class Found(msgspec.Struct, frozen=True):
-    """Where a search would run, and what the libraries there list."""
-
-    here: Situation
-    ranks: int
-    listed: str  # by ompi_info
-    listed_ucx: str
-
-
-def situation(session: Session, entry: JobSpec) -> Found:
-    """Raises CommlensError for what cannot run."""
+def situation(session: Session, entry: JobSpec) -> tuple[Situation, JobSpec]:
+    """Where it would run, and the job with its ranks. Raises CommlensError for what cannot run."""
     (job,) = session.jobs([entry])
     about, chosen = session.native.about, session.launcher
     memories = _memories(entry.options, session.native)
     family = "cray" if "cray" in about.mpi.lower() else about.mpi_family
-    listed = listed_ucx = ucx_version = ""
-    if family == "openmpi" and (tool := beside(chosen.program, "ompi_info")):
-        listed = answer([tool, "--all", "--level", "9", "--parsable"])
-    if tool := beside(chosen.program, "ucx_info"):
-        listed_ucx, ucx_version = answer([tool, "-caf"]), version_in(answer([tool, "-v"]))
-    facts = (
-        facts_of_machine()
-        | library.components(listed)
-        | {"several nodes" if chosen.spans_nodes(job) else "one node"}
-    )
+    facts = facts_of_machine() | library.components(library.of_mpi(chosen.program, family))
+    facts.add("several nodes" if chosen.spans_nodes(job) else "one node")
     if job.ranks <= physical_cores():
         facts.add("enough cores")
     layer = "ucx" if {"pml ucx", "Mellanox adapter"} <= facts else "ob1"
@@ -121,51 +100,49 @@ def situation(session: Session, entry: JobSpec) -> Found:
         about.backend,
         job.benchmark,
         chosen.launcher.name,
-        ucx_version,
+        version_in(library.of_ucx(chosen.program, "-v")),
         frozenset(facts),
         chosen.settings(job),
         {"OMPI_MCA_pml": layer} if family == "openmpi" else {},
     )
-    return Found(here, job.ranks, listed, listed_ucx)
+    return here, replace(entry, benchmark=job.benchmark, ranks=job.ranks)
 
 
 def planned(
     session: Session, entry: JobSpec, launcher: str, spaces: Sequence[str], *, by_size: bool
-) -> tuple[SearchPlan, Applicable]:  # fmt: skip
+) -> SearchPlan:
     """Raises CommlensError for what cannot be searched."""
     if entry.options.text("record") or entry.options.text("format"):
         raise CommlensError("--record and --format are not for tune: it keeps all records itself")
-    found = situation(session, entry)
-    here = found.here
-    usable = applicable(_settings(spaces, found), here)
-    if not usable.space.settings:
+    here, job = situation(session, entry)
+    usable = applicable(_settings(spaces, here, session.launcher.program), here)
+    settings = tuple(usable.space.settings.values())
+    if not settings:
         raise CommlensError(
             f"no setting applies to {here.benchmark} over {' or '.join(here.transports)} here: "
             + "; ".join(f"{name}: {why}" for name, why in list(usable.why_not.items())[:3])
         )
     asked = entry.options.text("transport")
     others = session.native.about.transports if here.is_on_gpu and not asked else ()
-    plan = SearchPlan(
-        replace(entry, benchmark=here.benchmark, ranks=found.ranks),
+    return SearchPlan(
+        job,
         launcher,
         tuple(here.transports),
         tuple(one for one in others if one not in here.transports),
         by_size,
-        replace(here, variables=_relevant(here, usable.space)),
-        tuple(usable.space.settings.values()),
+        replace(here, variables=_relevant(here, settings)),
+        settings,
+        usable.why_not,
     )
-    return plan, usable
 
 
-def _settings(spaces: Sequence[str], where: Found) -> list[TuningSetting]:
+def _settings(spaces: Sequence[str], here: Situation, program: str) -> list[TuningSetting]:
     found: list[TuningSetting] = []
     for name in spaces:
-        if name in SPACES:
-            found += curated()
-        else:
-            found += load(Path(name))
+        found += curated() if name in ("curated", "library") else load(Path(name))
         if name == "library":
-            found += library.settings(where.listed, where.listed_ucx, where.here, found)
+            listed = library.of_mpi(program, here.mpi), library.of_ucx(program, "-caf")
+            found += library.settings(*listed, here, found)
     return found
 
 
@@ -185,9 +162,8 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
     return [name for name in wanted if name in native.about.transports]
 
 
-def _relevant(here: Situation, space: Space) -> dict[str, str]:
+def _relevant(here: Situation, settings: Sequence[TuningSetting]) -> dict[str, str]:
     """Of the environment only what settings ask for is kept in the folder."""
-    settings = space.settings.values()
     names = {name for one in settings for value in one.values for name in value.set}
     names |= {name for one in settings for name in one.needs}
     return {name: text for name, text in here.variables.items() if name in names}

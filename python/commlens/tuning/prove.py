@@ -23,6 +23,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave
 from commlens.model import Record, case_key
+from commlens.tuning.trial import InterruptionError
 
 _LAUNCHES = 5  # of each side: fewer decide little
 _SHORT = {
@@ -71,14 +72,6 @@ def _without(names: Iterator[str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-class StoppedError(Exception):
-    """The user ended it by a signal."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__()
-        self.status = status  # with which the command ends
-
-
 def prove_all(
     examination: Examination,
     native: Native,
@@ -94,7 +87,7 @@ def prove_all(
         tell(f"trying {finding.setting} ({finding.code})")
         try:
             proofs[id(finding)] = _prove(finding.setting, native, plan)
-        except StoppedError as stopped:
+        except InterruptionError as stopped:
             return stopped.status
         except (CommlensError, OSError, ImportError) as error:
             proofs[id(finding)] = Proof(finding.setting.shown_by[0], why_no_before=str(error))
@@ -105,7 +98,7 @@ def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
     with folder_of(plan) as folder, listened() as said:
         sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
         if interruption := interleave(sides):
-            raise StoppedError(interruption.status)
+            raise InterruptionError(interruption.status)
     return _proof(sides[0], sides[1])
 
 

@@ -26,12 +26,6 @@ class Slot(NamedTuple):
     in_bytes: bool
 
     @property
-    def text(self) -> str:
-        """`mpi, 64 KiB`"""
-        words = [self.transport, self.size_text]
-        return ", ".join(filter(None, words))
-
-    @property
     def size_text(self) -> str:
         """The size with its unit; empty without one."""
         if self.size is None:
@@ -43,33 +37,37 @@ class Slot(NamedTuple):
         """The kind of memory, in words."""
         return memory_name(self.memory)
 
+    @property
+    def range(self) -> str:
+        """The range of sizes in which it is."""
+        if self.size is None or not self.in_bytes:
+            return _OTHER_SIZE
+        return next(name for most, name in _RANGES if self.size <= most)
+
 
 class SlotValue(NamedTuple):
     """The main metric of a slot, with its interval over samples, and its ceiling."""
 
+    metric: Metric
     median: float
     low: float | None
     high: float | None
-    ceiling: float | None = None
+    ceiling: float | None
 
-    def at_best(self, metric: Metric) -> float:
+    @property
+    def at_best(self) -> float:
         """The better end of its interval, which a disturbed launch does not move as far."""
-        end = self.low if metric.better == "lower" else self.high
+        end = self.low if self.metric.better == "lower" else self.high
         return self.median if end is None else end
 
 
-@dataclass(frozen=True)
-class SlotValues:
-    """The values of one launch by slot, in the unit of the metric."""
-
-    by_slot: Mapping[Slot, SlotValue]
-    metric: Metric | None = None
+SlotValues = Mapping[Slot, SlotValue]  # of one launch
 
 
 class Slots:
     """Slots of records; `tuned` are the options that settings change."""
 
-    def __init__(self, tuned: Collection[str]) -> None:
+    def __init__(self, tuned: Collection[str] = ()) -> None:
         self._tuned = tuned
 
     def key_of(self, record: Record) -> CaseKey:
@@ -81,37 +79,33 @@ class Slots:
 
     def slot_of(self, record: Record) -> Slot:
         """The slot of a record."""
-        key, size = self.key_of(record), record.size_parameter
+        size = record.size_parameter
         if size is not None and size.option in self._tuned:
             size = None
-        kept = tuple(one for one in key.parameters if size is None or one[0] != size.name)
+        kept = [
+            one for one in self.key_of(record).parameters if size is None or one[0] != size.name
+        ]
         return Slot(
             record.transport,
             record.memory,
-            kept,
+            tuple(kept),
             record.size if size else None,
             size is not None and size.unit == BYTES,
         )
 
-    def values(self, records: Iterable[Record]) -> SlotValues:
+    def values(self, records: Iterable[Record]) -> dict[Slot, SlotValue]:
         """Of several records of a slot, as where a benchmark tries several ways, the best."""
         found: dict[Slot, SlotValue] = {}
-        metric: Metric | None = None
+        name = ""
         for record in records:
             main = record.main
-            if not record.measured or main is None or (metric and main.name != metric.name):
+            if not record.measured or main is None or main.name != (name := name or main.name):
                 continue
-            metric = metric or main
-            slot, value = self.slot_of(record), _figure(record, main)
-            if slot not in found or main.is_better(value.median, found[slot].median):
-                found[slot] = value
-        return SlotValues(found, metric)
-
-
-def _figure(record: Record, metric: Metric) -> SlotValue:
-    own, ceiling = record.statistics[metric.name], record.ceiling
-    reached = ceiling.metrics.get(metric.name) if ceiling else None
-    return SlotValue(own.median, own.ci_low, own.ci_high, reached)
+            slot, own, ceiling = self.slot_of(record), record.statistics[name], record.ceiling
+            if slot not in found or main.is_better(own.median, found[slot].median):
+                reached = ceiling.metrics.get(name) if ceiling else None
+                found[slot] = SlotValue(main, own.median, own.ci_low, own.ci_high, reached)
+        return found
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,8 @@ class Target:
     """What is tuned for: one transport, at all sizes or at a range of them."""
 
     transport: str
-    sizes: str = ""  # a range of them
-    slots: tuple[Slot, ...] = ()
+    sizes: str  # a range of them, or empty
+    slots: tuple[Slot, ...]
 
     @property
     def name(self) -> str:
@@ -128,27 +122,18 @@ class Target:
         return ", ".join(filter(None, (self.transport, self.sizes)))
 
 
-def targets(slots: Sequence[Slot], transports: Sequence[str], *, by_size: bool) -> list[Target]:
+def targets(slots: Iterable[Slot], transports: Sequence[str], *, by_size: bool) -> list[Target]:
     """A target for each transport, or for each of its ranges of sizes."""
-    found = []
-    for transport in transports:
-        own = [slot for slot in slots if slot.transport == transport]
-        for sizes in _ranges(own) if by_size else [""]:
-            members = [slot for slot in own if not sizes or _range_of(slot) == sizes]
-            if members:
-                found.append(Target(transport, sizes, tuple(members)))
-    return found
-
-
-def _ranges(slots: Iterable[Slot]) -> list[str]:
-    order = [*(name for _, name in _RANGES), _OTHER_SIZE]
-    return sorted({_range_of(slot) for slot in slots}, key=order.index)
-
-
-def _range_of(slot: Slot) -> str:
-    if slot.size is None or not slot.in_bytes:
-        return _OTHER_SIZE
-    return next(name for most, name in _RANGES if slot.size <= most)
+    order = ["", *(name for _, name in _RANGES), _OTHER_SIZE]
+    found: dict[tuple[int, int], list[Slot]] = {}
+    for slot in slots:
+        if slot.transport in transports:
+            sizes = order.index(slot.range if by_size else "")
+            found.setdefault((transports.index(slot.transport), sizes), []).append(slot)
+    return [
+        Target(transports[transport], order[sizes], tuple(own))
+        for (transport, sizes), own in sorted(found.items())
+    ]
 
 
 @dataclass
@@ -163,18 +148,22 @@ class Reference:
     @classmethod
     def of(cls, several: Sequence[SlotValues], *, is_default: bool) -> Reference | None:
         """The medians over some launches of the same choice; None where none measured anything."""
-        metric = next((one.metric for one in several if one.metric), None)
-        if metric is None:
+        values: dict[Slot, list[SlotValue]] = {}
+        for slot, value in (item for one in several for item in one.items()):
+            values.setdefault(slot, []).append(value)
+        if not values:
             return None
-        values: dict[Slot, list[float]] = {}
-        ceilings: dict[Slot, float] = {}
-        for one in several:
-            for slot, value in one.by_slot.items():
-                values.setdefault(slot, []).append(value.median)
-                if value.ceiling is not None:
-                    ceilings.setdefault(slot, value.ceiling)
-        medians = {slot: median(own) for slot, own in values.items()}
-        return cls(metric, medians, ceilings, is_default)
+        return cls(
+            next(iter(values.values()))[0].metric,
+            {slot: median(one.median for one in own) for slot, own in values.items()},
+            {
+                slot: one.ceiling
+                for slot, own in values.items()
+                for one in reversed(own)
+                if one.ceiling is not None
+            },
+            is_default,
+        )
 
     def ratio(self, slot: Slot, value: float) -> float:
         """How many times worse the value is."""
@@ -182,14 +171,10 @@ class Reference:
 
     def score(self, values: SlotValues, slots: Sequence[Slot]) -> float | None:
         """The geometric mean of the ratios at all of these; None where one was not measured."""
-        ratios = [
-            self.ratio(slot, values.by_slot[slot].median)
-            for slot in slots
-            if slot in values.by_slot and slot in self.medians
-        ]
-        if not slots or len(ratios) < len(slots) or not all(0 < one < math.inf for one in ratios):
+        if not slots or not all(slot in values and slot in self.medians for slot in slots):
             return None
-        return geometric_mean(ratios)
+        ratios = [self.ratio(slot, values[slot].median) for slot in slots]
+        return geometric_mean(ratios) if all(0 < one < math.inf for one in ratios) else None
 
     def of_ceiling(self, slot: Slot, value: float) -> float | None:
         """The share of the ceiling that is reached."""

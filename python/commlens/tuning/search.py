@@ -35,16 +35,6 @@ class Gain(NamedTuple):
     ratio: float  # to that
 
 
-class Importance(NamedTuple):
-    """How much a setting matters."""
-
-    setting: str
-    value: str  # the best one
-    alone: float  # the ratio to the same without it
-    left_out: float | None  # the best choice without it, relative to the best
-    may_break: str
-
-
 @dataclass
 class Search:
     """A search for the best choice of settings."""
@@ -56,13 +46,10 @@ class Search:
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
         made = self.bench.launches.of_stage(DEFAULT_STAGE)
-        if not all(launch.is_ok for launch in made):
-            return
-        for number in range(len(made), _DEFAULT_LAUNCHES):
-            if number > 0 and not self.bench.has_time():
+        while all(launch.is_ok for launch in made) and len(made) < _DEFAULT_LAUNCHES:
+            if made and not self.bench.has_time():
                 return
-            if not self.bench.launch(DEFAULT_STAGE, DEFAULT, ceilings=number == 0).is_ok:
-                return
+            made.append(self.bench.launch(DEFAULT_STAGE, DEFAULT, ceilings=not made))
 
     def run(self, reserve_s: float) -> None:
         """Everything but the finals, for which so many seconds are left.
@@ -73,9 +60,8 @@ class Search:
         for until in (_SHARE_OF_SCREENING * end, end):  # what is over goes to more screening
             skipped = self._screen(until)
             targets = self.bench.targets
-            for number, target in enumerate(targets, 1):
-                used = self.bench.budget.used
-                self._combine(target, used + (end - used) / (len(targets) - number + 1))
+            for number, target in enumerate(targets):
+                self._combine(target, self.bench.budget.share(len(targets) - number, end))
         if skipped:
             say(f"{plural(skipped, 'value')} not tried within the budget: --resume goes on")
 
@@ -85,7 +71,7 @@ class Search:
         if bench.score(DEFAULT) is None:
             self._find_base(until)
         for setting, value in self._in_order():
-            choice = self.screened(setting, value)
+            choice = self._screened(setting, value)
             if choice is None or bench.known(choice):
                 continue
             if not bench.has_time(until):
@@ -98,16 +84,13 @@ class Search:
     def _in_order(self) -> Iterator[tuple[TuningSetting, str]]:
         """First what others need, then a value of each setting, then another: where the time ends
         before the values do, each setting has been seen."""
-        settings = list(self.bench.space.settings.values())
-        needed = [one for one in settings if self._is_needed(one)]
-        rest = [one for one in settings if one not in needed]
-        for one in needed:
-            yield from ((one, value.name) for value in one.values)
-        for number in range(max((len(one.values) for one in rest), default=0)):
-            yield from ((one, one.values[number].name) for one in rest if number < len(one.values))
-
-    def _is_needed(self, setting: TuningSetting) -> bool:
-        return any(self.bench.is_needed({setting.name: value.name}) for value in setting.values)
+        found = [
+            (0 if any(self.bench.is_needed({own.name: one.name}) for one in own.values) else number,
+             own, value.name)
+            for own in self.bench.space.settings.values()
+            for number, value in enumerate(own.values, 1)
+        ]  # fmt: skip
+        yield from (one[1:] for one in sorted(found, key=lambda one: one[0]))
 
     def _find_base(self, until: float) -> None:
         """Where the default fails: the first choice of one value with which it does not."""
@@ -115,100 +98,88 @@ class Search:
         for setting in bench.space.settings.values():
             for value in setting.values:
                 choice = {setting.name: value.name}
-                if not bench.known(choice):
+                found = bench.known(choice)
+                if not found:
                     if not bench.has_time(until):
                         return
-                    bench.launch(SCREENING, choice)
-                found = bench.known(choice)
-                if found and found.is_ok:
+                    found = bench.launch(SCREENING, choice)
+                if found.is_ok:
                     self.base = choice
                     say(f"the default fails; all else is tried with {bench.space.text(choice)}")
                     return
 
-    def screened(self, setting: TuningSetting, value: str) -> Choice | None:
+    def _screened(self, setting: TuningSetting, value: str) -> Choice | None:
         """The choice in which a value is screened: what it needs is set as well. None where
         nothing that works provides that."""
-        base = self.base_of(setting)
-        return None if base is None else self.bench.space.ordered({**base, setting.name: value})
+        base = self._base_of(setting)
+        return None if base is None else self.bench.space.changed(base, setting.name, value)
 
-    def base_of(self, setting: TuningSetting) -> Choice | None:
+    def _base_of(self, setting: TuningSetting) -> Choice | None:
         """What a setting is screened on top of; None where nothing that works meets its needs."""
-        choice = dict(self.base)
+        space, choice = self.bench.space, self.base
         for name, text in setting.needs.items():
-            if is_met(name, text, self.here, self.bench.space.change(choice).environment):
-                continue
-            provider = self._provider(name, text)
-            if provider is None:
-                return None
-            choice[provider[0]] = provider[1]
-        choice.pop(setting.name, None)
-        return self.bench.space.ordered(choice)
+            if not is_met(name, text, self.here, space.change(choice).environment):
+                provider = self._provider(name, text)
+                if provider is None:
+                    return None
+                choice = {**choice, **provider}
+        return space.changed(choice, setting.name)
 
-    def _provider(self, name: str, text: str) -> tuple[str, str] | None:
+    def _provider(self, name: str, text: str) -> Choice | None:
         """Of the values that set a variable so, the one whose first launch was the best: what is
         screened on top of it stays where it is."""
         found: list[tuple[float, str, str]] = []
-        for setting in self.bench.space.settings.values():
-            for value in setting.values:
-                if value.set.get(name) == text:
-                    first = self.bench.known({**self.base, setting.name: value.name})
-                    score = self.bench.score_of(first.values) if first else None
-                    if score is not None:
-                        found.append((score, setting.name, value.name))
-        return min(found)[1:] if found else None
+        for setting, value in self.bench.space.providers(name, text):
+            first = self.bench.known({**self.base, setting: value})
+            score = self.bench.score_of(first.values) if first else None
+            if score is not None:
+                found.append((score, setting, value))
+        return dict([min(found)[1:]]) if found else None
 
-    def importance(self, target: Target, best: Choice) -> list[Importance]:
-        """What each setting that helped does, the largest effect first."""
-        return [
-            Importance(
-                gain.setting,
-                gain.value,
-                gain.ratio,
-                self._left_out(target, best, gain.setting),
-                self.bench.space.settings[gain.setting].may_break,
-            )
-            for gain in self.gains(target)
-        ]
-
-    def _left_out(self, target: Target, best: Choice, name: str) -> float | None:
-        rest = {other: value for other, value in best.items() if other != name}
-        without, score = self.bench.score(rest, target), self.bench.score(best, target)
+    def left_out(self, target: Target, best: Choice, name: str) -> float | None:
+        """How many times worse the best choice is without a setting."""
+        score = self.bench.score(best, target)
+        without = self.bench.score(self.bench.space.changed(best, name), target)
         return without / score if name in best and without is not None and score else None
 
     def gains(self, target: Target) -> list[Gain]:
         """Of each setting on each base its best value, if it is better than the base, and by more
         than launches of the default were by luck."""
-        least = min(_GAIN, self.bench.luck(target))
-        found = []
-        for setting in self.bench.space.settings.values():
-            base = self.base_of(setting)
-            before = None if base is None else self.bench.score(base, target)
+        bench, found = self.bench, []
+        least = min(_GAIN, bench.luck(target))
+        for name, setting in bench.space.settings.items():
+            base = self._base_of(setting)
+            before = None if base is None else bench.score(base, target)
             if base is None or before is None:
                 continue
             after = [
                 (score / before, value.name)
                 for value in setting.values
-                if (score := self.bench.score({**base, setting.name: value.name}, target))
+                if (score := bench.score({**base, name: value.name}, target))
             ]
             if after and min(after)[0] < least:
-                found.append(Gain(setting.name, min(after)[1], base, min(after)[0]))
+                found.append(Gain(name, min(after)[1], base, min(after)[0]))
         return sorted(found, key=lambda gain: gain.ratio)
 
     def _bases(self, target: Target, gains: list[Gain]) -> list[Choice]:
         """Those on top of which the best was measured."""
-        scores: list[tuple[float, int, Choice]] = []
-        for base in _distinct([self.base, *(gain.base for gain in gains)]):
+        scores: list[tuple[float, Choice]] = []
+        for base in (self.base, *(gain.base for gain in gains)):
             before = self.bench.score(base, target)
-            if before is not None:
+            if before is not None and all(base != other for _, other in scores):
                 ratios = [gain.ratio for gain in gains if gain.base == base]
-                scores.append((before * min([1.0, *ratios]), len(scores), base))
-        return [base for _, _, base in sorted(scores, key=lambda one: one[:2])[:_MOST_BASES]]
+                scores.append((before * min([1.0, *ratios]), base))
+        return [base for _, base in sorted(scores, key=lambda one: one[0])[:_MOST_BASES]]
 
     def _combine(self, target: Target, until: float) -> None:
         self._confirm(target, until)
         gains = self.gains(target)
         for base in self._bases(target, gains):
-            on_top = [gain for gain in gains if self._goes_with(base, gain)][:_MOST_GAINS]
+            on_top = [
+                gain
+                for gain in gains
+                if gain.setting not in base and self._is_sound({**base, gain.setting: gain.value})
+            ][:_MOST_GAINS]
             best = self._added_up(target, base, on_top, until)
             self._without_each(target, best, until)
             if len(on_top) > 1:
@@ -217,12 +188,9 @@ class Search:
     def _confirm(self, target: Target, until: float) -> None:
         """Launches what looked best again: the best of many single launches were lucky, too."""
         for gain in self.gains(target)[:_MOST_GAINS]:
-            choice = self.bench.space.ordered({**gain.base, gain.setting: gain.value})
+            choice = self.bench.space.changed(gain.base, gain.setting, gain.value)
             if len(self.bench.launches.find(choice)) < 2 and self.bench.has_time(until):
                 self.bench.launch(CONFIRMATION, choice)
-
-    def _goes_with(self, base: Choice, gain: Gain) -> bool:
-        return gain.setting not in base and self._is_sound({**base, gain.setting: gain.value})
 
     def _is_sound(self, choice: Choice) -> bool:
         """Whether each of its settings has what it needs."""
@@ -233,18 +201,20 @@ class Search:
             for name, text in self.bench.space.settings[setting].needs.items()
         )
 
-    def _tried(self, target: Target, choice: Choice, until: float, stage: str = "") -> float | None:
-        """Its score; None where it fails or there is no time left."""
+    def _tried(self, target: Target, choice: Choice, until: float, stage: str) -> float | None:
+        """Its score; None where it cannot work, fails, or there is no time left."""
+        if not self._is_sound(choice):
+            return None
         if not self.bench.known(choice) and self.bench.has_time(until):
-            self.bench.launch(stage or f"combination {target.name}", choice)
+            self.bench.launch(f"{stage} {target.name}", choice)
         return self.bench.score(choice, target)
 
     def _added_up(self, target: Target, base: Choice, gains: list[Gain], until: float) -> Choice:
         """One after the other, the largest first; what does not help is left out again."""
         best, choice = self.bench.score(base, target), base
         for gain in gains:
-            more = self.bench.space.ordered({**choice, gain.setting: gain.value})
-            score = self._tried(target, more, until) if self._is_sound(more) else None
+            more = self.bench.space.changed(choice, gain.setting, gain.value)
+            score = self._tried(target, more, until, "combination")
             if score is not None and (best is None or score < _KEPT * best):
                 best, choice = score, more
         return choice
@@ -252,12 +222,10 @@ class Search:
     def _without_each(self, target: Target, choice: Choice, until: float) -> None:
         """Leaves out each setting, for good where nothing is lost."""
         best = self.bench.score(choice, target)
-        for name in list(choice) if len(choice) > 1 else []:
-            less = {other: value for other, value in choice.items() if other != name}
-            if best is None or not less or not self._is_sound(less):
-                continue
-            score = self._tried(target, less, until)
-            if score is not None and _KEPT * score <= best:
+        for name in list(choice) if best is not None else []:
+            less = self.bench.space.changed(choice, name)
+            score = self._tried(target, less, until, "combination") if less else None
+            if score is not None and best is not None and _KEPT * score <= best:
                 choice = less
 
     def _exchange(self, target: Target, base: Choice, gains: list[Gain], until: float) -> None:
@@ -271,13 +239,10 @@ class Search:
 
     def _best(self, target: Target, base: Choice, names: Collection[str]) -> Choice:
         """The best choice so far that differs from the base in these settings alone."""
-        best, least = base, self.bench.score(base, target)
-        for choice in _distinct([launch.choice for launch in self.bench.launches.done]):
-            rest = {name: value for name, value in choice.items() if name not in names}
-            score = self.bench.score(choice, target) if rest == dict(base) else None
-            if score is not None and (least is None or score < least):
-                best, least = choice, score
-        return best
+        for _, choice in self.bench.ranked(target):
+            if {name: value for name, value in choice.items() if name not in names} == base:
+                return choice
+        return base
 
     def _better_neighbor(
         self,
@@ -291,30 +256,27 @@ class Search:
         after `most` launches."""
         score, stage = self.bench.score(choice, target), f"exchange {target.name}"
         for name, value in ((name, value) for name, own in values.items() for value in own):
-            rest = {other: own for other, own in choice.items() if other != name}
-            changed = {**rest, name: value} if value != UNSET else rest
-            neighbor = self.bench.space.ordered(changed)
+            neighbor = self.bench.space.changed(choice, name, value)
             is_allowed = len(self.bench.launches.of_stage(stage)) < most
-            if not self._is_sound(neighbor) or not (is_allowed or self.bench.known(neighbor)):
-                continue
-            found = self._tried(target, neighbor, until, stage)
-            if found is not None and score is not None and found < _KEPT * score:
-                return neighbor
+            if is_allowed or self.bench.known(neighbor):
+                found = self._tried(target, neighbor, until, "exchange")
+                if found is not None and score is not None and found < _KEPT * score:
+                    return neighbor
         return None
 
     def _values_that_work(self, name: str, base: Choice) -> list[str]:
         setting = self.bench.space.settings[name]
-        own = [
-            value.name
-            for value in setting.values
-            for choice in (self.screened(setting, value.name), {**base, name: value.name})
-            if choice is not None and self.bench.score(choice) is not None
+        return [
+            UNSET,
+            *(
+                value.name
+                for value in setting.values
+                if any(
+                    choice is not None and self.bench.score(choice) is not None
+                    for choice in (
+                        self._screened(setting, value.name),
+                        {**base, name: value.name},
+                    )
+                )
+            ),
         ]
-        return [UNSET, *dict.fromkeys(own)]
-
-
-def _distinct(choices: list[Choice]) -> list[Choice]:
-    found: dict[tuple[tuple[str, str], ...], Choice] = {}
-    for choice in choices:
-        found.setdefault(tuple(sorted(choice.items())), choice)
-    return list(found.values())

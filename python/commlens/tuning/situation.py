@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +11,8 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from commlens.machine.system import System
 from commlens.tuning.space import Space, TuningSetting, Value, Where
 
-ANSWER_TIME_S = 60  # of ompi_info on a slow file system
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -60,18 +56,16 @@ class Situation:
             if wanted and not set(wanted) & set(have):
                 return f"for {what} {' or '.join(wanted)}; here it is {', '.join(have) or 'none'}"
         for what, versions, version in (
-            (f"{self.mpi} ", where.mpi_version, self.mpi_version),
-            ("UCX ", where.ucx_version, self.ucx_version),
+            (self.mpi, where.mpi_version, self.mpi_version),
+            ("UCX", where.ucx_version, self.ucx_version),
         ):
             if versions and not _fits(version, versions):
-                return f"for {what}{versions}; here it is {version or 'unknown'}"
-        for fact in where.has:
-            if fact not in self.facts:
-                return f"there is no {fact}"
-        for fact in where.has_not:
-            if fact in self.facts:
-                return f"there is a {fact}"
-        return ""
+                return f"for {what} {versions}; here it is {version or 'unknown'}"
+        reasons = [
+            *(f"there is no {fact}" for fact in where.has if fact not in self.facts),
+            *(f"there is a {fact}" for fact in where.has_not if fact in self.facts),
+        ]
+        return next(iter(reasons), "")
 
     def why_not_value(self, value: Value) -> str:
         """Also: a variable that the user or the system has set is not changed."""
@@ -79,6 +73,12 @@ class Situation:
             if self.variables.get(name, text) != text:
                 return f"the environment has {name}={self.variables[name]}"
         return self.why_not(value.applies)
+
+    def has_already(self, value: Value) -> bool:
+        """Whether all that the value sets is set."""
+        if value.launcher_args or value.options:
+            return False
+        return all(self.variables.get(name) == text for name, text in value.set.items())
 
 
 def is_on_gpu(memories: Iterable[str]) -> bool:
@@ -102,53 +102,31 @@ def applicable(settings: Sequence[TuningSetting], here: Situation) -> Applicable
         if refusal := here.why_not(setting.applies):
             why_not.setdefault(setting.name, refusal)
             continue
-        values = []
-        for value in setting.values:
-            if refusal := here.why_not_value(value):
-                why_not[f"{setting.name}={value.name}"] = refusal
-            elif not _is_there_already(value, here):
-                values.append(value)
+        refusals = {value.name: here.why_not_value(value) for value in setting.values}
+        why_not |= {f"{setting.name}={name}": why for name, why in refusals.items() if why}
+        values = tuple(
+            one for one in setting.values if not refusals[one.name] and not here.has_already(one)
+        )
         if values:
-            kept.append(replace(setting, values=tuple(values)))
+            kept.append(replace(setting, values=values))
     for setting in list(kept):
-        if lacking := _unmet(setting, kept, here):
-            why_not[setting.name] = f"it needs {lacking}"
-            kept.remove(setting)
+        for name, text in setting.needs.items():
+            is_possible = is_met(name, text, here, {}) or any(Space(kept).providers(name, text))
+            if not is_possible and setting in kept:
+                why_not[setting.name] = f"it needs {name}={text}"
+                kept.remove(setting)
     space = Space(kept)
-    return Applicable(space, {name: why for name, why in why_not.items() if name not in
-                              space.settings})  # fmt: skip
-
-
-def _is_there_already(value: Value, here: Situation) -> bool:
-    """All that it sets is set."""
-    if value.launcher_args or value.options:
-        return False
-    return all(here.variables.get(name) == text for name, text in value.set.items())
-
-
-def _unmet(setting: TuningSetting, kept: Sequence[TuningSetting], here: Situation) -> str:
-    for name, text in setting.needs.items():
-        if not is_met(name, text, here, {}) and provider(name, text, kept) is None:
-            return f"{name}={text}"
-    return ""
+    return Applicable(
+        space, {name: why for name, why in why_not.items() if name not in space.settings}
+    )
 
 
 def is_met(name: str, text: str, here: Situation, environment: Mapping[str, str]) -> bool:
     """Whether the ranks have this variable with this value, or the library does so by itself."""
-    if name in environment:
-        return environment[name] == text
-    if name in here.variables:
-        return here.variables[name] == text
+    for known in (environment, here.variables):
+        if name in known:
+            return known[name] == text
     return here.implied.get(name) == text
-
-
-def provider(name: str, text: str, settings: Sequence[TuningSetting]) -> tuple[str, str] | None:
-    """The setting, and which of its values, that sets the variable so."""
-    for setting in settings:
-        for value in setting.values:
-            if value.set.get(name) == text:
-                return setting.name, value.name
-    return None
 
 
 def version_in(text: str) -> str:
@@ -166,32 +144,10 @@ def _fits(version: str, versions: str) -> bool:
 
 def facts_of_machine(root: Path = Path("/")) -> set[str]:
     """Adapters that the kernel knows."""
-    found = set()
-    infiniband = _names(root / "sys/class/infiniband")
-    if infiniband:
-        found.add("InfiniBand adapter")
-    if any(name.startswith("mlx") for name in infiniband):
-        found.add("Mellanox adapter")
-    if _names(root / "sys/class/cxi"):
-        found.add("Slingshot adapter")
-    if (root / "dev/gdrdrv").exists():
-        found.add("gdrcopy")
-    return found
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in folder.iterdir())
-    except OSError:
-        return []
-
-
-def beside(program: str, name: str, path: str | None = None) -> str | None:
-    """A tool of the MPI library to which the launcher belongs, else one on the PATH."""
-    own = Path(program).parent / name
-    return str(own) if os.access(own, os.X_OK) else shutil.which(name, path=path)
-
-
-def answer(command: Sequence[str]) -> str:
-    """What a tool prints; empty where it does not run."""
-    return System().run(*command, time_limit_s=ANSWER_TIME_S).text
+    patterns = {
+        "InfiniBand adapter": "sys/class/infiniband/*",
+        "Mellanox adapter": "sys/class/infiniband/mlx*",
+        "Slingshot adapter": "sys/class/cxi/*",
+        "gdrcopy": "dev/gdrdrv",
+    }
+    return {fact for fact, pattern in patterns.items() if any(root.glob(pattern))}

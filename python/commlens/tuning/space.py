@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
+from commlens.jobs.options import Options
 from commlens.jobs.spec import is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
+_Kind = TypeVar("_Kind")
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,6 +36,16 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     has: tuple[str, ...] = ()  # facts of the machine and of the MPI library: see situation.py
     has_not: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Checks the ranges of versions."""
+        for text in (self.mpi_version, self.ucx_version):
+            try:
+                SpecifierSet(text)
+            except InvalidSpecifier:
+                raise ValueError(
+                    f"'{text}' is no range of versions; write them as in >=4.1,<5"
+                ) from None
+
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One value of a setting, and all that it changes."""
@@ -42,45 +56,52 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     options: Mapping[str, str] = {}  # of the benchmark
     applies: Where = Where()
 
+    def __post_init__(self) -> None:
+        """Checks that it changes something."""
+        if not (self.set or self.launcher_args or self.options):
+            raise ValueError(f"value {self.name}: it sets nothing (set, options ...)")
+        for name in self.set:
+            if not is_variable(name):
+                raise ValueError(f"'{name[:60]}' cannot be the name of a variable")
 
-class TuningSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+
+class TuningSetting(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
+    rename={"also": "with"},
+):  # fmt: skip
     """Something that can be set; beside its values it can be left as it is."""
 
     name: str
-    kind: Kind
     values: tuple[Value, ...]
     meaning: str
+    kind: Kind = "variable"
     applies: Where = Where()
     needs: Mapping[str, str] = {}  # variables without whose values it has no effect
+    also: Mapping[str, str] = {}  # variables that are set together with each of its values
     may_break: str = ""
     source: str = ""
-    file: str = ""
+
+    def __post_init__(self) -> None:
+        """Checks that its values can be told apart."""
+        names = {value.name for value in self.values}
+        if not names:
+            raise ValueError("it has no values; write at least one beside the default")
+        if len(names) < len(self.values) or UNSET in names:
+            raise ValueError(f"the names of its values must differ, and not be '{UNSET}'")
 
     def value(self, name: str) -> Value:
         """The value of this name."""
         return next(value for value in self.values if value.name == name)
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"also": "with"}):
-    """A setting as it is written in a file."""
-
-    name: str
-    values: tuple[Union[str, Value], ...]  # noqa: UP007 (evaluated by Python 3.9)
-    meaning: str
-    kind: Kind = "variable"
-    applies: Where = Where()
-    needs: Mapping[str, str] = {}
-    also: Mapping[str, str] = {}  # variables that are set together with each of its values
-    may_break: str = ""
-    source: str = ""
-
-
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file has of all of its settings."""
+
     title: str
-    settings: tuple[_Entry, ...]
+    settings: tuple[Any, ...]
     order: int = 10  # of the files: what is lower is tried first
     source: str = ""
-    applies: Where = Where()
+    applies: Where = Where()  # where a setting has no such condition of its own
     needs: Mapping[str, str] = {}
 
 
@@ -105,107 +126,56 @@ def parse(text: str, where: str) -> list[TuningSetting]:
 
 
 def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
-    data = user_yaml.parse(text, where)
-    if not isinstance(data, dict) or not isinstance(data.get("settings"), list):
-        raise CommlensError(f"{where}: a mapping with a list `settings` is expected")
-    common = _converted({**data, "settings": []}, _File, where)
-    found = []
-    for number, entry in enumerate(data["settings"], 1):
+    file = _converted(user_yaml.parse(text, where), _File, where)
+    found: dict[tuple[str, Where], TuningSetting] = {}
+    for number, entry in enumerate(file.settings, 1):
         name = entry.get("name") if isinstance(entry, dict) else None
-        place = f"{where}, setting {str(name)[:60] if name else number}"
-        found.append(_setting(_converted(entry, _Entry, place), common, place))
-    _check_once(found, where)
-    return common, found
+        setting = _setting(entry, file, f"{where}, setting {str(name)[:60] if name else number}")
+        if (setting.name, setting.applies) in found:
+            raise CommlensError(f"{where}: '{setting.name}' stands there twice")
+        found[setting.name, setting.applies] = setting
+    return file, list(found.values())
 
 
-def _converted(data: Any, kind: Any, where: str) -> Any:
+def _converted(data: Any, kind: type[_Kind], where: str) -> _Kind:
     try:
         return msgspec.convert(data, kind, strict=False)
     except msgspec.ValidationError as error:
         raise CommlensError(f"{where}: {error}") from None
 
 
-def _setting(entry: _Entry, file: _File, where: str) -> TuningSetting:
-    values = tuple(_value(entry, value, where) for value in entry.values)
-    if not values:
-        raise CommlensError(f"{where}: it has no values; write at least one beside the default")
-    names = [value.name for value in values]
-    if len(set(names)) < len(names) or UNSET in names:
-        raise CommlensError(f"{where}: the names of its values must differ, and not be '{UNSET}'")
-    applies = _both(file.applies, entry.applies, where)
-    for one in (applies, *(value.applies for value in values)):
-        _check_where(one, where)
-    return TuningSetting(
-        entry.name,
-        entry.kind,
-        values,
-        entry.meaning,
-        applies,
-        {**file.needs, **entry.needs},
-        entry.may_break,
-        entry.source or file.source,
-        where.rpartition(",")[0],
+def _setting(entry: Any, file: _File, where: str) -> TuningSetting:
+    if isinstance(entry, dict) and isinstance(entry.get("values"), list):
+        entry = {**entry, "values": [_value(entry, value) for value in entry["values"]]}
+    own = _converted(entry, TuningSetting, where)
+    return replace(
+        own,
+        values=tuple(replace(one, set={**own.also, **one.set}) for one in own.values),
+        applies=msgspec.convert(
+            {**msgspec.to_builtins(file.applies), **msgspec.to_builtins(own.applies)}, Where
+        ),
+        needs={**file.needs, **own.needs},
+        source=own.source or file.source,
     )
 
 
-def _value(entry: _Entry, given: str | Value, where: str) -> Value:
-    if isinstance(given, Value):
-        if not (given.set or given.launcher_args or given.options):
-            raise CommlensError(f"{where}, value {given.name}: it sets nothing (set, options ...)")
-        value = msgspec.structs.replace(given, set={**entry.also, **given.set})
-    elif entry.kind == "group":
-        raise CommlensError(f"{where}, value {given}: a value of a group is a mapping with `set`")
-    elif entry.kind == "launcher":
-        words = tuple(entry.name.split()) + tuple(given.split())
-        value = Value(given, set=entry.also, launcher_args=words)
-    elif entry.kind == "option":
-        value = Value(given, set=entry.also, options={entry.name: given})
-    else:
-        value = Value(given, set={**entry.also, entry.name: given})
-    for name in value.set:
-        if not is_variable(name):
-            raise CommlensError(f"{where}: '{name[:60]}' cannot be the name of a variable")
-    return value
+def _value(entry: Mapping[str, Any], given: Any) -> Any:
+    """What a value that is a word changes, by the kind of its setting."""
+    kind, name = entry.get("kind", "variable"), str(entry.get("name"))
+    if not isinstance(given, str) or kind == "group":
+        return given
+    if kind == "launcher":
+        return {"name": given, "launcher_args": [*name.split(), *given.split()]}
+    return {"name": given, "options" if kind == "option" else "set": {name: given}}
 
 
-def _both(file: Where, own: Where, where: str) -> Where:
-    """The conditions of a file and of one of its settings."""
-    together: dict[str, Any] = {}
-    for name in Where.__struct_fields__:
-        common, special = getattr(file, name), getattr(own, name)
-        if name in ("has", "has_not"):
-            together[name] = (*common, *special)
-        elif name.endswith("_version"):
-            together[name] = ",".join(filter(None, (common, special)))
-        else:
-            together[name] = special or common
-    return Where(**together)
-
-
-def _check_where(where: Where, place: str) -> None:
-    for text in (where.mpi_version, where.ucx_version):
-        try:
-            SpecifierSet(text)
-        except InvalidSpecifier:
-            raise CommlensError(
-                f"{place}: '{text}' is no range of versions; write them as in >=4.1,<5"
-            ) from None
-
-
-def _check_once(settings: Iterable[TuningSetting], where: str) -> None:
-    seen: set[tuple[str, Where]] = set()
-    for setting in settings:
-        if (setting.name, setting.applies) in seen:
-            raise CommlensError(f"{where}: '{setting.name}' stands there twice")
-        seen.add((setting.name, setting.applies))
-
-
-class Change(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Change:
     """What a choice of values does to a job."""
 
-    environment: Mapping[str, str]
-    launcher_arguments: Sequence[str]
-    options: Mapping[str, str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    launcher_arguments: Sequence[str] = ()
+    options: Options = field(default_factory=Options)
 
 
 Choice = Mapping[str, str]  # the names of values by the names of settings; what is unset is absent
@@ -223,14 +193,25 @@ class Space:
         """Of two settings that set the same variable, the later one of the space counts."""
         environment: dict[str, str] = {}
         words: list[str] = []
-        options: dict[str, str] = {}
+        options: dict[str, str | None] = {}
+        for name, chosen in self.ordered(choice).items():
+            value = self.settings[name].value(chosen)
+            environment.update(value.set)
+            words += value.launcher_args
+            options.update({option: text or None for option, text in value.options.items()})
+        return Change(environment, words, Options(options))
+
+    def changed(self, choice: Choice, name: str, value: str = UNSET) -> dict[str, str]:
+        """The same choice with another value of a setting, or without one."""
+        rest = {other: own for other, own in choice.items() if other != name}
+        return self.ordered({**rest, name: value} if value != UNSET else rest)
+
+    def providers(self, name: str, text: str) -> Iterator[tuple[str, str]]:
+        """The settings that set this variable to this text, each with the value that does."""
         for setting in self.settings.values():
-            if setting.name in choice:
-                value = setting.value(choice[setting.name])
-                environment.update(value.set)
-                words += value.launcher_args
-                options.update(value.options)
-        return Change(environment, words, options)
+            for value in setting.values:
+                if value.set.get(name) == text:
+                    yield setting.name, value.name
 
     def ordered(self, choice: Choice) -> dict[str, str]:
         """The same choice in the order of the space."""
@@ -238,13 +219,11 @@ class Space:
 
     def text(self, choice: Choice) -> str:
         """`btl_sm_eager_limit=16384, --bind-to core`; of none `default`."""
-        words = []
-        for name, value in self.ordered(choice).items():
-            kind = self.settings[name].kind
-            if kind == "launcher":
-                words.append(f"{name} {value}")
-            elif kind == "option":
-                words.append(f"--{name} {value}")
-            else:
-                words.append(f"{name.replace('OMPI_MCA_', '')}={value}")
+        forms = {"launcher": "{} {}", "option": "--{} {}"}
+        words = [
+            forms.get(self.settings[name].kind, "{}={}").format(
+                name.replace("OMPI_MCA_", ""), value
+            )
+            for name, value in self.ordered(choice).items()
+        ]
         return ", ".join(words) or "default"

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from commlens.base.errors import CommlensError, Status
 from commlens.jobs.explain import Result
@@ -16,10 +15,8 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.model import TIME_METRIC, Record, load
+from commlens.tuning.launches import Outcome
 from commlens.tuning.space import Change
-
-Ending = Literal["ok", "stopped", "wrong", "crashed", "hung", "refused", "skipped"]
-IsBad = Callable[[Sequence[Record]], bool]
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the value is asked for
 _MAX_TIME, _MAX_TIME_FINAL = "0.4", "1"  # seconds for each case
@@ -39,16 +36,6 @@ class InterruptionError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class TrialOutcome:
-    """How a launch ended, and its records."""
-
-    ending: Ending
-    reason: str
-    seconds: float
-    records: Sequence[Record] = field(default=())
-
-
 @dataclass
 class Runner:
     """Launches the benchmark with the user's own options and a change."""
@@ -63,70 +50,52 @@ class Runner:
         change: Change,
         file: Path,
         limit_s: float,
+        transports: Sequence[str],
+        is_bad: Callable[[Sequence[Record]], bool],
         *,
         ceilings: bool = False,
         final: bool = False,
-        transports: Sequence[str] = (),
-        is_bad: IsBad = lambda _: False,
-    ) -> TrialOutcome:
+    ) -> Outcome:
         """`final`: with more samples. `is_bad` is asked as records come, and may end the launch.
 
         Raises InterruptionError.
         """
         began = time.monotonic()
+        quick = self._quick(limit_s, ceilings, final)
         try:
-            job = self._job(self._entry(change, limit_s, ceilings, final, transports))
+            job = self._job(change, quick, {"transport": ",".join(transports)})
         except CommlensError as error:
-            return TrialOutcome("refused", str(error), time.monotonic() - began)
+            return Outcome("refused", str(error), time.monotonic() - began)
         watch = _Watch(file, GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
             raise InterruptionError(result.status)
-        ending, reason = _ending(result, watch)
         if self._repeat is None:
             self._repeat = _repeat_of(result.records)
-        return TrialOutcome(ending, reason, time.monotonic() - began, result.records)
+        return Outcome(*_ending(result, watch), time.monotonic() - began)
 
-    def _job(self, entry: JobSpec) -> JobSpec:
+    def _quick(self, limit_s: float, ceilings: bool, final: bool) -> Options:
+        """Options with which a launch is short, unless the user has others."""
+        quick: dict[str, str | None] = {
+            "max-time": _MAX_TIME_FINAL if final else _MAX_TIME,
+            "timeout": f"{min(limit_s, _STUCK_S):.0f}",
+            **({} if ceilings else _QUICK),
+        }
+        if self._repeat is not None and "max-time" not in self.entry.options:
+            quick.update({"repeat": str(self._repeat), "min-time": _LEAST_TIME})
+        return Options(quick)
+
+    def _job(self, change: Change, quick: Options, transport: dict[str, str | None]) -> JobSpec:
         """The native program is asked once for each set of options."""
+        options = quick.replaced_by(self.entry.options).replaced_by(transport)
+        entry = replace(self.entry, options=options.replaced_by(change.options), launches=1)
         words = tuple(entry.options.words())
         if words not in self._jobs:
             (self._jobs[words],) = self.session.jobs([entry])
         return replace(
             self._jobs[words],
-            environment=entry.environment,
-            launcher_arguments=entry.launcher_arguments,
-        )
-
-    def _entry(
-        self,
-        change: Change,
-        limit_s: float,
-        ceilings: bool,
-        final: bool,
-        transports: Sequence[str],
-    ) -> JobSpec:
-        most = _MAX_TIME_FINAL if final else _MAX_TIME
-        quick: dict[str, str | None] = {
-            "max-time": most,
-            "timeout": f"{min(limit_s, _STUCK_S):.0f}",
-        }
-        if self._repeat is not None and "max-time" not in self.entry.options:
-            quick.update({"repeat": str(self._repeat), "min-time": _LEAST_TIME})
-        if not ceilings:
-            quick.update(_QUICK)
-        if transports:
-            quick["transport"] = ",".join(transports)
-        options = Options(quick).replaced_by(self.entry.options)
-        if transports:
-            options = options.replaced_by({"transport": quick["transport"]})
-        changed = {name: text or None for name, text in change.options.items()}
-        return replace(
-            self.entry,
-            options=options.replaced_by(changed),
-            environment={**self.entry.environment, **change.environment},
-            launcher_arguments=(*self.entry.launcher_arguments, *change.launcher_arguments),
-            launches=1,
+            environment={**entry.environment, **change.environment},
+            launcher_arguments=(*entry.launcher_arguments, *change.launcher_arguments),
         )
 
 
@@ -148,17 +117,16 @@ class _Watch:
 
     file: Path
     limit_s: float
-    is_bad: IsBad
-    timed_out: bool = False
-    stopped: bool = False
+    is_bad: Callable[[Sequence[Record]], bool]
+    ending: str = ""
     _size: int = 0
 
     def __call__(self, times: Times) -> str:
         if times.since_start > self.limit_s:
-            self.timed_out = True
+            self.ending = "hung"
             return f"it did not end within {self.limit_s:.0f} s"
         if self._has_grown() and self.is_bad(load([self.file]).records):
-            self.stopped = True
+            self.ending = "stopped"
             return "the first sizes were clearly worse than the default"
         return ""
 
@@ -171,21 +139,21 @@ class _Watch:
         return has_grown
 
 
-def _ending(result: Result, watch: _Watch) -> tuple[Ending, str]:
+def _ending(result: Result, watch: _Watch) -> tuple[str, str]:
     """A wrong result counts for more than the status with which the job ended."""
-    if watch.stopped:
-        return "stopped", result.reason
+    if watch.ending == "stopped":
+        return watch.ending, result.reason
     records = result.records
     wrong = [one for one in records if one.validation.status == "failed"]
     if wrong:
         return "wrong", wrong[0].validation.message or wrong[0].reason or "wrong results"
-    if watch.timed_out or result.status == Status.STALLED:
+    if watch.ending or result.status == Status.STALLED:
         return "hung", result.reason
     failed = next((one for one in records if one.status == "failed"), None)
     if failed is not None:
         return "wrong", failed.reason
     if result.status not in (Status.OK, Status.NOTHING_RAN):
-        ending: Ending = "refused" if result.status == Status.USAGE else "crashed"
+        ending = "refused" if result.status == Status.USAGE else "crashed"
         return ending, result.reason or f"it ended with status {result.status}"
     if not any(one.measured for one in records):
         reasons = (one.reason for one in records if one.status == "skipped")

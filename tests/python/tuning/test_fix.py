@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
+from commlens.jobs.options import Options
 from commlens.tuning.fix import read, write
 from commlens.tuning.space import Change
 from conftest import Commlens
@@ -16,7 +17,7 @@ from run_helpers import command_of_record, kept
 CHANGE = Change(
     {"OMPI_MCA_pml": "ucx", "UCX_TLS": "self,sm", "ODD": "it's $HOME; a b"},
     ["--bind-to", "core"],
-    {"block": "8", "tune": ""},
+    Options({"block": "8", "tune": None}),
 )
 
 
@@ -38,17 +39,17 @@ def test_a_shell_and_we_read_the_same(tmp_path: Path) -> None:
     given = read(tmp_path / "best.env")
     assert shell.stdout.splitlines() == list(given.environment.values())
     assert dict(given.environment) == dict(CHANGE.environment)
-    assert given.launcher_arguments == ("--bind-to", "core")
+    assert given.launcher_arguments == CHANGE.launcher_arguments
     assert given.options.words() == ["--block", "8", "--tune"]
 
 
 def test_a_title_is_one_line(tmp_path: Path) -> None:
-    write(tmp_path, Change({"A": "1"}, [], {}), "it said\nexport B=2")
+    write(tmp_path, Change({"A": "1"}), "it said\nexport B=2")
     assert dict(read(tmp_path / "best.env").environment) == {"A": "1"}
 
 
 def test_no_file_without_a_line(tmp_path: Path) -> None:
-    written = write(tmp_path, Change({"NCCL_PROTO": "LL"}, [], {}), "for a test")
+    written = write(tmp_path, Change({"NCCL_PROTO": "LL"}), "for a test")
     assert [path.name for path in written] == ["best.env", "launch.txt"]
 
 

@@ -45,10 +45,11 @@ def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
 def test_the_importance_of_each_setting(tmp_path: Path) -> None:
     search = search_of(Machine(two_good_ones), settings(A, B, C), tmp_path)
     (final,) = tuned(search)
-    found = search.importance(final.target, final.choice)
+    found = search.gains(final.target)
     assert [(one.setting, one.value) for one in found] == [("A", "good"), ("B", "good")]
-    assert [one.alone for one in found] == pytest.approx([0.5, 0.8])
-    assert [one.left_out for one in found] == pytest.approx([2.0, 1.25])
+    assert [one.ratio for one in found] == pytest.approx([0.5, 0.8])
+    left_out = [search.left_out(final.target, final.choice, one.setting) for one in found]
+    assert left_out == pytest.approx([2.0, 1.25])
 
 
 def test_luck_does_not_win(tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_the_budget_is_kept(tmp_path: Path) -> None:
     names = [f'{{name: N{number}, values: ["1", "2"]}}' for number in range(100)]
     machine = Machine(two_good_ones, noise=0.01)
     tuned(search_of(machine, settings(A, B, *names), tmp_path, budget=60))
-    assert 40 <= machine.clock.now <= 60
+    assert 40 <= machine.now <= 60
 
 
 def test_transports_have_winners_of_their_own(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_matrix_has_the_setups_that_were_published() -> None:
 
 MISTAKES = [
     ("[", "my.yaml, line 2: not YAML"),
-    ("title: x", "my.yaml: a mapping with a list `settings` is expected"),
+    ("title: x", "my.yaml: Object missing required field `settings`"),
     ("title: x\nsettings: [{name: A}]", "setting A: Object missing required field `values`"),
     ("title: x\nsettings: [3]", "setting 1: Expected `object`, got `str`"),
     ("settings: []", "my.yaml: Object missing required field `title`"),
@@ -44,7 +44,7 @@ MISTAKES = [
     ("title: x\nsettings: [{name: A, meaning: m, values: [unset]}]", "and not be 'unset'"),
     ("title: x\nsettings: [{name: A B, meaning: m, values: [1]}]", "'A B' cannot be the name"),
     ("title: x\nsettings: [{name: A, meaning: m, vals: [1]}]", "unknown field `vals`"),
-    ("title: x\nsettings: [{name: A, kind: group, meaning: m, values: [1]}]", "mapping with `set`"),
+    ("title: x\nsettings: [{name: A, kind: group, meaning: m, values: [1]}]", "Expected `object`"),
     ("title: x\nsettings: [{name: A, meaning: m, values: [{name: v}]}]", "it sets nothing"),
     ("title: x\nsettings: [{name: A, meaning: m, values: [1], applies: {mpi_version: five}}]",
      "'five' is no range of versions; write them as in >=4.1,<5"),
@@ -134,5 +134,6 @@ def test_versions() -> None:
 
 
 def test_the_files_have_an_order() -> None:
-    files = [f"{name}.yaml" for name in ("messaging", "allocator", "openmpi", "ucx", "nccl")]
-    assert list(dict.fromkeys(one.file for one in curated()))[:5] == files
+    names = list(dict.fromkeys(one.name for one in curated()))
+    of_files = ["messaging layer", "allocator", "allreduce algorithm"]
+    assert [name for name in names if name in of_files] == of_files

@@ -41,7 +41,7 @@ def folder() -> Path:
 
 
 def launches_in(place: Path) -> Launches:
-    found = Launches(place, resumed(place).space, Slots(()))
+    found = Launches(place, resumed(place).space, Slots())
     found.close()
     return found
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
+from commlens.tuning.space import TuningSetting, Value
+
 MOST_CHOICES = 7
+_LONGEST = 200
 _UNLIMITED = 2**31 - 1
 _QUANTITY = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[A-Za-z/]*)")
 _SWITCH = re.compile(r"(^|_)(use|enable|disable|support|force|reuse)(_|$)")
@@ -35,10 +39,34 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The layout of libraries/rules.yaml."""
 
     collectives: Mapping[str, tuple[str, ...]]  # of MPI, by benchmark
+    operations: tuple[str, ...]  # all that parameters may be of
     openmpi_skipped: str
     openmpi: tuple[OpenMpiRule, ...]
     ucx_skipped: str
     ucx: tuple[UcxRule, ...]
+
+
+@dataclass
+class ListedParameter:
+    """A parameter as a library lists it."""
+
+    name: str
+    default: str = ""
+    syntax: str = ""  # or its type
+    help: str = ""
+
+    def setting(
+        self, variable: str, values: Iterable[Value], needs: Mapping[str, str], source: str
+    ) -> TuningSetting:
+        """The setting that varies it."""
+        return TuningSetting(
+            variable,
+            tuple(values),
+            self.help[:_LONGEST],
+            needs=needs,
+            may_break="not in the usual guides: check your application's results",
+            source=source,
+        )
 
 
 def others(choices: Iterable[str], default: str) -> list[str]:
@@ -53,12 +81,8 @@ def around(quantity: str, factor: float) -> list[str]:
         return []
     number, unit = float(found["number"]), found["unit"]
     values = [number / factor, number * factor]
-    texts = [_number(value, whole="." not in found["number"]) for value in values]
+    texts = [f"{one:g}" if "." in found["number"] else f"{max(1, round(one))}" for one in values]
     return [f"{text}{unit}" for text in dict.fromkeys(texts) if text != found["number"]]
-
-
-def _number(value: float, *, whole: bool) -> str:
-    return f"{max(1, round(value))}" if whole else f"{value:g}"
 
 
 def of_number(name: str, default: str) -> Sequence[str]:

@@ -4,79 +4,52 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from commlens.machine.ucx import known_transports
-from commlens.tuning.library.rules import Rules, around, others
+from commlens.tuning.library.rules import ListedParameter, Rules, around, others
 from commlens.tuning.situation import Situation
 from commlens.tuning.space import TuningSetting, Value
 
 _ENTRY = re.compile(r"^(UCX_\w+)=(.*)$")
-_SYNTAX = re.compile(r"^# syntax:\s*(.*)$")
+_COMMENT = re.compile(r"^# *(syntax: *|alias of:)?(.*)$")
 _CHOICES = re.compile(r"[\[<]([\w|-]+)[\]>]")
 _KEYED = "key:value pairs"
-_LONGEST = 200
 _SHORT_LIST = 4  # of which each item is tried by itself
+_NEEDS = {"OMPI_MCA_pml": "ucx"}
 
 
-@dataclass(frozen=True)
-class UcxParameter:
-    """A parameter that ucx_info lists."""
-
-    name: str
-    default: str
-    syntax: str
-    help: str
-
-
-def parameters(listed: str) -> list[UcxParameter]:
+def _parameters(listed: str) -> list[ListedParameter]:
     """In the order of the list; without what is deprecated or another name of something."""
-    found: list[UcxParameter] = []
-    words: list[str] = []
-    syntax, is_alias = "", False
+    found: list[ListedParameter] = []
+    comments: list[tuple[str, str]] = []  # those above an entry: what each is of, and its text
     for line in listed.splitlines():
-        if (entry := _ENTRY.match(line)) is not None:
-            if not is_alias:
-                found.append(UcxParameter(entry[1], entry[2], syntax, " ".join(words)[:_LONGEST]))
-            words, syntax, is_alias = [], "", False
-        elif (given := _SYNTAX.match(line)) is not None:
-            syntax = given[1]
-        elif line.startswith("# alias of:"):
-            is_alias = True
-        elif line.startswith("#"):
-            if text := line[1:].strip():
-                words.append(text)
-        else:
-            words, syntax, is_alias = [], "", False
+        if (comment := _COMMENT.match(line)) is not None:
+            comments.append(((comment[1] or "").strip(), comment[2].strip()))
+            continue
+        entry, given = _ENTRY.match(line), dict(comments)
+        if entry and "alias of:" not in given:
+            words = " ".join(text for kind, text in comments if not kind and text)
+            found.append(ListedParameter(entry[1], entry[2], given.get("syntax:", ""), words))
+        comments = []
     return found
 
 
 def settings(listed: str, here: Situation, rules: Rules) -> Iterator[TuningSetting]:
     """In the order of the rules."""
-    known = parameters(listed)
+    known = _parameters(listed)
     skipped = re.compile(rules.ucx_skipped.replace(" ", ""))
     for rule in rules.ucx:
         if rule.on_gpu and not here.is_on_gpu:
             continue
-        for parameter in known:
-            is_meant = re.search(rule.names, parameter.name) and not skipped.search(parameter.name)
-            if is_meant and (values := values_of(parameter, here.backend)):
-                yield _setting(parameter, values)
+        for one in known:
+            if re.search(rule.names, one.name) and not skipped.search(one.name):
+                texts = _values(one, here.backend)
+                values = [Value(text or "none", set={one.name: text}) for text in texts]
+                if values:
+                    yield one.setting(one.name, values, _NEEDS, "ucx_info")
 
 
-def _setting(parameter: UcxParameter, values: list[str]) -> TuningSetting:
-    return TuningSetting(
-        parameter.name,
-        "variable",
-        tuple(Value(text or "none", set={parameter.name: text}) for text in values),
-        parameter.help,
-        needs={"OMPI_MCA_pml": "ucx"},
-        may_break="not in the usual guides: check your application's results",
-        source="ucx_info",
-    )
-
-
-def values_of(parameter: UcxParameter, backend: str) -> list[str]:
+def _values(parameter: ListedParameter, backend: str) -> list[str]:
     """By the syntax that the library names; a value without a key holds for all keys."""
     syntax, default = parameter.syntax, parameter.default
     is_list = syntax.startswith("comma-separated")

@@ -12,7 +12,7 @@ from typing import Any
 
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.finals import Final, play, reserve_s
-from commlens.tuning.launches import Launches, Outcome
+from commlens.tuning.launches import Launches, TrialOutcome
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.situation import Situation, applicable
@@ -63,7 +63,7 @@ class Machine:
         transports: Sequence[str],
         *_: Any,
         **__: Any,
-    ) -> Outcome:
+    ) -> TrialOutcome:
         self.started.append(dict(change.environment))
         if len(self.started) == self.fails_at:
             raise KeyboardInterrupt
@@ -74,11 +74,11 @@ class Machine:
         for transport, size in product(transports, SIZES):
             factor = self.factor(change.environment, transport, size)
             if isinstance(factor, str):
-                return Outcome(factor, f"it {factor}", self.seconds)
+                return TrialOutcome(factor, f"it {factor}", self.seconds)
             time = 100 * factor * drift
             made.append(make_record(bytes=size, median_us=time, transport=transport, **start))
         file.write_text("".join(lines(made)), encoding="utf-8")
-        return Outcome("ok", "", self.seconds)
+        return TrialOutcome("ok", "", self.seconds)
 
 
 def search_of(

@@ -20,7 +20,7 @@ _LOCK_LIMIT_S = 2.0
 OTHER_TRANSPORTS = "other transports"  # a stage
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What became of a launch."""
 
     ending: str  # ok, stopped, wrong, crashed, hung, refused, skipped
@@ -80,7 +80,7 @@ class Launches:
             if launch.choice == choice and stage in ("", launch.stage)
         ]
 
-    def add(self, stage: str, choice: Choice, measure: Callable[[Path], Outcome]) -> Launch:
+    def add(self, stage: str, choice: Choice, measure: Callable[[Path], TrialOutcome]) -> Launch:
         """Makes a launch. Where `measure` raises, as by an interruption, it does not count."""
         file = self._next_file
         file.parent.mkdir(exist_ok=True)

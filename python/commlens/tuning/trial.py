@@ -15,7 +15,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.model import TIME_METRIC, Record, load
-from commlens.tuning.launches import Outcome
+from commlens.tuning.launches import TrialOutcome
 from commlens.tuning.space import Change
 
 _QUICK = {"no-ceilings": None, "no-parts": None}  # of most trials: only the value is asked for
@@ -55,7 +55,7 @@ class Runner:
         *,
         ceilings: bool = False,
         final: bool = False,
-    ) -> Outcome:
+    ) -> TrialOutcome:
         """`final`: with more samples. `is_bad` is asked as records come, and may end the launch.
 
         Raises InterruptionError.
@@ -65,14 +65,14 @@ class Runner:
         try:
             job = self._job(change, quick, {"transport": ",".join(transports)})
         except CommlensError as error:
-            return Outcome("refused", str(error), time.monotonic() - began)
+            return TrialOutcome("refused", str(error), time.monotonic() - began)
         watch = _Watch(file, GRACE * limit_s + _SLACK_S, is_bad)
         result = self.session.run(job, RecordFile(file), why_end=watch)
         if result.interrupted:
             raise InterruptionError(result.status)
         if self._repeat is None:
             self._repeat = _repeat_of(result.records)
-        return Outcome(*_ending(result, watch), time.monotonic() - began)
+        return TrialOutcome(*_ending(result, watch), time.monotonic() - began)
 
     def _quick(self, limit_s: float, ceilings: bool, final: bool) -> Options:
         """Options with which a launch is short, unless the user has others."""

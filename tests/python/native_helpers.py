@@ -56,6 +56,7 @@ def _program(variable: str, built: str) -> Path:
 BENCH = _program("COMMLENS_BENCH", "src/commlens-bench")
 FAULTS = _program("COMMLENS_BENCH_FAULTS", "tests/harness/commlens-bench-faults")
 WRONG = ROOT / "build" / "host" / "tests" / "benchmarks" / "commlens-bench-wrong"
+EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
 MPIRUN = shutil.which("mpirun", path=_REAL_ENVIRONMENT.get("PATH")) or ""
 
 
@@ -113,8 +114,9 @@ def small(benchmark: str) -> str:
 
 
 needs_native = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
-needs_wrong = pytest.mark.skipif(
-    not WRONG.is_file(), reason="it is built with the host backend only"
+needs_wrong, needs_examples = (
+    pytest.mark.skipif(not program.is_file(), reason="it is built with the host backend only")
+    for program in (WRONG, EXAMPLES)
 )
 
 

@@ -11,6 +11,8 @@ from conftest import FAKES
 from native_helpers import ROOT
 
 PEERS = ROOT / "tools" / "peers"
+# By adaptor, the variable that names the folder of the programs.
+HOMES = {"gslib.py": "GSLIB_HOME", "nccl.py": "NCCL_TESTS_HOME", "osu.py": "OSU_HOME"}
 
 
 def program(path: Path, *lines: str) -> Path:

@@ -14,9 +14,7 @@ from native_helpers import (
     MPIRUN,
     ROOT,
     measured,
-    native,
     needs_native,
-    records_in,
     shown,
     start,
 )
@@ -24,7 +22,6 @@ from native_helpers import (
 pytestmark = needs_native
 
 LIBRARY = ROOT / "build" / "host" / "src" / "profile" / "libcommlens-profile.so"
-EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
 
 
 def profiled_calls(folder: Path, communicators: str, loops: int) -> dict[str, float]:
@@ -105,31 +102,6 @@ def test_metrics_are_cp2ks_and_everybody_elses(tmp_path: Path) -> None:
     assert medians["fft_GFLOPs"] == pytest.approx(by_all)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--grid 0", "--grid 0"),
-        ("--grid 4,4", "--grid 4,4: write one number of points for a cube, or three"),
-        ("--grid 8:64", "--grid 8:64: write one number"),
-        ("--grid 1e9", "--grid 1e9"),
-        ("--grid 100000", "the largest cube that fits is about "),
-        ("--trace t.json --no-parts", "--trace t.json: --no-parts leaves the timeline out"),
-        (
-            "--grid-of-ranks 3,1",
-            "--grid-of-ranks 3,1: write p,q with p times q equal to the 2 ranks, such as 2,1",
-        ),
-        ("--grid-of-ranks 2", "--grid-of-ranks 2: write p,q"),
-        ("--dtype f64", "--dtype f64: a transform is of complex numbers: write c128 or c64"),
-        ("--communicators none", "--communicators none: write per-transpose or cached or both"),
-        ("--exchange ring", "--exchange ring"),
-    ],
-)
-def test_refusals_name_option_value_and_fix(tmp_path: Path, words: str, message: str) -> None:
-    job = native(tmp_path, 2, "fft", words)
-    assert job.status == 2, job
-    assert message in job.message, job
-
-
 def test_rays_of_slabs_have_no_sub_communicator_to_keep(tmp_path: Path) -> None:
     records = measured(tmp_path, 2, "fft --grid 8 --grid-span sphere --repeat 2")
     assert any("rays travel between all ranks" in note for note in records[0].start.notes)
@@ -141,12 +113,3 @@ def test_ranks_without_points_take_part_and_are_told_of(tmp_path: Path) -> None:
     records = measured(tmp_path, 4, "fft --grid 2,8,8 --grid-of-ranks 4,1 --repeat 2")
     told = "a grid of 2x8x8 has fewer points than the 4 x 1 ranks in a direction"
     assert any(told in note for note in records[0].start.notes)
-
-
-@pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not built")
-def test_a_transport_without_sub_communicators_is_skipped(tmp_path: Path) -> None:
-    words = "fft --transport synchronous --memory host --grid 8 --record records.jsonl"
-    job = native(tmp_path, 2, words, program=EXAMPLES)
-    assert job.status == 4, job
-    assert "has no sub-communicators" in job.message, job
-    assert {record.status for record in records_in(tmp_path / "records.jsonl")} == {"skipped"}

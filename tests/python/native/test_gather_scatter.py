@@ -8,15 +8,11 @@ from typing import Any
 
 import pytest
 
-from native_helpers import Job, measured, native, needs_native, on_host_build, shown
+from native_helpers import measured, needs_native, on_host_build, shown
 
 pytestmark = needs_native
 
 SMALL = "--elements 4,3,2 --order 3 --repeat 3 --warmup 1 --no-ceilings"
-
-
-def gather_scatter(folder: Path, ranks: int, *words: object) -> Job:
-    return native(folder, ranks, "gather-scatter", *words)
 
 
 @on_host_build
@@ -33,21 +29,6 @@ def test_modes_that_cannot_be_had_are_skipped_and_the_fastest_is_named(tmp_path:
     output = shown(records)
     assert output.count("used config: ") == 1
     assert output.count("unique labels shared") == 1, "what is the same for all is said once"
-
-
-@on_host_build
-def test_a_mode_that_was_asked_for_and_cannot_be_had_is_no_success(tmp_path: Path) -> None:
-    job = gather_scatter(tmp_path, 2, SMALL, "--mode host")
-    assert job.status == 4, job
-    assert "the data lies on the host" in job.message
-
-
-@on_host_build
-def test_an_all_reduce_of_too_many_ids_is_no_success_either(tmp_path: Path) -> None:
-    words = "--ids random --nodes 300000 --multiplicity 2 --mode all-reduce --repeat 1"
-    job = gather_scatter(tmp_path, 3, words, "--no-ceilings")
-    assert job.status == 4, job
-    assert "ids are shared; it is tried for fewer than 100000" in job.message
 
 
 @on_host_build

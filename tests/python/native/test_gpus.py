@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from native_helpers import ROOT, native, needs_native, records_in
+from native_helpers import EXAMPLES, native, needs_native, records_in
 
 pytestmark = needs_native
-
-EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
 
 
 @pytest.mark.parametrize("memory", ["device", "host"])

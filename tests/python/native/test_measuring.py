@@ -121,12 +121,6 @@ def test_two_pairs_of_ranks(benchmark: str, tmp_path: Path) -> None:
         assert_adds_up(record, samples=7)
 
 
-def test_one_pair_of_four_ranks_is_not_the_default_of_latency(tmp_path: Path) -> None:
-    job = native(tmp_path, 4, "latency --bytes 8")
-    assert job.status == 2
-    assert "--pairs 2" in job.message
-
-
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", sorted(ELEMENT_BYTES))
 def test_allreduce_of_odd_counts(ranks: int, kind: str, tmp_path: Path) -> None:

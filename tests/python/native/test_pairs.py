@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commlens.model.pairs import pair_matrix
-from native_helpers import USAGE, measured, native, needs_native
+from native_helpers import measured, needs_native
 
 pytestmark = needs_native
 
@@ -58,22 +58,3 @@ def test_pairs_within_a_node_leave_other_ranks_waiting(benchmark: str, tmp_path:
 def test_message_rate_takes_all_pairs_of_the_nodes(tmp_path: Path) -> None:
     for record in measured(tmp_path, 5, "message-rate --pairs-across node --bytes 8", OPTIONS):
         assert record.parameters["pairs"] == 2
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "message"),
-    [
-        (2, "latency --pairs-across nodes", "--pairs-across nodes: all ranks are on one node"),
-        (4, "latency --pairs-across node --pairs 3", "--pairs 3: --pairs-across node finds 2 here"),
-        (1, "latency --pairs-across node", "--pairs-across node: no node has two ranks"),
-        (1, "bandwidth --matrix", "--ranks 1: --matrix needs 2 ranks or more"),
-        (4, "latency --matrix --pairs 2", "--pairs 2: --matrix measures each pair of ranks by it"),
-        (2, "latency --matrix --pairs-across node", "--pairs-across node: --matrix measures each"),
-        (2, "latency --matrix --from pinned", "--from pinned: --matrix measures each pair"),
-    ],
-)
-def test_what_cannot_be_is_refused(ranks: int, words: str, message: str, tmp_path: Path) -> None:
-    job = native(tmp_path, ranks, words, "--memory host")
-    assert job.status == USAGE
-    (said,) = job.messages
-    assert said.startswith(f"commlens: {message}"), said

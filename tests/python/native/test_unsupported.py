@@ -1,20 +1,20 @@
-"""What cannot run here, with the real programs: memory and transports that this build lacks, ranks
-that make no pairs, and sizes that do not fit into memory."""
+"""What cannot run here, with the real programs: it is skipped with its reason, and no success where
+it was asked for by name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
 import pytest
 
 from native_helpers import (
+    BENCH,
     BRIEFLY,
+    EXAMPLES,
     NOTHING_RAN,
     OK,
-    USAGE,
-    Job,
     native,
+    needs_examples,
     needs_native,
     on_host_build,
     records_in,
@@ -23,122 +23,64 @@ from native_helpers import (
 
 pytestmark = needs_native
 
-
-@on_host_build
-@pytest.mark.parametrize(
-    ("option", "memory"),
-    [
-        ("--memory", "device"),
-        ("--memory", "managed"),
-        ("--memory", "pinned"),
-        ("--from", "device"),
-        ("--to", "managed"),
-    ],
-)
-def test_memory_that_this_build_lacks(option: str, memory: str, tmp_path: Path) -> None:
-    job = native(tmp_path, 2, "latency", option, memory, "--bytes", 8, *BRIEFLY)
-    assert job.status == USAGE
-    assert f"{option} {memory}" in job.message
-    assert f"{option} host" in job.message or "use --memory host" in job.message
-    assert "preset cuda or hip" in job.message
+SMALL_MESH = "--elements 4,3,2 --order 3 --repeat 3 --no-ceilings"
+RANDOM_IDS = "--ids random --nodes 300000 --multiplicity 2 --repeat 1 --no-ceilings"
+ON_SYNCHRONOUS = "--transport synchronous --memory host"
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "ranks"),
+    ("program", "ranks", "words", "reason"),
     [
-        ("latency", 1),
-        ("latency", 3),
-        ("bandwidth", 1),
-        ("bidirectional-bandwidth", 3),
-        ("message-rate", 3),
+        pytest.param(*case, marks=needs_examples if case[0] == EXAMPLES else on_host_build)
+        for case in [
+            (BENCH, 2, "latency --transport ccl --bytes 8:64", "NCCL or RCCL"),
+            (
+                *(BENCH, 2, f"bp5 --mode host --transport mpi {SMALL_MESH}"),
+                "--mode host: the data lies on the host; --mode auto takes what there is",
+            ),
+            (BENCH, 2, f"gather-scatter --mode host {SMALL_MESH}", "the data lies on the host"),
+            (
+                *(BENCH, 3, f"gather-scatter --mode all-reduce {RANDOM_IDS}"),
+                "ids are shared; it is tried for fewer than 100000",
+            ),
+            (BENCH, 1, "xtx --dofs 1009 --vectors 53 --block 8 --tune --transport mpi", "cuBLAS"),
+            (EXAMPLES, 2, f"fft --grid 8 {ON_SYNCHRONOUS}", "has no sub-communicators"),
+            *(
+                (EXAMPLES, 2, f"{words} --dtype c128 {ON_SYNCHRONOUS}", "does not sum c128")
+                for words in ("xtx --dofs 100 --vectors 10", "allreduce --count 100")
+            ),
+        ]
     ],
 )
-def test_ranks_that_make_no_pairs(benchmark: str, ranks: int, records: Path) -> None:
-    job = native(records.parent, ranks, benchmark, "--record", records)
-    assert job.status == USAGE
-    assert f"--ranks {ranks}" in job.message
-    assert "2 ranks" in job.message and "--ranks 2" in job.message
-    assert not records.exists() or records.stat().st_size == 0
-
-
-# Words on the command line, and what the message must hold.
-TOO_LARGE: dict[str, tuple[str, ...]] = {
-    "latency --bytes 1T": ("--bytes 1099511627776", "GiB are free"),
-    "latency --bytes 8:1T": ("--bytes 1099511627776", "GiB are free"),
-    "bandwidth --bytes 1T --transport mpi": ("--bytes 1099511627776", "GiB are free"),
-    "bandwidth --window 1e15": ("--window",),
-    "allreduce --bytes 1T": ("--bytes 1099511627776", "GiB are free"),
-    "allreduce --count 1T": ("--count 1099511627776", "GiB are free"),
-    # 2^60 elements of 16 bytes are 2^64 bytes, which is 0 if nobody looks.
-    "allreduce --count 1152921504606846976 --dtype c128": ("--count 1152921504606846976",),
-    "allreduce --count 1152921504606846976 --dtype f64": ("--count 1152921504606846976",),
-}
-
-
-@pytest.mark.parametrize("words", TOO_LARGE)
-def test_what_does_not_fit_is_refused_before_it_is_allocated(words: str, tmp_path: Path) -> None:
-    job = native(tmp_path, 2, words, *BRIEFLY)
-    assert job.status == USAGE
-    for part in TOO_LARGE[words]:
-        assert part in job.message
-    assert job.peak_bytes < 500e6
-
-
-@pytest.mark.parametrize("benchmark", ["bandwidth", "bidirectional-bandwidth", "message-rate"])
-def test_a_staged_window_that_does_not_fit_is_refused(benchmark: str, tmp_path: Path) -> None:
-    """Two buffers and their stage on each of two ranks: eight times the size, however long the
-    window is."""
-    size = psutil.virtual_memory().total // 7
-    job = native(tmp_path, 2, benchmark, "--transport staged", "--bytes", size, *BRIEFLY)
-    assert job.status == USAGE
-    assert f"--bytes {size}" in job.message and "free" in job.message
-    assert job.peak_bytes < 500e6
-
-
-# ---- a transport that this build lacks ----
-
-
-def latency_over(transports: str, records: Path, sizes: str) -> Job:
-    options = f"--transport {transports} --bytes {sizes}"
-    return native(records.parent, 2, "latency", options, *BRIEFLY, "--record", records)
+def test_what_was_named_and_cannot_run_is_no_success(
+    program: Path, ranks: int, words: str, reason: str, records: Path
+) -> None:
+    job = native(records.parent, ranks, words, "--record", records, program=program)
+    assert job.status == NOTHING_RAN, job
+    assert {record.status for record in records_in(records)} == {"skipped"}
+    assert reason in job.message, "the table may lie in a file: the status needs a line here"
+    assert all(record.reason in job.table for record in records_in(records))
 
 
 @on_host_build
-def test_a_missing_transport_that_was_named(records: Path) -> None:
-    job = latency_over("ccl", records, "8:64")
-    assert job.status == NOTHING_RAN
-    (record,) = records_in(records)
-    assert record.status == "skipped" and record.transport == "ccl"
-    assert "NCCL or RCCL" in record.reason
-    assert record.reason in job.table
-    assert record.reason in job.message, (
-        "the table may lie in a file: a non-zero status needs a line here"
-    )
-
-
-@on_host_build
-def test_a_missing_transport_that_was_named_beside_one_that_runs(records: Path) -> None:
-    job = latency_over("mpi,ccl", records, "8")
-    statuses = {record.transport: record.status for record in records_in(records)}
-    assert statuses == {"mpi": "ok", "ccl": "skipped"}
-    assert job.status == NOTHING_RAN, "what was asked for by name and did not run is no success"
-
-
-@on_host_build
-def test_a_missing_transport_among_all(records: Path) -> None:
-    job = latency_over("all", records, "8:16")
-    assert job.status == OK
-    assert job.messages == []
-    found = [(record.transport, record.status) for record in records_in(records)]
-    assert found == [
-        ("mpi", "ok"),
-        ("staged", "ok"),
-        ("ccl", "skipped"),
-        ("peer", "ok"),
-        ("mpi", "ok"),
-        ("staged", "ok"),
-        ("peer", "ok"),
-    ]
+@pytest.mark.parametrize(
+    ("transports", "status", "found"),
+    [
+        ("mpi,ccl", NOTHING_RAN, ["mpi ok", "ccl skipped", "mpi ok"]),
+        (
+            *("all", OK),
+            ["mpi ok", "staged ok", "ccl skipped", "peer ok", "mpi ok", "staged ok", "peer ok"],
+        ),
+    ],
+)
+def test_a_missing_transport_beside_others(
+    transports: str, status: int, found: list[str], records: Path
+) -> None:
+    options = f"--transport {transports} --bytes 8:16"
+    job = native(records.parent, 2, "latency", options, *BRIEFLY, "--record", records)
+    assert job.status == status, "what was asked for by name and did not run is no success"
+    assert [f"{record.transport} {record.status}" for record in records_in(records)] == found
+    assert bool(job.messages) == (status != OK)
 
 
 @on_host_build

@@ -12,7 +12,6 @@ from commlens.model import Record
 from native_helpers import (
     AT_ONCE,
     BENCH,
-    ROOT,
     WRONG,
     Job,
     measured,
@@ -26,7 +25,6 @@ from native_helpers import (
 
 pytestmark = needs_native
 
-EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
 SHAPE = "--dofs 1009 --vectors 53"
 SMALL = f"{SHAPE} --block 8"
 PARTS = ("multiplications", "reductions", "copies")
@@ -131,17 +129,6 @@ def test_the_trace_holds_every_case(tmp_path: Path) -> None:
     assert len(steps) == 2 * 2 * 3 * (7 + 4)
 
 
-@pytest.mark.skipif(
-    not EXAMPLES.is_file(), reason="the examples are built with the host backend only"
-)
-@pytest.mark.parametrize("words", ["xtx --dofs 100 --vectors 10", "allreduce --count 100"])
-def test_complex_numbers_on_a_transport_without_them(words: str, tmp_path: Path) -> None:
-    options = "--dtype c128 --transport synchronous --memory host"
-    job = native(tmp_path, 2, words, options, program=EXAMPLES)
-    assert job.status == 4, job
-    assert "skipped" in job.message and "does not sum c128" in job.message, job
-
-
 def test_the_trace_names_the_block_also_where_it_was_not_given(tmp_path: Path) -> None:
     job = xtx(tmp_path, 1, SHAPE, "--transport mpi --no-ceilings --trace trace.json")
     assert job.status == 0, job
@@ -175,9 +162,3 @@ def test_what_does_not_fit_names_the_largest_that_does(tmp_path: Path) -> None:
     )
     assert found, job
     assert 100 < int(found[1]) < 1_000_000
-
-
-def test_tuning_where_there_is_nothing_to_tune(tmp_path: Path) -> None:
-    job = xtx(tmp_path, 1, SMALL, "--transport mpi --tune --memory host")
-    assert job.status == 4, job
-    assert "--tune" in job.message and "cuBLAS" in job.message, job

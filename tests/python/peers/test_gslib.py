@@ -13,14 +13,6 @@ OPTIONS = ("--mode", "pairwise", "--repeat", 3, "--warmup", 1)
 TIMES = "0.001000000\n0.003000000\n0.002000000\n"
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "gslib"
-    folder.mkdir()
-    monkeypatch.setenv("GSLIB_HOME", str(folder))
-    return folder
-
-
 def test_every_time_is_a_sample(home: Path, tmp_path: Path) -> None:
     printing(home / "gslib_pairwise", TIMES)
     path = tmp_path / "records.jsonl"
@@ -58,18 +50,3 @@ def test_gslib_is_asked_for_the_same(home: Path, tmp_path: Path) -> None:
 def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) -> None:
     printing(home / "gslib_pairwise", text, status)
     assert said in refusal(1, "gslib.py", "gather-scatter", "--elements", "4,2,2", *OPTIONS)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--elements 4,2,2", "--mode is missing"),
-        ("--elements 4,2,2 --mode neighbor", "--mode neighbor: for gslib write --mode pairwise"),
-        ("--mode pairwise --repeat 3 --warmup 1", "--elements is missing"),
-        ("--elements 2,4,2 --mode pairwise --repeat 3 --warmup 1", "write the longest side first"),
-        ("--elements 3,2,2 --mode pairwise --repeat 3 --warmup 1", "--elements 3,2,2 on 2 ranks"),
-        ("--elements 4,2,2 --mode pairwise --fields 3", "--fields: not an option for gslib"),
-    ],
-)
-def test_what_gslib_is_not_compared_in_is_refused(home: Path, words: str, said: str) -> None:
-    assert said in refusal(2, "gslib.py", "gather-scatter", *words.split())

@@ -41,14 +41,6 @@ OPTIONS = (*GPUS, "--batches", 1, "--repeat", 100, "--warmup", 10)
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "nccl-tests"
-    folder.mkdir()
-    monkeypatch.setenv("NCCL_TESTS_HOME", str(folder))
-    return folder
-
-
-@pytest.fixture
 def bench(tmp_path: Path) -> str:
     """The fake, which declares one metric for all benchmarks, without it: the time is left."""
     leave_out = """sed 's/{"name": "latency_us"[^}]*}, //g'"""
@@ -185,35 +177,3 @@ def test_odd_output_is_refused(home: Path, bench: str, text: str, status: int, s
     printing(home / "all_reduce_perf", text, status)
     words = ("allreduce", "--bytes", "8:32", *OPTIONS)
     assert said in refusal(1, "nccl.py", *words, COMMLENS_BENCH=bench)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("latency", "latency: not compared with nccl-tests; write one of: allreduce"),
-        ("allreduce --memory device --bytes 8", "--transport is missing, for nccl-tests: write"),
-        ("allreduce --transport mpi", "--transport mpi: for nccl-tests write --transport ccl"),
-        ("allreduce --transport ccl --memory host", "--memory host: for nccl-tests write"),
-        ("allreduce --transport ccl --count 8", "--count: not an option for nccl-tests"),
-        ("allreduce --transport ccl --bytes 8 --repeat 9 --warmup 1", "--batches is missing"),
-        ("allreduce --transport ccl --bytes 8 --batches 1 --warmup 1", "--repeat is missing"),
-        ("allreduce --transport ccl --batches 2", "--batches 2: for nccl-tests write --batches 1"),
-    ],
-)
-def test_what_nccl_tests_does_not_do_is_refused(home: Path, words: str, said: str) -> None:
-    assert said in refusal(2, "nccl.py", *words.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("", "--bytes is missing"),
-        ("--bytes 8,16,24", "--bytes 8,16,24: nccl-tests multiplies the size"),
-        ("--bytes 8:1G", "write sizes up to 4M, sizes from 256M, or a single one"),
-        ("--bytes 8M:16M", "write sizes up to 4M, sizes from 256M, or a single one"),
-        ("--bytes 16 --dtype c64", "--dtype c64: for nccl-tests write one of: f32, f64, i32"),
-        ("--bytes 8 --dtype i32", "--repeat 100: 25 sums of i32 in place are exact on 2 ranks"),
-    ],
-)
-def test_what_would_not_be_the_same_is_refused(home: Path, words: str, said: str) -> None:
-    assert said in refusal(2, "nccl.py", "allreduce", *OPTIONS, *words.split())

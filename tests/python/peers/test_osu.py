@@ -25,14 +25,6 @@ BANDWIDTH = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1024  
 OPTIONS = ("--batches", 1, "--repeat", 100, "--warmup", 10)
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "osu"
-    folder.mkdir()
-    monkeypatch.setenv("OSU_HOME", str(folder))
-    return folder
-
-
 def test_it_is_compared_with_commlens(commlens: Commlens, home: Path, tmp_path: Path) -> None:
     printing(home / "osu_latency", LATENCY)
     setting = f"COMMLENS_BENCH={adaptor('osu.py', tmp_path)}"
@@ -127,28 +119,6 @@ def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
 def test_odd_output_is_refused(home: Path, text: str, status: int, said: str) -> None:
     printing(home / "osu_latency", text, status)
     assert said in refusal(1, "osu.py", "latency", "--bytes", "1:4", *OPTIONS)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            "message-rate",
-            "message-rate: not compared with OSU micro-benchmarks; write one of: latency",
-        ),
-        ("latency --bytes 1:4 --repeat 9 --warmup 1", "--batches is missing"),
-        ("latency --bytes 1:4 --batches 1 --warmup 1", "--repeat is missing"),
-        ("latency --bytes 1:4 --batches 10 --repeat 9 --warmup 1", "--batches 10: "),
-        ("latency --batches 1 --repeat 9 --warmup 1", "--bytes is missing"),
-        ("latency --bytes 1,3 --batches 1 --repeat 9 --warmup 1", "--bytes 1,3: OSU doubles"),
-        ("latency --transport staged", "--transport staged: "),
-        ("latency --memory device", "--memory device: "),
-        ("latency --pairs 2", "--pairs: not an option for OSU micro-benchmarks; leave it out"),
-        ("latency --byte 1", "no option '--byte'"),
-    ],
-)
-def test_what_osu_cannot_do_is_refused(home: Path, words: str, said: str) -> None:
-    assert said in refusal(2, "osu.py", *words.split())
 
 
 def test_a_missing_program_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

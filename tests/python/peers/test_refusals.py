@@ -1,0 +1,20 @@
+"""What adaptors in tools/peers/ refuse: cases that the other project's program does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from peer_helpers import HOMES, refusal
+
+TABLE = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("adaptor", "words"), [(name, words) for name in HOMES for words in TABLE[name]]
+)
+def test_what_is_not_compared_is_refused(adaptor: str, words: str) -> None:
+    assert TABLE[adaptor][words] in refusal(2, adaptor, *words.split())

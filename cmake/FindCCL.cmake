@@ -1,5 +1,6 @@
 # NCCL for CUDA, RCCL for HIP: CCL_FOUND and the target CCL::CCL. CCL_ROOT or NCCL_HOME may say where.
 include(FindPackageHandleStandardArgs)
+include(ImportedLibrary)
 if(COMMLENS_GPU STREQUAL "hip")
   set(header rccl/rccl.h)
   set(library rccl)
@@ -11,9 +12,4 @@ find_path(CCL_INCLUDE_DIR ${header} HINTS $ENV{NCCL_HOME}/include $ENV{ROCM_PATH
 find_library(CCL_LIBRARY NAMES ${library} lib${library}.so.2 lib${library}.so.1
   HINTS $ENV{NCCL_HOME}/lib $ENV{ROCM_PATH}/lib ${CUDAToolkit_LIBRARY_DIR})
 find_package_handle_standard_args(CCL REQUIRED_VARS CCL_LIBRARY CCL_INCLUDE_DIR)
-if(CCL_FOUND AND NOT TARGET CCL::CCL)
-  add_library(CCL::CCL UNKNOWN IMPORTED)
-  set_target_properties(CCL::CCL PROPERTIES IMPORTED_LOCATION ${CCL_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES ${CCL_INCLUDE_DIR})
-endif()
-mark_as_advanced(CCL_INCLUDE_DIR CCL_LIBRARY)
+commlens_imported_library(CCL)

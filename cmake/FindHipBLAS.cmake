@@ -1,6 +1,7 @@
 # hipBLAS: HipBLAS_FOUND and the target HipBLAS::HipBLAS. It is looked for beside HIP; HipBLAS_ROOT or ROCM_PATH may say
 # where. (hipBLAS has a package file of its own, but each version's asks for other packages.)
 include(FindPackageHandleStandardArgs)
+include(ImportedLibrary)
 find_path(HipBLAS_INCLUDE_DIR hipblas/hipblas.h HINTS $ENV{ROCM_PATH}/include ${hip_INCLUDE_DIRS} /opt/rocm/include)
 # What hipblas.h includes since ROCm 6.3; a folder of its own in Spack.
 find_path(HipBLAS_COMMON_INCLUDE_DIR hipblas-common/hipblas-common.h HINTS ${HipBLAS_INCLUDE_DIR})
@@ -8,13 +9,7 @@ find_library(HipBLAS_LIBRARY hipblas HINTS $ENV{ROCM_PATH}/lib ${HipBLAS_INCLUDE
 find_package_handle_standard_args(HipBLAS REQUIRED_VARS HipBLAS_LIBRARY HipBLAS_INCLUDE_DIR REASON_FAILURE_MESSAGE "
   It comes with ROCm. By itself it is Debian 13's libhipblas-dev, or hipblas-dev or hipblas-devel of AMD.
   Is it elsewhere? -DHipBLAS_ROOT=DIRECTORY")
-if(HipBLAS_FOUND AND NOT TARGET HipBLAS::HipBLAS)
-  set(directories ${HipBLAS_INCLUDE_DIR})
-  if(HipBLAS_COMMON_INCLUDE_DIR)
-    list(APPEND directories ${HipBLAS_COMMON_INCLUDE_DIR})
-  endif()
-  add_library(HipBLAS::HipBLAS UNKNOWN IMPORTED)
-  set_target_properties(HipBLAS::HipBLAS PROPERTIES IMPORTED_LOCATION ${HipBLAS_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES "${directories}")
-endif()
-mark_as_advanced(HipBLAS_INCLUDE_DIR HipBLAS_COMMON_INCLUDE_DIR HipBLAS_LIBRARY)
+set(common ${HipBLAS_COMMON_INCLUDE_DIR})
+list(FILTER common EXCLUDE REGEX NOTFOUND)
+commlens_imported_library(HipBLAS ${common})
+mark_as_advanced(HipBLAS_COMMON_INCLUDE_DIR)

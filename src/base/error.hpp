@@ -1,16 +1,36 @@
-// A failing call of a library, or something that the machine does not have.
+// What is thrown: for the machine's fault, and for the user's.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
 namespace commlens {
 
-/// The text names the call, its arguments where they matter, and the library's message. It may occur on one rank only,
-/// so whoever catches it must end the whole job.
+/// A failing call of a library, or something that the machine does not have. The text names the call, its arguments
+/// where they matter, and the library's message. It may occur on one rank only, so whoever catches it must end the
+/// whole job.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// A wrong option or a request that the machine cannot meet: the same on every rank, found before anything is measured.
+/// One line: the option, its value, what would be valid. The program says it once, from rank 0, and exits with 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  UsageError(const std::string& option, const std::string& value, const std::string& fix)
+      : std::runtime_error(line(option, value, fix)) {}
+
+ private:
+  static std::string line(const std::string& option, const std::string& value, const std::string& fix) {
+    constexpr std::size_t most = 500;  // characters of a value that are repeated
+    std::string text("--");
+    text.append(option).append(" ").append(value.empty() ? "''" : value.substr(0, most));
+    if (value.size() > most) text.append("...");
+    return text.append(": ").append(fix);
+  }
 };
 
 }  // namespace commlens

@@ -4,9 +4,7 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdio>
-#include <string>
 
 namespace commlens {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 
 namespace commlens {
 

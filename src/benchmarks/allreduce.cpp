@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "harness/benchmark.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 #include "benchmarks/pairing.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"

@@ -19,4 +19,10 @@ constexpr std::size_t size_of(DataType type) {
   return (single ? 4 : 8) * components(type);
 }
 
+/// As an option of benchmarks that compute with real numbers alone.
+enum class RealType { f64, f32 };
+ENUM_NAMES(RealType, {f64, name(DataType::f64)}, {f32, name(DataType::f32)});
+
+constexpr DataType data_type(RealType type) { return type == RealType::f64 ? DataType::f64 : DataType::f32; }
+
 }  // namespace commlens

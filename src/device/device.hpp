@@ -193,4 +193,21 @@ std::unique_ptr<Device> open_gpu(int ordinal);
 /// Versions by name for records, such as {"gpu_driver", "13.0"}; empty without a GPU backend.
 std::vector<std::pair<std::string, std::string>> gpu_versions();
 
+/// Work that is done again and again alike: as a graph, where the stream has graphs.
+class Replay {
+ public:
+  /// Queues `work`, which must be the same every time: directly the first time, then as a graph, if the stream has any.
+  template <class Work>
+  void run(Stream& stream, const Work& work) {
+    if (graph_ == nullptr && done_before_) graph_ = stream.capture(work);
+    done_before_ = true;
+    if (graph_ != nullptr) return graph_->launch(stream);
+    work();
+  }
+
+ private:
+  std::unique_ptr<Graph> graph_;
+  bool done_before_ = false;
+};
+
 }  // namespace commlens::device

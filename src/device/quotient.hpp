@@ -1,4 +1,4 @@
-// Quotients in kernels that are bound by arithmetic.
+// What a GPU has an instruction for, in kernels: quotients, and accesses past the cache.
 #pragma once
 
 #include <cmath>
@@ -31,5 +31,24 @@ COMMLENS_FUNCTION inline double quotient(double a, double b) {
 }
 
 COMMLENS_FUNCTION inline float quotient(float a, float b) { return a / b; }
+
+/// For data that no kernel soon accesses again: a GPU's cache keeps other data in its place.
+template <class T>
+COMMLENS_FUNCTION inline T load_streaming(const T* from) {
+#if defined(COMMLENS_GPU_CODE)
+  return gpuLoadStreaming(from);
+#else
+  return *from;
+#endif
+}
+
+template <class T>
+COMMLENS_FUNCTION inline void store_streaming(T* to, T value) {
+#if defined(COMMLENS_GPU_CODE)
+  gpuStoreStreaming(to, value);
+#else
+  *to = value;
+#endif
+}
 
 }  // namespace commlens::device

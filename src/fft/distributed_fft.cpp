@@ -1,7 +1,6 @@
 #include "fft/distributed_fft.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

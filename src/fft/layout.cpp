@@ -1,7 +1,6 @@
 #include "fft/layout.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <tuple>
 

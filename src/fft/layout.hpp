@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "fft/process_grid.hpp"
 #include "fft/rays.hpp"
 #include "fft/redistribution.hpp"
-#include "fft/split.hpp"
 
 namespace commlens::fft {
 

@@ -1,7 +1,6 @@
 #include "fft/process_grid.hpp"
 
 #include <array>
-#include <cstddef>
 
 #include "transport/activity.hpp"
 

@@ -17,7 +17,7 @@
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "device/fft.hpp"
-#include "fft/split.hpp"
+#include "fft/process_grid.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::fft {

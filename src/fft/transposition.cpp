@@ -1,6 +1,5 @@
 #include "fft/transposition.hpp"
 
-#include <cstddef>
 #include <utility>
 
 #include "base/error.hpp"

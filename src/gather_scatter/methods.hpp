@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gather_scatter/gather_scatter.hpp"
-#include "gather_scatter/kernels.hpp"
 #include "gather_scatter/lists.hpp"
 
 namespace commlens::gather_scatter {

@@ -16,15 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
+#include "harness/application.hpp"
 #include "harness/command_line.hpp"
-#include "harness/end_job.hpp"
+#include "harness/monitor.hpp"
 #include "harness/placement.hpp"
-#include "harness/probe.hpp"
 #include "harness/session.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"
-#include "transport/thread_level.hpp"
 
 namespace commlens {
 

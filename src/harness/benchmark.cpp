@@ -1,7 +1,6 @@
 #include "harness/benchmark.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace commlens {
 

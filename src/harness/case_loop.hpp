@@ -19,7 +19,6 @@
 #include "harness/output.hpp"
 #include "harness/run.hpp"
 #include "harness/settings.hpp"
-#include "harness/trace_file.hpp"
 #include "measure/record.hpp"
 #include "measure/result.hpp"
 #include "transport/communicator.hpp"
@@ -66,8 +65,6 @@ class CaseLoop {
   /// Collective: makes the transports and allocates the memory. `memories` are by rank.
   CaseLoop(const Parameters& parameters, std::vector<device::Memory> memories,
            const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
-  CaseLoop(const CaseLoop&) = delete;
-  CaseLoop& operator=(const CaseLoop&) = delete;
   ~CaseLoop();
 
   /// Collective: each case over every transport.

@@ -1,6 +1,7 @@
 // The program's command line: commlens-bench BENCHMARK [options].
 #pragma once
 
+#include <istream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,5 +20,10 @@ struct CommandLine {
 /// `words` begin with the benchmark; `program` is how messages call what the user has started. Throws UsageError for
 /// anything that it does not understand.
 CommandLine parse(const std::vector<std::string>& words, const std::string& program = "commlens-bench");
+
+/// Checks command lines without running them: a suite of thousands is checked by one process, with the parser that the
+/// runs have. Reads a JSON list of {"ranks": 2, "words": ["latency", "--bytes", "8"]}. Returns one of texts, each what
+/// is wrong with one of them as the program would say it, or empty.
+std::string check_command_lines(std::istream& input);
 
 }  // namespace commlens

@@ -13,9 +13,7 @@
 #include "base/environment_variables.hpp"
 #include "device/device.hpp"
 #include "harness/placement.hpp"
-#include "transport/gpu_aware.hpp"
 #include "transport/mpi_library.hpp"
-#include "transport/thread_level.hpp"
 #include "transport/transport.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared

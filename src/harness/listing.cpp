@@ -8,7 +8,7 @@
 
 #include "device/device.hpp"
 #include "harness/benchmark.hpp"
-#include "measure/declarations_json.hpp"
+#include "measure/record_json.hpp"
 #include "measure/reporter.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/transport.hpp"

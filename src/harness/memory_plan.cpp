@@ -7,8 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/format.hpp"
-#include "base/usage_error.hpp"
 
 namespace commlens {
 

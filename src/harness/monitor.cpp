@@ -13,20 +13,43 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
+#include <new>
 #include <set>
 #include <sstream>
-#include <stop_token>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "harness/end_job.hpp"
 #include "harness/placement.hpp"
 
 namespace commlens {
+
+ActivityBoard::ActivityBoard(const transport::Communicator& node) : rank_(node.rank()), size_(node.size()) {
+  std::string problem;
+  shared_ = transport::SharedMemory::make(node, sizeof(Place), problem);
+  if (shared_) {
+    new (shared_->of(rank_)) Place;
+    node.barrier();
+  } else {
+    private_ = std::make_unique<Place>();
+    size_ = 1;
+  }
+}
+
+ActivityBoard::Place& ActivityBoard::at(int index) const {
+  return shared_ ? *std::launder(reinterpret_cast<Place*>(shared_->of(index))) : *private_;
+}
+
+Activity& ActivityBoard::place(int index) const { return at(index).activity; }
+
+std::atomic<int>& ActivityBoard::spoken() const { return at(0).spoken; }
+
+bool ActivityBoard::may_speak() const {
+  int nobody = 0;
+  return spoken().compare_exchange_strong(nobody, 1);
+}
 
 namespace {
 
@@ -270,6 +293,24 @@ void Monitor::end_stalled(const std::stop_token& stop) {
   abort(fmt::format("no rank has made progress for {:g} s (--timeout); {}", timeout_.count(),
                     fmt::join(what_ranks_did(answers), "; ")),
         3);
+}
+
+namespace {
+
+/// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
+constexpr std::chrono::milliseconds time_to_read_output{200};
+constexpr unsigned abort_limit_s = 5;
+
+}  // namespace
+
+void end_job(MPI_Comm communicator, int status) {
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(time_to_read_output);
+  std::signal(SIGALRM, [](int) { _exit(3); });
+  alarm(abort_limit_s);
+  MPI_Abort(communicator, status);
+  _exit(status);
 }
 
 }  // namespace commlens

@@ -2,26 +2,64 @@
 // rank was when it crashes. Only one rank of a node speaks.
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "harness/activity_board.hpp"
 #include "harness/node_poll.hpp"
+#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
+#include "transport/shared_memory.hpp"
 
 namespace commlens {
+
+/// What the ranks of a node are doing, in memory that they share: whoever notices a stall can say where all of them
+/// were, even if one of them has been stopped.
+class ActivityBoard {
+ public:
+  /// Collective over the ranks of a node. Where they cannot share memory (a page each is needed), each has a board of
+  /// its own, with its own place only.
+  explicit ActivityBoard(const transport::Communicator& node);
+
+  [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
+  /// Of the ranks whose places are on this board: those of the node, or this one alone.
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] Activity& place(int index) const;
+  [[nodiscard]] Activity& own() const { return place(is_shared() ? rank_ : 0); }
+  /// 0 until somebody has spoken for the ranks of the board.
+  [[nodiscard]] std::atomic<int>& spoken() const;
+  /// True for the first to ask.
+  [[nodiscard]] bool may_speak() const;
+
+ private:
+  /// What a rank has on the board. Of the first rank's `spoken` is used.
+  struct Place {
+    alignas(64) std::atomic<int> spoken{0};
+    Activity activity;
+  };
+  [[nodiscard]] Place& at(int index) const;
+
+  int rank_;
+  std::unique_ptr<transport::SharedMemory> shared_;
+  std::unique_ptr<Place> private_;  ///< where nothing is shared
+  int size_;
+};
+
+/// Ends all ranks of the communicator with this status, after what this rank has written; also where MPI_Abort, called
+/// while another thread is inside MPI, does not return.
+[[noreturn]] void end_job(MPI_Comm communicator, int status);
 
 class Monitor {
  public:
   /// Collective. `timeout_s` of 0: no watchdog.
   Monitor(const transport::Communicator& communicator, const transport::Communicator& node, double timeout_s);
-  Monitor(const Monitor&) = delete;
-  Monitor& operator=(const Monitor&) = delete;
   ~Monitor();
 
   /// What this rank does from now on, for messages. Counts as progress.

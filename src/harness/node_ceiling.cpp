@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "harness/ceiling.hpp"
-#include "harness/network.hpp"
+#include "harness/placement.hpp"
 #include "harness/run.hpp"
 
 namespace commlens {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/usage_error.hpp"
 #include "measure/record.hpp"
 
 namespace commlens {
@@ -132,7 +132,7 @@ class OptionSet {
   Option& add_flag(const std::string& name, const std::string& opposite, bool& variable, std::string help);
   /// Anything that `parse` takes and `text` shows.
   Option& add_text(const std::string& name, Option::Parse parse, const Option::Text& text, std::string help);
-  /// The file for the timelines of the benchmark's operations (harness/trace_file.hpp): `--trace`. No parameter.
+  /// The file for the timelines of the benchmark's operations (TraceFile): `--trace`. No parameter.
   Option& add_trace(std::string& variable);
 
   template <NamedEnum Enum>

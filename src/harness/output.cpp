@@ -1,7 +1,15 @@
 #include "harness/output.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
 #include "measure/record_json.hpp"
@@ -31,6 +39,53 @@ void Output::end() {
   reporter_->end();
   std::cout.flush();
   if (!std::cout) throw Error("standard output cannot be written");
+}
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json metadata(const char* what, int process, int track, const std::string& name) {
+  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", track}, {"args", {{"name", name}}}};
+}
+
+}  // namespace
+
+TraceFile::TraceFile(std::string path) : path_(std::move(path)), events_(std::make_unique<Json>(Json::array())) {
+  write();
+}
+
+TraceFile::~TraceFile() = default;
+
+void TraceFile::add(const std::string& title, const measure::Timeline& timeline) {
+  std::map<std::string, int> tracks;
+  int ranks = 0;
+  for (const measure::Span& span : timeline.spans) {
+    const int process = processes_ + span.rank;
+    if (span.rank >= ranks) {
+      events_->push_back(metadata("process_name", process, 0, fmt::format("{}, rank {}", title, span.rank)));
+      ranks = span.rank + 1;
+      tracks.clear();
+    }
+    const auto [track, is_new] = tracks.try_emplace(span.stream, static_cast<int>(tracks.size()));
+    if (is_new) events_->push_back(metadata("thread_name", process, track->second, span.stream));
+    events_->push_back({{"ph", "X"},
+                        {"name", fmt::format("{} {}", span.part, span.step)},
+                        {"cat", span.part},
+                        {"pid", process},
+                        {"tid", track->second},
+                        {"ts", span.start_s * 1e6},
+                        {"dur", (span.end_s - span.start_s) * 1e6}});
+  }
+  processes_ += ranks;
+  write();
+}
+
+void TraceFile::write() const {
+  std::ofstream file(path_);
+  file << Json{{"displayTimeUnit", "ms"}, {"traceEvents", *events_}}.dump() << '\n';
+  file.close();
+  if (!file) throw Error(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
 }
 
 }  // namespace commlens

@@ -1,17 +1,20 @@
-// Where records go: to the record file first, then to a reporter on the standard output. On rank 0 alone.
+// What rank 0 writes: records and timelines.
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "measure/record.hpp"
 #include "measure/record_file.hpp"
 #include "measure/reporter.hpp"
 #include "measure/result.hpp"
 
 namespace commlens {
 
+/// Records go to the record file first, then to a reporter on the standard output.
 class Output {
  public:
   /// `file`: to append records to; empty: none. `format`: of a reporter, which there must be. Throws
@@ -29,6 +32,25 @@ class Output {
   std::optional<measure::RecordFile> file_;
   std::unique_ptr<measure::Reporter> reporter_;
   measure::Start start_;
+};
+
+/// The timelines of a start of the program as a file for Perfetto (ui.perfetto.dev) or chrome://tracing: a process for
+/// each rank of each case, a track in it for each stream. The format is Google's "Trace Event Format".
+class TraceFile {
+ public:
+  /// Makes the file, empty of steps; what was there is overwritten. Throws Error with the operating system's reason.
+  explicit TraceFile(std::string path);
+  ~TraceFile();
+
+  /// Writes the whole file again, with this timeline added. Throws like the constructor.
+  void add(const std::string& title, const measure::Timeline& timeline);
+
+ private:
+  void write() const;
+
+  std::string path_;
+  std::unique_ptr<nlohmann::ordered_json> events_;
+  int processes_ = 0;  ///< so far
 };
 
 }  // namespace commlens

@@ -11,12 +11,11 @@
 #include <cstddef>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 
-#include "harness/network.hpp"
+#include "harness/placement.hpp"
 
 namespace commlens {
 

@@ -1,5 +1,3 @@
-#include "harness/probe.hpp"
-
 #include <mpi.h>
 #include <unistd.h>
 
@@ -15,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 #include "device/device.hpp"
-#include "harness/end_job.hpp"
+#include "harness/application.hpp"
+#include "harness/monitor.hpp"
 #include "harness/placement.hpp"
 #include "transport/communicator.hpp"
-#include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"

@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "harness/ceiling.hpp"
 #include "harness/monitor.hpp"

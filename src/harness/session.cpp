@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/format.hpp"
-#include "base/usage_error.hpp"
 #include "harness/environment.hpp"
 #include "harness/placement.hpp"
 #include "transport/own_device.hpp"

@@ -25,8 +25,6 @@ class Session {
   /// Collective. `device` is this rank's, nullptr where it was not known before MPI_Init; `command` is the program's
   /// own, for the record.
   Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
   ~Session();
 
   /// All cases of a benchmark over all transports. Collective. Throws UsageError on all ranks alike, before anything is

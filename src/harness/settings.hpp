@@ -4,10 +4,16 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
+#include "harness/options.hpp"
 #include "measure/record.hpp"
-#include "transport/thread_level.hpp"
+#include "transport/mpi_library.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace commlens {
 
@@ -35,5 +41,14 @@ struct Settings {
   std::string record;             ///< a file to append to; empty: none
   std::string gpu_aware_mpi_off;  ///< a reason not to hand GPU memory to MPI; empty: none
 };
+
+void add_option(CLI::App& app, const std::string& name, const std::string& help, const std::string& standard,
+                const Option::Parse& parse);
+void add_settings(CLI::App& app, Settings& settings);
+/// Throws UsageError for settings that exclude each other, or that the benchmark does not know.
+void refuse_contradictions(const Settings& settings, const measure::BenchmarkDeclaration& benchmark);
+
+/// The name that `name` is most likely a slip for; empty: none is near.
+std::string nearest(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace commlens

@@ -22,4 +22,26 @@ std::string text_of(const Value& value) {
   return std::visit([](const auto& one) { return fmt::format("{}", one); }, value);
 }
 
+std::string label_of(std::string_view name, const Unit& unit) {
+  if (!unit.ending.empty() && name.ends_with(unit.ending)) name.remove_suffix(unit.ending.size());
+  std::string label(name);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+std::string Metric::label() const { return given_label.empty() ? label_of(name, unit) : std::string(given_label); }
+
+const ClassicLayout* BenchmarkDeclaration::classic_layout(std::string_view format) const {
+  const auto found = std::find_if(classic.begin(), classic.end(),
+                                  [&](const ClassicLayout& layout) { return layout.format == format; });
+  return found == classic.end() ? nullptr : &*found;
+}
+
+std::vector<Metric> with_time(std::vector<Metric> metrics) {
+  const bool known =
+      std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) { return metric.name == time_us.name; });
+  if (!known) metrics.push_back(time_us);
+  return metrics;
+}
+
 }  // namespace commlens::measure

@@ -6,14 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
-#include <vector>
-
-#include "measure/declarations_json.hpp"
 
 namespace commlens::measure {
+
 namespace {
 
 // Ordered, so that a line reads in the order of the schema and two lines can be compared as text.
@@ -258,6 +255,35 @@ std::string record_line(const Start& start, const Result& result) {
                {"harness", to_json(record.repetition)}};
   add_results(json, result);
   return line_of(json);
+}
+
+Json to_json(const Metric& metric) {
+  return {{"name", metric.name},
+          {"label", metric.label()},
+          {"unit", metric.unit.text},
+          {"better", name(metric.better)},
+          {"definition", metric.definition}};
+}
+
+Json to_json(const Fact& fact) {
+  return {{"name", fact.name},
+          {"label", label_of(fact.name, fact.unit)},
+          {"unit", fact.unit.text},
+          {"definition", fact.definition}};
+}
+
+Json to_json(const ParameterDeclaration& parameter) {
+  return {{"name", parameter.name}, {"option", parameter.option}, {"role", name(parameter.role)},
+          {"unit", parameter.unit}, {"help", parameter.help},     {"per_rank", parameter.per_rank}};
+}
+
+Json to_json(const BenchmarkDeclaration& benchmark) {
+  return {{"name", benchmark.name},
+          {"description", benchmark.description},
+          {"parameters", to_json(benchmark.parameters)},
+          {"metrics", to_json(with_time(benchmark.metrics))},
+          {"facts", to_json(benchmark.facts)},
+          {"divides_work", benchmark.divides_work}};
 }
 
 }  // namespace commlens::measure

@@ -2,7 +2,9 @@
 // which Result says so is written without statistics, and a ceiling without a fraction is left out.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "measure/declarations.hpp"
 #include "measure/record.hpp"
@@ -13,5 +15,19 @@ namespace commlens::measure {
 /// The line that stands before the records of a start. Without the newline, as all of these.
 std::string start_line(const Start& start);
 std::string record_line(const Start& start, const Result& result);
+
+/// Declarations: in the line of a start, and in what the program says of its benchmarks.
+/// {"name": "time_us", "label": "time", "unit": "us", "better": "lower", "definition": "..."}
+nlohmann::ordered_json to_json(const Metric& metric);
+nlohmann::ordered_json to_json(const Fact& fact);
+nlohmann::ordered_json to_json(const ParameterDeclaration& parameter);
+nlohmann::ordered_json to_json(const BenchmarkDeclaration& benchmark);
+
+template <class Declaration>
+nlohmann::ordered_json to_json(const std::vector<Declaration>& declarations) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Declaration& declaration : declarations) list.push_back(to_json(declaration));
+  return list;
+}
 
 }  // namespace commlens::measure

@@ -17,11 +17,22 @@ namespace commlens::measure {
 /// order asked for), then the end. It writes each group as it comes and flushes.
 class Reporter {
  public:
+  explicit Reporter(std::ostream& out) : out_(out) {}
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
   virtual ~Reporter() = default;
-  virtual void begin(const Start& start) = 0;
+  virtual void begin(const Start& /*start*/) {}
   virtual void add(const Start& start, std::span<const Result> group) = 0;
   virtual void end() {}
+
+ protected:
+  std::ostream& out_;
 };
+
+template <class Kind>
+std::unique_ptr<Reporter> make_reporter(std::ostream& out) {
+  return std::make_unique<Kind>(out);
+}
 
 struct ReporterDescription {
   std::string name;
@@ -37,5 +48,13 @@ struct ReporterDescription {
 /// table (the default), json, csv, osu and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `dftfe` the two
 /// lines of the DFT-FE mini-app.
 const std::vector<ReporterDescription>& reporters();
+
+/// Each is defined in the file of its name in reporters/. A new one is a file, a declaration here and a line in
+/// reporters.cpp.
+ReporterDescription table_reporter();
+ReporterDescription json_reporter();
+ReporterDescription csv_reporter();
+ReporterDescription osu_reporter();
+ReporterDescription dftfe_reporter();
 
 }  // namespace commlens::measure

@@ -3,11 +3,9 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <numeric>
 
 #include "profile.hpp"
-#include "scoped_lock.hpp"
 
 namespace commlens::profile {
 namespace {

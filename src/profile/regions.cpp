@@ -2,15 +2,13 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include "counters.hpp"
 #include "profile.hpp"
-#include "scoped_lock.hpp"
 
 namespace commlens::profile {
 

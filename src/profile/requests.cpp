@@ -1,10 +1,5 @@
 #include "requests.hpp"
 
-#include <atomic>
-#include <cstdint>
-
-#include "scoped_lock.hpp"
-
 namespace commlens::profile {
 namespace {
 

@@ -3,10 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-
-#include "scoped_lock.hpp"
 
 namespace commlens::profile {
 namespace {

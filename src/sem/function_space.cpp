@@ -1,7 +1,6 @@
 #include "sem/function_space.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "device/upload.hpp"

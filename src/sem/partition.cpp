@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -122,6 +123,25 @@ bool Partition::touches_others(int rank, const Extents& element) const {
     if (element.at(axis) + 1 == end && end < elements_.at(axis)) return true;
   }
   return false;
+}
+
+/// The lattice points around a rank's block, on the sides where there are other ranks. Blocks of a bisection may meet
+/// several others on a side: their corners there are sent more than once.
+double values_sent(const Partition& partition, int order) {
+  double largest = 0;
+  for (int rank = 0; rank < partition.ranks(); ++rank) {
+    double block = 1;
+    double with_neighbors = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto [begin, end] = partition.block(rank).at(axis);
+      const auto points = static_cast<double>((end - begin) * static_cast<std::size_t>(order) + 1);
+      const double sides = (begin > 0 ? 1 : 0) + (end < partition.elements().at(axis) ? 1 : 0);
+      block *= points;
+      with_neighbors *= points + sides;
+    }
+    largest = std::max(largest, with_neighbors - block);
+  }
+  return 1.5 * largest;
 }
 
 }  // namespace commlens::sem

@@ -34,4 +34,8 @@ class Partition {
   std::vector<Block> blocks_;
 };
 
+/// For upper estimates before a mesh is made: values that a rank sends to others in a gather-scatter; on no rank are
+/// there more.
+double values_sent(const Partition& partition, int order);
+
 }  // namespace commlens::sem

@@ -17,7 +17,6 @@
 #include "base/error.hpp"
 #include "device/upload.hpp"
 #include "sem/trilinear.hpp"
-#include "solvers/coarse_matrix.hpp"
 #include "solvers/coarse_solver.hpp"
 
 // Of the OpenMP library that hypre brings, if it does.

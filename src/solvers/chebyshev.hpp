@@ -8,7 +8,7 @@
 #include <string>
 
 #include "solvers/level.hpp"
-#include "solvers/preconditioner.hpp"
+#include "transport/context.hpp"
 
 namespace commlens::solvers {
 
@@ -46,5 +46,10 @@ class Chebyshev {
   float* smoothed_;   ///< S (b - A x)
   float* residual_;   ///< b - A x, or A d; with ghosts
 };
+
+/// For the bounds: the largest absolute value of an eigenvalue of S A, after `steps` steps of Arnoldi's method from a
+/// vector of random numbers that depends on the nodes' global ids alone. Collective; waits for the stream. For set-up:
+/// it allocates steps + 2 vectors.
+double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std::size_t steps, const Context& context);
 
 }  // namespace commlens::solvers

@@ -1,9 +1,11 @@
-#include "solvers/coarse_matrix.hpp"
-
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "device/upload.hpp"
 #include "sem/trilinear.hpp"
+#include "solvers/coarse_solver.hpp"
 
 namespace commlens::solvers {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "device/launch.hpp"
-#include "device/streaming.hpp"
+#include "device/quotient.hpp"
 #include "device/upload.hpp"
 
 namespace commlens::solvers {

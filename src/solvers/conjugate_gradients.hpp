@@ -12,8 +12,6 @@
 
 #include "base/enum_names.hpp"
 #include "device/device.hpp"
-#include "device/replay.hpp"
-#include "solvers/solution.hpp"
 #include "solvers/vector_space.hpp"
 #include "transport/context.hpp"
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

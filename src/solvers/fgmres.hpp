@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
-#include "device/replay.hpp"
+#include "device/device.hpp"
 #include "solvers/level.hpp"
-#include "solvers/solution.hpp"
+#include "solvers/vector_space.hpp"
 #include "transport/context.hpp"
 
 namespace commlens::solvers {

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "device/upload.hpp"
-#include "solvers/interpolation_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

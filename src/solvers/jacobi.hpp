@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "solvers/level.hpp"
-#include "solvers/preconditioner.hpp"
 
 namespace commlens::solvers {
 

@@ -7,14 +7,27 @@
 #include <optional>
 #include <string>
 
+#include "device/device.hpp"
 #include "device/steps.hpp"
 #include "gather_scatter/choice.hpp"
-#include "sem/assembled_poisson.hpp"
 #include "sem/function_space.hpp"
 #include "sem/poisson.hpp"
 #include "transport/context.hpp"
 
 namespace commlens::solvers {
+
+/// An approximation of the inverse of an operator.
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+
+  /// Elements beyond the vector's length that `input` of apply() must have: room for values of other ranks.
+  [[nodiscard]] virtual std::size_t ghosts() const { return 0; }
+  /// Queues output = S input. The ghosts of the input are overwritten. Collective.
+  virtual void apply(float* input, float* output, device::Stream& stream) = 0;
+  /// Whether the host never waits in apply(), so that it can be part of a device::Graph.
+  [[nodiscard]] virtual bool enqueues() const = 0;
+};
 
 /// Who is told of the steps of a solve: one for all components of it. May be replaced at any time.
 struct Observation {

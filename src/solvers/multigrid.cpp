@@ -1,13 +1,11 @@
 #include "solvers/multigrid.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "device/launch.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/schwarz.hpp"
-#include "solvers/spectral_radius.hpp"
 
 namespace commlens::solvers {
 

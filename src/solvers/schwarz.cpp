@@ -2,16 +2,124 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
+#include <optional>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "device/upload.hpp"
 #include "solvers/fast_diagonalization.hpp"
-#include "solvers/schwarz_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
+
+namespace {
+
+using sem::Extents;
+using sem::Numbering;
+
+/// Finds the place of a node of the whole mesh in this rank's vectors.
+class Places {
+ public:
+  explicit Places(const sem::FunctionSpace& space) : space_(space), shape_(space.mesh().shape()) {
+    const sem::Mesh& mesh = space.mesh();
+    for (std::size_t element = 0; element < mesh.elements(); ++element) elements_[key(mesh.place(element))] = element;
+  }
+
+  /// Node `node` (by its coordinates in the lattice) of the element at `place`.
+  std::uint32_t of(const Extents& place, const Extents& node) {
+    const auto order = static_cast<std::size_t>(shape_.order);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (node[axis] == 0 || node[axis] == shape_.elements[axis] * order) return Numbering::fixed;
+    }
+    if (const auto found = elements_.find(key(place)); found != elements_.end()) {
+      const std::size_t n = order + 1;
+      const auto inside = [&](std::size_t axis) { return node[axis] - place[axis] * order; };
+      const std::size_t index = inside(0) + n * (inside(1) + n * inside(2));
+      return space_.numbering().of_node[found->second * n * n * n + index] & ~Numbering::by_several;
+    }
+    const auto next = static_cast<std::uint32_t>(space_.length() + ghost_ids_.size());
+    const std::int64_t id = sem::id_of(shape_, node);
+    const auto [ghost, is_new] = ghosts_.try_emplace(id, next);
+    if (is_new) ghost_ids_.push_back(id);
+    return ghost->second;
+  }
+
+  [[nodiscard]] const std::vector<std::int64_t>& ghost_ids() const { return ghost_ids_; }
+
+ private:
+  [[nodiscard]] std::size_t key(const Extents& place) const {
+    return place[0] + shape_.elements[0] * (place[1] + shape_.elements[1] * place[2]);
+  }
+
+  const sem::FunctionSpace& space_;
+  const sem::Shape& shape_;
+  std::unordered_map<std::size_t, std::size_t> elements_;
+  std::unordered_map<std::int64_t, std::uint32_t> ghosts_;
+  std::vector<std::int64_t> ghost_ids_;
+};
+
+/// The element beyond a face; nothing at the boundary of the domain.
+std::optional<Extents> beyond(Extents place, std::size_t axis, bool upper, const Extents& elements) {
+  if (upper ? place[axis] + 1 == elements[axis] : place[axis] == 0) return std::nullopt;
+  place[axis] += upper ? 1 : std::size_t(-1);
+  return place;
+}
+
+/// Its neighbors' first interior nodes beyond one face.
+void add_face(const sem::Mesh& mesh, std::size_t element, std::size_t axis, bool upper, Places& places,
+              std::vector<std::uint32_t>& neighbors) {
+  const auto order = static_cast<std::size_t>(mesh.shape().order);
+  const Extents& place = mesh.place(element);
+  const auto neighbor = beyond(place, axis, upper, mesh.shape().elements);
+  const std::size_t first = axis == 0 ? 1 : 0;
+  const std::size_t second = axis == 2 ? 1 : 2;
+  for (std::size_t b = 0; b <= order; ++b) {
+    for (std::size_t a = 0; a <= order; ++a) {
+      if (!neighbor) {
+        neighbors.push_back(Numbering::fixed);
+        continue;
+      }
+      Extents node{};
+      node[axis] = upper ? (place[axis] + 1) * order + 1 : place[axis] * order - 1;
+      node[first] = place[first] * order + a;
+      node[second] = place[second] * order + b;
+      neighbors.push_back(places.of(*neighbor, node));
+    }
+  }
+}
+
+/// Of a vector with ghosts: ids of the unknowns that this rank owns, and of its ghosts; 0 for all others.
+std::vector<std::int64_t> ids_of(const sem::FunctionSpace& space, const std::vector<std::int64_t>& ghost_ids) {
+  const Numbering& numbering = space.numbering();
+  const auto ids = space.mesh().ids();
+  std::vector<std::int64_t> result(space.length());
+  for (std::size_t node = 0; node < ids.size(); ++node) {
+    const std::uint32_t unknown = numbering.of_node[node];
+    if (unknown == Numbering::fixed) continue;
+    const std::uint32_t place = unknown & ~Numbering::by_several;
+    if (place < numbering.owned) result[place] = ids[node];
+  }
+  result.insert(result.end(), ghost_ids.begin(), ghost_ids.end());
+  return result;
+}
+
+}  // namespace
+
+Extension extend(const sem::FunctionSpace& space, const transport::Communicator& communicator) {
+  const sem::Mesh& mesh = space.mesh();
+  Places places(space);
+  Extension extension;
+  const std::size_t n = mesh.gll().points.size();
+  extension.neighbors.reserve(6 * n * n * mesh.elements());
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (const bool upper : {false, true}) add_face(mesh, element, axis, upper, places, extension.neighbors);
+    }
+  }
+  extension.ghosts = places.ghost_ids().size();
+  extension.sharing = gather_scatter::discover(ids_of(space, places.ghost_ids()), communicator);
+  return extension;
+}
 
 namespace {
 

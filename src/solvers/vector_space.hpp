@@ -1,7 +1,8 @@
-// The vectors of a rank, in which an unknown may be stored several times.
+// The vectors of a rank, in which an unknown may be stored several times; and how an iteration on them ends.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "device/function.hpp"
 
@@ -35,6 +36,14 @@ struct Weighing {
     if (weight == 0) value = 0;
     return weight * value * value;
   }
+};
+
+/// How an iteration ended.
+struct Solution {
+  std::size_t iterations = 0;              ///< at least 1, even if the right-hand side is 0
+  std::vector<double> relative_residuals;  ///< |r| / |b| after each iteration; 0 if b is 0
+  bool converged = false;                  ///< the last of them is at most the tolerance
+  bool stagnated = false;                  ///< it ended because the residual no longer falls
 };
 
 }  // namespace commlens::solvers

@@ -20,8 +20,7 @@
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
-#include "transport/registration.hpp"
-#include "transport/shared_gpu.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport {
 

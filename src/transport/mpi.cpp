@@ -9,12 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
-#include "transport/gpu_aware.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
-#include "transport/registration.hpp"
-#include "transport/stream_wait.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport {
 

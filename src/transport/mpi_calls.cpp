@@ -9,8 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "transport/activity.hpp"
-
 namespace commlens::transport::mpi_calls {
 
 namespace {

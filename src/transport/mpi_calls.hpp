@@ -11,8 +11,24 @@
 #include <span>
 #include <vector>
 
+#include "device/device.hpp"
+#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/transport.hpp"
+
+namespace commlens::transport {
+
+/// The wait of transports that do not know streams.
+inline const Call stream_wait_call{"waiting for a stream"};
+
+/// For all that was added to the stream. A small message takes as long as a few such waits: one for nothing is saved.
+inline void wait_for_stream(device::Stream& stream) {
+  if (stream.idle()) return;
+  const InCall call(stream_wait_call);
+  stream.wait();
+}
+
+}  // namespace commlens::transport
 
 namespace commlens::transport::mpi_calls {
 
@@ -53,8 +69,6 @@ class NeighborMessages {
  public:
   NeighborMessages(const Communicator& communicator, const std::vector<Message>& sends,
                    const std::vector<Message>& receives);
-  NeighborMessages(const NeighborMessages&) = delete;
-  NeighborMessages& operator=(const NeighborMessages&) = delete;
   ~NeighborMessages();
 
   void start() {}

@@ -1,7 +1,10 @@
-// Which MPI library the program runs with.
+// Which MPI library the program runs with, and what it can.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "base/enum_names.hpp"
 
 namespace commlens::transport {
 
@@ -14,5 +17,25 @@ std::string mpi_family();
 /// others. Of an unknown library the name is the beginning of the first line.
 std::string mpi_library_in(const std::string& text);
 std::string mpi_family_in(const std::string& text);
+
+/// What MPI allows a program's threads to do: each what those before it do. More of it may cost time in each call.
+enum class ThreadLevel { single, funneled, serialized, multiple };
+ENUM_NAMES(ThreadLevel, {single, "single"}, {funneled, "funneled"}, {serialized, "serialized"}, {multiple, "multiple"});
+
+/// MPI's constant: MPI_THREAD_SINGLE ...
+int native(ThreadLevel level);
+/// That MPI provides, once it is initialized.
+ThreadLevel provided_thread_level();
+
+/// Whether the library accepts GPU memory, as it reports at run time, so that one binary works with every MPI library.
+struct GpuAwareness {
+  std::optional<bool> says;  ///< nothing: the library cannot tell
+  std::string how;           ///< what was asked: "MPIX_Query_cuda_support"
+};
+
+/// `backend` is device::backend(). The library's answer is not always true: the probe tests it with messages.
+GpuAwareness mpi_gpu_awareness(const std::string& backend);
+
+std::optional<std::string> ucx_version();  ///< of the UCX that MPI has loaded, if any
 
 }  // namespace commlens::transport

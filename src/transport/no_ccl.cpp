@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "transport/registration.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport {
 

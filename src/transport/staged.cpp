@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
-#include "transport/registration.hpp"
-#include "transport/stream_wait.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport {
 

@@ -138,4 +138,12 @@ struct Description {
 /// All that this build has, in the order in which a table shows them: mpi, staged, ccl, peer.
 const std::vector<Description>& all();
 
+/// A namespace-scope object of this type registers a transport. `place` is its position in tables: lower comes first.
+struct Registration {
+  Registration(int place, Description description);
+};
+
+/// For what needs a GPU for each rank: which rank has none, or shares one; empty if neither. Collective.
+std::string shared_gpu(const Setup& setup, std::string_view who);
+
 }  // namespace commlens::transport

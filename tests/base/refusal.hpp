@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 
 namespace commlens {
 

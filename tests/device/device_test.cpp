@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "device/device.hpp"
 #include "device/launch.hpp"
-#include "device/replay.hpp"
 #include "device/steps.hpp"
 #include "device/upload.hpp"
 #include "every_memory.hpp"

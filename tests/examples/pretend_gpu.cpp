@@ -35,11 +35,9 @@ class PretendGpu final : public Device {
     if (data == nullptr) throw Error("aligned_alloc: no " + std::to_string(bytes) + " bytes for a pretend GPU");
     return {data, bytes, memory, [](void* pointer) noexcept { std::free(pointer); }};
   }
-  [[nodiscard]] std::unique_ptr<Stream> stream(Memory /*memory*/) override {
-    return std::make_unique<host::LazyStream>();
-  }
+  [[nodiscard]] std::unique_ptr<Stream> stream(Memory /*memory*/) override { return host::make_lazy_stream(); }
   [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory /*memory*/, Priority /*priority*/) override {
-    return std::make_unique<host::ConcurrentStream>();
+    return host::make_concurrent_stream();
   }
   [[nodiscard]] std::unique_ptr<Blas> blas(Memory /*memory*/, int threads) override { return host::make_blas(threads); }
   [[nodiscard]] std::unique_ptr<Fft> fft(Memory /*memory*/, const FftShape& shape) override {

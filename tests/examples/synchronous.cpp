@@ -11,7 +11,7 @@
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
-#include "transport/registration.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport {
 namespace {

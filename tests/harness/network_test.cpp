@@ -1,5 +1,3 @@
-#include "harness/network.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "harness/placement.hpp"
 
 namespace commlens {
 namespace {

@@ -1,5 +1,3 @@
-#include "harness/trace_file.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "harness/output.hpp"
 
 namespace commlens {
 namespace {

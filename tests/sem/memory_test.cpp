@@ -1,10 +1,10 @@
 // The operator allocates no more than the estimate, and for realistic sizes not much less.
-#include "sem/memory.hpp"
-
 #include <cstddef>
 #include <string>
 
 #include "problem.hpp"
+#include "sem/partition.hpp"
+#include "sem/poisson.hpp"
 
 namespace commlens::sem {
 namespace {

@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sem/memory.hpp"
 #include "sem/mesh.hpp"
 
 namespace commlens::sem {

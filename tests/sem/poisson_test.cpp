@@ -13,7 +13,7 @@
 
 #include "gather_scatter/gather_scatter.hpp"
 #include "problem.hpp"
-#include "sem/assembled_poisson.hpp"
+#include "sem/poisson.hpp"
 
 namespace commlens::sem {
 namespace {

@@ -1,12 +1,11 @@
 // The coarsest level's matrix, against the dense operator of order 1.
-#include "solvers/coarse_matrix.hpp"
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 
 #include "solver_fixture.hpp"
+#include "solvers/coarse_solver.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens::solvers {

@@ -1,6 +1,4 @@
 // The places of the neighbors' nodes: a vector of global ids is read at them.
-#include "solvers/extension.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "solver_fixture.hpp"
+#include "solvers/schwarz.hpp"
 
 namespace commlens::solvers {
 namespace {

@@ -1,6 +1,4 @@
 // The largest eigenvalue of a preconditioned operator, against that of the dense matrix.
-#include "solvers/spectral_radius.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -10,6 +8,7 @@
 
 #include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"
+#include "solvers/chebyshev.hpp"
 #include "solvers/dense.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/schwarz.hpp"

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "device/device.hpp"
 #include "device/launch.hpp"
-#include "device/replay.hpp"
 #include "every_transport.hpp"
 
 namespace commlens::transport {

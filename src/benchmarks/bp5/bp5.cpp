@@ -8,7 +8,6 @@
 
 #include "benchmarks/bp5/options.hpp"
 #include "benchmarks/bp5/problem.hpp"
-#include "benchmarks/bp5/work.hpp"
 #include "benchmarks/spectral_elements/solve_problem.hpp"
 #include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"

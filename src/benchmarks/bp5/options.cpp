@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "base/usage_error.hpp"
-#include "benchmarks/spectral_elements/node_budget.hpp"
-#include "sem/memory.hpp"
+#include "base/error.hpp"
+#include "benchmarks/spectral_elements/kershaw_options.hpp"
 #include "sem/numbering.hpp"
+#include "sem/partition.hpp"
 
 namespace commlens::bp5 {
 

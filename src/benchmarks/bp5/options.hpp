@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/spectral_elements/real_type.hpp"
 #include "benchmarks/spectral_elements/solve_options.hpp"
+#include "device/data_type.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"

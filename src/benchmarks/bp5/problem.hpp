@@ -1,6 +1,7 @@
 // The problem that bp5 solves: mesh, unknowns, vectors, operator and solver of one case.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -11,7 +12,6 @@
 #include "gather_scatter/gather_scatter.hpp"
 #include "gather_scatter/sharing.hpp"
 #include "harness/run.hpp"
-#include "sem/assembled_poisson.hpp"
 #include "sem/mesh.hpp"
 #include "sem/numbering.hpp"
 #include "sem/poisson.hpp"
@@ -58,5 +58,19 @@ class Problem final : public SolveProblem {
 /// What is wrong with the last solve's residual and inner products; empty: nothing. Leaves A x in the image.
 /// Collective.
 std::string wrong_sums(Problem& problem);
+
+/// How much a solve computes and how much memory it must read and write.
+struct Work {
+  double dof = 0;                  ///< per rank on average, as nekRS counts: elements order^3
+  double flops_per_iteration = 0;  ///< likewise
+  double flops_of_start = 0;       ///< before the first iteration
+  double bytes_per_iteration = 0;  ///< of this rank
+
+  [[nodiscard]] double flops(std::size_t iterations) const {
+    return static_cast<double>(iterations) * flops_per_iteration + flops_of_start;
+  }
+};
+
+Work work_of(const Problem& problem, int ranks);
 
 }  // namespace commlens::bp5

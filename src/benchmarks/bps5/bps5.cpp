@@ -12,7 +12,6 @@
 
 #include "benchmarks/bps5/options.hpp"
 #include "benchmarks/bps5/problem.hpp"
-#include "benchmarks/bps5/work.hpp"
 #include "benchmarks/spectral_elements/solve_problem.hpp"
 #include "benchmarks/spectral_elements/solve_report.hpp"
 #include "harness/benchmark.hpp"

@@ -10,10 +10,10 @@
 #include <optional>
 #include <system_error>
 
-#include "base/usage_error.hpp"
-#include "benchmarks/spectral_elements/node_budget.hpp"
-#include "sem/memory.hpp"
+#include "base/error.hpp"
+#include "benchmarks/spectral_elements/kershaw_options.hpp"
 #include "sem/numbering.hpp"
+#include "sem/partition.hpp"
 #include "solvers/schwarz.hpp"
 
 namespace commlens::bps5 {

@@ -1,6 +1,7 @@
 // The problem that bps5 solves: mesh, operator, preconditioner and solver of one case.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -52,5 +53,15 @@ struct Residual {
 };
 /// Leaves A x in the image. Collective.
 Residual check_residual(Problem& problem);
+
+/// How much a solve computes and how much memory it must read and write.
+struct Work {
+  double dof = 0;    ///< per rank on average, as nekRS counts: elements order^3
+  double flops = 0;  ///< of a solve, likewise, in nekRS's way of counting: those in single precision count half
+  double bytes = 0;  ///< of a solve, of this rank, if nothing stays in a cache between two kernels
+};
+
+/// Of the last solve.
+Work work_of(const Problem& problem, int ranks);
 
 }  // namespace commlens::bps5

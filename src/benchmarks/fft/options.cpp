@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/usage_error.hpp"
+#include "base/error.hpp"
 #include "benchmarks/fft/plane_waves.hpp"
 #include "fft/distributed_fft.hpp"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/usage_error.hpp"
-#include "benchmarks/spectral_elements/node_budget.hpp"
-#include "sem/memory.hpp"
+#include "base/error.hpp"
+#include "sem/partition.hpp"
+#include "sem/poisson.hpp"
 
 namespace commlens {
 

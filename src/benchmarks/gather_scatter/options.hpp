@@ -8,7 +8,7 @@
 
 #include "benchmarks/gather_scatter/global_ids.hpp"
 #include "benchmarks/spectral_elements/kershaw_options.hpp"
-#include "benchmarks/spectral_elements/real_type.hpp"
+#include "device/data_type.hpp"
 #include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"

@@ -1,7 +1,6 @@
 #include "benchmarks/spectral_elements/inner_products.hpp"
 
 #include <cmath>
-#include <cstddef>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/usage_error.hpp"
+#include "sem/numbering.hpp"
 
 namespace commlens {
 
@@ -85,6 +86,62 @@ std::string KershawOptions::largest_cube(double nodes_per_rank, int ranks) const
 
 std::size_t KershawOptions::largest_edge(double nodes_per_rank) const {
   return static_cast<std::size_t>(std::cbrt(nodes_per_rank) / (shape.order + 1));
+}
+
+namespace {
+
+double nodes_that_fit(const MemoryEstimate& per_node, const MemoryBudget& budget) {
+  if (!budget.on_gpu) return budget.host / (per_node.buffers + per_node.staging);
+  return std::min(budget.buffers / per_node.buffers, budget.host / per_node.staging);
+}
+
+}  // namespace
+
+void require_room(const NodeRequest& request, const MemoryBudget& budget,
+                  const std::function<std::string(double nodes)>& fix) {
+  const double fitting = nodes_that_fit(request.per_node, budget);
+  if (request.nodes > fitting) {
+    refuse_for_memory(
+        request.option, request.value,
+        {.buffers = request.nodes * request.per_node.buffers, .staging = request.nodes * request.per_node.staging},
+        budget, fix(std::min(fitting, request.limit)));
+  }
+  if (request.nodes <= request.limit) return;
+  throw UsageError(request.option, request.value,
+                   fmt::format("{:.0f} nodes per rank, of which at most {:.0f} can be numbered; {}", request.nodes,
+                               request.limit, fix(request.limit)));
+}
+
+void SizedMesh::describe(OptionSet& options) {
+  kershaw.describe(options);
+  options
+      .add("edge", edge,
+           "instead of --elements: elements along each edge of a rank's cube; one or several, such as 4:32")
+      .per_rank();
+}
+
+void SizedMesh::resolve(int ranks) {
+  if (!edge.empty() && kershaw.given()) {
+    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
+  }
+  kershaw.sized_by_elements = edge.empty();
+  kershaw.resolve(ranks);
+}
+
+KershawOptions SizedMesh::largest(int ranks) const {
+  return edge.empty() ? kershaw : kershaw.with_edge(edge.largest(), ranks);
+}
+
+void SizedMesh::require_room(const MemoryEstimate& per_node, const MemoryBudget& budget, int ranks) const {
+  commlens::require_room({.option = edge.empty() ? "elements" : "edge",
+                          .value = edge.empty() ? kershaw.text() : std::to_string(edge.largest()),
+                          .nodes = largest(ranks).nodes_about(ranks),
+                          .per_node = per_node,
+                          .limit = sem::Numbering::most_unknowns},
+                         budget, [&](double possible) {
+                           if (edge.empty()) return kershaw.largest_cube(possible, ranks);
+                           return fmt::format("the largest is about --edge {}", kershaw.largest_edge(possible));
+                         });
 }
 
 }  // namespace commlens

@@ -1,15 +1,18 @@
-// The Kershaw mesh as the options of a benchmark: --elements, --order and --kershaw-eps.
+// The Kershaw mesh as the options of a benchmark, and whether one of their size fits into memory.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
+#include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
 #include "sem/mesh.hpp"
 #include "sem/partition.hpp"
 
 namespace commlens {
 
+/// --elements, --order and --kershaw-eps.
 struct KershawOptions {
   sem::Shape shape{.elements = {0, 0, 0}};  ///< zeros: chosen by resolve()
   bool in_use = true;                       ///< otherwise the record does not show the options
@@ -32,6 +35,40 @@ struct KershawOptions {
   [[nodiscard]] std::string largest_cube(double nodes_per_rank, int ranks) const;
   /// Elements along an edge of the largest cube that a rank can have.
   [[nodiscard]] std::size_t largest_edge(double nodes_per_rank) const;
+};
+
+/// Before anything is counted node by node: a mesh beyond any machine must not be made, and its counts would overflow.
+struct NodeRequest {
+  std::string option;       ///< that asks for the nodes
+  std::string value;        ///< of the option
+  double nodes = 0;         ///< per rank, about
+  MemoryEstimate per_node;  ///< `staging` is the host memory of the set-up
+  double limit = 0;         ///< nodes per rank that can be numbered
+};
+
+/// Throws UsageError where the nodes do not fit or cannot be numbered. `fix` says what to ask for instead, from the
+/// number of nodes per rank that are possible.
+void require_room(const NodeRequest& request, const MemoryBudget& budget,
+                  const std::function<std::string(double nodes)>& fix);
+
+/// The mesh of a solve: of a size for all ranks (--elements), or per rank and as a sweep (--edge).
+struct SizedMesh {
+  KershawOptions kershaw;
+  Sweep edge;  ///< without values there is one case, with `kershaw`
+
+  void describe(OptionSet& options);
+  /// Throws UsageError where both sizes are given, and for fewer elements than ranks.
+  void resolve(int ranks);
+
+  [[nodiscard]] int order() const { return kershaw.shape.order; }
+  /// Of a case.
+  [[nodiscard]] KershawOptions of_case(int ranks) const {
+    return edge.empty() ? kershaw : kershaw.with_edge(edge, ranks);
+  }
+  /// Of the largest case.
+  [[nodiscard]] KershawOptions largest(int ranks) const;
+  /// Throws UsageError where the largest case does not fit; `per_node` is what a node needs.
+  void require_room(const MemoryEstimate& per_node, const MemoryBudget& budget, int ranks) const;
 };
 
 }  // namespace commlens

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/spectral_elements/vector_checks.hpp"
 #include "device/upload.hpp"
 
 namespace commlens {

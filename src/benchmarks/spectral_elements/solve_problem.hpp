@@ -9,13 +9,12 @@
 #include <string>
 
 #include "benchmarks/spectral_elements/inner_products.hpp"
-#include "benchmarks/spectral_elements/right_hand_side.hpp"
+#include "benchmarks/spectral_elements/vector_checks.hpp"
 #include "benchmarks/spectral_elements/vector_layout.hpp"
 #include "device/device.hpp"
 #include "gather_scatter/choice.hpp"
 #include "harness/run.hpp"
 #include "sem/mesh.hpp"
-#include "solvers/solution.hpp"
 #include "solvers/vector_space.hpp"
 
 namespace commlens {
@@ -23,8 +22,6 @@ namespace commlens {
 class SolveProblem {
  public:
   virtual ~SolveProblem() = default;
-  SolveProblem(const SolveProblem&) = delete;
-  SolveProblem& operator=(const SolveProblem&) = delete;
 
   virtual void solve() = 0;
   [[nodiscard]] virtual VectorLayout layout() const = 0;

@@ -46,7 +46,7 @@ void add_solve_facts(Run& run, const SolveProblem& problem, const SolveOptions& 
   run.fact(solve::degrees_of_freedom, problem.layout().mesh.degrees_of_freedom());
   run.fact(solve::norm_of_b, problem.norm_of_b());
   run.fact(solve::iterations, static_cast<std::int64_t>(problem.solution().iterations));
-  add_launches(run, problem.launches_graphs());
+  if (run.stream().on_gpu()) run.fact(solve::launches, problem.launches_graphs() ? "graphs" : "kernels");
   run.fact(solve::exchange, problem.exchange());
   const auto error = validation.largest_error();
   if (options.rhs == RightHandSide::manufactured && error) run.fact(solve::largest_error, *error);

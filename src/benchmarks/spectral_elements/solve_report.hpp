@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 
-#include "benchmarks/spectral_elements/graph_launches.hpp"
 #include "benchmarks/spectral_elements/solve_options.hpp"
 #include "benchmarks/spectral_elements/solve_problem.hpp"
 #include "harness/measurement.hpp"
@@ -31,6 +30,8 @@ inline constexpr measure::Fact degrees_of_freedom{"degrees_of_freedom", unit::no
                                                   "unknowns of all ranks, each counted once"};
 inline constexpr measure::Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
 inline constexpr measure::Fact iterations{"iterations", unit::none, "iterations of a solve"};
+inline constexpr measure::Fact launches{"launches", unit::none,
+                                        "of a GPU's work: iterations as graphs, or kernel by kernel"};
 inline constexpr measure::Fact exchange{"exchange", unit::none,
                                         "configuration of the gather-scatter, in nekRS's words"};
 inline constexpr measure::Fact largest_error{
@@ -53,7 +54,7 @@ double operator_flops(double elements, int order);
 Measurement solve_measurement(Run& run, SolveProblem& problem, SolveValidation& validation,
                               std::function<std::string()> wrong, std::size_t repeat_on_gpu);
 
-/// Adds the facts above and those of GraphLaunches, and the residuals of the iterations.
+/// Adds the facts above and the residuals of the iterations.
 void add_solve_facts(Run& run, const SolveProblem& problem, const SolveOptions& options,
                      const SolveValidation& validation, double dof);
 

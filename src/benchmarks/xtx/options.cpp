@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "base/format.hpp"
-#include "base/usage_error.hpp"
 
 namespace commlens::xtx {
 

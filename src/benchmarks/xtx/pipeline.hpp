@@ -13,7 +13,6 @@
 #include <optional>
 #include <vector>
 
-#include "benchmarks/xtx/blocks.hpp"
 #include "benchmarks/xtx/gram_matrix.hpp"
 #include "benchmarks/xtx/options.hpp"
 #include "device/blas.hpp"

@@ -15,6 +15,7 @@
 #include <cufft.h>
 #define COMMLENS_GPU_NAME(name) cuda##name
 #define COMMLENS_GPUBLAS_NAME(name) cublas##name
+#define COMMLENS_GPUBLAS_VALUE(name) CUBLAS_##name
 #define COMMLENS_GPUFFT_NAME(name) cufft##name
 #define COMMLENS_GPUFFT_VALUE(name) CUFFT_##name
 #define COMMLENS_GPU_BACKEND "cuda"
@@ -26,6 +27,7 @@
 #include <hipfft/hipfft.h>
 #define COMMLENS_GPU_NAME(name) hip##name
 #define COMMLENS_GPUBLAS_NAME(name) hipblas##name
+#define COMMLENS_GPUBLAS_VALUE(name) HIPBLAS_##name
 #define COMMLENS_GPUFFT_NAME(name) hipfft##name
 #define COMMLENS_GPUFFT_VALUE(name) HIPFFT_##name
 #define COMMLENS_GPU_BACKEND "hip"
@@ -90,6 +92,7 @@
 #define gpuIpcGetMemHandle COMMLENS_GPU_NAME(IpcGetMemHandle)
 #define gpuIpcOpenMemHandle COMMLENS_GPU_NAME(IpcOpenMemHandle)
 #define gpuIpcCloseMemHandle COMMLENS_GPU_NAME(IpcCloseMemHandle)
+#define gpuGetDeviceProperties COMMLENS_GPU_NAME(GetDeviceProperties)
 #define gpuIpcMemLazyEnablePeerAccess COMMLENS_GPU_NAME(IpcMemLazyEnablePeerAccess)
 
 // Matrix products
@@ -100,6 +103,19 @@
 #define gpublasDestroy COMMLENS_GPUBLAS_NAME(Destroy)
 #define gpublasSetStream COMMLENS_GPUBLAS_NAME(SetStream)
 #define gpublasGemmEx COMMLENS_GPUBLAS_NAME(GemmEx)
+#define gpublasSuccess COMMLENS_GPUBLAS_VALUE(STATUS_SUCCESS)
+#define gpublasNoTranspose COMMLENS_GPUBLAS_VALUE(OP_N)
+#define gpublasTranspose COMMLENS_GPUBLAS_VALUE(OP_T)
+#define gpublasAdjoint COMMLENS_GPUBLAS_VALUE(OP_C)
+#define gpublasDefaultAlgorithm COMMLENS_GPUBLAS_VALUE(GEMM_DEFAULT)
+#define gpublasF32 COMMLENS_GPUBLAS_TYPE(R_32F)
+#define gpublasF64 COMMLENS_GPUBLAS_TYPE(R_64F)
+#define gpublasC64 COMMLENS_GPUBLAS_TYPE(C_32F)
+#define gpublasC128 COMMLENS_GPUBLAS_TYPE(C_64F)
+#define gpublasComputeF32 COMMLENS_GPUBLAS_COMPUTE(R_32F, 32F)
+#define gpublasComputeF64 COMMLENS_GPUBLAS_COMPUTE(R_64F, 64F)
+#define gpublasComputeC64 COMMLENS_GPUBLAS_COMPUTE(C_32F, 32F)
+#define gpublasComputeC128 COMMLENS_GPUBLAS_COMPUTE(C_64F, 64F)
 
 // Fourier transforms
 #define gpufftResult COMMLENS_GPUFFT_NAME(Result)
@@ -114,6 +130,7 @@
 #define gpufftExecC128 COMMLENS_GPUFFT_NAME(ExecZ2Z)
 #define gpufftC64 COMMLENS_GPUFFT_VALUE(C2C)
 #define gpufftC128 COMMLENS_GPUFFT_VALUE(Z2Z)
+#define gpufftForward COMMLENS_GPUFFT_VALUE(FORWARD)
 #define gpufftSuccess COMMLENS_GPUFFT_VALUE(SUCCESS)
 #define gpufftAllocFailed COMMLENS_GPUFFT_VALUE(ALLOC_FAILED)
 #define gpufftInvalidSize COMMLENS_GPUFFT_VALUE(INVALID_SIZE)
@@ -121,6 +138,12 @@
 #define gpufftExecFailed COMMLENS_GPUFFT_VALUE(EXEC_FAILED)
 #define gpufftSetupFailed COMMLENS_GPUFFT_VALUE(SETUP_FAILED)
 #define gpufftNotSupported COMMLENS_GPUFFT_VALUE(NOT_SUPPORTED)
+
+/// "cuFFT 12.0.1" of 12001: in units of the major and of the minor version.
+inline std::string gpuVersionText(const char* library, int version, int major, int minor) {
+  return std::string(library) + " " + std::to_string(version / major) + "." + std::to_string(version % major / minor) +
+         "." + std::to_string(version % minor);
+}
 
 // Differences in more than a prefix.
 #if defined(COMMLENS_CUDA)
@@ -156,42 +179,27 @@ __device__ inline double gpuReciprocalEstimate(double x) {
 #define gpuHostAlloc cudaMallocHost
 #define gpuHostFree cudaFreeHost
 #define gpuLaunchHostFunc cudaLaunchHostFunc
-#define gpublasSuccess CUBLAS_STATUS_SUCCESS
-#define gpublasNoTranspose CUBLAS_OP_N
-#define gpublasTranspose CUBLAS_OP_T
-#define gpublasAdjoint CUBLAS_OP_C
 #define gpublasGetStatusText cublasGetStatusString
 using gpublasDataType_t = cudaDataType_t;
 using gpublasComputeType_t = cublasComputeType_t;
-#define gpublasF32 CUDA_R_32F
-#define gpublasF64 CUDA_R_64F
-#define gpublasC64 CUDA_C_32F
-#define gpublasC128 CUDA_C_64F
-#define gpublasComputeF32 CUBLAS_COMPUTE_32F
-#define gpublasComputeF64 CUBLAS_COMPUTE_64F
-#define gpublasComputeC64 CUBLAS_COMPUTE_32F
-#define gpublasComputeC128 CUBLAS_COMPUTE_64F
+#define COMMLENS_GPUBLAS_TYPE(name) CUDA_##name
+#define COMMLENS_GPUBLAS_COMPUTE(name, bits) CUBLAS_COMPUTE_##bits
 inline std::string gpublasLibrary(cublasHandle_t handle) {
   int version = 0;
   (void)cublasGetVersion(handle, &version);
-  return "cuBLAS " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+  return gpuVersionText("cuBLAS", version, 10000, 100);
 }
-#define gpufftForward CUFFT_FORWARD
 #define gpufftBackward CUFFT_INVERSE
 inline std::string gpufftLibrary() {
   int version = 0;
   (void)cufftGetVersion(&version);
-  return "cuFFT " + std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) + "." +
-         std::to_string(version % 100);
+  return gpuVersionText("cuFFT", version, 1000, 100);
 }
-#define gpublasDefaultAlgorithm CUBLAS_GEMM_DEFAULT
 #if CUBLAS_VERSION >= 130100
 #define gpublasTunedAlgorithm CUBLAS_GEMM_AUTOTUNE
 #else
-#define gpublasTunedAlgorithm CUBLAS_GEMM_DEFAULT
+#define gpublasTunedAlgorithm gpublasDefaultAlgorithm
 #endif
-#define gpuGetDeviceProperties cudaGetDeviceProperties
 using gpuDeviceProperties = cudaDeviceProp;
 /// The bytes of the GPU's uuid; none if the runtime does not know it (HIP before 5.6).
 inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
@@ -213,48 +221,28 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuMallocFlags(data, bytes) hipExtMallocWithFlags(data, bytes, hipDeviceMallocFinegrained)
 #define gpuHostAlloc hipHostMalloc
 #define gpuHostFree hipHostFree
-#define gpuGetDeviceProperties hipGetDeviceProperties
-#define gpublasSuccess HIPBLAS_STATUS_SUCCESS
-#define gpublasNoTranspose HIPBLAS_OP_N
-#define gpublasTranspose HIPBLAS_OP_T
-#define gpublasAdjoint HIPBLAS_OP_C
 #define gpublasGetStatusText hipblasStatusToString
 inline std::string gpublasLibrary(hipblasHandle_t) {
   return "hipBLAS " + std::to_string(hipblasVersionMajor) + "." + std::to_string(hipblasVersionMinor);
 }
-#define gpufftForward HIPFFT_FORWARD
 #define gpufftBackward HIPFFT_BACKWARD
 inline std::string gpufftLibrary() {
   int version = 0;
   (void)hipfftGetVersion(&version);
-  return "hipFFT " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+  return gpuVersionText("hipFFT", version, 10000, 100);
 }
-#define gpublasDefaultAlgorithm HIPBLAS_GEMM_DEFAULT
-#define gpublasTunedAlgorithm HIPBLAS_GEMM_DEFAULT
+#define gpublasTunedAlgorithm gpublasDefaultAlgorithm
 #if defined(HIPBLAS_V2) || hipblasVersionMajor >= 3
 using gpublasDataType_t = hipDataType;
 using gpublasComputeType_t = hipblasComputeType_t;
-#define gpublasF32 HIP_R_32F
-#define gpublasF64 HIP_R_64F
-#define gpublasC64 HIP_C_32F
-#define gpublasC128 HIP_C_64F
-#define gpublasComputeF32 HIPBLAS_COMPUTE_32F
-#define gpublasComputeF64 HIPBLAS_COMPUTE_64F
-#define gpublasComputeC64 HIPBLAS_COMPUTE_32F
-#define gpublasComputeC128 HIPBLAS_COMPUTE_64F
+#define COMMLENS_GPUBLAS_TYPE(name) HIP_##name
+#define COMMLENS_GPUBLAS_COMPUTE(name, bits) HIPBLAS_COMPUTE_##bits
 #else
 /// Up to hipBLAS 2 the type of the result is also that of the computation.
 using gpublasDataType_t = hipblasDatatype_t;
 using gpublasComputeType_t = hipblasDatatype_t;
-#define gpublasF32 HIPBLAS_R_32F
-#define gpublasF64 HIPBLAS_R_64F
-#define gpublasC64 HIPBLAS_C_32F
-#define gpublasC128 HIPBLAS_C_64F
-#define gpublasComputeF32 HIPBLAS_R_32F
-#define gpublasComputeF64 HIPBLAS_R_64F
-#define gpublasComputeC64 HIPBLAS_C_32F
-#define gpublasComputeC128 HIPBLAS_C_64F
+#define COMMLENS_GPUBLAS_TYPE(name) HIPBLAS_##name
+#define COMMLENS_GPUBLAS_COMPUTE(name, bits) HIPBLAS_##name
 #endif
 using gpuDeviceProperties = hipDeviceProp_t;
 inline std::string_view gpuUuid(const gpuDeviceProperties&) { return {}; }

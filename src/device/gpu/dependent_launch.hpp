@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "device/gpu/check.hpp"
-#include "device/gpu/ptx_version.hpp"
+#include "device/gpu/occupancy.hpp"
 
 namespace commlens::device::gpu {
 

@@ -1,10 +1,10 @@
-#include "device/gpu/gpu_blas.hpp"
-
 #include <array>
+#include <memory>
 #include <string>
 
 #include "base/enum_names.hpp"
 #include "device/gpu/check.hpp"
+#include "device/gpu/libraries.hpp"
 
 namespace commlens::device::gpu {
 

@@ -16,9 +16,7 @@
 #include "device/blas.hpp"
 #include "device/device.hpp"
 #include "device/gpu/check.hpp"
-#include "device/gpu/gpu_blas.hpp"
-#include "device/gpu/gpu_fft.hpp"
-#include "device/gpu/management.hpp"
+#include "device/gpu/libraries.hpp"
 #include "device/host/host_stream.hpp"
 
 namespace commlens::device {
@@ -235,12 +233,12 @@ class GpuDevice final : public Device {
   }
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
-    if (!on_gpu(memory)) return std::make_unique<host::LazyStream>();
+    if (!on_gpu(memory)) return host::make_lazy_stream();
     return concurrent_stream(memory, Priority::normal);
   }
 
   [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority priority) override {
-    if (!on_gpu(memory)) return std::make_unique<host::ConcurrentStream>();
+    if (!on_gpu(memory)) return host::make_concurrent_stream();
     const Current current(properties_.ordinal);
     return std::make_unique<GpuStream>(priority);
   }

@@ -1,10 +1,10 @@
-#include "device/gpu/gpu_fft.hpp"
-
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/gpu/check.hpp"
+#include "device/gpu/libraries.hpp"
 
 namespace commlens::device::gpu {
 

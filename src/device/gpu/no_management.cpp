@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "device/gpu/management.hpp"
+#include "device/gpu/libraries.hpp"
 
 namespace commlens::device::gpu {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "device/gpu/management.hpp"
+#include "device/gpu/libraries.hpp"
 
 namespace commlens::device::gpu {
 

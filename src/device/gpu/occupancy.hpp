@@ -1,4 +1,4 @@
-// How many blocks of a kernel a GPU holds.
+// How many blocks of a kernel a GPU holds, and for which GPUs it was compiled.
 #pragma once
 
 #include <algorithm>
@@ -24,5 +24,15 @@ unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
   GPU_CALL(gpuDeviceGetAttribute, &processors, gpuDevAttrMultiProcessorCount, device);
   return static_cast<unsigned>(std::max(1, per_processor * processors));
 }
+
+#if defined(COMMLENS_CUDA)
+/// __CUDA_ARCH__ / 10 in the kernel's code: 90 for sm_90, and for code that the driver has made from PTX of compute_90.
+template <class Kernel>
+int ptx_version(Kernel kernel) {
+  cudaFuncAttributes attributes;
+  GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
+  return attributes.ptxVersion;
+}
+#endif
 
 }  // namespace commlens::device::gpu

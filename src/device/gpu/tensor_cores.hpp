@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/gpu/check.hpp"
-#include "device/gpu/ptx_version.hpp"
+#include "device/gpu/occupancy.hpp"
 
 namespace commlens::device::gpu {
 

@@ -50,12 +50,12 @@ class HostDevice final : public Device {
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
     require(memory);
-    return std::make_unique<LazyStream>();
+    return make_lazy_stream();
   }
 
   [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory memory, Priority /*priority*/) override {
     require(memory);
-    return std::make_unique<ConcurrentStream>();
+    return make_concurrent_stream();
   }
 
   [[nodiscard]] std::unique_ptr<Blas> blas(Memory memory, int threads) override {

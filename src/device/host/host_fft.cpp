@@ -21,27 +21,19 @@ namespace {
 template <class Real>
 struct Fftw;
 
-template <>
-struct Fftw<double> {
-  using Complex = fftw_complex;
-  using Plan = fftw_plan;
-  static constexpr auto make = fftw_plan_guru64_dft;
-  static constexpr auto execute = fftw_execute_dft;
-  static constexpr auto destroy = fftw_destroy_plan;
-  static constexpr auto alignment = fftw_alignment_of;
-  static constexpr auto set_timelimit = fftw_set_timelimit;
-};
-
-template <>
-struct Fftw<float> {
-  using Complex = fftwf_complex;
-  using Plan = fftwf_plan;
-  static constexpr auto make = fftwf_plan_guru64_dft;
-  static constexpr auto execute = fftwf_execute_dft;
-  static constexpr auto destroy = fftwf_destroy_plan;
-  static constexpr auto alignment = fftwf_alignment_of;
-  static constexpr auto set_timelimit = fftwf_set_timelimit;
-};
+#define COMMLENS_FFTW(Real, prefix)                               \
+  template <>                                                     \
+  struct Fftw<Real> {                                             \
+    using Complex = prefix##_complex;                             \
+    using Plan = prefix##_plan;                                   \
+    static constexpr auto make = prefix##_plan_guru64_dft;        \
+    static constexpr auto execute = prefix##_execute_dft;         \
+    static constexpr auto destroy = prefix##_destroy_plan;        \
+    static constexpr auto alignment = prefix##_alignment_of;      \
+    static constexpr auto set_timelimit = prefix##_set_timelimit; \
+  }
+COMMLENS_FFTW(double, fftw);
+COMMLENS_FFTW(float, fftwf);
 
 /// Seconds that FFTW may measure for a plan; then it uses the best found so far.
 constexpr double planning_limit = 2;

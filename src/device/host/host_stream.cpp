@@ -2,82 +2,67 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
 
 namespace commlens::device::host {
 
+namespace {
+
 using Clock = std::chrono::steady_clock;
 
 // ---- events ----
 
-void HostEvent::wait() {
-  if (point) point->wait();
-}
-
-double HostEvent::seconds_since(Event& earlier) {
-  auto& other = dynamic_cast<HostEvent&>(earlier);
-  if (!point || !other.point) throw Error("seconds_since: an event was never recorded");
-  other.wait();
-  wait();
-  return std::chrono::duration<double>(point->time - other.point->time).count();
-}
-
-std::unique_ptr<Event> make_event() { return std::make_unique<HostEvent>(); }
-
-// ---- common to all queues ----
-
-void HostStream::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  add([=] { std::memcpy(to, from, bytes); });
-}
-
-void HostStream::fill(void* data, unsigned char value, std::size_t bytes) {
-  if (bytes == 0) return;
-  add([=] { std::memset(data, value, bytes); });
-}
-
-void HostStream::enqueue(std::function<void()> work) { add(std::move(work)); }
-
-void HostStream::record(Event& event) {
-  auto& recorded = dynamic_cast<HostEvent&>(event).point;
-  recorded = end();
-}
-
-namespace {
-
-/// In a queue that has wait_until() and `lazy`.
-template <class Queue>
-class PointIn final : public Point {
+class Point {
  public:
-  explicit PointIn(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
-  void wait() override { queue_->wait_until(position); }
-  [[nodiscard]] bool lazy() const override { return Queue::lazy; }
+  virtual ~Point() = default;
+  /// Returns once the queue has reached it.
+  virtual void wait() = 0;
+  /// Whether the queue runs only while somebody waits.
+  [[nodiscard]] virtual bool lazy() const = 0;
 
-  std::uint64_t position = 0;
-
- private:
-  std::shared_ptr<Queue> queue_;
+  Clock::time_point time;  ///< at which the queue reached it
 };
 
-}  // namespace
+/// Recording makes a new point, so that recording again does not change what earlier waits are for.
+class HostEvent final : public Event {
+ public:
+  void wait() override {
+    if (point) point->wait();
+  }
+  double seconds_since(Event& earlier) override {
+    auto& other = dynamic_cast<HostEvent&>(earlier);
+    if (!point || !other.point) throw Error("seconds_since: an event was never recorded");
+    other.wait();
+    wait();
+    return std::chrono::duration<double>(point->time - other.point->time).count();
+  }
 
-// ---- lazy ----
+  std::shared_ptr<Point> point;
+};
 
-struct LazyStream::Queue {
+// ---- queues ----
+
+struct LazyQueue {
   static constexpr bool lazy = true;
+
   std::deque<std::function<void()>> work;
   std::uint64_t added = 0;
   std::uint64_t done = 0;
 
+  void add(std::function<void()> function) {
+    work.push_back(std::move(function));
+    ++added;
+  }
+  [[nodiscard]] bool idle() const { return done == added; }
   void wait_until(std::uint64_t position) {
     while (done < position) {
       // Removed first: the function may itself wait for an event of this stream.
@@ -87,48 +72,34 @@ struct LazyStream::Queue {
       ++done;
     }
   }
+  void end() { wait_until(added); }
 };
 
-LazyStream::LazyStream() : queue_(std::make_shared<Queue>()) {}
-
-LazyStream::~LazyStream() { wait(); }
-
-void LazyStream::wait() { queue_->wait_until(queue_->added); }
-
-bool LazyStream::idle() const { return queue_->done == queue_->added; }
-
-void LazyStream::add(std::function<void()> function) {
-  queue_->work.push_back(std::move(function));
-  ++queue_->added;
-}
-
-std::shared_ptr<Point> LazyStream::end() {
-  auto point = std::make_shared<PointIn<Queue>>(queue_);
-  add([point] { point->time = Clock::now(); });
-  point->position = queue_->added;
-  return point;
-}
-
-void LazyStream::wait_for(Event& event) {
-  if (auto point = dynamic_cast<HostEvent&>(event).point) add([point] { point->wait(); });
-}
-
-// ---- concurrent ----
-
-struct ConcurrentStream::Queue {
+struct ConcurrentQueue {
   static constexpr bool lazy = false;
+
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> work;
   std::uint64_t added = 0;
   std::uint64_t done = 0;
   bool closed = false;  ///< nothing will be added any more
+  std::jthread thread{[this] { run(); }};
 
+  void add(std::function<void()> function) {
+    const std::scoped_lock lock(mutex);
+    work.push_back(std::move(function));
+    ++added;
+    changed.notify_all();
+  }
+  [[nodiscard]] bool idle() {
+    const std::scoped_lock lock(mutex);
+    return done == added;
+  }
   void wait_until(std::uint64_t position) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return done >= position; });
   }
-
   void run() {
     std::unique_lock lock(mutex);
     while (true) {
@@ -144,54 +115,84 @@ struct ConcurrentStream::Queue {
       changed.notify_all();
     }
   }
-
   /// Work that is dropped counts as done, so that nobody waits for it.
-  void close(bool drop) {
-    const std::scoped_lock lock(mutex);
-    if (drop) {
-      done += work.size();
-      work.clear();
+  void end() {
+    {
+      const std::scoped_lock lock(mutex);
+      if (std::uncaught_exceptions() > 0) {
+        done += work.size();
+        work.clear();
+      }
+      closed = true;
+      changed.notify_all();
     }
-    closed = true;
-    changed.notify_all();
+    thread.join();
   }
 };
 
-ConcurrentStream::ConcurrentStream() : queue_(std::make_shared<Queue>()), thread_([queue = queue_] { queue->run(); }) {}
+template <class Queue>
+class PointIn final : public Point {
+ public:
+  PointIn(std::shared_ptr<Queue> queue, std::uint64_t position) : queue_(std::move(queue)), position_(position) {}
 
-ConcurrentStream::~ConcurrentStream() { queue_->close(std::uncaught_exceptions() > 0); }
+  void wait() override { queue_->wait_until(position_); }
+  [[nodiscard]] bool lazy() const override { return Queue::lazy; }
 
-void ConcurrentStream::wait() {
-  queue_->wait_until(queue_->added);  // only this thread adds
-}
+ private:
+  std::shared_ptr<Queue> queue_;
+  std::uint64_t position_;
+};
 
-bool ConcurrentStream::idle() const {
-  const std::scoped_lock lock(queue_->mutex);
-  return queue_->done == queue_->added;
-}
+// ---- streams ----
 
-void ConcurrentStream::add(std::function<void()> function) {
-  const std::scoped_lock lock(queue_->mutex);
-  queue_->work.push_back(std::move(function));
-  ++queue_->added;
-  queue_->changed.notify_all();
-}
+template <class Queue>
+class HostStream final : public Stream {
+ public:
+  HostStream() = default;
+  HostStream(const HostStream&) = delete;
+  HostStream& operator=(const HostStream&) = delete;
+  ~HostStream() override { queue_->end(); }
 
-std::shared_ptr<Point> ConcurrentStream::end() {
-  auto point = std::make_shared<PointIn<Queue>>(queue_);
-  point->position = queue_->added + 1;
-  add([point] { point->time = Clock::now(); });
-  return point;
-}
-
-void ConcurrentStream::wait_for(Event& event) {
-  const auto point = dynamic_cast<HostEvent&>(event).point;
-  if (!point) return;
-  if (point->lazy()) {
-    point->wait();
-  } else {
-    add([point] { point->wait(); });
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    queue_->add([=] { std::memcpy(to, from, bytes); });
   }
-}
+  void fill(void* data, unsigned char value, std::size_t bytes) override {
+    if (bytes == 0) return;
+    queue_->add([=] { std::memset(data, value, bytes); });
+  }
+  void enqueue(std::function<void()> work) override { queue_->add(std::move(work)); }
+  void wait() override {
+    queue_->wait_until(queue_->added);  // only this thread adds
+  }
+  [[nodiscard]] bool idle() const override { return queue_->idle(); }
+  void record(Event& event) override {
+    auto point = std::make_shared<PointIn<Queue>>(queue_, queue_->added + 1);
+    queue_->add([point] { point->time = Clock::now(); });
+    dynamic_cast<HostEvent&>(event).point = std::move(point);
+  }
+  /// A thread of its own cannot wait for an event of a lazy stream, whose queue only a waiting thread runs: the caller
+  /// waits immediately.
+  void wait_for(Event& event) override {
+    const auto point = dynamic_cast<HostEvent&>(event).point;
+    if (!point) return;
+    if (point->lazy() && !Queue::lazy) {
+      point->wait();
+    } else {
+      queue_->add([point] { point->wait(); });
+    }
+  }
+  [[nodiscard]] bool on_gpu() const override { return false; }
+  void* native() override { return nullptr; }
+
+ private:
+  std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
+};
+
+}  // namespace
+
+std::unique_ptr<Stream> make_lazy_stream() { return std::make_unique<HostStream<LazyQueue>>(); }
+std::unique_ptr<Stream> make_concurrent_stream() { return std::make_unique<HostStream<ConcurrentQueue>>(); }
+std::unique_ptr<Event> make_event() { return std::make_unique<HostEvent>(); }
 
 }  // namespace commlens::device::host

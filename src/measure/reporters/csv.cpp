@@ -5,14 +5,13 @@
 
 #include <array>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
@@ -42,7 +41,7 @@ std::array<std::string, 3> cells_of(const Result& result, std::string_view metri
 
 class CsvReporter final : public Reporter {
  public:
-  explicit CsvReporter(std::ostream& out) : out_(out) {}
+  using Reporter::Reporter;
 
   void begin(const Start& start) override {
     std::vector<std::string> row = {"benchmark", "ranks", "transport", "memory"};
@@ -82,8 +81,6 @@ class CsvReporter final : public Reporter {
     for (const std::string& cell : row) cells.push_back(quoted(cell));
     out_ << fmt::format("{}\n", fmt::join(cells, ",")) << std::flush;
   }
-
-  std::ostream& out_;
 };
 
 }  // namespace
@@ -91,7 +88,7 @@ class CsvReporter final : public Reporter {
 ReporterDescription csv_reporter() {
   return {.name = "csv",
           .help = "a row per record with its parameters and metrics, for spreadsheets",
-          .make = [](std::ostream& out) { return std::make_unique<CsvReporter>(out); }};
+          .make = make_reporter<CsvReporter>};
 }
 
 }  // namespace commlens::measure

@@ -2,13 +2,11 @@
 // side by side; a third for what it does not measure. The number is the seconds of the whole batch of calls.
 #include <fmt/format.h>
 
-#include <memory>
-#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
@@ -51,17 +49,12 @@ std::string line_of(const Start& start, const Result& result) {
 
 class DftfeReporter final : public Reporter {
  public:
-  explicit DftfeReporter(std::ostream& out) : out_(out) {}
-
-  void begin(const Start& /*start*/) override {}
+  using Reporter::Reporter;
 
   void add(const Start& start, std::span<const Result> group) override {
     for (const Result& result : group) out_ << line_of(start, result);
     out_.flush();
   }
-
- private:
-  std::ostream& out_;
 };
 
 }  // namespace
@@ -69,7 +62,7 @@ class DftfeReporter final : public Reporter {
 ReporterDescription dftfe_reporter() {
   return {.name = format_name,
           .help = "allreduce in the words of the DFT-FE mini-app",
-          .make = [](std::ostream& out) { return std::make_unique<DftfeReporter>(out); },
+          .make = make_reporter<DftfeReporter>,
           .is_classic = true};
 }
 

@@ -1,17 +1,15 @@
 // The lines of a records file, for programs that read standard output.
-#include <memory>
-#include <ostream>
 #include <span>
 
 #include "measure/record_json.hpp"
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 
 namespace commlens::measure {
 namespace {
 
 class JsonReporter final : public Reporter {
  public:
-  explicit JsonReporter(std::ostream& out) : out_(out) {}
+  using Reporter::Reporter;
 
   void begin(const Start& start) override { out_ << start_line(start) << '\n'; }
 
@@ -19,17 +17,13 @@ class JsonReporter final : public Reporter {
     for (const Result& result : group) out_ << record_line(start, result) << '\n';
     out_.flush();
   }
-
- private:
-  std::ostream& out_;
 };
 
 }  // namespace
 
 ReporterDescription json_reporter() {
-  return {.name = "json", .help = "one JSON object per line, as in a records file", .make = [](std::ostream& out) {
-            return std::make_unique<JsonReporter>(out);
-          }};
+  return {
+      .name = "json", .help = "one JSON object per line, as in a records file", .make = make_reporter<JsonReporter>};
 }
 
 }  // namespace commlens::measure

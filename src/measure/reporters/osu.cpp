@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <numeric>
-#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
@@ -96,12 +94,8 @@ std::string row_of(const Result& result, const ClassicLayout& layout) {
 /// comes, the others are kept until the sweep over sizes ends.
 class OsuReporter final : public Reporter {
  public:
-  explicit OsuReporter(std::ostream& out) : out_(out) {}
-  OsuReporter(const OsuReporter&) = delete;
-  OsuReporter& operator=(const OsuReporter&) = delete;
+  using Reporter::Reporter;
   ~OsuReporter() override { write_kept(); }  // what is kept is not lost when the run ends with an exception
-
-  void begin(const Start& /*start*/) override {}
 
   void add(const Start& start, std::span<const Result> group) override {
     if (group.empty()) return;
@@ -149,7 +143,6 @@ class OsuReporter final : public Reporter {
     out_.flush();
   }
 
-  std::ostream& out_;
   std::string sweep_;
   std::vector<Section> sections_;  ///< in the order in which they came; the first is empty, for it has been written
 };
@@ -159,7 +152,7 @@ class OsuReporter final : public Reporter {
 ReporterDescription osu_reporter() {
   return {.name = format_name,
           .help = "the layout of the OSU micro-benchmarks 7.4",
-          .make = [](std::ostream& out) { return std::make_unique<OsuReporter>(out); },
+          .make = make_reporter<OsuReporter>,
           .is_classic = true};
 }
 

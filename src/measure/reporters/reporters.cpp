@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 
 namespace commlens::measure {
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <ostream>
 #include <span>
 #include <string>
 #include <variant>
 
 #include "base/format.hpp"
-#include "measure/reporters/formats.hpp"
+#include "measure/reporter.hpp"
 #include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
@@ -73,7 +72,7 @@ std::string title_of(const Record& record) {
 
 class TableReporter final : public Reporter {
  public:
-  explicit TableReporter(std::ostream& out) : out_(out) {}
+  using Reporter::Reporter;
 
   void begin(const Start& start) override { out_ << header_of(start) << std::flush; }
 
@@ -88,7 +87,6 @@ class TableReporter final : public Reporter {
   }
 
  private:
-  std::ostream& out_;
   std::string title_;
 };
 
@@ -97,7 +95,7 @@ class TableReporter final : public Reporter {
 ReporterDescription table_reporter() {
   return {.name = "table",
           .help = "a row per case for people: median with its 95% interval, share of the ceiling, validation",
-          .make = [](std::ostream& out) { return std::make_unique<TableReporter>(out); }};
+          .make = make_reporter<TableReporter>};
 }
 
 }  // namespace commlens::measure

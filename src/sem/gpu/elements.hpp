@@ -46,4 +46,11 @@ inline unsigned blocks_over(const ElementRange& range, std::size_t elements_of_b
   return static_cast<unsigned>(std::min(wanted, most));
 }
 
+/// Queues the call on FP64 tensor cores, where there are tensor cores for it: CUDA, code for sm_80 or newer, order 7,
+/// computed geometry. Elsewhere it returns false, and does nothing.
+bool apply_on_tensor_cores(const Gll& gll, const PoissonCall<double>& call, device::Stream& stream);
+inline bool apply_on_tensor_cores(const Gll& /*gll*/, const PoissonCall<float>& /*call*/, device::Stream& /*stream*/) {
+  return false;
+}
+
 }  // namespace commlens::sem

@@ -11,7 +11,6 @@
 
 #include "device/gpu/occupancy.hpp"
 #include "sem/gpu/elements.hpp"
-#include "sem/gpu/tensor_poisson.hpp"
 
 namespace commlens::sem {
 

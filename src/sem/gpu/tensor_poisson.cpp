@@ -1,4 +1,4 @@
-#include "sem/gpu/tensor_poisson.hpp"
+#include "sem/gpu/elements.hpp"
 
 #if defined(COMMLENS_CUDA)
 

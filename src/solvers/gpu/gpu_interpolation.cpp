@@ -6,7 +6,7 @@
 #include "device/gpu/launch.hpp"
 #include "sem/numbering.hpp"
 #include "sem/poisson_kernel.hpp"
-#include "solvers/interpolation_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

@@ -12,8 +12,7 @@
 #include "device/gpu/launch.hpp"
 #include "device/gpu/occupancy.hpp"
 #include "sem/numbering.hpp"
-#include "solvers/element_nodes.hpp"
-#include "solvers/schwarz_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

@@ -4,7 +4,7 @@
 
 #include "device/host/target_clones.hpp"
 #include "sem/numbering.hpp"
-#include "solvers/interpolation_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

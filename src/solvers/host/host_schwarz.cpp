@@ -4,8 +4,7 @@
 
 #include "device/host/target_clones.hpp"
 #include "sem/numbering.hpp"
-#include "solvers/element_nodes.hpp"
-#include "solvers/schwarz_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

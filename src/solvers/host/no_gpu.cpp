@@ -1,7 +1,6 @@
 // Stands in for gpu/ in a build without a GPU backend, in which no memory is a GPU's.
 #include "base/error.hpp"
-#include "solvers/interpolation_kernel.hpp"
-#include "solvers/schwarz_kernel.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 

@@ -19,8 +19,6 @@ class GpuMemory {
   /// one of them cannot have it, or cannot reach that of another; `problem` then says why.
   static std::unique_ptr<GpuMemory> make(const Communicator& node, std::size_t bytes, Use use, std::string& problem);
 
-  GpuMemory(const GpuMemory&) = delete;
-  GpuMemory& operator=(const GpuMemory&) = delete;
   ~GpuMemory();
 
   /// The part of a rank of `node`, at an address of this rank's GPU.

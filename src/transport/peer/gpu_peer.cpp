@@ -1,27 +1,35 @@
 // `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (kernels.hpp), and the host does
 // not wait for it. Between start() and finish() messages are on a stream of the transport, in the order of their
 // starts.
-#include "transport/peer/gpu_peer.hpp"
-
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "device/device.hpp"
+#include "device/gpu/check.hpp"
 #include "device/upload.hpp"
 #include "transport/activity.hpp"
 #include "transport/peer/gpu_memory.hpp"
-#include "transport/peer/launch_kernel.hpp"
 #include "transport/peer/message_kernels.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
 #include "transport/peer/sum_kernels.hpp"
-#include "transport/peer/with_operation.hpp"
+#include "transport/peer/sums.hpp"
 
 namespace commlens::transport::peer {
 
 namespace {
+
+template <class... Parameters, class... Arguments>
+void launch_kernel(device::Stream& stream, unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
+                   const Arguments&... arguments) {
+  kernel<<<blocks, threads, 0, static_cast<gpuStream_t>(stream.native())>>>(arguments...);
+  device::gpu::check(gpuGetLastError(), "kernel launch");
+}
 
 using gpu::Links;
 using gpu::Lists;

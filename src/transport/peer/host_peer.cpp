@@ -1,21 +1,19 @@
 // `peer` on host memory: the ranks of a node share it. The calling thread does everything.
-#include "transport/peer/host_peer.hpp"
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "transport/activity.hpp"
+#include "transport/mpi_calls.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/node_memory.hpp"
 #include "transport/peer/rings.hpp"
-#include "transport/peer/spin_wait.hpp"
 #include "transport/peer/sums.hpp"
-#include "transport/stream_wait.hpp"
 
 namespace commlens::transport::peer {
 

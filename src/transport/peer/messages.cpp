@@ -1,7 +1,5 @@
 #include "transport/peer/messages.hpp"
 
-#include <string>
-
 namespace commlens::transport::peer {
 
 Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,5 +55,14 @@ class PeerTransport : public Transport {
 
 /// The numbers of all ranks among those that share the buffers, by rank; `own` is this rank's. Collective.
 std::vector<int> members_of(const Communicator& communicator, int own);
+
+/// The transport on host memory.
+std::unique_ptr<Transport> make_host_peer(const Communicator& communicator);
+
+/// The transport on the memory of GPUs: kernels that store into the memory of the other ranks' GPUs.
+std::unique_ptr<Transport> make_gpu_peer(const Setup& setup);
+
+/// Why the GPUs of the ranks cannot do that; empty if they can. Collective.
+std::string gpus_unsupported(const Setup& setup);
 
 }  // namespace commlens::transport::peer

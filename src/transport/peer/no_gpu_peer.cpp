@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "transport/peer/gpu_peer.hpp"
+#include "transport/peer/messages.hpp"
 
 namespace commlens::transport::peer {
 

@@ -11,10 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "transport/peer/gpu_peer.hpp"
-#include "transport/peer/host_peer.hpp"
-#include "transport/registration.hpp"
-#include "transport/shared_gpu.hpp"
+#include "transport/peer/messages.hpp"
+#include "transport/transport.hpp"
 
 namespace commlens::transport::peer {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/peer/spin_wait.hpp"
+#include "transport/peer/rings.hpp"
 
 namespace commlens::transport::peer {
 

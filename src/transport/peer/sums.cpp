@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "device/host/target_clones.hpp"
-#include "transport/peer/with_operation.hpp"
 
 namespace commlens::transport::peer {
 

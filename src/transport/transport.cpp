@@ -1,9 +1,7 @@
-#include "transport/registration.hpp"
+#include "transport/transport.hpp"
 
 #include <map>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 namespace commlens::transport {
 
@@ -28,6 +26,21 @@ const std::vector<Description>& all() {
     return descriptions;
   }();
   return sorted;
+}
+
+std::string shared_gpu(const Setup& setup, std::string_view who) {
+  const auto* gpu = setup.device.gpu();
+  const auto uuids = setup.communicator.gather(gpu != nullptr ? gpu->uuid : std::string());
+  for (std::size_t rank = 0; rank < uuids.size(); ++rank) {
+    if (uuids[rank].empty()) return "rank " + std::to_string(rank) + " has no GPU";
+    for (std::size_t other = 0; other < rank; ++other) {
+      if (uuids[other] == uuids[rank]) {
+        return "ranks " + std::to_string(other) + " and " + std::to_string(rank) + " share a GPU (" + uuids[rank] +
+               "); " + std::string(who) + " needs one GPU per rank: start at most as many ranks as GPUs";
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace commlens::transport

@@ -1,16 +1,15 @@
-#include "harness/settings_options.hpp"
+#include "harness/settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/usage_error.hpp"
 #include "measure/reporter.hpp"
 #include "measure/sampling.hpp"
 #include "transport/transport.hpp"

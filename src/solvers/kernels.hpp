@@ -1,10 +1,12 @@
-// Arguments of the Schwarz smoother's kernels, on the host and on GPUs.
+// Arguments of the kernels of the Schwarz smoother and of interpolation, on the host and on GPUs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "device/device.hpp"
+#include "sem/gll.hpp"
 #include "sem/poisson.hpp"
 
 namespace commlens::solvers {
@@ -31,5 +33,33 @@ struct SchwarzCall {
 void schwarz_on_host(int order, const SchwarzCall& call, device::Stream& stream);
 /// In a build with a GPU backend.
 void schwarz_on_gpu(int order, const SchwarzCall& call, device::Stream& stream);
+
+/// For kernels that are compiled for each order: calls function(std::integral_constant<int, n>) for n = order + 3, for
+/// orders from 2 to sem::highest_order.
+template <int Order = 2, class Function>
+void with_extended_nodes(int order, Function function) {
+  if constexpr (Order <= sem::highest_order) {
+    if (order == Order) return function(std::integral_constant<int, Order + 3>{});
+    with_extended_nodes<Order + 1>(order, function);
+  }
+}
+
+/// Between two polynomial orders: output += (M x M x M) (input_weights * input) by element, where M is a matrix of to x
+/// from.
+struct InterpolationCall {
+  sem::ElementRange elements;
+  int from = 0;  ///< nodes in each direction, of the input
+  int to = 0;    ///< of the output
+  const float* matrix = nullptr;
+  const float* input = nullptr;
+  float* output = nullptr;
+  const std::uint32_t* input_unknowns = nullptr;  ///< by node
+  const std::uint32_t* output_unknowns = nullptr;
+  const float* input_weights = nullptr;  ///< by unknown; nullptr: 1
+};
+
+void interpolate_on_host(const InterpolationCall& call, device::Stream& stream);
+/// In a build with a GPU backend.
+void interpolate_on_gpu(const InterpolationCall& call, device::Stream& stream);
 
 }  // namespace commlens::solvers

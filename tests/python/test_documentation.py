@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from commlens.model import load, read
 from native_helpers import BENCH
@@ -78,7 +80,10 @@ def jq_examples() -> list[str]:
     return [example for example in block.split("\n\n") if "jq" in example]
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+
+
+@needs_jq
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
@@ -101,7 +106,7 @@ def test_the_examples_of_jq_say_what_they_promise(
     assert found.stdout.splitlines() == expected
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+@needs_jq
 def test_whole_lines_are_saved_from_a_file_that_was_cut(tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
     file.write_text(file.read_text()[:-100])
@@ -110,7 +115,7 @@ def test_whole_lines_are_saved_from_a_file_that_was_cut(tmp_path: Path) -> None:
     assert len(read([line + "\n" for line in found.stdout.splitlines()]).records) == 1
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq")
+@needs_jq
 def test_lines_can_be_chosen_for_a_picture(tmp_path: Path) -> None:
     write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
     subprocess.run(["sh", "-c", jq_examples()[6]], cwd=tmp_path, check=True)
@@ -127,25 +132,22 @@ def test_the_example_of_python_runs(tmp_path: Path) -> None:
     assert found.stdout.splitlines()[-1] == "2.0 us"
 
 
-@pytest.mark.skipif(not BENCH.exists(), reason="no native program is built")
-def test_the_reference_of_records_is_what_schema_and_program_have() -> None:
-    script = str(TOP / "tools" / "definitions.py")
-    command = [sys.executable, script, "--check", "--program", str(BENCH)]
+needs_program = pytest.mark.skipif(not BENCH.exists(), reason="no native program is built")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["findings"],
+        ["tables"],
+        pytest.param(["definitions", "--program", BENCH], marks=needs_program),
+    ],
+    ids=lambda words: words[0],
+)
+def test_generated_pages_are_what_their_sources_say(words: list[Any]) -> None:
+    tool, *options = words
+    command = [sys.executable, TOP / "tools" / f"{tool}.py", "--check", *options]
     assert subprocess.run(command, check=False).returncode == 0
-
-
-def test_the_page_of_findings_is_what_the_rules_say() -> None:
-    command = [sys.executable, str(TOP / "tools/findings.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0
-
-
-def test_the_tables_are_what_their_records_say() -> None:
-    assert (
-        subprocess.run(
-            [sys.executable, str(TOP / "tools/tables.py"), "--check"], check=False
-        ).returncode
-        == 0
-    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(TOP)) for page in PAGES])
@@ -158,26 +160,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 # ---- words ----
 
-# What another word says better, and which (DESIGN's vocabulary).
-WORDS = {
-    r"figures?": "value, result, metric or plot",
-    r"cures?|mends?": "fix",
-    r"undecided": "inconclusive",
-    r"in turns": "interleaved",
-    r"letters of (a|the) \w+": "characters",
-    r"(one|two) a (GPU|rank|node|pair)": "per",
-    r"on so many ranks|in turn, and show": "on 1, 2, 4 and 8 ranks",
-    r"whoever": "a noun",
-    r"sample a start|starts? of both sides|(over|between) starts": "launch",
-    r"(launched|started|launches) interleaved": "launches, interleaved",
-}
-# Where one of them is right: the name of a file, and what stands around it.
-RIGHT = (
-    (r"docs/reference\.md|compare/references/", "figures", "the key of the YAML files of sources"),
-    (r"render/(plots|report)/", "figure", "matplotlib's Figure"),
-    (r"docs/measured/", "", "what programs printed when it was measured"),
-)
-BAD = re.compile("|".join(rf"\b({pattern})\b" for pattern in WORDS), re.IGNORECASE)
+WORDS = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
+BAD = re.compile("|".join(rf"\b({pattern})\b" for pattern in WORDS["better"]), re.IGNORECASE)
 
 
 def texts_of(path: Path) -> str:
@@ -191,7 +175,8 @@ def texts_of(path: Path) -> str:
 
 
 def is_right(name: str, word: str) -> bool:
-    return any(re.search(place, name) and right in word.lower() for place, right, _ in RIGHT)
+    places = WORDS["right"].items()
+    return any(re.search(place, name) and right in word.lower() for place, right in places)
 
 
 def test_words_are_those_of_the_field() -> None:

@@ -13,8 +13,13 @@ import click
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.text import plural
 from commlens.cli import job_options, values
-from commlens.cli.progress import telling
-from commlens.cli.records import load_any, tell_pictures, tell_problems, without_collections
+from commlens.cli.records import (
+    load_any,
+    tell_pictures,
+    tell_problems,
+    telling,
+    without_collections,
+)
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.result import ComparisonResult, gate
 from commlens.jobs.options import Options

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from commlens.base.terminal import console
@@ -42,17 +40,14 @@ def list_() -> None:
         "Published results": published,
         "This build": build,
     }
-    print_things(console(), [_table(title, lines) for title, lines in lists.items()])
+    tables = [Table(_LINES, list(lines.items()), title) for title, lines in lists.items()]
+    print_things(console(), tables)
 
 
 def _summary(source: Source) -> str:
     """`latency: 92 results; juliet, two nodes`"""
     benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.benchmark)
     return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'result')}; {source.machine}"
-
-
-def _table(title: str, lines: Mapping[str, str]) -> Table[tuple[str, str]]:
-    return Table(_LINES, list(lines.items()), title)
 
 
 _LINES: tuple[Column[tuple[str, str]], ...] = (

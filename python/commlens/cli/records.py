@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import echo
-from commlens.cli.progress import telling
+from commlens.base.text import printable
 from commlens.model import load
 from commlens.model.reading import Loaded
 
@@ -28,6 +30,26 @@ def without_collections() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Gives a function that says what is done now, on one line of the standard error, which is
+    there from its first call until all is done. A file gets nothing."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    status = console.status("")
+
+    def tell(what: str) -> None:
+        status.update(printable(what)[:70].replace("[", "("))
+        status.start()
+
+    try:
+        yield tell
+    finally:
+        status.stop()
 
 
 def load_any(paths: Sequence[Path]) -> Loaded:

@@ -9,8 +9,7 @@ import click
 
 from commlens.base.outputs import write_text
 from commlens.base.terminal import echo
-from commlens.cli.progress import telling
-from commlens.cli.records import check_any, tell_problems, without_collections
+from commlens.cli.records import check_any, tell_problems, telling, without_collections
 from commlens.model import load_each
 from commlens.model.reading import Room
 

@@ -38,19 +38,13 @@ def published_lines(records: Sequence[Record]) -> Iterator[str]:
     yield "# published, nearest in memory, size, nodes and ranks; ratios are ours over theirs"
     head = ""
     for one in closest.values():
-        if (own := _head(one)) != head:
+        figure = one.figure
+        size = format_bytes(figure.size) if figure.size else ""
+        words = (figure.where, size, f"{figure.memory} memory" if figure.memory else "")
+        own = f"# {one.source.name}: {', '.join(filter(None, words))}"
+        if own != head:
             head = own
             yield head
-        yield f"#   {one.figure.quantity}: {one.figure.as_printed}{_ratio(one)}"
-
-
-def _head(one: Beside) -> str:
-    figure = one.figure
-    size = format_bytes(figure.size) if figure.size else ""
-    words = (figure.where, size, f"{figure.memory} memory" if figure.memory else "")
-    return f"# {one.source.name}: {', '.join(filter(None, words))}"
-
-
-def _ratio(one: Beside) -> str:
-    """Nothing where sizes or kinds of memory differ."""
-    return "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
+        # No ratio where sizes or kinds of memory differ.
+        ratio = "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
+        yield f"#   {figure.quantity}: {figure.as_printed}{ratio}"

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from commlens.base.text import labelled, plural
 from commlens.model import Group, Record, groups, over_launches
@@ -21,13 +20,6 @@ _MOST_SECTIONS = 120
 _MOST_RECORDS = 500  # of a section
 _WIDE = 10_000  # characters: no column is left out
 _WORDS = re.compile(r"[^a-z0-9]+")
-
-
-class Definition(NamedTuple):
-    """A name and what it means."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -72,8 +64,8 @@ class Card:
         return [record for section in self.sections for record in section.group.records]
 
     @cached_property
-    def definitions(self) -> list[Definition]:
-        """Of its metrics and facts, in the benchmark's words."""
+    def definitions(self) -> dict[str, str]:
+        """What the names of its metrics and facts mean, in the benchmark's words."""
         found: dict[str, str] = {}
         for start in (one for section in self.sections for one in section.group.launches):
             for metric in start.metrics.values():
@@ -81,17 +73,17 @@ class Card:
                 found[name] = f"{metric.definition} ({metric.better} is better)"
             for fact in start.facts.values():
                 found[fact.label] = fact.definition
-        return [Definition(*one) for one in found.items() if one[1]]
+        return {name: text for name, text in found.items() if text}
 
     @cached_property
-    def ceilings(self) -> list[Definition]:
+    def ceilings(self) -> dict[str, str]:
         """How each was measured; of one that differs by size, how it was the first time."""
         found: dict[str, str] = {}
         for record in self.records:
             for ceiling in record.ceilings:
                 part = f"{ceiling.part}: " if ceiling.part else ""
                 found.setdefault(f"{part}{ceiling.name}", ceiling.method)
-        return [Definition(*one) for one in found.items()]
+        return found
 
 
 def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:

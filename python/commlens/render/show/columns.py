@@ -42,26 +42,18 @@ def metric_columns(
     def statistic(record: Record) -> Statistic | None:
         return record.statistics.get(metric.name)
 
-    text = notation(metric, records)
+    def median(record: Record) -> float | None:
+        own = statistic(record)
+        return None if own is None else own.median
+
+    # With an exponent everywhere, or nowhere.
+    largest = max((abs(median(record) or 0) for record in records), default=0)
+    text = partial(format_value, unit=metric.unit, largest=largest)
     return [
-        Column(metric.label, _median(metric), metric.unit, text, optional=optional),
+        Column(metric.label, median, metric.unit, text, optional=optional),
         Column("95% CI", statistic, format=partial(_interval, text), style="dim"),
         Column("n", statistic, format=_count, style="dim"),
     ]
-
-
-def _median(metric: Metric) -> Callable[[Record], float | None]:
-    def value(record: Record) -> float | None:
-        statistic = record.statistics.get(metric.name)
-        return None if statistic is None else statistic.median
-
-    return value
-
-
-def notation(metric: Metric, records: Sequence[Record]) -> Callable[[float], str]:
-    """How a column writes its metric: with an exponent everywhere, or nowhere."""
-    medians = filter(None, map(_median(metric), records))
-    return partial(format_value, unit=metric.unit, largest=max(map(abs, medians), default=0))
 
 
 def _interval(text: Callable[[float], str], statistic: Statistic) -> str:

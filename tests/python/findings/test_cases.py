@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import cases_records
-from commlens.findings import SEVERITIES, Finding
+from commlens.findings import SEVERITIES, Finding, checks, rules
 from commlens.findings.rule import Rule, all_rules, rules_on_machines, rules_on_records
 from commlens.findings.view import View
 from commlens.model.profile import Profile
@@ -50,6 +53,23 @@ def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
     assert sum(len(cases_of(one)) for one in _FILES) + len(cases_records.CASES) == len(CASES)
     assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
     assert [key for key, own in _OF_DEVICES.items() if not own.not_applicable] == []
+
+
+@pytest.mark.parametrize("folder", [rules, checks])
+def test_every_function_decides_a_rule(folder: ModuleType) -> None:
+    modules = [
+        import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)
+    ]
+    own = {
+        one
+        for module in modules
+        for name, one in vars(module).items()
+        if getattr(one, "__module__", "") == module.__name__
+        and getattr(one, "__annotations__", {}).get("return") == "Seen"
+        and not name.startswith("_")
+    }
+    helpers = {"compared", "of_machine"}  # of entries with conditions
+    assert {one.__name__ for one in own - {rule.decide for rule in all_rules()}} <= helpers
 
 
 @pytest.mark.parametrize(("rule", "make"), named("speaks"))
@@ -114,8 +134,8 @@ def test_codes_and_subjects_are_for_people_to_search_for(rule: Rule) -> None:
 
 
 def test_rules_stand_by_section() -> None:
-    for rules in (rules_on_records(), rules_on_machines()):
-        sections = [rule.section for rule in rules]
+    for every in (rules_on_records(), rules_on_machines()):
+        sections = [rule.section for rule in every]
         assert len(set(sections)) == sum(a != b for a, b in zip(sections, ["", *sections])) > 5
 
 

@@ -158,7 +158,10 @@ def launches_to_decide(
     seen = shift(baseline, other)
     size = max(abs(seen) * 2 / 3, least)
     by_spread = 2 * _upper_variance(baseline, other) * (quantiles / size) ** 2 * math.pi / 3
-    above = _share_above(_Differences(baseline, other), seen - size)
+    # How likely a value is above one of the other side, if their shift were as much less. One half
+    # more of a pair is counted on the other side, as few pairs never show the rare ones.
+    differences = _Differences(baseline, other)
+    above = (differences.count - differences.up_to(seen - size) - 0.5) / differences.count
     by_order = _MARGIN * (quantiles / (above - 0.5)) ** 2 / 6 if above > 0.5 else math.inf
     needed = min(by_spread, by_order)
     return max(fewest_for(level), math.ceil(needed) if needed < _ENDLESS else _ENDLESS)
@@ -173,14 +176,6 @@ def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
         return math.inf
     squares = sum((len(own) - 1) * variance(own) for own in (baseline, other) if len(own) > 1)
     return squares / float(chi2.ppf(0.1, freedom))
-
-
-def _share_above(differences: _Differences, size: float) -> float:
-    """How large a share of them is above `size`: how likely a value is above one of the other side,
-    if their shift were as much less. One half more of a pair is counted on the other side, as few
-    pairs never show the rare ones."""
-    above = differences.count - differences.up_to(size)
-    return (above - 0.5) / differences.count
 
 
 def fewest_for(level: float) -> int:

@@ -8,16 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.base.errors import Status
-from commlens.jobs import causes
-from commlens.jobs.messages import (
-    ErrorFilter,
-    OutputFilter,
-    death,
-    departure,
-    ending,
-    first_sentence,
-    lost_node,
-)
+from commlens.jobs import causes, messages
+from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.process import Outcome
 from commlens.jobs.record_file import Kept
 from commlens.model import Record
@@ -84,10 +76,13 @@ def explain(job: EndedJob, known_cause: str) -> Result:
 
     `known_cause`: the message of a cause of a failed launch; empty where none is known."""
     killed_by, number = job.outcome.killed_by, job.outcome.status
-    sentence = first_sentence(job.error.lines)
+    sentence = messages.first_sentence(job.error.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
-    died, left = death(job.held, 0 if of_launcher else number), departure(job.held)
+    died, left = (
+        messages.death(job.held, 0 if of_launcher else number),
+        messages.departure(job.held),
+    )
     gave_reason = bool(job.printed_reasons)
     # It may be the number of the signal that a rank died of: then it is none of ours.
     is_ours = died is None or (gave_reason and died.signal != number)
@@ -110,13 +105,13 @@ def explain(job: EndedJob, known_cause: str) -> Result:
     in_records = any(record.status != "ok" for record in job.kept.records)
     if gave_reason or (died is None and not left and in_records):
         return Result(status, job.kept)
-    ended = ending(job.held)
-    if node := lost_node(job.held):
+    ended = messages.ending(job.held)
+    if node := messages.lost_node(job.held):
         if ended:
             return Result(status, job.kept, quoted=[ended[0]])
         return because(causes.of_job("lost-node", launcher=job.launcher, node=node))
     if ended and not left:
-        nothing_else = all(map(ending, job.error.held))
+        nothing_else = all(map(messages.ending, job.error.held))
         if ended[1] == died.signal if died else nothing_else:
             return Result(status, job.kept, quoted=[ended[0]])
     if known_cause:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from commlens.base.errors import CommlensError
 from commlens.compare.matching import KeyOf, Side
 from commlens.model import CaseKey, Record, case_key, merged_transports, option_text
 
 _UNSET = "not set"
+# Its value in a record, and the fields of a case's key that follow from it.
+_FIELDS: dict[str, tuple[Callable[[Record], str], dict[str, Any]]] = {
+    "transport": (lambda record: record.transport, {"transport": ""}),
+    "memory": (lambda record: record.memory, {"memory": ""}),
+    "host": (lambda record: record.start.host, {}),
+    "ranks": (lambda record: str(record.ranks), {"ranks": 0, "nodes": 0}),
+}
 
 
 def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
@@ -34,14 +42,9 @@ def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
 
 
 def _parts(records: Sequence[Record], by: str) -> tuple[Callable[[Record], str | None], KeyOf]:
-    if by == "transport":
-        return lambda record: record.transport, _without(transport="")
-    if by == "memory":
-        return lambda record: record.memory, _without(memory="")
-    if by == "ranks":
-        return lambda record: str(record.ranks), _without(ranks=0, nodes=0)
-    if by == "host":
-        return lambda record: record.start.host, case_key
+    if by in _FIELDS:
+        value, changes = _FIELDS[by]
+        return value, lambda record: case_key(record)._replace(**changes)
     parameters = {
         word: name
         for record in records
@@ -53,17 +56,10 @@ def _parts(records: Sequence[Record], by: str) -> tuple[Callable[[Record], str |
     if any(by in record.start.environment for record in records):
         return lambda record: record.start.environment.get(by, _UNSET), case_key
     variables = sorted({name for record in records for name in record.start.environment})
-    known = ["transport", "memory", "host", "ranks", *dict.fromkeys(parameters.values())]
+    known = [*_FIELDS, *dict.fromkeys(parameters.values())]
     raise CommlensError(
         f"--by {by[:80]}: the records have none; there are {', '.join([*known, *variables])}"
     )
-
-
-def _without(**changes: str | int) -> KeyOf:
-    def key_of(record: Record) -> CaseKey:
-        return case_key(record)._replace(**changes)  # type: ignore[arg-type]
-
-    return key_of
 
 
 def _by_parameter(name: str) -> tuple[Callable[[Record], str | None], KeyOf]:

@@ -181,19 +181,11 @@ _Key = TypeVar("_Key", CaseId, CaseKey)
 def case_names(cases: Mapping[_Key, Sequence[Record]]) -> dict[_Key, str]:
     """`latency 64 KiB, mpi, host`: and of the rest what differs between the cases."""
     described = {case: _description(case, own[0]) for case, own in cases.items()}
-    values: dict[str, set[str]] = {}
-    for description in described.values():
-        for name, text in description.items():
-            values.setdefault(name, set()).add(text)
-    lacking = {
-        name
-        for name in values
-        if any(name not in description for description in described.values())
-    }
+    names = {name for description in described.values() for name in description}
     kept = {
         name
-        for name, texts in values.items()
-        if name in _ALWAYS or len(texts) > 1 or name in lacking
+        for name in names
+        if name in _ALWAYS or len({own.get(name) for own in described.values()}) > 1
     }
     return {
         case: ", ".join(text for name, text in description.items() if name in kept and text)
@@ -217,8 +209,7 @@ def _description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
 
 def _size_text(record: Record) -> str:
     parameter, size = record.size_parameter, record.size
-    assert parameter is not None
-    assert size is not None
+    assert parameter is not None and size is not None, "asked of sizes only"
     if parameter.unit == BYTES:
         return format_bytes(size)
     return f"{parameter.title} {format_count(size)} {parameter.unit}".strip()

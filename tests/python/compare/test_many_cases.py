@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-from collections.abc import Sequence
 
 import pytest
 
 from commlens.compare import Side, judge, match
 from commlens.compare.result import ComparisonResult
-from commlens.model import Record, read
+from commlens.model import read
 from commlens.model.rank_test import DECISION, fewest_for
 from commlens.render.comparison import comparison_of
 from sample_records import lines, make_record
@@ -19,17 +18,12 @@ CASES = 2_000
 
 
 def side(name: str, us: float, cases: int, launches: int) -> Side:
-    return Side(name, records(name, us, cases, launches))
-
-
-def records(name: str, us: float, cases: int, launches: int) -> Sequence[Record]:
-    return read(
-        lines(
-            make_record(median_us=us * (1 + 0.001 * start), start=f"{name}{start}", bytes=size)
-            for start in range(launches)
-            for size in range(1, cases + 1)
-        )
-    ).records
+    records = (
+        make_record(median_us=us * (1 + 0.001 * start), start=f"{name}{start}", bytes=size)
+        for start in range(launches)
+        for size in range(1, cases + 1)
+    )
+    return Side(name, read(lines(records)).records)
 
 
 def compared(baseline: Side, other: Side) -> ComparisonResult:

@@ -79,10 +79,8 @@ def explain(job: EndedJob, known_cause: str) -> Result:
     sentence = messages.first_sentence(job.error.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
-    died, left = (
-        messages.death(job.held, 0 if of_launcher else number),
-        messages.departure(job.held),
-    )
+    died = messages.death(job.held, 0 if of_launcher else number)
+    left = messages.departure(job.held)
     gave_reason = bool(job.printed_reasons)
     # It may be the number of the signal that a rank died of: then it is none of ours.
     is_ours = died is None or (gave_reason and died.signal != number)

@@ -1,7 +1,11 @@
 // Runs a reporter over groups of records and gives back its text.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -12,6 +16,15 @@
 #include "measure/reporter.hpp"
 
 namespace commlens::measure::examples {
+
+/// What the running test is to print: expected/SUITE.TEST.txt.
+inline std::string expected() {
+  const auto& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string name = std::string(test.test_suite_name()) + "." + test.name() + ".txt";
+  std::ifstream file(std::string(COMMLENS_EXPECTED_FOLDER) + "/" + name);
+  if (!file) throw std::invalid_argument("no file " + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 using Groups = std::vector<std::vector<Record>>;
 

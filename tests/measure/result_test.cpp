@@ -1,12 +1,16 @@
+// What a record says: its outcome, metrics, fractions and texts.
 #include "measure/result.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/examples.hpp"
+#include "measure/reporters/text.hpp"
 
 namespace commlens::measure {
 namespace {
@@ -110,6 +114,27 @@ TEST(Labels, AreNamesWithoutTheUnitsEnding) {
   EXPECT_EQ(overlap_efficiency.label(), "overlap efficiency");
   constexpr Metric rank_TFLOPs{"rank_TFLOPs", unit::TFLOPs, Better::higher, "", "rate per rank"};
   EXPECT_EQ(rank_TFLOPs.label(), "rate per rank");
+}
+
+TEST(OnOneLine, JoinsLines) {
+  EXPECT_EQ(on_one_line("a\nb\r\nc\n"), "a; b; c");
+  EXPECT_EQ(on_one_line("\n"), "");
+  EXPECT_EQ(on_one_line(""), "");
+}
+
+TEST(MemorySides, AreTheSameUnlessBothAreNamed) {
+  EXPECT_EQ(memory_sides("device"), std::pair(std::string("device"), std::string("device")));
+  EXPECT_EQ(memory_sides("device:host"), std::pair(std::string("device"), std::string("host")));
+}
+
+TEST(SettingsOf, LeavesOutTheSize) {
+  EXPECT_EQ(settings_of(examples::allreduce(8, "mpi", "host", 1)), "dtype=f64, in_place=true");
+  EXPECT_EQ(settings_of(examples::latency(8, "mpi", "host", 1)), "");
+}
+
+TEST(Complaint, SaysThatThereIsNoReason) {
+  EXPECT_EQ(complaint({Status::failed, "", false}), "failed: no reason given");
+  EXPECT_EQ(complaint({Status::skipped, "no\nGPU", false}), "skipped: no; GPU");
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "multigrid_reference.hpp"
 #include "solver_fixture.hpp"
 
 namespace commlens::solvers {

@@ -2,6 +2,7 @@
 // shared with the kernels but the Gauss-Lobatto points and the map of an element.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,8 @@
 #include "sem/function_space.hpp"
 #include "sem/mesh.hpp"
 #include "sem/problem.hpp"
+#include "solvers/chebyshev.hpp"
+#include "solvers/fast_diagonalization.hpp"
 
 namespace commlens::solvers {
 
@@ -65,6 +68,7 @@ class Whole {
   [[nodiscard]] Operator poisson() const {
     return [this](const Vector& u) { return apply(u); };
   }
+  [[nodiscard]] Operator jacobi() const;  ///< divides by the diagonal
   /// 1 / (number of elements that have the unknown).
   [[nodiscard]] Vector weights() const;
   [[nodiscard]] Vector random(std::int64_t seed) const;
@@ -81,6 +85,45 @@ class Whole {
   std::vector<std::size_t> of_node_;
   std::vector<Matrix> elements_;
 };
+
+// Restricted additive Schwarz: each element's extended problem as Kronecker products, solved without eigenvectors.
+class Schwarz {
+ public:
+  explicit Schwarz(const Whole& whole);
+
+  [[nodiscard]] Vector apply(const Vector& r) const;
+
+ private:
+  using Problems = std::array<Matrices, 3>;
+
+  [[nodiscard]] double length_of(const sem::Extents& place, std::size_t axis) const;
+  /// The unknown of each node of the extended element, Whole::fixed where it has none.
+  [[nodiscard]] std::vector<std::size_t> extended(const sem::Extents& place) const;
+
+  const Whole& whole_;
+  std::vector<Problems> problems_;  ///< by element
+  Vector weights_;
+};
+
+// A V-cycle with its parts: Chebyshev polynomials, interpolation, and dense solves.
+
+/// T_degree((theta - S A) / delta) e / T_degree(theta / delta), where theta is the middle of the bounds and delta half
+/// of what is between them.
+Vector chebyshev(const Operator& sa, const Chebyshev::Bounds& bounds, std::size_t degree, const Vector& e);
+
+/// The values of the coarse function at the fine nodes; both on the same elements.
+Vector interpolated(const Whole& coarse, const Whole& fine, const Vector& u);
+
+/// What a level of a V-cycle has; all but the operator only if it is not the coarsest.
+struct CycleLevel {
+  const Whole& whole;
+  Operator s;
+  Chebyshev::Bounds bounds;
+  std::size_t degree = 0;
+};
+
+/// x from the levels from `level` on, the coarsest of which is solved for exactly.
+Vector v_cycle(const std::vector<CycleLevel>& levels, std::size_t level, const Vector& b);
 
 }  // namespace reference
 }  // namespace commlens::solvers

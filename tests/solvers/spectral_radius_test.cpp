@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"
 #include "solvers/chebyshev.hpp"
 #include "solvers/dense.hpp"
@@ -27,14 +26,7 @@ double largest_eigenvalue(const Operator& apply, std::size_t size) {
 }
 
 Operator after_poisson(const Operator& s, const reference::Whole& whole) {
-  return [&](const Vector& v) { return s(whole.apply(v)); };
-}
-
-Operator jacobi_of(const reference::Whole& whole) {
-  return [diagonal = whole.diagonal()](Vector r) {
-    for (std::size_t i = 0; i < r.size(); ++i) r[i] /= diagonal[i];
-    return r;
-  };
+  return [s, &whole](const Vector& v) { return s(whole.apply(v)); };
 }
 
 /// The largest eigenvalue in the Krylov space of so many dimensions, from a vector that depends on the global ids.
@@ -86,8 +78,7 @@ class SpectralRadiusIn : public SolversIn {
     Problem<float> problem(shape, context(), nobody);
     const reference::Whole& whole = problem.whole;
     Jacobi jacobi(problem.level, context(), nobody);
-    const Operator divide = jacobi_of(whole);
-    function(text(shape) + ", Jacobi", whole, after_poisson(divide, whole),
+    function(text(shape) + ", Jacobi", whole, after_poisson(whole.jacobi(), whole),
              spectral_radius(problem.level, jacobi, steps, context()));
     Schwarz schwarz(problem.level, level_options(), context(), nobody);
     const reference::Schwarz dense(whole);

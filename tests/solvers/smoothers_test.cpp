@@ -1,20 +1,52 @@
-// The smoother multiplies the error by a Chebyshev polynomial of S A.
-#include "solvers/chebyshev.hpp"
-
+// The smoothers: Schwarz against the solutions of every element's extended problem, and Chebyshev's polynomials of S A.
 #include <cstddef>
 #include <string>
 
-#include "multigrid_reference.hpp"
-#include "schwarz_reference.hpp"
 #include "solver_fixture.hpp"
+#include "solvers/chebyshev.hpp"
 #include "solvers/jacobi.hpp"
 #include "solvers/schwarz.hpp"
 
 namespace commlens::solvers {
 namespace {
 
+using reference::expect_equal;
 using reference::Operator;
 using reference::sum;
+
+class SchwarzIn : public SolversIn {
+ protected:
+  void expect_the_reference(const sem::Shape& shape, const LevelOptions& options = level_options()) {
+    Problem<float> problem(shape, context(), nobody, options);
+    Schwarz schwarz(problem.level, options, context(), nobody);
+    EXPECT_EQ(schwarz.ghosts() == 0, ranks == 1);
+    const std::size_t length = problem.space.length();
+    const Vector r = problem.whole.random(3);
+    const auto input = vector<float>(problem.whole.on(problem.space, r), schwarz.ghosts());
+    const auto result = output<float>(length);
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      schwarz.apply(input.as<float>(), result.as<float>(), *stream);
+    }
+    const Vector expected = problem.whole.on(problem.space, reference::Schwarz(problem.whole).apply(r));
+    expect_equal(values_of<float>(result, length), expected, 1e-5, text(shape));
+    expect_equal(values_of<float>(input, length), problem.whole.on(problem.space, r), 1e-6, "the input is kept");
+  }
+};
+
+TEST_P(SchwarzIn, SolvesTheExtendedProblemOfEveryElement) {
+  for (const double eps : {0.3, 1.0}) {
+    for (const int order : {2, 3, 4}) expect_the_reference({.elements = {3, 2, 2}, .order = order, .eps = eps});
+  }
+  expect_the_reference({.elements = {4, 1, 2}, .order = 7, .eps = 0.3});
+}
+
+TEST_P(SchwarzIn, SolvesItWithAndWithoutOverlap) {
+  for (const bool overlap : {false, true}) {
+    expect_the_reference({.elements = {9, 2, 3}, .order = 2}, level_options(overlap));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, SchwarzIn, sem::memories, name_of);
 
 class ChebyshevIn : public SolversIn {
  protected:
@@ -34,9 +66,8 @@ class ChebyshevIn : public SolversIn {
             from_zero ? output<float>(problem.space.length()) : vector<float>(whole.on(problem.space, start));
         chebyshev.smooth(b.as<float>(), x.as<float>(), from_zero, *stream);
         const Vector error = reference::chebyshev(sa, bounds, degree + 1, sum(solution, -1, start));
-        reference::expect_equal(values_of<float>(x, problem.space.length()),
-                                whole.on(problem.space, sum(solution, -1, error)), 2e-5,
-                                "degree " + std::to_string(degree) + (from_zero ? ", from 0" : ""));
+        expect_equal(values_of<float>(x, problem.space.length()), whole.on(problem.space, sum(solution, -1, error)),
+                     2e-5, "degree " + std::to_string(degree) + (from_zero ? ", from 0" : ""));
       }
     }
   }
@@ -56,12 +87,7 @@ TEST_P(ChebyshevIn, MultipliesTheErrorByAPolynomialAroundJacobi) {
   for (const int order : {2, 7}) {
     Problem<float> problem({.elements = {3, 2, 2}, .order = order}, context(), nobody);
     Jacobi jacobi(problem.level, context(), nobody);
-    const Vector diagonal = problem.whole.diagonal();
-    const Operator divide = [&](Vector r) {
-      for (std::size_t i = 0; i < r.size(); ++i) r[i] /= diagonal[i];
-      return r;
-    };
-    expect_the_polynomial(problem, jacobi, divide, {.least = 0.35, .largest = 3.1});
+    expect_the_polynomial(problem, jacobi, problem.whole.jacobi(), {.least = 0.35, .largest = 3.1});
   }
 }
 

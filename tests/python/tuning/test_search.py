@@ -249,14 +249,10 @@ def test_what_others_need_may_be_slow_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("slowest_us", "repeat"),
-    [(2.0, None), (2990.0, None), (100_000.0, 3), (2e6, 1)],
+    ("medians_us", "repeat"),
+    [([], None), ([1.0, 2.0], None), ([1.0, 2990.0], None), ([1.0, 100_000.0], 3), ([2e6], 1)],
 )
-def test_a_batch_of_the_slowest_case_is_short(slowest_us: float, repeat: int | None) -> None:
-    records = [record(median_us=1.0), record(median_us=slowest_us), record(status="skipped")]
-    assert _repeat_of(records) == repeat
-
-
-def test_without_figures_the_benchmark_decides() -> None:
-    assert _repeat_of([]) is None
-    assert _repeat_of([record(status="skipped")]) is None
+def test_a_batch_of_the_slowest_case_is_short(medians_us: list[float], repeat: int | None) -> None:
+    """Where nothing was measured, the benchmark decides."""
+    records = [record(median_us=us) for us in medians_us]
+    assert _repeat_of(records) == _repeat_of([*records, record(status="skipped")]) == repeat

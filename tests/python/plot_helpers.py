@@ -1,4 +1,4 @@
-"""What tests look at in a picture."""
+"""Pictures in which nothing covers anything, and what tests look at in them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from commlens.render import plots as plot
 from record_helpers import parsed
 
 
 def drawn(*records: dict[str, Any]) -> Figure:
-    figure = plot.draw(parsed(*records))
-    figure.draw_without_rendering()
-    return figure
+    return _laid_out(plot.draw(parsed(*records)))
 
 
 def timelines(*records: dict[str, Any]) -> Figure:
     figure, _ = plot.draw_timelines(parsed(*records))
     assert figure is not None
-    figure.draw_without_rendering()
-    return figure
+    return _laid_out(figure)
 
 
 def titles(figure: Figure) -> list[str]:
@@ -54,22 +50,20 @@ def y_labels(axes: Axes) -> list[str]:
 
 
 def legends(figure: Figure) -> list[list[str]]:
-    holders = [figure, *figure.subfigs]
-    own = [legend for holder in holders for legend in holder.legends]
-    return [[text.get_text() for text in legend.get_texts()] for legend in own]
+    return [[text.get_text() for text in legend.get_texts()] for legend in figure.legends]
 
 
-def assert_no_overlap(figure: Figure) -> None:
-    """Neither of texts within a panel nor of panels and legends."""
+def _laid_out(figure: Figure) -> Figure:
+    """In which neither texts of a panel nor panels and legends cover each other."""
+    figure.draw_without_rendering()
     for axes in figure.axes:
         # Without the line from a note to its point, which belongs to an annotation.
         _assert_apart([Text.get_window_extent(text) for text in axes.texts])
-    boxes: list[Any] = [axes.get_tightbbox() for axes in figure.axes]
-    for holder in (figure, *figure.subfigs):
-        boxes += [legend.get_window_extent() for legend in holder.legends]
-    _assert_apart(boxes)
+    legends_of = [legend.get_window_extent() for legend in figure.legends]
+    _assert_apart([*(axes.get_tightbbox() for axes in figure.axes), *legends_of])
+    return figure
 
 
-def _assert_apart(boxes: Sequence[Bbox]) -> None:
+def _assert_apart(boxes: Sequence[Any]) -> None:
     for number, one in enumerate(boxes):
         assert not any(one.overlaps(other) for other in boxes[:number])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from commlens.base.text import format_bytes, format_count, plural
 from commlens.compare.references import load
@@ -47,13 +47,8 @@ def profile_things(profile: Profile) -> Iterator[Thing]:
     for finding in findings(profiles=[profile]):
         yield Lines([[], *([(line, "")] for line in finding_lines(finding, "finding"))])
     yield time_table(profile)
-    for table in (
-        _bytes_table(profile),
-        waiting_table(profile),
-        call_sites_table(profile),
-        regions_table(profile),
-        ranks_table(profile),
-    ):
+    for table_of in (_bytes_table, waiting_table, call_sites_table, regions_table, ranks_table):
+        table: Table[Any] = table_of(profile)
         if table.rows:
             yield table
     for published in published_tables(profile):
@@ -74,50 +69,63 @@ def _head(profile: Profile) -> Iterator[str]:
     yield from (f"# {warning}" for warning in profile.warnings)
 
 
-class _Time(NamedTuple):
-    """A line of the first table: all, a group or a function of a group."""
+class _Line(NamedTuple):
+    """A line of a table by time: all, a group or a region; or, indented below it, its function."""
 
     name: str
-    seconds: float  # mean over ranks
-    imbalance: Imbalance | None
-    calls: float | None
+    time: Imbalance | None
+    part_s: float  # mean over ranks; of a region that in MPI
+    whole_s: float  # of which that is a part
+    calls: float | None  # or entries
+
+    @property
+    def percent(self) -> float:
+        """The part of the whole."""
+        return _part(self.part_s, self.whole_s)
 
 
-def time_table(profile: Profile) -> Table[_Time]:
+def time_table(profile: Profile) -> Table[_Line]:
     """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py."""
     total = mean(profile.total_s)
     outside = imbalance_of(profile.outside_s)
     rows = [
-        _Time("Total", total, None, sum(one.mean_calls for one in profile.functions)),
+        _Line("Total", None, total, total, sum(one.mean_calls for one in profile.functions)),
         *_group("MPI", profile.communicating, profile),
         *_group("MPI's start and end", profile.initializing, profile),
-        _Time("USER (outside MPI)", outside.mean_s, outside, None),
+        _Line("USER (outside MPI)", outside, outside.mean_s, total, None),
     ]
-    columns: list[Column[_Time]] = [
-        Column("Time %", lambda row: _part(row.seconds, total), format=_percent),
-        Column("Time", lambda row: row.seconds, "s", _seconds),
-        Column("Imb. Time", lambda row: row.imbalance and row.imbalance.imbalance_s, "s", _seconds),
-        Column(
-            "Imb.\nTime %", lambda row: row.imbalance and row.imbalance.percent, format=_percent
-        ),
+    columns: list[Column[_Line]] = [
+        Column("Time %", lambda row: row.percent, format=_percent),
+        Column("Time", lambda row: row.part_s, "s", _seconds),
+        *_IMBALANCES,
         Column("Calls", lambda row: row.calls, format=_calls),
-        Column("Group\n  Function", lambda row: row.name, left=True, style=_name_style),
+        _name_column("Group\n  Function"),
     ]
     return Table(columns, rows)
 
 
-def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Time]:
+_IMBALANCES: list[Column[_Line]] = [
+    Column("Imb. Time", lambda row: row.time and row.time.imbalance_s, "s", _seconds),
+    Column("Imb.\nTime %", lambda row: row.time and row.time.percent, format=_percent),
+]
+
+
+def _name_column(title: str) -> Column[_Line]:
+    """Functions are indented, below what they belong to."""
+    style = {True: "", False: "bold"}
+    return Column(
+        title, lambda row: row.name, left=True, style=lambda row: style[row.name.startswith(" ")]
+    )
+
+
+def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Line]:
     if not functions and name != "MPI":
         return
+    total = mean(profile.total_s)
     calls = sum(function.mean_calls for function in functions)
-    yield _Time(name, mean(profile.in_functions(functions)), None, calls)
+    yield _Line(name, None, mean(profile.in_functions(functions)), total, calls)
     for one in functions:
-        yield _Time(f"  {one.name}", one.time.mean_s, one.time, one.mean_calls)
-
-
-def _name_style(row: _Time | _RegionTime) -> str:
-    """Functions are indented, below what they belong to."""
-    return "" if row.name.startswith(" ") else "bold"
+        yield _Line(f"  {one.name}", one.time, one.time.mean_s, total, one.mean_calls)
 
 
 def _part(part: float, whole: float) -> float:
@@ -252,40 +260,26 @@ def _shown_ranks(profile: Profile) -> Sequence[int]:
     return by_time[:half] + by_time[-half:]
 
 
-class _RegionTime(NamedTuple):
-    """A region, or a function within it."""
-
-    name: str
-    time: Imbalance | None  # of the region
-    mpi_s: float
-    percent: float  # of the time of the region in MPI, or in the function
-    entries: float  # or calls
-
-
-def regions_table(profile: Profile) -> Table[_RegionTime]:
+def regions_table(profile: Profile) -> Table[_Line]:
     """The time within regions, and what they call most."""
     regions = sorted(profile.regions, key=lambda region: -mean(region.time_s))
-    columns: list[Column[_RegionTime]] = [
+    columns: list[Column[_Line]] = [
         Column("Time", lambda row: row.time and row.time.mean_s, "s", _seconds),
-        Column("Imb. Time", lambda row: row.time and row.time.imbalance_s, "s", _seconds),
-        Column("Imb.\nTime %", lambda row: row.time and row.time.percent, format=_percent),
-        Column("MPI", lambda row: row.mpi_s, "s", _seconds),
+        *_IMBALANCES,
+        Column("MPI", lambda row: row.part_s, "s", _seconds),
         Column("MPI %", lambda row: row.percent, format=_percent),
-        Column("Entries", lambda row: row.entries, format=_calls),
-        Column("Region\n  Function", lambda row: row.name, left=True, style=_name_style),
+        Column("Entries", lambda row: row.calls, format=_calls),
+        _name_column("Region\n  Function"),
     ]
     return Table(columns, [row for region in regions for row in _region_rows(region)])
 
 
-def _region_rows(region: Region) -> Iterator[_RegionTime]:
-    time, mpi_s = imbalance_of(region.time_s), mean(region.mpi_s)
-    percent = _part(mpi_s, time.mean_s)
-    yield _RegionTime(region.name, time, mpi_s, percent, mean(region.entries))
+def _region_rows(region: Region) -> Iterator[_Line]:
+    time = imbalance_of(region.time_s)
+    yield _Line(region.name, time, mean(region.mpi_s), time.mean_s, mean(region.entries))
     functions = sorted(region.functions, key=lambda one: -mean(one.time_s))
     for one in functions[:_MOST_FUNCTIONS_OF_REGION]:
-        own = mean(one.time_s)
-        percent = _part(own, time.mean_s)
-        yield _RegionTime(f"  {one.name}", None, own, percent, mean(one.calls))
+        yield _Line(f"  {one.name}", None, mean(one.time_s), time.mean_s, mean(one.calls))
 
 
 class _Share(NamedTuple):

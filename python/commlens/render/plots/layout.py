@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -222,21 +221,12 @@ def draw(records: Sequence[Record]) -> Figure:
     return _picture(Content.of(records)).draw()
 
 
-class Single(NamedTuple):
-    """One panel as a picture of its own."""
-
-    title: str
-    group: Group | None  # None: it shows several groups at once
-    figure: Figure
-
-
-def draw_singly(records: Sequence[Record]) -> Iterator[Single]:
+def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
     """Draws each panel as a picture, for a page that has what all have in common: without a head.
 
     All have the colors that they have in the one picture of all.
     """
-    for panel in panels_of(Content.of(records)):
-        yield Single(panel.title, panel.group, single(panel))
+    return ((panel, single(panel)) for panel in panels_of(Content.of(records)))
 
 
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from commlens.base.text import format_scientific
-from commlens.compare.references import beside
+from commlens.compare.references import Figure, beside
 from commlens.model import Record
 from commlens.render.plots.colors import QUIET_COLOR
 
@@ -17,35 +17,26 @@ _POINTS = 7.0
 _LINE_POINTS = 8.5  # from one note to the next
 
 
-class Published(NamedTuple):
-    """A published result as a note names it."""
-
-    name: str  # of a GPU or a machine
-    size: float
-    value: float
-
-    @property
-    def note(self) -> str:
-        """`H200 2.83e9`"""
-        return f"{self.name} {format_scientific(self.value)}"
-
-
-def published(records: Sequence[Record], metric: str) -> list[Published]:
+def published(records: Sequence[Record], metric: str) -> list[Figure]:
     """Results beside these records, the lowest first, each once."""
     figures = {id(one.figure): one.figure for one in beside(records, metric)}
-    found = [Published(one.hardware, one.size or 0, one.value) for one in figures.values()]
-    return sorted(found, key=lambda own: own.value)
+    return sorted(figures.values(), key=lambda figure: figure.value)
 
 
-def draw(axes: Axes, found: Sequence[Published], points_per_unit: float) -> None:
+def note_of(figure: Figure) -> str:
+    """Of a GPU or a machine: `H200 2.83e9`"""
+    return f"{figure.hardware} {format_scientific(figure.value)}"
+
+
+def draw(axes: Axes, found: Sequence[Figure], points_per_unit: float) -> None:
     """A dash each, and right of it its name, one above the other where they would overlap."""
     style: dict[str, Any] = {"color": QUIET_COLOR, "markersize": 9, "markeredgewidth": 1.6}
     heights = [points_per_unit * one.value for one in found]
     for one, height, place in zip(found, heights, _spread(heights)):
-        axes.plot([one.size], [one.value], "_", zorder=3.5, **style)
+        axes.plot([one.size or 0], [one.value], "_", zorder=3.5, **style)
         axes.annotate(
-            one.note,
-            (one.size, one.value),
+            note_of(one),
+            (one.size or 0, one.value),
             (8, place - height),
             textcoords="offset points",
             va="center",

@@ -17,6 +17,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from commlens.base.text import format_short
 from commlens.model import Group
 from commlens.model.record import BYTES
 from commlens.render.plots.style import WIDEST
@@ -72,7 +73,7 @@ def set_metric_axis(axes: Axes) -> None:
         axes.set_ylim(low, high)
     span = high / low
     subs = next(subs for limit, subs in _TICKS if span < limit)
-    set_ticks(axes.yaxis, powers(*subs, most=12) if subs else MaxNLocator(nbins=6), _short)
+    set_ticks(axes.yaxis, powers(*subs, most=12) if subs else MaxNLocator(nbins=6), format_short)
     if span < 5:
         axes.yaxis.set_minor_locator(NullLocator())
 
@@ -94,11 +95,3 @@ def _some_sizes(sizes: Sequence[int], text: Callable[[float], str]) -> list[floa
         if not chosen or size / chosen[-1] >= room:
             chosen.append(size)
     return chosen
-
-
-def _short(value: float) -> str:
-    """A power of ten in as few characters as possible: 0.01, 1000, 10k, 1M."""
-    for limit, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if value >= limit:
-            return f"{value / size:g}{unit}"
-    return f"{value:g}" if value >= 1e-4 else f"{value:.9f}".rstrip("0")

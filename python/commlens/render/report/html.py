@@ -74,12 +74,12 @@ class Pictures:
         self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
         sections = {id(one): own.name for own in card.sections for one in own.group.records}
         found: dict[str, list[Picture]] = {}
-        for number, single in enumerate(plot.draw_singly(chosen) if chosen else ()):
+        for number, (panel, figure) in enumerate(plot.draw_singly(chosen) if chosen else ()):
             if number == _MOST_PICTURES:
                 self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
                 break
-            name = sections[id(single.group.records[0])] if single.group else card.name
-            found.setdefault(name, []).append(self.add(single.figure, single.title))
+            name = sections[id(panel.group.records[0])] if panel.group else card.name
+            found.setdefault(name, []).append(self.add(figure, panel.title))
         return found
 
     def timelines(self, card: Card) -> Iterator[Picture]:

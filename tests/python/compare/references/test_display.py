@@ -9,7 +9,7 @@ import pytest
 from commlens.compare import references as reference
 from commlens.render.dftfe import published_lines
 from conftest import Commlens
-from plot_helpers import assert_no_overlap, details, drawn, legends
+from plot_helpers import details, drawn, legends
 from record_helpers import parsed
 from sample_applications import make_transform_record
 from sample_multigrid import make_multigrid_record
@@ -98,7 +98,6 @@ def test_a_picture_has_dashed_curves_with_their_names() -> None:
     assert {line.get_markerfacecolor() for line in curves} == {"#0072B2"}, "that of mpi"
     (legend,) = legends(figure)
     assert "published: juliet: GPUDirect RDMA and gdrcopy, 2 nodes" in legend
-    assert_no_overlap(figure)
 
 
 def test_bars_have_marks_of_their_transport() -> None:
@@ -109,7 +108,6 @@ def test_bars_have_marks_of_their_transport() -> None:
     (legend,) = legends(figure)
     assert "published: dftfe-summit: V100 (Summit), 1 node" in legend
     assert len(legend) == 5
-    assert_no_overlap(figure)
 
 
 def test_bars_by_setting_have_their_figures_in_words() -> None:
@@ -123,7 +121,6 @@ def test_bars_by_setting_have_their_figures_in_words() -> None:
     places = [float(line.get_ydata()[1]) for line in published_lines_in(axes)]
     assert places == [0.0] * 5 + [1.0] * 5, "of mpi, whose bars are the first of four"
     assert "V100 (Summit) 6.19e4" in details(axes)
-    assert_no_overlap(figure)
 
 
 def test_pictures_of_other_cases_have_none() -> None:

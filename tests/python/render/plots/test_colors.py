@@ -20,7 +20,6 @@ from commlens.render import plots as plot
 from commlens.render.plots.colors import looks
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES
 from commlens.render.plots.style import Theme
-from plot_helpers import legends
 
 MEASURED = Path(__file__).parents[4] / "docs" / "measured"
 FILES = sorted(MEASURED.glob("**/*.jsonl"))
@@ -110,19 +109,6 @@ def test_no_picture_is_higher_than_two_screens_and_no_line_is_cut() -> None:
             assert "…" not in axes.get_title(loc="left"), name
             assert not any("…" in text.get_text() for text in axes.texts), name
         assert not any("…" in text.get_text() for text in figure.texts), name
-
-
-def test_no_series_has_two_names() -> None:
-    """As `mpi` and `mpi, host`, where all records are of host memory."""
-    for name, figure in pictures():
-        names = list(itertools.chain(*legends(figure)))
-        memories = {
-            (transport, memory)
-            for transport in ("mpi", "staged", "ccl")
-            for memory in ("host", "device", "pinned")
-            if {transport, f"{transport}, {memory}"} <= set(names)
-        }
-        assert not memories, name
 
 
 @pytest.mark.parametrize("kind", ["transports", "parts", "dashes", "marks"])

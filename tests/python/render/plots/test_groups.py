@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from commlens.model import load
 from commlens.render import plots as plot
 from commlens.render.plots.style import Theme
 from conftest import Commlens
@@ -235,13 +234,3 @@ def test_plot_leaves_out_what_failed_and_says_so(commlens: Commlens, tmp_path: P
     unwritable = commlens("plot", file, "--out", "/dev/null/picture.png")
     assert unwritable.returncode == 2
     assert "cannot be written (a file is in the way)" in unwritable.stderr
-
-
-def test_records_with_and_without_parts_are_drawn_from_one_file(tmp_path: Path) -> None:
-    file = write(tmp_path / "records.jsonl", make_record(), make_overlap_record())
-    loaded = load([file])
-    assert (len(loaded.records), loaded.problems) == (2, [])
-    assert plot.plot(loaded.records, tmp_path / "picture.svg").left_out == []
-    figure = drawn(make_record())
-    assert titles(figure) == ["latency of 1 KiB"]
-    assert len(figure.legends) == 1 and not figure.subfigs

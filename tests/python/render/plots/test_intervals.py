@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.axes import Axes
 
-from plot_helpers import assert_no_overlap, drawn, texts
+from plot_helpers import drawn, texts
 from sample_applications import make_overlap_record, modes
 from sample_multigrid import make_multigrid_record
 from sample_records import make_record
@@ -35,7 +35,6 @@ def arrows(axes: Axes, marker: str) -> list[float]:
 
 def with_a_cut(*records: dict[str, Any]) -> Axes:
     figure = drawn(*records)
-    assert_no_overlap(figure)
     (axes,) = [own for own in figure.axes if NOTE in own.get_xlabel()]
     return axes
 

@@ -10,17 +10,7 @@ from matplotlib.colors import to_hex
 from commlens.model.levels import has_levels, middle_iteration, place_of, times_by_level
 from commlens.render.plots import published
 from commlens.render.plots.style import Theme
-from plot_helpers import (
-    assert_no_overlap,
-    details,
-    drawn,
-    legends,
-    panel,
-    texts,
-    timelines,
-    titles,
-    y_labels,
-)
+from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
 from sample_applications import make_exchange_record
 from sample_multigrid import ALONE, OTHER_US, make_multigrid_record
@@ -79,7 +69,6 @@ def test_a_solve_has_a_bar_of_all_and_one_of_each_level() -> None:
     assert found[4] == pytest.approx([0.2, 0.03]), "in the order of the first bar"
     assert {"2.000 ms, communication 20%", "1.010 ms, 50%", "0.2300 ms, 12%"} <= set(texts(axes))
     assert "communication without that of the coarse solve" in details(axes)
-    assert_no_overlap(figure)
 
 
 def test_a_kind_of_part_has_one_color_on_all_levels() -> None:
@@ -104,7 +93,6 @@ def test_the_transports_of_a_level_stand_next_to_each_other() -> None:
     names = y_labels(panel(figure, BY_LEVEL))
     assert names[:4] == ["all   mpi", "staged", "solver   mpi", "staged"]
     assert len(names) == 10
-    assert_no_overlap(figure)
 
 
 def test_parts_that_add_up_to_more_are_scaled() -> None:
@@ -188,7 +176,6 @@ def test_published_throughputs_stand_beside_those_of_gpus() -> None:
         assert note in texts(axes)
     dashes = [line for line in axes.lines if line.get_marker() == "_"]
     assert [float(dash.get_xdata()[0]) for dash in dashes] == [8000 * 343.0] * 6
-    assert_no_overlap(figure)
 
 
 @pytest.mark.parametrize("change", [{"memory": "host"}, {"options": {"order": 5}}])

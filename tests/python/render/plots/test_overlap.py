@@ -11,17 +11,7 @@ from matplotlib.colors import to_hex
 from commlens.render import plots as plot
 from commlens.render.plots.style import Theme
 from conftest import SOURCES
-from plot_helpers import (
-    assert_no_overlap,
-    details,
-    drawn,
-    legends,
-    panel,
-    texts,
-    timelines,
-    titles,
-    y_labels,
-)
+from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
 from sample_applications import (
     COPIES,
@@ -142,14 +132,11 @@ def test_every_kind_of_overlap_is_drawn(records: list[dict[str, Any]], tmp_path:
     assert plot.plot(parsed(*records), tmp_path / "picture.svg").left_out == []
 
 
-def test_no_text_of_an_overlap_covers_another() -> None:
-    figure = drawn(*make_overlap_sweep())
-    assert_no_overlap(figure)
-
-
 def test_nothing_is_named_after_a_benchmark() -> None:
     names = ("xtx", "bp5", "fft", "multiplications", "reductions", "copies")
-    folders = ("plot", "show", "records", "compare", "report", "profile")
-    for file in [one for name in folders for one in SOURCES.glob(f"commlens/{name}/**/*.py")]:
+    folders = ("model", "compare", "profile", "render")
+    files = [one for name in folders for one in SOURCES.glob(f"commlens/{name}/**/*.py")]
+    assert len(files) > 50
+    for file in files:
         text = file.read_text(encoding="utf-8")
         assert not [name for name in names if name in text], file

@@ -8,17 +8,7 @@ from typing import Any
 import pytest
 
 from commlens.render import plots as plot
-from plot_helpers import (
-    assert_no_overlap,
-    details,
-    drawn,
-    legends,
-    panel,
-    texts,
-    timelines,
-    titles,
-    y_labels,
-)
+from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
 from sample_applications import (
     make_exchange_record,
@@ -85,15 +75,6 @@ def test_parts_add_up_to_the_bar_and_no_number_covers_its_end() -> None:
     assert not details(drawn(make_transform_record(timeline=None)).axes[0])
 
 
-def test_a_wide_interval_lies_within_the_axes() -> None:
-    record = make_transform_record(timeline=None)
-    record["statistics"]["time_us"].update(ci_high=40e3, max=40e3)
-    axes = drawn(record).axes[0]
-    assert axes.get_xlim()[1] > 40
-    number = next(text for text in axes.texts if text.get_text() == "22.00 ms")
-    assert number.get_window_extent().x1 < axes.get_window_extent().x1
-
-
 def test_transports_far_apart_have_panels_and_scales_of_their_own() -> None:
     slow = make_transform_records(transport="mpi", parts_ms={"local FFT": 900.0}, ceilings=[])
     figure = drawn(*slow, *make_transform_records(transport="ccl"))
@@ -120,21 +101,12 @@ def test_bars_of_the_whole_stay_where_they_say_more() -> None:
     assert titles(drawn(make_transform_record(timeline=None), other))[0] == "fft by part"
 
 
-def test_a_timeline_is_of_each_variant() -> None:
-    figure = timelines(*make_transform_records())
-    assert titles(figure) == [
-        "fft over mpi, per-transpose: 22.00 ms",
-        "fft over mpi, cached: 18.00 ms",
-    ]
-    assert y_labels(figure.axes[0]) == [f"rank {rank}   transform" for rank in range(4)]
-
-
-def test_timelines_are_of_the_most_ranks() -> None:
+def test_a_timeline_is_of_each_variant_on_the_most_ranks() -> None:
     records = [record for ranks in (2, 4) for record in make_transform_records(ranks=ranks)]
-    assert titles(timelines(*records)) == [
-        "fft over mpi, per-transpose: 22.00 ms",
-        "fft over mpi, cached: 18.00 ms",
-    ]
+    figure = timelines(*records)
+    variants = ["per-transpose: 22.00 ms", "cached: 18.00 ms"]
+    assert titles(figure) == [f"fft over mpi, {variant}" for variant in variants]
+    assert y_labels(figure.axes[0]) == [f"rank {rank}   transform" for rank in range(4)]
 
 
 # ---- what an application would use ----
@@ -160,11 +132,6 @@ def test_without_a_candidate_nothing_is_used() -> None:
     assert "50.00 us (used)" in texts(alone), "the only one is used"
 
 
-def test_what_is_used_is_marked_without_parts_too() -> None:
-    (axes,) = drawn(*modes(parts=None)).axes
-    assert {"50.00 us", "44.00 us (used)"} <= set(texts(axes))
-
-
 def test_no_number_reaches_beyond_its_axes() -> None:
     solve = make_solve_record(residuals=None, ceilings=[])
     for records in (modes(), modes(parts=None), [solve]):
@@ -176,19 +143,15 @@ def test_no_number_reaches_beyond_its_axes() -> None:
 # ---- all together ----
 
 
-@pytest.mark.parametrize("counts", [(4,), (1, 2, 4, 8)])
-def test_no_text_covers_another(counts: tuple[int, ...]) -> None:
+def test_the_details_stand_above_their_panels() -> None:
     records = [
         record
-        for ranks in counts
+        for ranks in (1, 2, 4, 8)
         for transport in ("mpi", "staged")
         for record in make_transform_records(ranks=ranks, transport=transport)
     ]
-    figure = drawn(*records)
-    assert_no_overlap(figure)
-    for axes in figure.axes:
-        top = axes.get_window_extent().y1
-        assert axes.texts[-1].get_window_extent().y0 > top, "the details stand above"
+    for axes in drawn(*records).axes:
+        assert axes.texts[-1].get_window_extent().y0 > axes.get_window_extent().y1
 
 
 def test_every_kind_is_drawn(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from commlens.render.plots.colors import looks
 from commlens.render.plots.content import PUBLISHED_LINE, Content, ceiling_style
 from commlens.render.plots.lines import lines
 from commlens.render.plots.panel import Panel, joined
-from commlens.render.plots.published import published
+from commlens.render.plots.published import note_of, published
 from commlens.render.plots.style import Theme
 from commlens.render.plots.values import BarLine, bars_panel
 
@@ -50,7 +50,7 @@ def _panel(groups: Sequence[Group], theme: Theme) -> Iterator[Panel]:
     ]
     size = next(iter(bars.values())).size
     names = " and ".join(dashes)
-    notes = ", ".join(one.note for one in published(list(bars.values()), metric.name))
+    notes = ", ".join(note_of(one) for one in published(list(bars.values()), metric.name))
     yield bars_panel(
         joined(first.benchmark, "" if size is None else first.describe_size(size), separator=", "),
         joined(names and f"dashed: the ceiling, {names}", notes and f"violet: published, {notes}"),

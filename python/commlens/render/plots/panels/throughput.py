@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_scientific, format_short, labelled
+from commlens.compare.references import Figure
 from commlens.model import Metric, Record
 from commlens.render.plots import published
 from commlens.render.plots.content import Content
@@ -97,7 +98,7 @@ _Growths = Mapping[Series, Growth]
 def _draw(
     metric: Metric,
     growths: _Growths,
-    others: Sequence[published.Published],
+    others: Sequence[Figure],
     axes: Axes,
     width: float,
 ) -> None:
@@ -117,7 +118,7 @@ def _draw(
     axes.set_ylim(0, 1.06 * highest / (1 - band))
     _write_notes(axes, growths)
     if others:  # with room for its notes, which stand right of it
-        place = max(own.size for own in others)
+        place = max(own.size or 0 for own in others)
         left, right = axes.get_xlim()
         room = _SHARE_OF_NOTES / (1 - _SHARE_OF_NOTES)
         axes.set_xlim(left, max(right, place * (place / left) ** room))

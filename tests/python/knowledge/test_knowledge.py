@@ -43,6 +43,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/rules": Rules,
     "libraries/ucx": UcxTransports,
     "matrices/": Matrix,
+    "plot_style": dict[str, str],
     "rank_variables": dict[str, tuple[str, ...]],
     "record_fields": dict[str, dict[str, str]],
     "rules/": RuleFile,

@@ -12,11 +12,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
 
+from commlens import knowledge
 from commlens.base.errors import CommlensError, reason, say
 from commlens.base.text import plural
 from commlens.model import Record, over_launches
@@ -24,7 +25,6 @@ from commlens.model.profile import Profile
 from commlens.render.plots.layout import draw, draw_singly, draw_timelines, height_of_picture
 from commlens.render.plots.profile import draw_profile_singly, draw_profiles
 from commlens.render.plots.selection import select
-from commlens.render.plots.style import STYLE
 
 __all__ = [
     "ENDINGS",
@@ -102,7 +102,8 @@ def styled() -> Iterator[None]:
     """In which pictures are drawn and written.
 
     Matplotlib's warnings are of characters that its font does not have, and of the like."""
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+    style: Any = knowledge.load("plot_style", dict[str, str])
+    with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

@@ -13,7 +13,7 @@ from commlens.base.text import memory_name
 from commlens.compare.references import Beside, Figure, beside
 from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record, groups
 from commlens.render.plots.colors import CEILING_COLOR, PUBLISHED_COLOR, looks
-from commlens.render.plots.differences import difference
+from commlens.render.plots.lines import difference
 from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry, joined
 from commlens.render.plots.style import Series, Theme, shortened
 
@@ -90,12 +90,8 @@ class Content:
 
     def series_of(self, group: Group, record: Record, memory: str | None = None) -> Series:
         """The line or bar of a record; `memory` is named where it is not that of the theme."""
-        return self.theme.series(
-            record,
-            self.theme.memory(record) if memory is None else memory,
-            group.label(record, dated=True),
-            group.series_number(record),
-        )
+        label, number = group.label(record, dated=True), group.series_number(record)
+        return self.theme.series(record, memory, label, number)
 
     @cached_property
     def operations(self) -> list[Operation]:

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from commlens.base.text import format_days, memory_name, plural
 from commlens.model import Group, Record, Start, launches_of
 from commlens.render.plots.colors import QUIET_COLOR
-from commlens.render.plots.differences import given
 from commlens.render.plots.style import MARGIN_INCHES, SMALL_LETTER_INCHES, wrapped
 
 _MAX_NAMES = 2
@@ -120,5 +119,24 @@ def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
     own: dict[str, list[Group]] = {}
     for group in groups:
         own.setdefault(group.benchmark, []).append(group)
-    asked = {name: given(found) for name, found in own.items()}
+    asked = {name: _given(found) for name, found in own.items()}
     return [", ".join(words), *(f"{name}: {text}" for name, text in asked.items() if text)]
+
+
+def _given(groups: Sequence[Group]) -> str:
+    """What groups of one benchmark have in common, as it was asked for: `dofs 400000, order 7`.
+
+    A setting that all have in common and that nobody gave is a default, which is not said.
+    """
+    commands = [start.command for group in groups for start in group.launches]
+    options = {word.partition("=")[0] for command in commands for word in command}
+    first = groups[0]
+    words = [
+        f"{name} {value}"
+        for name, value in first.settings.items()
+        if not options.isdisjoint((f"--{name}", f"--no-{name}"))
+        and all(group.settings.get(name) == value for group in groups)
+    ]
+    if "--timing" in options and len({group.timing for group in groups}) == 1:
+        words.append(f"timing {first.timing}")
+    return ", ".join(words)

@@ -1,4 +1,4 @@
-"""The lines of panels that show records of several groups of one benchmark."""
+"""What sets records and groups of one benchmark apart; the lines of panels that show several."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from commlens.base.text import plural
-from commlens.model import Record, option_text
+from commlens.base.text import format_scientific, plural
+from commlens.compare.references import Figure, beside
+from commlens.model import Group, Record, option_text
 from commlens.render.plots.panel import Panel, line_entries
 from commlens.render.plots.style import PANEL_INCHES, Series, Theme
 
@@ -47,7 +48,7 @@ def lines(records: Sequence[Record], theme: Theme) -> Lines:
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     found: dict[Series, list[Record]] = {}
     for record, label in zip(records, labels):
-        series = theme.series(record, theme.memory(record), label, numbers[label])
+        series = theme.series(record, None, label, numbers[label])
         found.setdefault(series, []).append(record)
     return in_order(found)
 
@@ -75,3 +76,46 @@ def _description(record: Record) -> dict[str, str]:
             text = value if isinstance(value, str) else f"{title} {option_text(value)}"
             words[f"parameter {name}"] = text
     return words | {name: f"{name}={value}" for name, value in start.settings_of_transport.items()}
+
+
+def differing(own: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
+    """The settings that any of the others does not have alike: `order 7`."""
+    return [
+        f"{name} {value}"
+        for name, value in own.items()
+        if any(other.get(name) != value for other in others)
+    ]
+
+
+def difference(group: Group, groups: Sequence[Group]) -> str:
+    """What sets the group apart from others of its benchmark: `order 7, 2 ranks`.
+
+    Derived parameters follow from the ranks, too: they are compared on as many. What one group
+    derives may have been given for another.
+    """
+    others = [other for other in groups if other.benchmark == group.benchmark]
+    same_ranks = [other for other in others if other.ranks == group.ranks]
+    words = differing(group.settings, [other.settings for other in others])
+    # A parameter that another one does not have at all is no difference.
+    elsewhere = [{**group.derived, **other.derived, **other.settings} for other in same_ranks]
+    words += differing(group.derived, elsewhere)
+    if len(same_ranks) < len(others):
+        words.append(plural(group.ranks, "rank"))
+    if any(other.nodes != group.nodes for other in same_ranks):
+        words.append(plural(group.nodes, "node"))
+    if any(other.timing != group.timing for other in others):
+        words.append(f"timing {group.timing}")
+    if any(other.backend != group.backend for other in others):
+        words.append(f"backend {group.backend}")
+    return ", ".join(words)
+
+
+def published(records: Sequence[Record], metric: str) -> list[Figure]:
+    """Results beside these records, the lowest first, each once."""
+    figures = {id(one.figure): one.figure for one in beside(records, metric)}
+    return sorted(figures.values(), key=lambda figure: figure.value)
+
+
+def note_of(figure: Figure) -> str:
+    """Of a GPU or a machine: `H200 2.83e9`"""
+    return f"{figure.hardware} {format_scientific(figure.value)}"

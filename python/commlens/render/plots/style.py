@@ -18,7 +18,7 @@ from matplotlib.colors import to_rgb
 from commlens.base.text import memory_name
 from commlens.model import Record, merged_transports
 from commlens.model.levels import place_of
-from commlens.render.plots.colors import TEXT_COLOR, looks
+from commlens.render.plots.colors import looks
 
 WIDEST = 1e15  # end over beginning of a logarithmic axis
 
@@ -35,31 +35,6 @@ _FILLINGS = {"": "full", "device": "full", "host": "full", "pinned": "top", "man
 _SHADES = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _VARIANT_DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 1.2)))
-
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "axes.titlesize": 11,
-    "axes.labelsize": 9.5,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": TEXT_COLOR,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": "#888888",
-    "ytick.color": "#888888",
-    "xtick.labelcolor": TEXT_COLOR,
-    "ytick.labelcolor": TEXT_COLOR,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "text.color": TEXT_COLOR,
-    "text.parse_math": False,  # no name in a record is markup
-    "text.usetex": False,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "pdf.fonttype": 42,  # text stays text, which journals require
-}
 
 
 def shortened(label: str) -> str:
@@ -92,7 +67,6 @@ class Series:
     """What one line, or one bar, shows."""
 
     transport: str
-    position: int = field(compare=False)  # of the transport among all of the picture
     theme: Theme = field(compare=False, repr=False)
     memory: str = ""  # empty where the panel, or the picture, has only one
     variant: str = ""
@@ -107,7 +81,8 @@ class Series:
     @property
     def order(self) -> tuple[object, ...]:
         """The place among the series of a picture."""
-        return self.position, self.memory, self.variant_number
+        position = list(self.theme.transports).index(self.transport)
+        return position, self.memory, self.variant_number
 
     @property
     def color(self) -> tuple[float, ...]:
@@ -166,20 +141,17 @@ class Theme:
             len({record.memory for record in records}) > 1,
         )
 
-    def memory(self, record: Record) -> str:
-        """What a label has to say of its memory."""
-        return record.memory if self.has_memories else ""
-
     def shade(self, variant: str) -> int:
         """The number of a variant among those of the picture, in the order in which it is met."""
         return self._shades.setdefault(variant, len(self._shades))
 
     def series(
-        self, record: Record, memory: str = "", variant: str = "", variant_number: int = 0
+        self, record: Record, memory: str | None = None, variant: str = "", variant_number: int = 0
     ) -> Series:
-        """The line or bar of a record in this picture."""
-        position = list(self.transports).index(record.transport)
-        return Series(record.transport, position, self, memory, variant, variant_number)
+        """The line or bar of a record; its memory is named where there are several."""
+        if memory is None:
+            memory = record.memory if self.has_memories else ""
+        return Series(record.transport, self, memory, variant, variant_number)
 
 
 def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from commlens.model.levels import has_levels, middle_iteration, place_of, times_by_level
-from commlens.render.plots import published
+from commlens.render.plots.lines import published
 from commlens.render.plots.style import Theme
 from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
@@ -184,5 +184,5 @@ def test_other_cases_have_nothing_published_beside_them(change: dict[str, Any]) 
     records = [
         on_gpu(edge, **{**change, "options": {"edge": edge, **options}}) for edge in (8, 16, 20)
     ]
-    assert not published.published(parsed(*records), "DOF*iter/s")
+    assert not published(parsed(*records), "DOF*iter/s")
     assert "published" not in details(panel(drawn(*records), THROUGHPUT))

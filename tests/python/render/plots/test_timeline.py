@@ -13,7 +13,7 @@ from commlens.render import plots as plot
 from commlens.render.plots.selection import MAX_HEIGHT_INCHES
 from commlens.render.plots.style import Theme
 from conftest import Commlens
-from plot_helpers import details, panel, texts, timelines, titles, y_labels
+from plot_helpers import details, panel, texts, timelines, y_labels
 from record_helpers import parsed, write
 from sample_applications import make_overlap_record
 
@@ -94,22 +94,6 @@ def test_of_many_ranks_the_first_four_are_timelines() -> None:
     assert "the first 4 of 16 ranks" in details(axes)
     few = panel(timelines(make_overlap_record(ranks=4, together_us=8.8e5)), title)
     assert "first" not in details(few)
-
-
-def test_a_timeline_is_of_the_best_size_of_each_transport() -> None:
-    best = {"mpi": 366, "staged": 732, "ccl": 2928}
-    records = [
-        make_overlap_record(
-            block=block, transport=name, together_us=1e6 if block == own else 1.25e6
-        )
-        for block in best.values()
-        for name, own in best.items()
-    ]
-    assert titles(timelines(*records)) == [
-        "pipeline over mpi, best block 366: 1.000 s",
-        "pipeline over staged, best block 732: 1.000 s",
-        "pipeline over ccl, best block 2928: 1.000 s",
-    ]
 
 
 # ---- a picture of their own ----

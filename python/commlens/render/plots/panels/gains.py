@@ -13,8 +13,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from commlens.model.scaling import Scaling, VariantPair, pairs, scalings
 from commlens.render.plots.colors import CROWDED_COLOR, QUIET_COLOR
 from commlens.render.plots.content import Content
-from commlens.render.plots.differences import differing
-from commlens.render.plots.lines import in_order
+from commlens.render.plots.lines import differing, in_order
 from commlens.render.plots.panel import Panel, joined, line_entries
 from commlens.render.plots.style import Series, Theme
 from commlens.render.plots.ticks import set_ticks
@@ -58,7 +57,7 @@ def _curves(theme: Theme, problems: Sequence[Scaling], after: str) -> _Curves:
             if record.variant_value == after:
                 size = group.format_size(record.size or 0) if group.is_sweep else ""
                 variant = joined(problem, size, group.start_label(record), separator=", ")
-                series = theme.series(record, theme.memory(record), variant, number)
+                series = theme.series(record, None, variant, number)
                 curves.setdefault(series, []).append(pair)
     return in_order(curves)
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from commlens.model import Group
 from commlens.render.plots.colors import looks
 from commlens.render.plots.content import PUBLISHED_LINE, Content, ceiling_style
-from commlens.render.plots.lines import lines
+from commlens.render.plots.lines import lines, note_of, published
 from commlens.render.plots.panel import Panel, joined
-from commlens.render.plots.published import note_of, published
 from commlens.render.plots.style import Theme
 from commlens.render.plots.values import BarLine, bars_panel
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -14,14 +15,16 @@ from matplotlib.ticker import MaxNLocator
 from commlens.base.text import format_scientific, format_short, labelled
 from commlens.compare.references import Figure
 from commlens.model import Metric, Record
-from commlens.render.plots import published
+from commlens.render.plots.colors import QUIET_COLOR
 from commlens.render.plots.content import Content
 from commlens.render.plots.lines import (
     FRAME_INCHES,
     by_benchmark,
     height_with_notes,
     lines_panel,
+    note_of,
     note_style,
+    published,
 )
 from commlens.render.plots.panel import Panel
 from commlens.render.plots.style import Series
@@ -33,6 +36,8 @@ _SHARE = 0.8
 _SIZE = "dof_per_rank"
 _UNIT = "DOF*iter/s"
 _NOTE_INCHES = 0.16
+_PUBLISHED_POINTS = 7.0
+_LINE_POINTS = 8.5  # from one note of a published result to the next
 _SHARE_OF_NOTES = 0.36  # of the width, right of what was published
 _FEW_TICKS_FROM = 50  # ratio of the largest size to the smallest
 
@@ -80,7 +85,7 @@ def panels(content: Content) -> Iterator[Panel]:
         if not records or (metric := _metric(records[0])) is None:
             continue
         shown = {record for record in records if record.main == _metric(record)}
-        others = published.published(records, metric.name)
+        others = published(records, metric.name)
         details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
         yield lines_panel(
             {series: found[series] for series in growths},
@@ -122,7 +127,7 @@ def _draw(
         left, right = axes.get_xlim()
         room = _SHARE_OF_NOTES / (1 - _SHARE_OF_NOTES)
         axes.set_xlim(left, max(right, place * (place / left) ** room))
-        published.draw(axes, others, 72 * height / axes.get_ylim()[1])
+        _draw_published(axes, others, 72 * height / axes.get_ylim()[1])
     sizes = [size for growth in growths.values() for size, _ in growth.points]
     subs = (1, 2, 5) if max(sizes) < _FEW_TICKS_FROM * min(sizes) else (1,)
     set_ticks(axes.xaxis, powers(*subs, most=12), format_short)
@@ -158,3 +163,33 @@ def _growth(own: Sequence[Record]) -> Growth:
             size = record.number(_SIZE) or 0
             best[size] = max(record.statistics[metric.name].median, best.get(size, 0))
     return Growth(sorted(best.items()))
+
+
+def _draw_published(axes: Axes, found: Sequence[Figure], points_per_unit: float) -> None:
+    """A dash each, and right of it its name, one above the other where they would overlap."""
+    style: dict[str, Any] = {"color": QUIET_COLOR, "markersize": 9, "markeredgewidth": 1.6}
+    heights = [points_per_unit * one.value for one in found]
+    for one, height, place in zip(found, heights, _spread(heights)):
+        axes.plot([one.size or 0], [one.value], "_", zorder=3.5, **style)
+        axes.annotate(
+            note_of(one),
+            (one.size or 0, one.value),
+            (8, place - height),
+            textcoords="offset points",
+            va="center",
+            fontsize=_PUBLISHED_POINTS,
+            color=QUIET_COLOR,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
+            zorder=3.4,
+        )
+
+
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Rising heights, moved as little as possible so that there is room for a line at each."""
+    groups: list[list[float]] = []  # of lines that touch: each less those below it
+    for number, height in enumerate(heights):
+        groups.append([height - number * _LINE_POINTS])
+        while len(groups) > 1 and fmean(groups[-2]) >= fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    lowest = [fmean(group) for group in groups for _ in group]
+    return [height + number * _LINE_POINTS for number, height in enumerate(lowest)]

@@ -23,8 +23,8 @@ def pictures() -> list[str]:
     with plot.styled():
         singles = list(plot.draw_singly(parsed(*sweep())))
         return [
-            inline_svg(one.figure, f"p{n}", one.title, Styles())
-            for n, one in enumerate(2 * singles)
+            inline_svg(figure, f"p{n}", panel.title, Styles())
+            for n, (panel, figure) in enumerate(2 * singles)
         ]
 
 
@@ -97,9 +97,9 @@ def test_the_family_of_fonts_is_left_out_of_old_and_new_styles(style: str, rule:
 def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
     records = parsed(*sweep(), make_record(benchmark="bandwidth", metric="bandwidth_GBps"))
     singles = list(plot.draw_singly(records))
-    assert [one.title for one in singles] == ["latency", "bandwidth of 1 KiB"]
-    assert all(one.group is not None for one in singles)
-    assert not [text for one in singles for text in one.figure.texts]
+    assert [panel.title for panel, _ in singles] == ["latency", "bandwidth of 1 KiB"]
+    assert all(panel.group is not None for panel, _ in singles)
+    assert not [text for _, figure in singles for text in figure.texts]
 
 
 def of_machine(hosts: int, gpus: int, **changes: Any) -> Topology:

@@ -44,7 +44,7 @@ class Group:
         self.timing = first.harness.timing
         self.is_sweep = is_sweep
         self.size_parameter: Parameter | None = first.size_parameter
-        self.variant: Parameter | None = first.variant
+        self.variant: Parameter | None = first.start.variant
         self.transports = merged_transports(records)
         self._ranking = {name: rank for rank, name in enumerate(self.transports)}
         self.records: list[Record] = sorted(records, key=self._order)
@@ -216,7 +216,7 @@ def groups(records: Iterable[Record]) -> list[Group]:
 
 
 def _group_key(record: Record) -> tuple[object, ...]:
-    size, variant = record.size_parameter, record.variant
+    size, variant = record.size_parameter, record.start.variant
     return (
         record.benchmark,
         record.start.backend,

@@ -25,10 +25,7 @@ from commlens.model.start import Start
 DATA_URL = "data:application/gzip;base64,"
 _PAGE = b"<!doctype html>"
 _LINK = re.compile(rf'<a class="(\w+)" download="([^"]*)\.gz" href="{DATA_URL}([\w+/=]*)"')
-RECORDS, DOCTOR = (
-    "records",
-    "doctor",
-)  # classes of links
+RECORDS, DOCTOR = "records", "doctor"  # classes of links
 _MOST_BYTES = 2**28  # of one file, unpacked: a small page could hold far more than a memory does
 
 

@@ -36,9 +36,7 @@ class Loaded:
     """What files of records hold, and what is wrong with their lines."""
 
     records: list[Record] = field(default_factory=list)
-    problems: list[str] = field(
-        default_factory=list
-    )  # "file:line: what is wrong", "file:2-40: ..."
+    problems: list[str] = field(default_factory=list)  # "file:line: what", "file:2-40: what"
     profiles: list[profile_record.Profile] = field(default_factory=list)
     launches: list[Start] = field(default_factory=list)  # with and without records
     dropped: int = 0  # records for which there was no room

@@ -148,14 +148,10 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         return int(self.parameters[parameter.name]) if parameter else None
 
     @property
-    def variant(self) -> Optional[Parameter]:
-        """The parameter whose values its start compares."""
-        return self.start.variant
-
-    @property
     def variant_value(self) -> str:
         """Which of the variants it is: `cached`; empty without variants."""
-        return option_text(self.parameters[self.variant.name]) if self.variant else ""
+        variant = self.start.variant
+        return option_text(self.parameters[variant.name]) if variant else ""
 
     def number(self, fact: str) -> Optional[float]:
         """A fact that is a number."""

@@ -230,27 +230,12 @@ class Span(Strict, frozen=True):
         if self.end_us < self.start_us:
             raise ValueError("end_us is before start_us")
 
-    @property
-    def start_s(self) -> float:
-        """Seconds since the barrier."""
-        return self.start_us * 1e-6
-
-    @property
-    def end_s(self) -> float:
-        """Seconds since the barrier."""
-        return self.end_us * 1e-6
-
 
 class Timeline(Strict, frozen=True):
     """One more operation, after the samples, step by step."""
 
     time_us: Positive
     spans: list[Span]
-
-    @property
-    def time_s(self) -> float:
-        """Seconds of the whole operation."""
-        return self.time_us * 1e-6
 
 
 class Candidate(Strict, frozen=True):
@@ -281,11 +266,6 @@ class Ceiling(Strict, frozen=True):
         "then": {"properties": {"metrics": {"maxProperties": 0}}},
         "else": {"required": ["rate"]},
     }
-
-    @property
-    def time_s(self) -> float:
-        """The least seconds of one operation."""
-        return self.time_us * 1e-6
 
     @property
     def is_of_network(self) -> bool:

@@ -49,11 +49,6 @@ class VariantPair:
         return before.min / after.min - 1 if after.min > 0 else math.inf
 
     @property
-    def tie(self) -> str:
-        """`tie` or `inconclusive`; empty where the two differ."""
-        return self.difference.tie
-
-    @property
     def difference(self) -> Difference:
         """The comparison of the two."""
         return difference(self.before, self.after, self.metric)

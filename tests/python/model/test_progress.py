@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from commlens.cli import progress
+from commlens.cli import records
 from commlens.model import load_each
 from commlens.model.reading import Room
 from record_helpers import write
@@ -30,25 +30,25 @@ def test_a_terminal_shows_it_once_there_is_something_to_say(
     monkeypatch.setenv("TERM", "xterm")
     shown = io.StringIO()
     terminal = partial(Console, file=shown, force_terminal=True)
-    monkeypatch.setattr(progress, "Console", lambda **_: terminal())
-    with progress.telling():
+    monkeypatch.setattr(records, "Console", lambda **_: terminal())
+    with records.telling():
         pass
     assert shown.getvalue() == ""
-    with progress.telling() as tell:
+    with records.telling() as tell:
         tell("reading [red]\x1b[2J")
     assert "reading (red]?(2J" in shown.getvalue()
 
 
 def test_a_file_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.telling() as tell:
+    with records.telling() as tell:
         tell("reading")
     assert capsys.readouterr().err == ""
 
 
 def test_what_has_no_room_is_read_and_counted(tmp_path: Path) -> None:
-    records = [make_record(bytes=size) for size in range(1, 31)]
-    records += [make_record(bytes=size, status="failed", reason="x") for size in range(31, 36)]
-    file = write(tmp_path / "records.jsonl", *records)
+    measured = [make_record(bytes=size) for size in range(1, 31)]
+    measured += [make_record(bytes=size, status="failed", reason="x") for size in range(31, 36)]
+    file = write(tmp_path / "records.jsonl", *measured)
     file.write_text(file.read_text() + "rubbish\n")
     ((_, first), (_, second)) = load_each([file, file], Room(20))
     assert [len(first.records), first.dropped] == [20 + 2, 13]

@@ -76,7 +76,7 @@ def test_both_ways_are_two_records_that_belong_together(tmp_path: Path) -> None:
         (transport, way) for transport in ("mpi", "staged") for way in ("per-transpose", "cached")
     ]
     for record in done:
-        assert record.variant is not None and record.variant.name == "communicators"
+        assert record.start.variant is not None and record.start.variant.name == "communicators"
         assert record.harness.timing == "each" and len(record.samples.values_s) == 6
         assert record.calls["MPI_Alltoallv"] == 4 and record.calls["MPI_Barrier"] == 1
         cached = record.variant_value == "cached"

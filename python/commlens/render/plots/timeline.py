@@ -58,20 +58,20 @@ class _Lanes:
     operation: Operation
     timeline: Timeline
     theme: Theme
-    end_s: float  # of the time axis
+    end_us: float  # of the time axis
     iteration: Iteration | None
 
     def panel(self, has_own_scale: bool) -> Panel:
         """Says the time of the operation that was recorded, and the median of all."""
         operation, iteration = self.operation, self.iteration
-        unit, factor = readable_time("s", self.end_s)
-        time = f"{format_number(factor * self.timeline.time_s)} {unit}"
+        unit, factor = readable_time("us", self.end_us)
+        time = f"{format_number(factor * self.timeline.time_us)} {unit}"
         name, what = operation.name, "one operation, its steps numbered"
         if iteration:
             name += f", iteration {iteration.number}"
             what = f"of {iteration.of} iterations: a V-cycle, then the solver"
         elif median_s := operation.record.together_s:
-            what += f" (median of the samples: {format_number(factor * median_s)} {unit})"
+            what += f" (median of the samples: {format_number(factor * 1e6 * median_s)} {unit})"
         count = len({span.rank for span in self.timeline.spans})
         details = joined(
             operation.difference,
@@ -123,14 +123,14 @@ class _Lanes:
 
     def _draw(self, axes: Axes, width: float) -> None:
         """Boxes in the colors of their parts."""
-        unit, factor = readable_time("s", self.end_s)
+        unit, factor = readable_time("us", self.end_us)
         shown = [span for span in self.timeline.spans if span.rank in self._ranks]
-        first = min(0.0, *(span.start_s for span in shown))
-        self._draw_spans(axes, shown, factor, 72 * width / (self.end_s - first))
+        first = min(0.0, *(span.start_us for span in shown))
+        self._draw_spans(axes, shown, factor, 72 * width / (self.end_us - first))
         places = list(self._positions.values())
         axes.set_yticks(places, self._labels)
         axes.set_ylim(max(places) + 0.65, -0.65)
-        axes.set_xlim(factor * first, factor * self.end_s * 1.005)
+        axes.set_xlim(factor * first, factor * self.end_us * 1.005)
         axes.tick_params(axis="y", length=0, labelsize=8.5)
         axes.spines["left"].set_visible(False)
         set_ticks(axes.xaxis, MaxNLocator(nbins=10), lambda value: f"{value:,g}")
@@ -138,15 +138,15 @@ class _Lanes:
         axes.set_xlabel(labelled("time", unit))
 
     def _draw_spans(
-        self, axes: Axes, spans: Sequence[Span], factor: float, points_per_second: float
+        self, axes: Axes, spans: Sequence[Span], factor: float, points_per_us: float
     ) -> None:
         boxes: dict[_Look, list[tuple[float, float]]] = {}
         for span in spans:
             position = self._positions[span.rank, span.stream]
             color = self.theme.part_colors[span.part]
-            seconds = max(0.0, span.end_s - span.start_s)
-            points = seconds * points_per_second
-            left, width = factor * span.start_s, factor * seconds
+            time_us = max(0.0, span.end_us - span.start_us)
+            points = time_us * points_per_us
+            left, width = factor * span.start_us, factor * time_us
             is_wide = points >= _SEPARATED_FROM_POINTS
             look = _Look(position, self._thickness(span, points), color, is_wide)
             boxes.setdefault(look, []).append((left, width))
@@ -197,7 +197,7 @@ def _shown_of(record: Record) -> tuple[Timeline | None, Iteration | None]:
 
 
 def _end(timeline: Timeline) -> float:
-    return max(timeline.time_s, *(span.end_s for span in timeline.spans))
+    return max(timeline.time_us, *(span.end_us for span in timeline.spans))
 
 
 def _on_most_ranks(operations: Sequence[Operation]) -> list[Operation]:

@@ -39,7 +39,7 @@ def _ceiling(name: tuple[str | None, str], record: Record) -> Ceiling | None:
 
 def _rate(ceiling: Ceiling) -> str:
     if ceiling.rate is None:
-        return format_time(ceiling.time_s)
+        return format_time(ceiling.time_us * 1e-6)
     return f"{format_number(ceiling.rate)} {ceiling.unit}"
 
 

@@ -41,11 +41,11 @@ def gain_lines(group: Group) -> list[Line]:
 def _gain_line(group: Group, pair: VariantPair) -> Line:
     after = pair.after
     place = where(group, after, group.start_label(after))
-    why = f" ({pair.difference.why_tie}): " if pair.tie else " "
+    why = f" ({pair.difference.why_tie}): " if pair.difference.tie else " "
     best = format_gain(pair.gain_of_best)
     return [
         (f"  {after.variant_value} over {pair.before.variant_value} ({place}): ", ""),
-        (pair.tie or "speed-up", "bold"),
+        (pair.difference.tie or "speed-up", "bold"),
         (f"{why}{format_gain(pair.gain)} by the medians, {best} by the best times", ""),
     ]
 
@@ -113,7 +113,7 @@ def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column
 
 
 def _tie_or_gain(pair: VariantPair) -> str:
-    return pair.tie or format_gain(pair.gain)
+    return pair.difference.tie or format_gain(pair.gain)
 
 
 def _metrics_table(scaling: Scaling) -> Table[_Row]:

@@ -65,8 +65,10 @@ def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
             wanted = 2 * rank + lane, colors[part]
             own = [box for at, face, _, box in boxes(axes) if (at, face) == wanted]
             assert len(own) == 4
-            assert [box[0] for box in own] == pytest.approx([1e3 * span.start_s for span in spans])
-            assert [box[2] for box in own] == pytest.approx([1e3 * span.end_s for span in spans])
+            assert [box[0] for box in own] == pytest.approx(
+                [1e-3 * span.start_us for span in spans]
+            )
+            assert [box[2] for box in own] == pytest.approx([1e-3 * span.end_us for span in spans])
     assert texts(axes)[:-1].count("3") == 6, "a number per box"
 
 

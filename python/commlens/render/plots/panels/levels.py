@@ -93,7 +93,7 @@ def _bar(
     communication = communication_s(times) * shown / whole_s if whole_s else 0.0
     note = f"communication {format_percent(communication)}" if record.ranks > 1 else ""
     lines = [
-        (line, own.time_s)
+        (line, 1e-6 * own.time_us)
         for own in record.ceilings
         for line in ceilings_of(content, operation.group)
         if own.name == line.ceiling.name and own.part is None

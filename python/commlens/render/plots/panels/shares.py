@@ -56,7 +56,7 @@ def panels(content: Content) -> Iterator[Panel]:
         names = " and ".join(dict.fromkeys(one.name for one in candidates if one))
         title = joined(f"{group.benchmark} by part{over}", operations[0].difference, separator=", ")
         details = joined(names and f"used: {names}", note_of_scale(operations))
-        lines = [(own, own.ceiling.time_s) for own in ceilings_of(content, group)]
+        lines = [(own, 1e-6 * own.ceiling.time_us) for own in ceilings_of(content, group)]
         bars = [
             BarOfShares(
                 operation.series.label,
@@ -114,7 +114,7 @@ def share_shown(record: Record) -> float:
 def marks_of(content: Content, record: Record, parts: Collection[str]) -> list[tuple[str, float]]:
     """The markers of the ceilings of these parts, and their seconds as drawn."""
     return [
-        (content.marks[own.part, own.name], own.time_s * share_shown(record))
+        (content.marks[own.part, own.name], 1e-6 * own.time_us * share_shown(record))
         for own in record.ceilings
         if own.part in parts and own.part
     ]

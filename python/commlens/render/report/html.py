@@ -24,7 +24,6 @@ from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
 from commlens.render.report.svg import Styles, inline_svg
 from commlens.render.report.table import MOST_COLUMNS, PageTable
-from commlens.render.report.topology import topology
 from commlens.render.table import Table
 
 _LONGEST_TEXT = 2000  # characters
@@ -131,7 +130,6 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
         pictures=by_card,
         timelines=timelines,
         profiles=profiles,
-        topologies=[topology(machine) for machine in report.machines],
         data=data,
         problem_lines=[[(problem, "")] for problem in report.loaded.problems],
         left_out=[*report.left_out, *pictures.left_out, *missing],
@@ -188,7 +186,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_plain,
     )
-    environment.filters.update(code=_code, table=lambda table: PageTable.of(table, _MOST_ROWS))
+    environment.filters.update(
+        bytes=format_bytes,
+        code=_code,
+        plural=plural,
+        table=lambda table: PageTable.of(table, _MOST_ROWS),
+    )
     environment.tests["table"] = lambda thing: isinstance(thing, Table)
     environment.globals.update(most_lines=_MOST_LINES, most_columns=MOST_COLUMNS)
     return environment

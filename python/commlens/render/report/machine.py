@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 
 from commlens.base.text import format_days, format_number, plural
-from commlens.model import Record, Start
+from commlens.model import Place, Record, Start
 
 _MOST_MACHINES = 6
 _MOST_LINES = 40
@@ -45,6 +45,15 @@ class HostGroup:
         gpus = ", ".join(f"{count:,} {name}" for name, count in names.most_common(2))
         hosts = start.host if start.nodes == 1 else f"{start.nodes:,} nodes from {start.host}"
         return f"{gpus} on {hosts}, {start.mpi}" if gpus else f"{hosts}, {start.mpi}"
+
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, list[Place]]]:
+        """Of each host the ranks of the widest start, by the GPU that they use, or one by one."""
+        found: dict[str, dict[str, list[Place]]] = {}
+        for place in self.widest.placement:
+            user = place.device.uuid if place.device else f"rank {place.rank}"
+            found.setdefault(place.host, {}).setdefault(user, []).append(place)
+        return found
 
     @property
     def when(self) -> str:

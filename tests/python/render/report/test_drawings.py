@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +12,6 @@ from matplotlib.figure import Figure
 from commlens.render import plots as plot
 from commlens.render.report.machine import machines
 from commlens.render.report.svg import Styles, inline_svg
-from commlens.render.report.topology import Topology, TopologyCell, topology
 from record_helpers import parsed
 from report_helpers import page_of, placement, sweep
 from sample_records import make_record
@@ -102,43 +100,30 @@ def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
     assert not [text for _, figure in singles for text in figure.texts]
 
 
-def of_machine(hosts: int, gpus: int, **changes: Any) -> Topology:
+ADAPTER = {"environment": {"UCX_NET_DEVICES": "mlx5_0:1"}, "settings": ["UCX_NET_DEVICES"]}
+LAST_RANK = "<b>rank 1</b><br>cores 4-7, NUMA 0</div>"
+LAST_GPU = "<b>NVIDIA H200</b><br>GPU 1, 140 GiB, NUMA 0<br>0000:01:00.0</div>"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "gpus", "boxes", "texts"),
+    [
+        (1, 2, [1, 2, 2, 2, 2, 0], {LAST_RANK: 1, LAST_GPU: 1}),
+        (3, 1, [3, 3, 3, 3, 0, 1], {"<b>network</b><br>UCX_NET_DEVICES=mlx5_0:1</div>": 1}),
+        (6, 12, [4, 32, 32, 32, 32, 1], {"and 4 more GPUs": 4, "and 2 more nodes": 1}),
+    ],
+)
+def test_a_topology_has_nodes_with_ranks_and_gpus_and_the_network_between_them(
+    hosts: int, gpus: int, boxes: list[int], texts: dict[str, int], tmp_path: Path
+) -> None:
+    """Of a large machine a part is shown."""
     places = placement([f"node{number}" for number in range(hosts)], gpus)
-    (record,) = parsed(make_record(ranks=len(places), nodes=hosts, placement=places, **changes))
-    (machine,), left_out = machines([record.start], [record])
-    assert not left_out
-    return topology(machine)
-
-
-def cells(own: Topology) -> list[TopologyCell]:
-    return [cell for node in own.nodes for cell in node.cells]
-
-
-def test_a_topology_has_nodes_ranks_and_gpus() -> None:
-    own = of_machine(1, 2)
-    assert [(node.host, len(node.cells), node.has_links) for node in own.nodes] == [
-        ("node0", 2, True)
-    ]
-    assert own.network == [] and own.more == ""
-    last = cells(own)[-1]
-    assert list(last.ranks) == [["rank 1", "cores 4-7, NUMA 0"]]
-    assert last.gpu == ["NVIDIA H200", "GPU 1, 140 GiB, NUMA 0", "0000:01:00.0"]
-
-
-def test_nodes_are_joined_by_a_network() -> None:
-    own = of_machine(
-        3, 1, environment={"UCX_NET_DEVICES": "mlx5_0:1"}, settings=["UCX_NET_DEVICES"]
+    page = page_of(
+        tmp_path, make_record(ranks=len(places), nodes=hosts, placement=places, **ADAPTER)
     )
-    assert [len(node.cells) for node in own.nodes] == [1, 1, 1]
-    assert own.network == ["network", "UCX_NET_DEVICES=mlx5_0:1"]
-    assert not any(node.has_links for node in own.nodes)
-
-
-def test_of_a_large_machine_a_part_is_shown() -> None:
-    own = of_machine(6, 12)
-    assert len(own.nodes) == 4 and len(cells(own)) == 32
-    assert [node.more for node in own.nodes] == ["and 4 more GPUs"] * 4
-    assert own.more == "and 2 more nodes"
+    kinds = ("node", "cell", "rank", "gpu", "link", "network")
+    assert [page.count(f'<div class="{kind}">') for kind in kinds] == boxes
+    assert {text: page.count(text) for text in texts} == texts
 
 
 def test_links_have_the_rates_that_ceilings_measured(tmp_path: Path) -> None:

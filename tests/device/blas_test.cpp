@@ -53,14 +53,6 @@ class BlasOnEveryMemory : public OnEveryMemory {
     if (stream) blas = device->blas(GetParam(), 1);
   }
 
-  template <class Element>
-  Buffer written(const std::vector<Element>& values) {
-    auto buffer = device->allocate(GetParam(), values.size() * sizeof(Element));
-    stream->copy(buffer.data(), values.data(), buffer.bytes());
-    stream->wait();
-    return buffer;
-  }
-
   /// Leading dimensions exceed the number of rows, and the elements between columns must not change.
   template <class Element>
   void check(Gemm gemm, DataType type) {
@@ -80,9 +72,9 @@ class BlasOnEveryMemory : public OnEveryMemory {
     const auto a = random(gemm.lda * rows(gemm.a_operation, gemm.k, gemm.m), 1);
     const auto b = random(gemm.ldb * rows(gemm.b_operation, gemm.n, gemm.k), 2);
     auto expected = random(gemm.ldc * gemm.n, 3);
-    const auto a_there = written(a);
-    const auto b_there = written(b);
-    const auto c_there = written(expected);
+    const auto a_there = uploaded(a);
+    const auto b_there = uploaded(b);
+    const auto c_there = uploaded(expected);
     gemm.a = a_there.data();
     gemm.b = b_there.data();
     gemm.c = c_there.data();
@@ -96,11 +88,8 @@ class BlasOnEveryMemory : public OnEveryMemory {
       }
     }
     blas->gemm(gemm, *stream);
-    std::vector<Element> found(expected.size());
-    stream->copy(found.data(), c_there.data(), c_there.bytes());
-    stream->wait();
-    EXPECT_EQ(found, expected) << name(type) << ", " << gemm.m << " x " << gemm.n << " x " << gemm.k << ", add "
-                               << gemm.add << ", tune " << gemm.tune;
+    EXPECT_EQ(downloaded<Element>(c_there), expected) << name(type) << ", " << gemm.m << " x " << gemm.n << " x "
+                                                      << gemm.k << ", add " << gemm.add << ", tune " << gemm.tune;
   }
 
   void check_every_type(const Gemm& gemm) {
@@ -121,40 +110,31 @@ TEST_P(BlasOnEveryMemory, EveryOperationOfBothMatrices) {
   }
 }
 
-TEST_P(BlasOnEveryMemory, OddShapesAndSingleRowsAndColumns) {
-  check_every_type({.b_operation = Operation::adjoint, .m = 1, .n = 1, .k = 1});
-  check_every_type({.b_operation = Operation::adjoint, .m = 33, .n = 1, .k = 129});
-  check_every_type({.b_operation = Operation::adjoint, .m = 1, .n = 31, .k = 65});
-}
-
-TEST_P(BlasOnEveryMemory, ASumOverNothingIsZero) {
-  check_every_type({.m = 4, .n = 3, .k = 0});
-  check_every_type({.m = 4, .n = 3, .k = 0, .add = true});
-}
-
-TEST_P(BlasOnEveryMemory, AnEmptyResultIsAllowed) {
-  check_every_type({.m = 0, .n = 3, .k = 2});
-  check_every_type({.m = 3, .n = 0, .k = 2});
-}
-
-TEST_P(BlasOnEveryMemory, Adds) { check_every_type({.m = 6, .n = 4, .k = 9, .add = true}); }
-
-TEST_P(BlasOnEveryMemory, TuningChangesNoResult) {
-  check_every_type({.b_operation = Operation::adjoint, .m = 20, .n = 12, .k = 40, .tune = true});
+TEST_P(BlasOnEveryMemory, OddAndEmptyShapesAndTuningGiveTheExactSums) {
+  constexpr auto adjoint = Operation::adjoint;
+  for (const Gemm& gemm : {
+           Gemm{.b_operation = adjoint, .m = 1, .n = 1, .k = 1},
+           Gemm{.b_operation = adjoint, .m = 33, .n = 1, .k = 129},
+           Gemm{.b_operation = adjoint, .m = 1, .n = 31, .k = 65},
+           Gemm{.m = 4, .n = 3, .k = 0},
+           Gemm{.m = 4, .n = 3, .k = 0, .add = true},
+           Gemm{.m = 0, .n = 3, .k = 2},
+           Gemm{.m = 3, .n = 0, .k = 2},
+           Gemm{.m = 6, .n = 4, .k = 9, .add = true},
+           Gemm{.b_operation = adjoint, .m = 20, .n = 12, .k = 40, .tune = true},
+       }) {
+    check_every_type(gemm);
+  }
 }
 
 TEST_P(BlasOnEveryMemory, ComesAfterWhatIsOnTheStreamAlready) {
   const std::vector<double> two{2};
-  const std::vector<double> nothing{0};
-  const auto a = written(nothing);
-  const auto c = written(nothing);
+  const auto a = uploaded(std::vector<double>{0});
+  const auto c = uploaded(std::vector<double>{0});
   stream->copy(a.data(), two.data(), sizeof(double));
   blas->gemm({.m = 1, .n = 1, .k = 1, .a = a.data(), .lda = 1, .b = a.data(), .ldb = 1, .c = c.data(), .ldc = 1},
              *stream);
-  double found = 0;
-  stream->copy(&found, c.data(), sizeof found);
-  stream->wait();
-  EXPECT_EQ(found, 4);
+  EXPECT_EQ(downloaded<double>(c).front(), 4);
 }
 
 TEST_P(BlasOnEveryMemory, RefusesWhatNoLibraryTakes) {
@@ -171,8 +151,7 @@ TEST_P(BlasOnEveryMemory, RefusesWhatNoLibraryTakes) {
 
 TEST_P(BlasOnEveryMemory, TheLibraryHasAName) { EXPECT_FALSE(blas->library().empty()); }
 
-INSTANTIATE_TEST_SUITE_P(Memories, BlasOnEveryMemory, every_memory,
-                         [](const auto& place) { return std::string(name(place.param)); });
+INSTANTIATE_TEST_SUITE_P(Memories, BlasOnEveryMemory, every_memory, name_of);
 
 /// A library that only counts its calls, so that sums of 2^30 terms and more need no memory.
 class CountingBlas final : public Blas {

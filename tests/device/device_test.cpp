@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <future>
-#include <latch>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -64,30 +60,25 @@ struct Terms {
 
 class EveryMemory : public OnEveryMemory {
  protected:
-  std::vector<int> read(const Buffer& buffer) {
-    return download(buffer.as<int>(), buffer.bytes() / sizeof(int), *stream);
+  std::vector<int> read(const Buffer& buffer) { return downloaded<int>(buffer); }
+  Buffer zeros(std::size_t n) {
+    auto buffer = allocate(n * sizeof(int));
+    stream->fill(buffer.data(), 0, buffer.bytes());
+    return buffer;
   }
-
-  Buffer allocate(std::size_t bytes) { return device->allocate(GetParam(), bytes); }
-};
-
-TEST_P(EveryMemory, LaunchReachesEveryIndexOnce) {
-  for (const std::size_t n :
-       {std::size_t{0}, std::size_t{1}, std::size_t{255}, std::size_t{257}, std::size_t{1'000'003}}) {
-    const auto buffer = device->allocate(GetParam(), n * sizeof(int));
+  /// From 1 to `n`.
+  Buffer sequence(std::size_t n) {
+    auto buffer = allocate(n * sizeof(int));
     write_index(*stream, buffer.as<int>(), n);
-    std::vector<int> expected(n);
-    std::iota(expected.begin(), expected.end(), 1);
-    EXPECT_EQ(read(buffer), expected) << n;
+    return buffer;
   }
-}
+};
 
 TEST_P(EveryMemory, BothTraversalsReachEveryIndexOnce) {
   for (const Traversal traversal : {Traversal::forward, Traversal::backward}) {
-    for (const std::size_t n :
-         {std::size_t{0}, std::size_t{1}, std::size_t{32}, std::size_t{33}, std::size_t{20'000'003}}) {
-      const auto buffer = device->allocate(GetParam(), n * sizeof(int));
-      stream->fill(buffer.data(), 0, buffer.bytes());
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{32}, std::size_t{33}, std::size_t{257},
+                                std::size_t{20'000'003}}) {
+      const auto buffer = zeros(n);
       count_visits(*stream, buffer.as<int>(), n, traversal);
       EXPECT_EQ(read(buffer), std::vector<int>(n, 1)) << n;
     }
@@ -96,8 +87,7 @@ TEST_P(EveryMemory, BothTraversalsReachEveryIndexOnce) {
 
 TEST_P(EveryMemory, FindFirstGivesTheSmallestIndexOrTheCount) {
   constexpr std::size_t n = 100'003;
-  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
-  write_index(*stream, buffer.as<int>(), n);
+  const auto buffer = sequence(n);
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), n);
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 2), 0U);
   const int wrong = -5;
@@ -110,8 +100,7 @@ TEST_P(EveryMemory, FindFirstGivesTheSmallestIndexOrTheCount) {
 
 TEST_P(EveryMemory, WhatIsCapturedIsDoneWhenItIsLaunched) {
   constexpr std::size_t n = 1003;
-  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
-  write_index(*stream, buffer.as<int>(), n);
+  const auto buffer = sequence(n);
   bool called = false;
   const auto graph = stream->capture([&] {
     called = true;
@@ -133,7 +122,7 @@ TEST_P(EveryMemory, WhatIsCapturedIsDoneWhenItIsLaunched) {
 TEST_P(EveryMemory, KernelsReadWhatOthersHaveWrittenDirectlyBefore) {
   constexpr std::size_t n = 1'000'003;
   constexpr int kernels = 20;
-  const std::array<Buffer, 2> buffers = {allocate(n * sizeof(int)), allocate(n * sizeof(int))};
+  const std::array<Buffer, 2> buffers = {zeros(n), zeros(n)};
   Replay replay;
   for (int times = 1; times <= 3; ++times) {
     stream->fill(buffers[0].data(), 0, buffers[0].bytes());
@@ -149,15 +138,13 @@ TEST_P(EveryMemory, KernelsReadWhatOthersHaveWrittenDirectlyBefore) {
 TEST_P(EveryMemory, AStreamIsUsableAfterACaptureThatFailed) {
   if (!stream->on_gpu()) GTEST_SKIP() << "the host has no graphs";
   EXPECT_THROW(static_cast<void>(stream->capture([] { throw Error("in between"); })), Error);
-  const auto buffer = device->allocate(GetParam(), 100 * sizeof(int));
-  write_index(*stream, buffer.as<int>(), 100);
+  const auto buffer = sequence(100);
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), 100, 1), 100U);
 }
 
 TEST_P(EveryMemory, AReplayDoesTheWorkEveryTime) {
   constexpr std::size_t n = 1003;
-  const auto buffer = device->allocate(GetParam(), n * sizeof(int));
-  stream->fill(buffer.data(), 0, buffer.bytes());
+  const auto buffer = zeros(n);
   Replay replay;
   int calls = 0;
   for (int times = 1; times <= 5; ++times) {
@@ -170,21 +157,28 @@ TEST_P(EveryMemory, AReplayDoesTheWorkEveryTime) {
   EXPECT_EQ(calls, stream->on_gpu() ? 2 : 5) << "once directly and once for the graph, or each time";
 }
 
-/// Of one memory: what launch_sum works in, and a sum.
+/// Of one memory: numbers, and what launch_sum works in.
 class Summing {
  public:
-  Summing(Device& device, Memory memory, Stream& stream)
-      : stream_(stream),
-        scratch_(device.allocate(memory, sum_scratch_bytes)),
-        result_(device.allocate(memory, sizeof(double))) {
+  Summing(const std::vector<double>& values, const Allocate& allocate, Stream& stream)
+      : terms(upload(values, allocate, stream)),
+        visits(upload(std::vector<int>(values.size()), allocate, stream)),
+        stream_(stream),
+        scratch_(allocate(sum_scratch_bytes)),
+        result_(allocate(sizeof(double))) {
     stream.fill(scratch_.data(), 0, sum_scratch_bytes);
   }
 
-  double operator()(std::size_t n, const double* term, int* visits, Traversal traversal = Traversal::forward) {
+  /// Of the first `n`.
+  double operator()(std::size_t n, Traversal traversal = Traversal::forward) {
     upload(std::vector<double>{-1}, result_.data(), stream_);  // poisoned
-    launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{term, visits}, traversal);
+    launch_sum(stream_, n, scratch_.data(), result_.as<double>(), Terms{terms.as<double>(), visits.as<int>()},
+               traversal);
     return download(result_.as<double>(), stream_);
   }
+
+  Buffer terms;
+  Buffer visits;
 
  private:
   Stream& stream_;
@@ -193,43 +187,35 @@ class Summing {
 };
 
 TEST_P(EveryMemory, SumsAreExactForIntegersAndAskForEveryTermOnce) {
-  Summing sum(*device, GetParam(), *stream);
   // None, one, less and more than a block of a GPU, and more than all blocks of a GPU have threads.
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{257}, std::size_t{4097},
                               std::size_t{1'000'003}, std::size_t{2}}) {
     std::vector<double> values(n);
     for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(i % 1000) - 300;
-    const auto terms = device->allocate(GetParam(), n * sizeof(double));
-    const auto visits = device->allocate(GetParam(), n * sizeof(int));
-    upload(values, terms.data(), *stream);
-    stream->fill(visits.data(), 0, visits.bytes());
+    Summing sum(values, allocator, *stream);
     const double expected = 2 * std::accumulate(values.begin(), values.end(), 0.0);
-    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), expected) << n;
-    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>(), Traversal::backward), expected) << n;
-    EXPECT_EQ(read(visits), std::vector<int>(n, 2)) << n;
+    EXPECT_EQ(sum(n), expected) << n;
+    EXPECT_EQ(sum(n, Traversal::backward), expected) << n;
+    EXPECT_EQ(read(sum.visits), std::vector<int>(n, 2)) << n;
   }
 }
 
 TEST_P(EveryMemory, SumsOfTheSameNumbersHaveTheSameBits) {
   constexpr std::size_t n = 300'007;
-  Summing sum(*device, GetParam(), *stream);
   std::vector<double> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = 1.0 / static_cast<double>(i + 1);
-  const auto terms = device->allocate(GetParam(), n * sizeof(double));
-  const auto visits = device->allocate(GetParam(), n * sizeof(int));
-  upload(values, terms.data(), *stream);
-  stream->fill(visits.data(), 0, visits.bytes());
-  const double first = sum(n, terms.as<double>(), visits.as<int>());
+  Summing sum(values, allocator, *stream);
+  const double first = sum(n);
   EXPECT_NEAR(first, 2 * std::accumulate(values.begin(), values.end(), 0.0), 1e-10);
   for (int repetition = 0; repetition < 20; ++repetition) {
-    EXPECT_EQ(sum(n, terms.as<double>(), visits.as<int>()), first);
-    sum(11, terms.as<double>(), visits.as<int>());  // leaves nothing behind for the next
+    EXPECT_EQ(sum(n), first);
+    sum(11);  // leaves nothing behind for the next
   }
 }
 
 TEST_P(EveryMemory, FillAndCopyKeepTheOrderOfTheQueue) {
-  const auto first = device->allocate(GetParam(), 12);
-  const auto second = device->allocate(GetParam(), 12);
+  const auto first = allocate(12);
+  const auto second = allocate(12);
   stream->fill(first.data(), 1, 12);
   stream->copy(second.data(), first.data(), 12);
   stream->fill(first.data(), 2, 12);
@@ -238,11 +224,10 @@ TEST_P(EveryMemory, FillAndCopyKeepTheOrderOfTheQueue) {
 }
 
 TEST_P(EveryMemory, ArraysAreUploadedAndDownloaded) {
-  const auto allocator = [this](std::size_t bytes) { return allocate(bytes); };
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1003}}) {
     std::vector<int> values(count);
     std::iota(values.begin(), values.end(), 7);
-    const Buffer buffer = upload(values, allocator, *stream);
+    const Buffer buffer = uploaded(values);
     EXPECT_EQ(buffer.bytes(), count * sizeof(int));
     EXPECT_EQ(buffer.memory(), GetParam());
     EXPECT_EQ(download(buffer.as<int>(), count, *stream), values);
@@ -288,7 +273,7 @@ TEST_P(EveryMemory, EnqueuedFunctionsRunInOrderAndOnlyAfterAWait) {
 }
 
 TEST_P(EveryMemory, AStreamIsIdleUntilSomethingIsAddedAndAfterAWait) {
-  const auto buffer = device->allocate(GetParam(), 1000 * sizeof(int));
+  const auto buffer = allocate(1000 * sizeof(int));
   EXPECT_TRUE(stream->idle());
   write_index(*stream, buffer.as<int>(), 1000);
   EXPECT_FALSE(stream->idle());
@@ -297,7 +282,7 @@ TEST_P(EveryMemory, AStreamIsIdleUntilSomethingIsAddedAndAfterAWait) {
 }
 
 TEST_P(EveryMemory, AStreamWaitsForAnEventOfAnother) {
-  const auto buffer = device->allocate(GetParam(), 1000 * sizeof(int));
+  const auto buffer = allocate(1000 * sizeof(int));
   const auto other = device->stream(GetParam());
   const auto written = device->event(GetParam());
   write_index(*other, buffer.as<int>(), 1000);
@@ -310,7 +295,7 @@ TEST_P(EveryMemory, EventsMeasureTime) {
   const auto start = device->event(GetParam());
   const auto end = device->event(GetParam());
   EXPECT_NO_THROW(start->wait()) << "an event never recorded counts as past";
-  const auto buffer = device->allocate(GetParam(), std::size_t{1} << 24);
+  const auto buffer = allocate(std::size_t{1} << 24);
   stream->record(*start);
   stream->fill(buffer.data(), 3, buffer.bytes());
   stream->record(*end);
@@ -321,15 +306,14 @@ TEST_P(EveryMemory, EventsMeasureTime) {
 
 TEST_P(EveryMemory, ASizeBeyondTheMachineIsAnErrorThatNamesTheCall) {
   try {
-    (void)device->allocate(GetParam(), std::size_t{1} << 60);
+    (void)allocate(std::size_t{1} << 60);
     FAIL() << "allocated 2^60 bytes";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("lloc"), std::string::npos) << error.what();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, EveryMemory, every_memory,
-                         [](const auto& place) { return std::string(name(place.param)); });
+INSTANTIATE_TEST_SUITE_P(Memories, EveryMemory, every_memory, name_of);
 
 TEST(Host, HasNoGpuMemory) {
   const auto device = open_host();

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "device/device.hpp"
+#include "device/upload.hpp"
 
 namespace commlens::device {
 
@@ -20,10 +24,22 @@ class OnEveryMemory : public testing::TestWithParam<Memory> {
     stream = device->stream(GetParam());
   }
 
+  Buffer allocate(std::size_t bytes) { return device->allocate(GetParam(), bytes); }
+  template <class T>
+  Buffer uploaded(const std::vector<T>& values) {
+    return upload(values, allocator, *stream);
+  }
+  template <class T>
+  std::vector<T> downloaded(const Buffer& buffer) {
+    return download(buffer.as<T>(), buffer.bytes() / sizeof(T), *stream);
+  }
+
   std::unique_ptr<Device> device = open_any();
+  const Allocate allocator = [this](std::size_t bytes) { return allocate(bytes); };
   std::unique_ptr<Stream> stream;
 };
 
 inline const auto every_memory = testing::Values(Memory::host, Memory::pinned, Memory::device, Memory::managed);
+inline std::string name_of(const testing::TestParamInfo<Memory>& memory) { return std::string(name(memory.param)); }
 
 }  // namespace commlens::device

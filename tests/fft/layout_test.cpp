@@ -152,135 +152,113 @@ class Redistributions : public testing::TestWithParam<Case> {
     for (int rank = 0; rank < distribution.ranks(); ++rank) layouts_.emplace_back(distribution, rank);
   }
 
-  /// `together` tells whether two ranks are in one line.
-  template <class Together, class Check>
-  void work_through(std::vector<Side>& sides, Together together, Check check_after) {
-    for (int forward = 1; forward >= 0; --forward) {
-      const auto direction = forward == 1 ? device::Direction::forward : device::Direction::backward;
-      for (Side& side : sides) {
-        if (forward == 1) {
-          side.packer.all_at_before(direction, side.arrays(), 2, *side.stream);
-        } else {
-          side.packer.all_at_after(direction, side.arrays(), *side.stream);
-        }
-        side.stream->wait();
-      }
+  /// From `before` to twice `after`, the array of a layout in each, and back to twice `before`. `together` tells
+  /// whether two ranks are in one line.
+  template <class PlanOf, class Before, class After, class Together>
+  void there_and_back(PlanOf plan_of, Before before, After after, Together together) {
+    const auto host = device::open_host();
+    std::vector<Side> sides;
+    sides.reserve(layouts_.size());
+    for (const Layout& layout : layouts_) {
+      Side& side = sides.emplace_back(plan_of(layout), *host);
+      before(layout, side.before);
+    }
+    const auto exchange_all = [&](bool forward) {
       for (std::size_t first = 0; first < sides.size(); ++first) {
         if (sides[first].plan.me != 0) continue;
         std::vector<Side*> line;
         for (std::size_t other = 0; other < sides.size(); ++other) {
           if (together(static_cast<int>(first), static_cast<int>(other))) line.push_back(&sides[other]);
         }
-        exchange(line, forward == 1);
+        exchange(line, forward);
       }
-      for (Side& side : sides) {
-        if (forward == 1) {
-          side.packer.all_at_after(direction, side.arrays(), *side.stream);
-        } else {
-          std::fill(side.before.begin(), side.before.end(), Element(-1, -1));
-          side.packer.all_at_before(direction, side.arrays(), 0.5, *side.stream);
-        }
-        side.stream->wait();
-      }
-      if (forward == 1) check_after(sides);
-    }
-    check_before(sides);
-  }
-
-  /// y pencils, by x and z.
-  void check_pencils(const std::vector<Side>& sides) const {
-    const Extents& grid = GetParam().grid;
+    };
+    const auto pack_before = [](Side& side, device::Direction direction, double factor) {
+      side.packer.all_at_before(direction, side.arrays(), factor, *side.stream);
+      side.stream->wait();
+    };
+    const auto pack_after = [](Side& side, device::Direction direction) {
+      side.packer.all_at_after(direction, side.arrays(), *side.stream);
+      side.stream->wait();
+    };
+    for (Side& side : sides) pack_before(side, device::Direction::forward, 2);
+    exchange_all(true);
+    for (Side& side : sides) pack_after(side, device::Direction::forward);
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {
-      const Layout& layout = layouts_[rank];
-      for (std::size_t x = 0; x < layout.x.count; ++x) {
-        for (std::size_t z = 0; z < layout.z.count; ++z) {
-          for (std::size_t y = 0; y < grid[1]; ++y) {
-            const Element right = 2.0 * value(grid, layout.x.begin + x, y, layout.z.begin + z);
-            ASSERT_EQ(sides[rank].after[(x * layout.z.count + z) * grid[1] + y], right) << "rank " << rank;
-          }
-        }
-      }
+      EXPECT_EQ(sides[rank].after, after(layouts_[rank])) << "rank " << rank;
     }
-  }
-
-  /// Rows of all x, in the order of the layout.
-  void check_rows(const std::vector<Side>& sides) const {
+    for (Side& side : sides) pack_after(side, device::Direction::backward);
+    exchange_all(false);
+    // Everything is in its place again, except columns that are not rays.
     for (std::size_t rank = 0; rank < sides.size(); ++rank) {
-      const Layout& layout = layouts_[rank];
-      for (std::size_t row = 0; row < layout.rows.size(); ++row) {
-        for (std::size_t x = 0; x < GetParam().grid[0]; ++x) {
-          const Element right = 2.0 * value(GetParam().grid, x, layout.rows[row].y, layout.rows[row].z);
-          ASSERT_EQ(sides[rank].after[row * GetParam().grid[0] + x], right) << "rank " << rank << " row " << row;
-        }
-      }
-    }
-  }
-
-  /// Everything is in its place again, except columns that are not rays.
-  void check_before(const std::vector<Side>& sides) {
-    std::size_t back = 0;
-    for (std::size_t rank = 0; rank < sides.size(); ++rank) {
-      for (std::size_t i = 0; i < sides[rank].before.size(); ++i) {
-        if (sides[rank].before[i] == Element(-1, -1)) continue;
-        EXPECT_EQ(sides[rank].before[i], 2.0 * original_[rank][i]) << "rank " << rank << " element " << i;
+      Side& side = sides[rank];
+      Array original(side.before.size());
+      before(layouts_[rank], original);
+      std::fill(side.before.begin(), side.before.end(), Element(-1, -1));
+      pack_before(side, device::Direction::backward, 0.5);
+      std::size_t back = 0;
+      for (std::size_t i = 0; i < side.before.size(); ++i) {
+        if (side.before[i] == Element(-1, -1)) continue;
+        EXPECT_EQ(side.before[i], 2.0 * original[i]) << "rank " << rank << " element " << i;
         ++back;
       }
+      EXPECT_EQ(back, side.plan.before()) << "rank " << rank;
     }
-    EXPECT_EQ(back, expected_back_);
   }
 
   std::vector<Layout> layouts_;
-  std::vector<Array> original_;
-  std::size_t expected_back_ = 0;
 };
 
 TEST_P(Redistributions, TheSecondLeadsToRowsAndBack) {
   const auto [grid, p, q, span] = GetParam();
-  const auto host = device::open_host();
-  std::vector<Side> sides;
-  sides.reserve(layouts_.size());
-  for (const Layout& layout : layouts_) {
-    Side& side = sides.emplace_back(layout.second, *host);
+  const bool slabs = q == 1;
+  const auto before = [&, grid = grid](const Layout& layout, Array& array) {
     for (std::size_t x = 0; x < layout.x.count; ++x) {
       for (std::size_t z = 0; z < layout.z.count; ++z) {
         for (std::size_t y = 0; y < grid[1]; ++y) {
-          const std::size_t place = q == 1 ? (x * grid[1] + y) * grid[2] + z : (x * layout.z.count + z) * grid[1] + y;
-          side.before[place] = value(grid, layout.x.begin + x, y, layout.z.begin + z);
+          const std::size_t place = slabs ? (x * grid[1] + y) * grid[2] + z : (x * layout.z.count + z) * grid[1] + y;
+          array[place] = value(grid, layout.x.begin + x, y, layout.z.begin + z);
         }
       }
     }
-    original_.push_back(side.before);
-    expected_back_ += layout.second.before();
-  }
-  const int columns = q;
+  };
+  const auto rows = [grid = grid](const Layout& layout) {
+    Array array;
+    for (const auto& row : layout.rows) {
+      for (std::size_t x = 0; x < grid[0]; ++x) array.push_back(2.0 * value(grid, x, row.y, row.z));
+    }
+    return array;
+  };
   const bool all = span == Span::sphere;
-  work_through(
-      sides, [=](int a, int b) { return all || a % columns == b % columns; },
-      [&](const std::vector<Side>& after) { check_rows(after); });
+  there_and_back([](const Layout& layout) -> const Redistribution& { return layout.second; }, before, rows,
+                 [all, columns = q](int a, int b) { return all || a % columns == b % columns; });
 }
 
 TEST_P(Redistributions, TheFirstLeadsToPencilsAlongYAndBack) {
   const auto [grid, p, q, span] = GetParam();
   if (q == 1) GTEST_SKIP() << "slabs have none";
-  const auto host = device::open_host();
-  std::vector<Side> sides;
-  sides.reserve(layouts_.size());
-  for (const Layout& layout : layouts_) {
-    Side& side = sides.emplace_back(*layout.first, *host);
+  const auto before = [grid = grid](const Layout& layout, Array& array) {
     for (std::size_t x = 0; x < layout.x.count; ++x) {
       for (std::size_t y = 0; y < layout.y.count; ++y) {
         for (std::size_t z = 0; z < grid[2]; ++z) {
-          side.before[(x * layout.y.count + y) * grid[2] + z] = value(grid, layout.x.begin + x, layout.y.begin + y, z);
+          array[(x * layout.y.count + y) * grid[2] + z] = value(grid, layout.x.begin + x, layout.y.begin + y, z);
         }
       }
     }
-    original_.push_back(side.before);
-    expected_back_ += layout.first->before();
-  }
-  const int columns = q;
-  work_through(
-      sides, [=](int a, int b) { return a / columns == b / columns; },
-      [&](const std::vector<Side>& after) { check_pencils(after); });
+  };
+  const auto pencils = [grid = grid](const Layout& layout) {
+    Array array;
+    for (std::size_t x = 0; x < layout.x.count; ++x) {
+      for (std::size_t z = 0; z < layout.z.count; ++z) {
+        for (std::size_t y = 0; y < grid[1]; ++y) {
+          array.push_back(2.0 * value(grid, layout.x.begin + x, y, layout.z.begin + z));
+        }
+      }
+    }
+    return array;
+  };
+  there_and_back([](const Layout& layout) -> const Redistribution& { return *layout.first; }, before, pencils,
+                 [columns = q](int a, int b) { return a / columns == b / columns; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Grids, Redistributions,

@@ -37,28 +37,6 @@ TEST(Placement, CoreListsGoBothWays) {
   EXPECT_TRUE(numbers("").empty());
 }
 
-TEST(Placement, ReadsTheNumaNodesOfCoresAndGpu) {
-  const auto system = std::filesystem::temp_directory_path() / ("commlens-placement-test-" + std::to_string(getpid()));
-  std::filesystem::remove_all(system);
-  const auto write = [&](const std::string& file, const std::string& text) {
-    std::filesystem::create_directories((system / file).parent_path());
-    std::ofstream(system / file) << text << '\n';
-  };
-  write("devices/system/node/node0/cpulist", "4095");  // no core of ours
-  write("devices/system/node/node1/cpulist", "0-1023");
-  write("bus/pci/devices/0000:1b:00.0/numa_node", "1");
-  device::GpuProperties gpu{.ordinal = 2, .name = "a GPU", .uuid = "GPU-1", .pci = "0000:1b:00.0", .memory_bytes = 7};
-  const auto placement = placement_of(3, &gpu, system);
-  EXPECT_EQ(placement.rank, 3);
-  EXPECT_EQ(placement.numa_nodes, "1");
-  EXPECT_FALSE(placement.cores.empty());
-  ASSERT_TRUE(placement.gpu);
-  EXPECT_EQ(placement.gpu->numa_node, 1);
-  gpu.pci = "0000:ff:00.0";
-  EXPECT_EQ(placement_of(3, &gpu, system).gpu->numa_node, -1) << "a machine that does not say";
-  std::filesystem::remove_all(system);
-}
-
 TEST(CoreShare, DividesEachCoreAmongTheRanksThatMayUseIt) {
   const auto alone = place(0, "0-7", "0", "", -1);
   EXPECT_EQ(core_share({alone}, 0), 8);
@@ -119,6 +97,21 @@ class System : public testing::Test {
 };
 
 using Names = std::vector<std::string>;
+
+TEST_F(System, ReadsTheNumaNodesOfCoresAndGpu) {
+  write("devices/system/node/node0/cpulist", "4095");  // no core of ours
+  write("devices/system/node/node1/cpulist", "0-1023");
+  write("bus/pci/devices/0000:1b:00.0/numa_node", "1");
+  device::GpuProperties gpu{.ordinal = 2, .name = "a GPU", .uuid = "GPU-1", .pci = "0000:1b:00.0", .memory_bytes = 7};
+  const auto placement = placement_of(3, &gpu, root);
+  EXPECT_EQ(placement.rank, 3);
+  EXPECT_EQ(placement.numa_nodes, "1");
+  EXPECT_FALSE(placement.cores.empty());
+  ASSERT_TRUE(placement.gpu);
+  EXPECT_EQ(placement.gpu->numa_node, 1);
+  gpu.pci = "0000:ff:00.0";
+  EXPECT_EQ(placement_of(3, &gpu, root).gpu->numa_node, -1) << "a machine that does not say";
+}
 
 TEST_F(System, ReadsAnAdapterWithItsRateLayerAndNumaNode) {
   adapter("mlx5_0", "pci0000:15/0000:15:01.0/0000:16:00.0", "1");

@@ -11,6 +11,7 @@
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"
+#include "reference.hpp"
 #include "sem/problem.hpp"
 
 namespace commlens::solvers {
@@ -18,8 +19,6 @@ namespace {
 
 using sem::memories;
 using sem::random_number;
-
-using Vector = std::vector<double>;
 
 /// Multiplies by a diagonal matrix; without weights the product is added to the output. Returns input . A input, in
 /// which each unknown counts once.
@@ -57,27 +56,23 @@ Vector mine(const Vector& all) {
   return part;
 }
 
-/// Textbook conjugate gradients on vectors of all unknowns.
+/// |r| / |b| after each iteration of the textbook's.
 Vector residuals_of(const System& system, std::size_t iterations) {
-  const std::size_t n = system.b.size();
-  Vector r = system.b;
-  Vector p = r;
-  Vector relative;
-  const auto square = [](const Vector& v) {
-    double sum = 0;
-    for (const double value : v) sum += value * value;
-    return sum;
+  const auto multiply = [&](Vector v) {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] *= system.diagonal[i];
+    return v;
   };
-  const double first = square(r);
-  for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
-    double energy = 0;
-    for (std::size_t i = 0; i < n; ++i) energy += p[i] * system.diagonal[i] * p[i];
-    const double before = square(r);
-    for (std::size_t i = 0; i < n; ++i) r[i] -= before / energy * system.diagonal[i] * p[i];
-    for (std::size_t i = 0; i < n; ++i) p[i] = r[i] + square(r) / before * p[i];
-    relative.push_back(std::sqrt(square(r) / first));
+  const auto nothing = [](const Vector& r) { return r; };
+  return reference::conjugate_gradients(multiply, nothing, system.b, iterations).relative_residuals;
+}
+
+/// The residual vector is that of x.
+void expect_residual(const Outcome& outcome, const System& system, double tolerance) {
+  const Vector b = mine(system.b);
+  const Vector diagonal = mine(system.diagonal);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    ASSERT_NEAR(outcome.residual[i], b[i] - diagonal[i] * outcome.x[i], tolerance);
   }
-  return relative;
 }
 
 class ConjugateGradientsIn : public InPlace {
@@ -173,17 +168,9 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
     EXPECT_EQ(outcome.solution.iterations, needed);
     ASSERT_EQ(outcome.solution.relative_residuals.size(), outcome.solution.iterations);
     EXPECT_LE(outcome.solution.relative_residuals.back(), tolerance);
-    // The residual vector is that of x, and has the norm of the last iteration.
-    const Vector b = mine(system.b);
-    const Vector diagonal = mine(system.diagonal);
-    double squares = 0;
-    double all = 0;
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      EXPECT_NEAR(outcome.residual[i], b[i] - diagonal[i] * outcome.x[i], 1e-13);
-      squares += outcome.residual[i] * outcome.residual[i];
-      all += b[i] * b[i];
-    }
-    const double found = std::sqrt(world().sum_of_reals(squares) / world().sum_of_reals(all));
+    expect_residual(outcome, system, 1e-13);
+    const double squares = reference::product(outcome.residual, outcome.residual);
+    const double found = std::sqrt(world().sum_of_reals(squares)) / reference::norm(system.b);
     EXPECT_NEAR(found, outcome.solution.relative_residuals.back(), 1e-12 * found);
   });
 }
@@ -191,16 +178,11 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
 /// x is not updated in every iteration; at the end, wherever that is, it has all steps.
 TEST_P(ConjugateGradientsIn, EndsWithEveryStep) {
   const System system = random_system(1009);
-  const Vector b = mine(system.b);
-  const Vector diagonal = mine(system.diagonal);
   for (const std::size_t iterations : {1, 2, 3, 4, 5, 49, 50, 51, 52}) {
-    for (const Solver solver : all_values<Solver>()) {
-      const Outcome outcome = solve(solver, system, {.iterations = iterations, .tolerance = 0});
-      ASSERT_EQ(outcome.solution.iterations, iterations) << name(solver);
-      for (std::size_t i = 0; i < b.size(); ++i) {
-        ASSERT_NEAR(outcome.residual[i], b[i] - diagonal[i] * outcome.x[i], 1e-12) << name(solver) << iterations;
-      }
-    }
+    expect_of_each(system, {.iterations = iterations, .tolerance = 0}, [&](const Outcome& outcome) {
+      ASSERT_EQ(outcome.solution.iterations, iterations);
+      expect_residual(outcome, system, 1e-12);
+    });
   }
 }
 

@@ -67,6 +67,25 @@ Vector sum(const Vector& a, double factor, const Vector& b) {
   return result;
 }
 
+Iterates conjugate_gradients(const Operator& apply, const Operator& precondition, const Vector& b, std::size_t steps,
+                             double tolerance) {
+  Iterates found{Vector(b.size()), {}};
+  Vector r = b;
+  Vector z = precondition(r);
+  Vector p = z;
+  for (std::size_t step = 0; step < steps && norm(r) > tolerance * norm(b); ++step) {
+    const Vector q = apply(p);
+    const double rz = product(r, z);
+    const double alpha = rz / product(p, q);
+    found.x = sum(found.x, alpha, p);
+    r = sum(r, -alpha, q);
+    z = precondition(r);
+    p = sum(z, product(r, z) / rz, p);
+    found.relative_residuals.push_back(norm(r) / norm(b));
+  }
+  return found;
+}
+
 Matrix element_matrix(const sem::Gll& gll, const sem::Vertices& vertices) {
   const std::size_t n = gll.points.size();
   const sem::Trilinear map = sem::trilinear(vertices);
@@ -223,22 +242,7 @@ Vector solve(const std::array<Matrices, 3>& problems, const Vector& b) {
     for (std::size_t i = 0; i < r.size(); ++i) r[i] *= inverse[i];
     return r;
   };
-  Vector x(b.size());
-  Vector r = b;
-  Vector p = scaled(r);
-  double rz = product(r, p);
-  const double first = rz;
-  while (rz > 1e-26 * first) {
-    const Vector q = multiply(problems, p);
-    const double alpha = rz / product(p, q);
-    x = sum(x, alpha, p);
-    r = sum(r, -alpha, q);
-    const Vector z = scaled(r);
-    const double next = product(r, z);
-    p = sum(z, next / rz, p);
-    rz = next;
-  }
-  return x;
+  return conjugate_gradients([&](const Vector& u) { return multiply(problems, u); }, scaled, b, 10 * b.size(), 1e-13).x;
 }
 
 }  // namespace

@@ -44,6 +44,14 @@ using sem::expect_equal;
 using sem::largest_of;
 Vector sum(const Vector& a, double factor, const Vector& b);  ///< a + factor b
 
+struct Iterates {
+  Vector x;
+  Vector relative_residuals;  ///< |r| / |b| after each step
+};
+/// The textbook's conjugate gradients with a preconditioner, as long as |r| / |b| is larger than the tolerance.
+Iterates conjugate_gradients(const Operator& apply, const Operator& precondition, const Vector& b, std::size_t steps,
+                             double tolerance = 0);
+
 /// The Poisson operator of an element, by node: the sum over quadrature points and directions.
 Matrix element_matrix(const sem::Gll& gll, const sem::Vertices& vertices);
 

@@ -40,6 +40,12 @@ class StreamOrder : public EveryTransport {
  protected:
   static constexpr std::size_t count = 1001;
 
+  static std::vector<int> multiples(int factor, int first) {
+    std::vector<int> values = sequence(count, first);
+    for (int& value : values) value *= factor;
+    return values;
+  }
+
   [[nodiscard]] Ring ring() const {
     Ring ring{ints(count), ints(count), {}, {}};
     ring.sends.push_back({(rank + 1) % ranks, ring.outgoing.data(), ring.outgoing.bytes()});
@@ -62,9 +68,7 @@ class StreamOrder : public EveryTransport {
     operate();
     scale(*stream, ring.outgoing.as<int>(), count, 0);
     scale(*stream, ring.incoming.as<int>(), count, 2);
-    std::vector<int> expected = sequence(count, ring.receives.front().peer);
-    for (int& value : expected) value *= 2;
-    EXPECT_EQ(read(ring.incoming), expected);
+    EXPECT_EQ(read(ring.incoming), multiples(2, ring.receives.front().peer));
   }
 };
 
@@ -94,12 +98,8 @@ TEST_P(StreamOrder, OfAGraph) {
       apart->finish(*stream);
       scale(*stream, buffers.incoming.as<int>(), count, 2);
     });
-    std::vector<int> expected = sequence(count, times);
-    for (int& value : expected) value *= 2;
-    EXPECT_EQ(read(buffers.incoming), expected);
-    expected = sequence(count, 0);
-    for (int& value : expected) value *= ranks;
-    EXPECT_EQ(read(sums), expected);
+    EXPECT_EQ(read(buffers.incoming), multiples(2, times));
+    EXPECT_EQ(read(sums), multiples(ranks, 0));
   }
 }
 
@@ -115,9 +115,7 @@ TEST_P(StreamOrder, OfSendAndReceive) {
     slow_iota(*stream, buffer.as<int>(), count, -1);  // must not come after what is received
     transport->receive(buffer.data(), buffer.bytes(), 0, *stream);
     scale(*stream, buffer.as<int>(), count, 2);
-    std::vector<int> expected = sequence(count, 5);
-    for (int& value : expected) value *= 2;
-    EXPECT_EQ(read(buffer), expected);
+    EXPECT_EQ(read(buffer), multiples(2, 5));
   }
 }
 
@@ -154,9 +152,7 @@ TEST_P(StreamOrder, OfBroadcast) {
   slow_iota(*stream, buffer.as<int>(), count, rank == 0 ? 4 : -1);
   transport->broadcast(buffer.data(), buffer.bytes(), 0, *stream);
   scale(*stream, buffer.as<int>(), count, 2);
-  std::vector<int> expected = sequence(count, 4);
-  for (int& value : expected) value *= 2;
-  EXPECT_EQ(read(buffer), expected);
+  EXPECT_EQ(read(buffer), multiples(2, 4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, StreamOrder, places, name_of);

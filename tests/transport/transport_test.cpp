@@ -120,14 +120,10 @@ TEST_P(EveryTransport, AllreduceKnowsEveryReductionOfReals) {
           if (reduction == Reduction::maximum) expected[i] = std::max(expected[i], next);
         }
       }
-      const auto input = allocate(count * sizeof(Real));
+      const auto input = uploaded(values);
       const auto output = allocate(count * sizeof(Real));
-      stream->copy(input.data(), values.data(), input.bytes());
       transport->allreduce(input.data(), output.data(), count, type, *stream, reduction);
-      std::vector<Real> found(count);
-      stream->copy(found.data(), output.data(), output.bytes());
-      stream->wait();
-      EXPECT_EQ(found, expected) << name(type) << ", " << name(reduction);
+      EXPECT_EQ(downloaded<Real>(output), expected) << name(type) << ", " << name(reduction);
     }
   };
   expect_right(DataType::i32, std::int32_t{});
@@ -146,14 +142,10 @@ TEST_P(EveryTransport, AllreduceOnlySumsComplexNumbers) {
 TEST_P(EveryTransport, AllreduceKnowsEveryType) {
   const auto sum_of = [&](DataType type, auto one, std::size_t reals) {
     using Real = decltype(one);
-    const std::vector<Real> values(reals, static_cast<Real>(rank + 1));
-    const auto buffer = allocate(reals * sizeof(Real));
-    stream->copy(buffer.data(), values.data(), buffer.bytes());
+    const auto buffer = uploaded(std::vector<Real>(reals, static_cast<Real>(rank + 1)));
     transport->allreduce(buffer.data(), buffer.data(), buffer.bytes() / size_of(type), type, *stream);
-    std::vector<Real> found(reals);
-    stream->copy(found.data(), buffer.data(), buffer.bytes());
-    stream->wait();
-    EXPECT_EQ(found, std::vector<Real>(reals, static_cast<Real>(ranks * (ranks + 1) / 2))) << name(type);
+    const std::vector<Real> expected(reals, static_cast<Real>(ranks * (ranks + 1) / 2));
+    EXPECT_EQ(downloaded<Real>(buffer), expected) << name(type);
   };
   sum_of(DataType::i32, std::int32_t{}, 7);
   sum_of(DataType::f32, float{}, 7);

@@ -59,7 +59,7 @@ def measured(launches: int, *slowdowns: str) -> list[Side]:
 
 
 def compared(baseline: Side, other: Side) -> Row:
-    (row,) = judge([match(baseline, other)], THRESHOLD)
+    (row,) = judge([match(baseline, other)], THRESHOLD).rows
     return row
 
 
@@ -78,13 +78,13 @@ def trial(percent: float) -> dict[str, Row]:
 
 
 def summary(row: Row) -> dict[str, object]:
-    interval = row.interval
+    interval = row.found.interval
     return {
         "verdict": row.verdict.value,
-        "launches": row.launches[0],
-        "ratio": row.ratio,
+        "launches": row.found.launches[0],
+        "ratio": row.found.ratio,
         "interval": [interval.low, interval.high] if interval else None,
-        "p": row.p_value,
+        "p": row.found.p_value,
     }
 
 

@@ -21,7 +21,7 @@ from commlens.cli.records import (
     without_collections,
 )
 from commlens.compare import Matched, Side, judge, match, split
-from commlens.compare.result import ComparisonResult, gate
+from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
 from commlens.jobs.spec import JobSpec
@@ -121,7 +121,7 @@ def compare(
     with without_collections(), telling() as tell:
         if (count := sum(len(one.cases) for one in matched)) > _MANY_CASES:
             tell(f"comparing {count:,} cases")
-        result = ComparisonResult(matched, judge(matched, threshold), threshold)
+        result = judge(matched, threshold)
     comparison_of(result).print_as(form)
     if picture:
         from commlens.render.plots.comparison import plot_comparison

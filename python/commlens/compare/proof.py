@@ -31,7 +31,7 @@ class Proof:
     @property
     def gain(self) -> float | None:
         """How many times better it is with the fix."""
-        return 1 / self.row.ratio if self.row and self.row.ratio else None
+        return 1 / self.row.found.ratio if self.row and self.row.found.ratio else None
 
     @property
     def verdict(self) -> str:
@@ -53,9 +53,9 @@ class Proof:
         after = self._text(self.after, self.why_no_after)
         interval = ""
         if self.gain is not None and self.row is not None:
-            own = self.row.interval
+            own = self.row.found.interval
             low_high = f", 95% interval {1 / own.high:.3g} to {1 / own.low:.3g}" if own else ""
-            launches = f"; {plural(min(self.row.launches), 'launch')} each"
+            launches = f"; {plural(min(self.row.found.launches), 'launch')} each"
             interval = f" ({format_ratio(self.gain)}{low_high}{launches})"
         return f"{self.case}: {before} -> {after}{interval}: {self.verdict}."
 
@@ -65,7 +65,7 @@ class Proof:
     @property
     def plain(self) -> dict[str, Any]:
         """The proof as a mapping for JSON."""
-        interval = self.row.interval if self.row else None
+        interval = self.row.found.interval if self.row else None
         return {
             "text": str(self),
             "case": self.case,

@@ -1,4 +1,4 @@
-"""A verdict on each case, corrected for how many cases there are."""
+"""A verdict on each case, corrected for how many cases there are, and what gates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
+from commlens.base.errors import Status, say
+from commlens.base.text import plural
 from commlens.compare.matching import Case, Matched
-from commlens.model import Record
 from commlens.model.comparison import Basis, Difference, Ratio
 from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
 
 THRESHOLD = 0.03  # of a ratio: within it two sides are the same, unless another is asked for
 _MOST_LAUNCHES = 100  # that anybody would wait for
-_STEP = (
-    4  # few launches do not show how many are needed: the next time at most so many times as many
-)
+_STEP = 4  # few launches do not show how many are needed: at most so many times as many next time
+_BASIS: dict[Basis, str] = {
+    "launches": "over launches",
+    "samples": "over samples within the same launches",
+    "few launches": "over samples of 3 or 4 launches, wider by a factor of 2; fewer have none",
+}
 
 
 class Verdict(str, Enum):
@@ -35,12 +39,7 @@ class Row:
 
     case: Case
     other: str  # the name of the side beside the baseline
-    medians: tuple[float, float]
-    launches: tuple[int, int]
-    basis: Basis
-    ratio: float | None  # above 1: worse than the baseline
-    interval: Ratio | None
-    p_value: float  # of this case alone
+    found: Difference
     corrected_p_value: float
     verdict: Verdict
     launches_needed: int | None = None  # on each side, for the next time
@@ -51,46 +50,61 @@ class Row:
         return self.case.name
 
     @property
+    def medians(self) -> tuple[float, float]:
+        """Of each side the median over its records."""
+        own = [
+            median(record.statistics[self.case.metric.name].median for record in side)
+            for side in (self.case.baseline, self.case.other)
+        ]
+        return own[0], own[1]
+
+    @property
     def why(self) -> str:
         """Why it is inconclusive, and what to do."""
         if self.verdict is not Verdict.INCONCLUSIVE:
             return ""
-        if self.ratio is None:
+        if self.found.ratio is None:
             return "a median is 0"
         if self.launches_needed is None:
             return "too noisy: make each launch longer (--batches, --min-time)"
         return f"take {self.launches_needed} new launches of each"
 
 
-def judge(matched: Sequence[Matched], threshold: float) -> list[Row]:
+@dataclass(frozen=True)
+class ComparisonResult:
+    """All that was compared, and by which measure."""
+
+    matched: Sequence[Matched]
+    rows: Sequence[Row]
+    threshold: float
+
+    def rows_of(self, one: Matched) -> list[Row]:
+        """The rows of one of the comparisons."""
+        return [row for row in self.rows if row.other == one.other.name]
+
+    @property
+    def how(self) -> list[str]:
+        """How to read the numbers."""
+        bases = ", ".join(dict.fromkeys(_BASIS[row.found.basis] for row in self.rows))
+        tests = plural(len(self.rows), "case")
+        return [
+            f"ratio: above 1 is worse than the baseline; 95% interval {bases}",
+            f"same: the interval lies within {self.threshold:.3g} of 1; p: U test, corrected for"
+            f" {tests} (Holm), below {DECISION:.2g} to be faster or slower",
+        ]
+
+
+def judge(matched: Sequence[Matched], threshold: float = THRESHOLD) -> ComparisonResult:
     """The cases of all comparisons; `threshold`: the fraction within which they are the same."""
     cases = [(one.other.name, case) for one in matched for case in one.cases]
     found = [Difference(case.baseline, case.other, case.metric) for _, case in cases]
-    corrected = holm([one.p_value for one in found])
-    return [
-        _row(case, other, one, p_value, threshold, len(cases))
-        for (other, case), one, p_value in zip(cases, found, corrected)
-    ]
-
-
-def _row(
-    case: Case, other: str, found: Difference, corrected: float, threshold: float, tests: int
-) -> Row:
-    verdict = verdict_of(found.interval, corrected, threshold)
-    needed = launches_needed(found, threshold, tests) if verdict is Verdict.INCONCLUSIVE else None
-    return Row(
-        case,
-        other,
-        (_median(case.baseline, case.metric.name), _median(case.other, case.metric.name)),
-        found.launches,
-        found.basis,
-        found.ratio,
-        found.interval,
-        found.p_value,
-        corrected,
-        verdict,
-        needed,
-    )
+    rows = []
+    for (other, case), own, p_value in zip(cases, found, holm([one.p_value for one in found])):
+        verdict, needed = verdict_of(own.interval, p_value, threshold), None
+        if verdict is Verdict.INCONCLUSIVE:
+            needed = launches_needed(own, threshold, len(cases))
+        rows.append(Row(case, other, own, p_value, verdict, needed))
+    return ComparisonResult(matched, rows, threshold)
 
 
 def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Verdict:
@@ -117,5 +131,25 @@ def launches_needed(found: Difference, threshold: float, tests: int) -> int | No
     return needed if needed <= _MOST_LAUNCHES else None
 
 
-def _median(records: Sequence[Record], metric: str) -> float:
-    return median(record.statistics[metric].median for record in records)
+def gate(result: ComparisonResult, slower_by: float) -> int:
+    """The exit status of `--fail-if-slower`, for continuous integration.
+
+    Prints what is slower by at least this fraction, or is missing; each makes it fail.
+    """
+    slower = [row for row in result.rows if row.verdict is Verdict.SLOWER]
+    ratios = [(row.name, row.found.ratio or 1) for row in slower]
+    failing = [(name, ratio) for name, ratio in ratios if ratio >= 1 + slower_by]
+    for name, ratio in failing:
+        say(f"slower: {name} by {100 * (ratio - 1):.1f}%")
+    broken = [name for one in result.matched for name in one.broken]
+    for name in broken:
+        say(f"missing or failed: {name}")
+    if failing or broken:
+        return Status.FAILED
+    inconclusive = [row for row in result.rows if row.verdict is Verdict.INCONCLUSIVE]
+    if inconclusive:
+        say(f"{plural(len(inconclusive), 'case')} inconclusive, which the gate lets pass")
+    if len(inconclusive) == len(result.rows):
+        say("no case could be decided: nothing was tested")
+        return Status.NOTHING_RAN
+    return Status.OK

@@ -10,8 +10,7 @@ from typing import Any
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_value, labelled, plural
 from commlens.compare.matching import Matched, Missing
-from commlens.compare.result import ComparisonResult
-from commlens.compare.verdicts import Row, Verdict
+from commlens.compare.verdicts import ComparisonResult, Row, Verdict
 from commlens.model.comparison import Ratio
 from commlens.render.data import print_csv, print_json, rows_of
 from commlens.render.markdown import section
@@ -125,18 +124,20 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("other", partial(_median, 1)),
     data("baseline_median", lambda row: row.medians[0]),
     data("other_median", lambda row: row.medians[1]),
-    data("baseline_launches", lambda row: row.launches[0]),
-    data("other_launches", lambda row: row.launches[1]),
-    data("basis", lambda row: row.basis),
-    Column("ratio", lambda row: row.ratio, format=_ratio, key="ratio"),
-    Column("95% interval", lambda row: row.interval, format=_interval),
-    data("ratio_low", lambda row: row.interval.low if row.interval else None),
-    data("ratio_high", lambda row: row.interval.high if row.interval else None),
-    data("p", lambda row: row.p_value),
+    data("baseline_launches", lambda row: row.found.launches[0]),
+    data("other_launches", lambda row: row.found.launches[1]),
+    data("basis", lambda row: row.found.basis),
+    Column("ratio", lambda row: row.found.ratio, format=_ratio, key="ratio"),
+    Column("95% interval", lambda row: row.found.interval, format=_interval),
+    data("ratio_low", lambda row: row.found.interval.low if row.found.interval else None),
+    data("ratio_high", lambda row: row.found.interval.high if row.found.interval else None),
+    data("p", lambda row: row.found.p_value),
     Column(  # for the number of cases, after Holm
         "p", lambda row: row.corrected_p_value, format="{:.2g}".format, optional=True, key="p_holm"
     ),
-    Column("launches", lambda row: f"{row.launches[0]}, {row.launches[1]}", optional=True),
+    Column(
+        "launches", lambda row: f"{row.found.launches[0]}, {row.found.launches[1]}", optional=True
+    ),
     Column(
         "verdict",
         lambda row: row.verdict.value,

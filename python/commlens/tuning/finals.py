@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.compare import Side, match
-from commlens.compare.result import ComparisonResult
-from commlens.compare.verdicts import THRESHOLD, Verdict, judge, verdict_of
+from commlens.compare.verdicts import THRESHOLD, ComparisonResult, Verdict, judge, verdict_of
 from commlens.model import Record, load, rank_test
 from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
 from commlens.tuning.bench import DEFAULT, Bench
@@ -136,5 +135,4 @@ def _compared(bench: Bench, target: Target, winner: Choice, stage: str) -> Compa
         records: list[Record] = load(files).records
         own = [record for record in records if bench.slots.slot_of(record) in target.slots]
         sides.append(Side(name, own))
-    matched = [match(sides[0], sides[1], bench.slots.key_of)]
-    return ComparisonResult(matched, judge(matched, THRESHOLD), THRESHOLD)
+    return judge([match(sides[0], sides[1], bench.slots.key_of)])

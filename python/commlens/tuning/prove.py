@@ -13,7 +13,6 @@ from commlens.base.errors import CommlensError
 from commlens.compare import Side, judge, match
 from commlens.compare.matching import case_names
 from commlens.compare.proof import Proof
-from commlens.compare.verdicts import THRESHOLD
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
@@ -125,7 +124,7 @@ def _side(
 
 def _proof(before: _Side, after: _Side) -> Proof:
     matched = match(Side("before", before.records), Side("after", after.records))
-    rows = judge([matched], THRESHOLD)
+    rows = judge([matched]).rows
     record = next(iter(after.records or before.records), None)
     if record is None:
         return Proof(

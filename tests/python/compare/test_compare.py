@@ -14,7 +14,7 @@ from scipy.stats import mannwhitneyu
 
 from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
-from commlens.compare.result import ComparisonResult, gate
+from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.render.comparison import FORMATS, comparison_of, summary
 from record_helpers import parsed, write
 from sample_records import make_record
@@ -33,8 +33,8 @@ def launches(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[
 def compared(
     baseline: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], threshold: float = 0.03
 ) -> ComparisonResult:
-    matched = match(Side("before", parsed(*baseline)), Side("after", parsed(*other)))
-    return ComparisonResult([matched], judge([matched], threshold), threshold)
+    sides = Side("before", parsed(*baseline)), Side("after", parsed(*other))
+    return judge([match(*sides)], threshold)
 
 
 def verdicts(result: ComparisonResult) -> list[str]:
@@ -52,9 +52,9 @@ def only_row(result: ComparisonResult) -> Row:
 def test_5_starts_each_decide(us: float, verdict: str) -> None:
     row = only_row(compared(launches(2.0, "a"), launches(us, "b")))
     assert row.verdict.value == verdict
-    assert row.ratio == pytest.approx(us / 2, rel=0.005)
-    assert row.basis == "launches"
-    assert row.launches == (5, 5)
+    assert row.found.ratio == pytest.approx(us / 2, rel=0.005)
+    assert row.found.basis == "launches"
+    assert row.found.launches == (5, 5)
 
 
 def test_p_is_that_of_scipy_over_the_medians_of_starts() -> None:
@@ -65,7 +65,7 @@ def test_p_is_that_of_scipy_over_the_medians_of_starts() -> None:
         for side in (baseline, other)
     ]
     expected = mannwhitneyu(*medians, alternative="two-sided").pvalue
-    assert row.p_value == pytest.approx(expected)
+    assert row.found.p_value == pytest.approx(expected)
 
 
 def test_of_one_start_p_is_that_of_its_samples() -> None:
@@ -74,7 +74,7 @@ def test_of_one_start_p_is_that_of_its_samples() -> None:
     other["samples"]["values_s"] = [1e-6 * value for value in (2.25, 2.6, 2.7, 2.8, 2.9, 3)]
     row = only_row(compared([baseline], [other]))
     samples = [record["samples"]["values_s"] for record in (baseline, other)]
-    assert row.p_value == mannwhitneyu(*samples, alternative="two-sided").pvalue
+    assert row.found.p_value == mannwhitneyu(*samples, alternative="two-sided").pvalue
 
 
 def test_a_rate_that_falls_is_slower() -> None:
@@ -89,7 +89,7 @@ def test_a_rate_that_falls_is_slower() -> None:
 def test_of_one_start_each_little_can_be_said(us: float) -> None:
     row = only_row(compared(launches(2.0, "a", 1), launches(us, "b", 1)))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.basis == "few launches"
+    assert row.found.basis == "few launches"
     assert row.why == "take 5 new launches of each"
 
 
@@ -101,7 +101,7 @@ def test_with_2_samples_nothing_is_slower() -> None:
             own |= {"count": 2, "ci_low": None, "ci_high": None}
     row = only_row(compared([baseline], [other]))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.interval is None
+    assert row.found.interval is None
 
 
 def test_many_cases_take_more_starts() -> None:

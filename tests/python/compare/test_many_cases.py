@@ -8,7 +8,7 @@ import pstats
 import pytest
 
 from commlens.compare import Side, judge, match
-from commlens.compare.result import ComparisonResult
+from commlens.compare.verdicts import ComparisonResult
 from commlens.model import read
 from commlens.model.rank_test import DECISION, fewest_for
 from commlens.render.comparison import comparison_of
@@ -27,14 +27,13 @@ def side(name: str, us: float, cases: int, launches: int) -> Side:
 
 
 def compared(baseline: Side, other: Side) -> ComparisonResult:
-    matched = match(baseline, other)
-    return ComparisonResult([matched], judge([matched], 0.03), 0.03)
+    return judge([match(baseline, other)])
 
 
 def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
     result = compared(side("before", 2.0, CASES, 1), side("after", 2.2, CASES + 500, 1))
     assert len(result.rows) == CASES
-    assert all(row.ratio == pytest.approx(1.1) for row in result.rows)
+    assert all(row.found.ratio == pytest.approx(1.1) for row in result.rows)
     comparison_of(result).print_as("table")
     table = capsys.readouterr().out
     assert {row.launches_needed for row in result.rows} == {fewest_for(DECISION / CASES)}

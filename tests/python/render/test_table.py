@@ -168,7 +168,7 @@ def test_the_column_of_contributing_is_in_all_formats(capsys: pytest.CaptureFixt
     column = runpy.run_path(str(EXAMPLE))["SAMPLES"]
     sides = [Side(name, parsed(make_record(start=name))) for name in ("before", "after")]
     matched = match(*sides)
-    table = Table((*COLUMNS, column), judge([matched], 0.03), "after")
+    table = Table((*COLUMNS, column), judge([matched]).rows, "after")
     for form in FORMATS:
         Comparison([table]).print_as(form)
         assert "samples" in capsys.readouterr().out, form

@@ -91,7 +91,7 @@ def search_of(
     by_size: bool = False,
 ) -> Search:
     situation = situation or here()
-    space, slots = applicable(found, situation).space, Slots()
+    space, slots = applicable(found, situation)[0], Slots()
     folder.mkdir(exist_ok=True)
     bench = Bench(
         machine,  # type: ignore[arg-type]

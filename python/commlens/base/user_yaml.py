@@ -4,14 +4,16 @@ names the line of a mistake."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import yaml
 
 from commlens.base.errors import CommlensError
 
 _MOST_BYTES = 16 << 20  # far more than ten thousand entries
 _DEEPEST = 20  # a suite has five levels
+_Kind = TypeVar("_Kind")
 
 
 class _MistakeError(yaml.MarkedYAMLError):
@@ -80,6 +82,14 @@ def parse(text: str, source: str, *, typed: bool = False) -> Any:
         raise CommlensError(f"{source}{line}: {what}") from None
     except yaml.YAMLError as error:
         raise CommlensError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
+
+
+def convert(data: Any, kind: type[_Kind], where: str, *, strict: bool = True) -> _Kind:
+    """As a struct of this kind. Raises CommlensError, which names the place and the mistake."""
+    try:
+        return msgspec.convert(data, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise CommlensError(f"{where}: {error}") from None
 
 
 def _refuse_depth(text: str) -> None:

@@ -53,7 +53,7 @@ def measure(
     sides = [Side(name, run.records) for name, run in zip(names, runs)]
     count = sum(len(side.records) for side in sides)
     say(f"{plural(count, 'record')} in {folder}")
-    status = worst(result.status for run in runs for result in run.results)
+    status = worst(run.status for run in runs)
     return Measured(sides, status, interrupted=interruption is not None)
 
 

@@ -34,13 +34,16 @@ class Proof:
         return 1 / self.row.found.ratio if self.row and self.row.found.ratio else None
 
     @property
+    def _ends(self) -> tuple[float, float] | None:
+        interval = self.row.found.interval if self.row else None
+        return (1 / interval.high, 1 / interval.low) if interval else None
+
+    @property
     def verdict(self) -> str:
         """The verdict on the fix, in a word or two."""
         if self.row is not None:
             return _VERDICTS[self.row.verdict]
-        if self.before is None and self.after is not None:
-            return "fixed"
-        return "not fixed"
+        return "fixed" if self.before is None and self.after is not None else "not fixed"
 
     @property
     def helps(self) -> bool:
@@ -53,10 +56,9 @@ class Proof:
         after = self._text(self.after, self.why_no_after)
         interval = ""
         if self.gain is not None and self.row is not None:
-            own = self.row.found.interval
-            low_high = f", 95% interval {1 / own.high:.3g} to {1 / own.low:.3g}" if own else ""
-            launches = f"; {plural(min(self.row.found.launches), 'launch')} each"
-            interval = f" ({format_ratio(self.gain)}{low_high}{launches})"
+            low_high = ", 95% interval {:.3g} to {:.3g}".format(*self._ends) if self._ends else ""
+            launches = plural(min(self.row.found.launches), "launch")
+            interval = f" ({format_ratio(self.gain)}{low_high}; {launches} each)"
         return f"{self.case}: {before} -> {after}{interval}: {self.verdict}."
 
     def _text(self, value: float | None, why: str) -> str:
@@ -65,17 +67,8 @@ class Proof:
     @property
     def plain(self) -> dict[str, Any]:
         """The proof as a mapping for JSON."""
-        interval = self.row.found.interval if self.row else None
-        return {
-            "text": str(self),
-            "case": self.case,
-            "unit": self.unit,
-            "before": self.before,
-            "after": self.after,
-            "why_no_before": self.why_no_before,
-            "why_no_after": self.why_no_after,
-            "gain": self.gain,
-            "gain_low": 1 / interval.high if interval else None,
-            "gain_high": 1 / interval.low if interval else None,
-            "verdict": self.verdict,
-        }
+        own = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "gain")
+        low, high = self._ends or (None, None)
+        facts = {name: getattr(self, name) for name in own}
+        ends = {"gain_low": low, "gain_high": high, "verdict": self.verdict}
+        return {"text": str(self), **facts, **ends}

@@ -68,17 +68,10 @@ class Launches:
         """Lets another process continue the search."""
         self._journal.close()
 
-    def of_stage(self, stage: str) -> list[Launch]:
-        """Those of one stage of the search."""
-        return [launch for launch in self.done if launch.stage == stage]
-
-    def find(self, choice: Choice, stage: str = "") -> list[Launch]:
-        """Those with exactly this choice, of one stage or of all."""
-        return [
-            launch
-            for launch in self.done
-            if launch.choice == choice and stage in ("", launch.stage)
-        ]
+    def find(self, choice: Choice | None = None, stage: str = "") -> list[Launch]:
+        """Those with exactly this choice, or with any; of one stage or of all."""
+        found = self.done if choice is None else [one for one in self.done if one.choice == choice]
+        return [one for one in found if stage in ("", one.stage)]
 
     def add(self, stage: str, choice: Choice, measure: Callable[[Path], TrialOutcome]) -> Launch:
         """Makes a launch. Where `measure` raises, as by an interruption, it does not count."""
@@ -114,27 +107,22 @@ def _claim(folder: Path) -> IO[str]:
         journal = path.open("a+", encoding="utf-8", newline="\n")
     except OSError as error:
         raise CommlensError(f"{path}: the search cannot be kept there ({reason(error)})") from None
-    if not _is_locked(journal):
-        journal.close()
-        raise CommlensError(f"--resume {folder}: this search is running; wait for its end")
-    return journal
-
-
-def _is_locked(file: IO[str]) -> bool:
-    """Also if the search was killed just now: a process that it was about to launch has its lock
-    for a moment."""
     deadline = time.monotonic() + _LOCK_LIMIT_S
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            # A search that was killed just now: a process that it was about to launch has its lock.
             if time.monotonic() > deadline:
-                return False
+                journal.close()
+                raise CommlensError(
+                    f"--resume {folder}: this search is running; wait for its end"
+                ) from None
             time.sleep(0.05)
         except OSError:
-            return True  # a file system without locks
+            return journal  # a file system without locks
         else:
-            return True
+            return journal
 
 
 def _lines(journal: IO[str]) -> list[_Line]:

@@ -37,9 +37,12 @@ def print_target(bench: Bench, target: Target) -> None:
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
                  f" {plural(len(target.slots), 'size')}, by their geometric mean")  # fmt: skip
+    slots = sorted(target.slots, key=lambda slot: (slot.size or 0, slot))
+    if len(slots) > _MOST_SLOTS:
+        slots = [slots[0], slots[len(slots) // 2], slots[-1]]
     columns: list[Column[_Row]] = [
         Column("setting", lambda row: _shortened(bench.space.text(row[1])), left=True),
-        *(one for slot in _shown_slots(target) for one in _slot_columns(bench, reference, slot)),
+        *(one for slot in slots for one in _slot_columns(bench, reference, slot)),
         Column("to default", lambda row: row[0], format=format_ratio),
         Column("launches", lambda row: bench.count(row[1])),
     ]
@@ -52,14 +55,6 @@ def print_target(bench: Bench, target: Target) -> None:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _shown_slots(target: Target) -> list[Slot]:
-    """The first, the last and one between them."""
-    slots = sorted(target.slots, key=lambda slot: (slot.size or 0, slot))
-    if len(slots) <= _MOST_SLOTS:
-        return slots
-    return [slots[0], slots[len(slots) // 2], slots[-1]]
 
 
 def _slot_columns(bench: Bench, reference: Reference, slot: Slot) -> list[Column[_Row]]:
@@ -137,21 +132,19 @@ def verdict_text(bench: Bench, final: Final) -> str:
     if not final.choice:
         return f"{name}: nothing was better than the default; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
-        return (
-            f"{name}: the budget has ended before {text} was launched often enough to be sure:"
-            " --resume goes on"
-        )
+        return (f"{name}: the budget has ended before {text} was launched often enough to be sure:"
+                " --resume goes on")  # fmt: skip
     if final.default_fails:
         return f"{name}: the default fails ({final.default_fails}); use {text}"
     measured = f"{text}: {_measured(final)}"
-    if final.verdict is Verdict.FASTER:
-        return f"{name}: use {measured}"
-    why = {
-        Verdict.SAME: "a tie with the default",
-        Verdict.SLOWER: "slower when it was measured again",
-        Verdict.INCONCLUSIVE: f"inconclusive; --launches {2 * max(final.launches)} may decide",
+    none = f"{name}: nothing is recommended; the best was {measured}"
+    return {
+        Verdict.FASTER: f"{name}: use {measured}",
+        Verdict.SAME: f"{none}: a tie with the default",
+        Verdict.SLOWER: f"{none}: slower when it was measured again",
+        Verdict.INCONCLUSIVE: f"{none}: inconclusive;"
+        f" --launches {2 * max(final.launches)} may decide",
     }[final.verdict]
-    return f"{name}: nothing is recommended; the best was {measured}: {why}"
 
 
 def _measured(final: Final) -> str:
@@ -167,40 +160,36 @@ def print_transports(bench: Bench, finals: Sequence[Final]) -> None:
     """What each transport takes: tuned where that is recommended, others as they are."""
     reference = bench.reference
     assert reference is not None, "only what was measured has a final"
-    found: dict[Slot, dict[str, float]] = {}
+    measured: list[tuple[Slot, float | None]] = []
     for final in finals:
         choice = final.choice if final.is_recommended else DEFAULT
-        for slot in final.target.slots:
-            if (value := bench.median_at(slot, choice)) is not None:
-                found.setdefault(slot._replace(transport=""), {})[slot.transport] = value
-    for slot, own in (item for launch in bench.launches.others for item in launch.values.items()):
-        found.setdefault(slot._replace(transport=""), {})[slot.transport] = own.median
+        measured += [(slot, bench.median_at(slot, choice)) for slot in final.target.slots]
+    for launch in bench.launches.others:
+        measured += [(slot, own.median) for slot, own in launch.values.items()]
+    found: dict[Slot, dict[str, float]] = {}
+    for slot, value in measured:
+        if value is not None:
+            found.setdefault(slot._replace(transport=""), {})[slot.transport] = value
     if all(len(values) < 2 for values in found.values()):
         return
     metric = reference.metric
     echo("")
-    for place, values in found.items():
+    for slot, values in found.items():
         best = min(values, key=lambda name: metric.ratio(values[name], 1.0))
         words = [f"{name} {format_value(value, metric.unit)}" for name, value in values.items()]
-        title = ", ".join(filter(None, (place.size_text, labelled(metric.label, metric.unit))))
+        title = ", ".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
         echo(f"{title}: {', '.join(words)}; the best transport is {best}")
 
 
 def plain(bench: Bench, final: Final) -> dict[str, Any]:
     """As programs read it; values at each size are medians over a choice's launches."""
     change = bench.space.change(final.choice)
-    choices = [
-        {
-            "choice": choice,
-            "to_default": score,
-            "launches": bench.count(choice),
-            "figures": [
-                {"size": slot.size, "median": bench.median_at(slot, choice)}
-                for slot in final.target.slots
-            ],
-        }
-        for score, choice in bench.ranked(final.target)
-    ]
+    choices = []
+    for score, choice in bench.ranked(final.target):
+        medians = ((slot.size, bench.median_at(slot, choice)) for slot in final.target.slots)
+        figures = [{"size": size, "median": value} for size, value in medians]
+        own = {"to_default": score, "launches": bench.count(choice), "figures": figures}
+        choices.append({"choice": choice, **own})
     return {
         "target": final.target.name,
         "choices": choices,

@@ -16,13 +16,7 @@ from commlens.jobs.options import Options
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.tuning import library
-from commlens.tuning.situation import (
-    Situation,
-    applicable,
-    facts_of_machine,
-    is_on_gpu,
-    version_in,
-)
+from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
 from commlens.tuning.space import Space, TuningSetting, curated, load
 
 PLAN = "search.json"
@@ -48,16 +42,15 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def summary(self) -> list[str]:
         """How much there is to try, and for which transports there is nothing."""
-        values = sum(len(one.values) for one in self.settings)
-        counts = f"{plural(values, 'value')} of {plural(len(self.settings), 'setting')}"
-        wanted = [one.applies.transports or self.transports for one in self.settings]
+        values = plural(sum(len(one.values) for one in self.settings), "value")
+        wanted = {
+            name for one in self.settings for name in one.applies.transports or self.transports
+        }
+        without = [name for name in self.transports if name not in wanted]
         return [
-            f"{counts} to try for {' and '.join(self.transports)}",
-            *(
-                f"{name}: no setting of it applies here"
-                for name in self.transports
-                if not any(name in own for own in wanted)
-            ),
+            f"{values} of {plural(len(self.settings), 'setting')} to try for"
+            f" {' and '.join(self.transports)}",
+            *(f"{name}: no setting of it applies here" for name in without),
         ]
 
     def save(self, folder: Path) -> None:
@@ -95,7 +88,7 @@ def situation(session: Session, entry: JobSpec) -> tuple[Situation, JobSpec]:
     here = Situation(
         family,
         version_in(about.mpi),
-        _transports(entry.options, session.native, is_on_gpu(memories)),
+        (),
         memories,
         about.backend,
         job.benchmark,
@@ -105,6 +98,7 @@ def situation(session: Session, entry: JobSpec) -> tuple[Situation, JobSpec]:
         chosen.settings(job),
         {"OMPI_MCA_pml": layer} if family == "openmpi" else {},
     )
+    here = replace(here, transports=_transports(entry.options, session.native, here.is_on_gpu))
     return here, replace(entry, benchmark=job.benchmark, ranks=job.ranks)
 
 
@@ -115,12 +109,12 @@ def planned(
     if entry.options.text("record") or entry.options.text("format"):
         raise CommlensError("--record and --format are not for tune: it keeps all records itself")
     here, job = situation(session, entry)
-    usable = applicable(_settings(spaces, here, session.launcher.program), here)
-    settings = tuple(usable.space.settings.values())
+    space, why_not = applicable(_settings(spaces, here, session.launcher.program), here)
+    settings = tuple(space.settings.values())
     if not settings:
         raise CommlensError(
             f"no setting applies to {here.benchmark} over {' or '.join(here.transports)} here: "
-            + "; ".join(f"{name}: {why}" for name, why in list(usable.why_not.items())[:3])
+            + "; ".join(f"{name}: {why}" for name, why in list(why_not.items())[:3])
         )
     asked = entry.options.text("transport")
     others = session.native.about.transports if here.is_on_gpu and not asked else ()
@@ -132,7 +126,7 @@ def planned(
         by_size,
         replace(here, variables=_relevant(here, settings)),
         settings,
-        usable.why_not,
+        why_not,
     )
 
 

@@ -4,7 +4,7 @@ without."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -41,7 +41,7 @@ class _Side(JobRun):
 
     @property
     def is_refused(self) -> bool:
-        return bool(self.results) and not _measured(self.results[-1].records)
+        return bool(self.results) and not any(one.measured for one in self.results[-1].records)
 
     def run(self, launch: int) -> Result:
         with _without(name for name, value in self.environment.items() if value is None):
@@ -54,11 +54,7 @@ class _Side(JobRun):
 
     @property
     def records(self) -> list[Record]:
-        return [one for result in self.results for one in _measured(result.records)]
-
-
-def _measured(records: Sequence[Record]) -> list[Record]:
-    return [one for one in records if one.measured]
+        return [one for result in self.results for one in result.records if one.measured]
 
 
 @contextmanager
@@ -113,34 +109,19 @@ def _side(
     variables = {name: value for name, value in own.variables.items() if value is not None}
     (job,) = session.jobs([replace(entry, environment=variables, launches=_LAUNCHES)])
     file = RecordFile(folder / "doctor-fixes.jsonl", collects=True)
-    return _Side(
-        session,
-        job,
-        lambda _: file,
-        environment=own.variables,
-        said=said,
-    )
+    return _Side(session, job, lambda _: file, environment=own.variables, said=said)
 
 
 def _proof(before: _Side, after: _Side) -> Proof:
     matched = match(Side("before", before.records), Side("after", after.records))
-    rows = judge([matched]).rows
     record = next(iter(after.records or before.records), None)
+    reasons = before.why_none, after.why_none
     if record is None:
-        return Proof(
-            before.job.benchmark, why_no_before=before.why_none, why_no_after=after.why_none
-        )
+        return Proof(before.job.benchmark, "", None, None, *reasons)
     (case,) = case_names({case_key(record): [record]}).values()
-    if rows:
-        row = rows[0]
+    for row in judge([matched]).rows:
         return Proof(case, row.case.metric.unit, *row.medians, row=row)
     metric = record.metrics[0]
     value = record.statistics[metric.name].median
-    return Proof(
-        case,
-        metric.unit,
-        value if before.records else None,
-        value if after.records else None,
-        before.why_none,
-        after.why_none,
-    )
+    medians = [value if side.records else None for side in (before, after)]
+    return Proof(case, metric.unit, medians[0], medians[1], *reasons)

@@ -37,13 +37,6 @@ class Slot(NamedTuple):
         """The kind of memory, in words."""
         return memory_name(self.memory)
 
-    @property
-    def range(self) -> str:
-        """The range of sizes in which it is."""
-        if self.size is None or not self.in_bytes:
-            return _OTHER_SIZE
-        return next(name for most, name in _RANGES if self.size <= most)
-
 
 class SlotValue(NamedTuple):
     """The main metric of a slot, with its interval over samples, and its ceiling."""
@@ -82,16 +75,10 @@ class Slots:
         size = record.size_parameter
         if size is not None and size.option in self._tuned:
             size = None
-        kept = [
-            one for one in self.key_of(record).parameters if size is None or one[0] != size.name
-        ]
-        return Slot(
-            record.transport,
-            record.memory,
-            tuple(kept),
-            record.size if size else None,
-            size is not None and size.unit == BYTES,
-        )
+        name, in_bytes = (size.name, size.unit == BYTES) if size else (None, False)
+        kept = tuple(one for one in self.key_of(record).parameters if one[0] != name)
+        number = record.size if size else None
+        return Slot(record.transport, record.memory, kept, number, in_bytes)
 
     def values(self, records: Iterable[Record]) -> dict[Slot, SlotValue]:
         """Of several records of a slot, as where a benchmark tries several ways, the best."""
@@ -128,8 +115,11 @@ def targets(slots: Iterable[Slot], transports: Sequence[str], *, by_size: bool) 
     found: dict[tuple[int, int], list[Slot]] = {}
     for slot in slots:
         if slot.transport in transports:
-            sizes = order.index(slot.range if by_size else "")
-            found.setdefault((transports.index(slot.transport), sizes), []).append(slot)
+            own = _OTHER_SIZE if by_size else ""
+            if by_size and slot.size is not None and slot.in_bytes:
+                own = next(name for most, name in _RANGES if slot.size <= most)
+            place = transports.index(slot.transport), order.index(own)
+            found.setdefault(place, []).append(slot)
     return [
         Target(transports[transport], order[sizes], tuple(own))
         for (transport, sizes), own in sorted(found.items())
@@ -153,17 +143,10 @@ class Reference:
             values.setdefault(slot, []).append(value)
         if not values:
             return None
-        return cls(
-            next(iter(values.values()))[0].metric,
-            {slot: median(one.median for one in own) for slot, own in values.items()},
-            {
-                slot: one.ceiling
-                for slot, own in values.items()
-                for one in reversed(own)
-                if one.ceiling is not None
-            },
-            is_default,
-        )
+        medians = {slot: median(one.median for one in own) for slot, own in values.items()}
+        known = ((slot, one.ceiling) for slot, own in values.items() for one in reversed(own))
+        ceilings = {slot: ceiling for slot, ceiling in known if ceiling is not None}
+        return cls(next(iter(values.values()))[0].metric, medians, ceilings, is_default)
 
     def ratio(self, slot: Slot, value: float) -> float:
         """How many times worse the value is."""

@@ -45,7 +45,7 @@ class Search:
 
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
-        made = self.bench.launches.of_stage(DEFAULT_STAGE)
+        made = self.bench.launches.find(stage=DEFAULT_STAGE)
         while all(launch.is_ok for launch in made) and len(made) < _DEFAULT_LAUNCHES:
             if made and not self.bench.has_time():
                 return
@@ -257,7 +257,7 @@ class Search:
         score, stage = self.bench.score(choice, target), f"exchange {target.name}"
         for name, value in ((name, value) for name, own in values.items() for value in own):
             neighbor = self.bench.space.changed(choice, name, value)
-            is_allowed = len(self.bench.launches.of_stage(stage)) < most
+            is_allowed = len(self.bench.launches.find(stage=stage)) < most
             if is_allowed or self.bench.known(neighbor):
                 found = self._tried(target, neighbor, until, "exchange")
                 if found is not None and score is not None and found < _KEPT * score:
@@ -266,17 +266,9 @@ class Search:
 
     def _values_that_work(self, name: str, base: Choice) -> list[str]:
         setting = self.bench.space.settings[name]
-        return [
-            UNSET,
-            *(
-                value.name
-                for value in setting.values
-                if any(
-                    choice is not None and self.bench.score(choice) is not None
-                    for choice in (
-                        self._screened(setting, value.name),
-                        {**base, name: value.name},
-                    )
-                )
-            ),
-        ]
+        values = [UNSET]
+        for value in (one.name for one in setting.values):
+            choices = self._screened(setting, value), {**base, name: value}
+            if any(one is not None and self.bench.score(one) is not None for one in choices):
+                values.append(value)
+        return values

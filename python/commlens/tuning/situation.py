@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from commlens.tuning.space import Space, TuningSetting, Value, Where
 
@@ -36,12 +36,7 @@ class Situation:
     @property
     def is_on_gpu(self) -> bool:
         """Whether any buffer is in the memory of a GPU."""
-        return is_on_gpu(self.memories)
-
-    @property
-    def uses_mpi(self) -> bool:
-        """Whether MPI moves the bytes of any transport."""
-        return bool({"mpi", "staged"} & set(self.transports))
+        return bool({"device", "managed"} & set(self.memories))
 
     def why_not(self, where: Where) -> str:
         """Why what has these conditions does not apply; empty: it does."""
@@ -59,13 +54,11 @@ class Situation:
             (self.mpi, where.mpi_version, self.mpi_version),
             ("UCX", where.ucx_version, self.ucx_version),
         ):
-            if versions and not _fits(version, versions):
+            if versions and not (version and Version(version) in SpecifierSet(versions)):
                 return f"for {what} {versions}; here it is {version or 'unknown'}"
-        reasons = [
-            *(f"there is no {fact}" for fact in where.has if fact not in self.facts),
-            *(f"there is a {fact}" for fact in where.has_not if fact in self.facts),
-        ]
-        return next(iter(reasons), "")
+        reasons = [f"there is no {fact}" for fact in where.has if fact not in self.facts]
+        reasons += [f"there is a {fact}" for fact in where.has_not if fact in self.facts]
+        return reasons[0] if reasons else ""
 
     def why_not_value(self, value: Value) -> str:
         """Also: a variable that the user or the system has set is not changed."""
@@ -81,21 +74,9 @@ class Situation:
         return all(self.variables.get(name) == text for name, text in value.set.items())
 
 
-def is_on_gpu(memories: Iterable[str]) -> bool:
-    """Whether any of these kinds of memory is a GPU's."""
-    return bool({"device", "managed"} & set(memories))
-
-
-@dataclass(frozen=True)
-class Applicable:
-    """The settings that apply, and why others do not."""
-
-    space: Space
-    why_not: Mapping[str, str]  # by `NAME` or `NAME=VALUE`
-
-
-def applicable(settings: Sequence[TuningSetting], here: Situation) -> Applicable:
-    """The settings with the values that apply here, without those whose needs nothing can meet."""
+def applicable(settings: Sequence[TuningSetting], here: Situation) -> tuple[Space, dict[str, str]]:
+    """The settings with the values that apply here, without those whose needs nothing can meet; and
+    by `NAME` or `NAME=VALUE` why others do not apply."""
     why_not: dict[str, str] = {}
     kept: list[TuningSetting] = []
     for setting in settings:
@@ -116,9 +97,7 @@ def applicable(settings: Sequence[TuningSetting], here: Situation) -> Applicable
                 why_not[setting.name] = f"it needs {name}={text}"
                 kept.remove(setting)
     space = Space(kept)
-    return Applicable(
-        space, {name: why for name, why in why_not.items() if name not in space.settings}
-    )
+    return space, {name: why for name, why in why_not.items() if name not in space.settings}
 
 
 def is_met(name: str, text: str, here: Situation, environment: Mapping[str, str]) -> bool:
@@ -133,13 +112,6 @@ def version_in(text: str) -> str:
     """`5.0.7` of `Open MPI 5.0.7`"""
     found = _VERSION.search(text)
     return found[0] if found else ""
-
-
-def _fits(version: str, versions: str) -> bool:
-    try:
-        return Version(version) in SpecifierSet(versions)
-    except InvalidVersion:
-        return False
 
 
 def facts_of_machine(root: Path = Path("/")) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from commlens.jobs.spec import is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
-_Kind = TypeVar("_Kind")
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -107,12 +106,9 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def curated() -> list[TuningSetting]:
     """The settings of all files of knowledge/settings, in the order of the files."""
-    files = [
-        _parsed(knowledge.text(f"settings/{name}"), f"{name}.yaml")
-        for name in knowledge.names("settings")
-    ]
-    ordered = sorted(files, key=lambda file: file[0].order)
-    return [setting for _, settings in ordered for setting in settings]
+    names = knowledge.names("settings")
+    files = [_parsed(knowledge.text(f"settings/{name}"), f"{name}.yaml") for name in names]
+    return [setting for _, own in sorted(files, key=lambda file: file[0].order) for setting in own]
 
 
 def load(path: Path) -> list[TuningSetting]:
@@ -126,7 +122,7 @@ def parse(text: str, where: str) -> list[TuningSetting]:
 
 
 def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
-    file = _converted(user_yaml.parse(text, where), _File, where)
+    file = user_yaml.convert(user_yaml.parse(text, where), _File, where, strict=False)
     found: dict[tuple[str, Where], TuningSetting] = {}
     for number, entry in enumerate(file.settings, 1):
         name = entry.get("name") if isinstance(entry, dict) else None
@@ -137,17 +133,10 @@ def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
     return file, list(found.values())
 
 
-def _converted(data: Any, kind: type[_Kind], where: str) -> _Kind:
-    try:
-        return msgspec.convert(data, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise CommlensError(f"{where}: {error}") from None
-
-
 def _setting(entry: Any, file: _File, where: str) -> TuningSetting:
     if isinstance(entry, dict) and isinstance(entry.get("values"), list):
         entry = {**entry, "values": [_value(entry, value) for value in entry["values"]]}
-    own = _converted(entry, TuningSetting, where)
+    own = user_yaml.convert(entry, TuningSetting, where, strict=False)
     return replace(
         own,
         values=tuple(replace(one, set={**own.also, **one.set}) for one in own.values),

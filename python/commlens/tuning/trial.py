@@ -101,14 +101,12 @@ class Runner:
 
 def _repeat_of(records: Sequence[Record]) -> int | None:
     """As many operations as keep the batches of the slowest case short; None: as by default."""
-    times = [(one.statistics[TIME_METRIC].median * 1e-6, one) for one in records if one.measured]
-    if not times:
+    times = {one.statistics[TIME_METRIC].median * 1e-6: one for one in records if one.measured}
+    slowest = max(times, default=0.0)
+    if not slowest or times[slowest].harness.timing != "batch":
         return None
-    slowest, record = max(times, key=lambda one: one[0])
-    harness = record.harness
-    if harness.timing != "batch" or harness.repeat * slowest <= _LONGEST_BATCH_S:
-        return None
-    return max(1, int(_LONGEST_BATCH_S / slowest))
+    is_short = times[slowest].harness.repeat * slowest <= _LONGEST_BATCH_S
+    return None if is_short else max(1, int(_LONGEST_BATCH_S / slowest))
 
 
 @dataclass
@@ -131,10 +129,7 @@ class _Watch:
         return ""
 
     def _has_grown(self) -> bool:
-        try:
-            size = self.file.stat().st_size
-        except OSError:
-            return False
+        size = self.file.stat().st_size if self.file.exists() else 0
         has_grown, self._size = size > self._size, size
         return has_grown
 

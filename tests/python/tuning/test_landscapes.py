@@ -1,15 +1,19 @@
 """How close to the best combination a search comes, on machines whose settings interact.
 
-docs/tune.md has what 40 of them gave for each of four kinds (docs/measured/tune-simulated.json).
+Run as a program, it measures what docs/tune.md has of 40 machines of each of four kinds, and writes
+docs/measured/tune-simulated.json anew; rows of proposals that are not ours any more stay.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import statistics
 from collections.abc import Mapping
 from itertools import combinations, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
@@ -18,6 +22,7 @@ from commlens.tuning.search import Search
 from tuning_helpers import Factor, Machine, search_of, settings, tuned
 
 NAMES = "ABCDEFGH"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "measured" / "tune-simulated.json"
 LAUNCHES = 100  # of each search, the finals included
 
 
@@ -55,19 +60,43 @@ def landscape(seed: int, strength: float = 0.15, share: float = 0.3) -> Landscap
     return Landscape(values, factor, min(factor(one) for one in made))
 
 
-def distance(seed: int, folder: Path) -> float:
-    """How many times longer than with the best combination it takes with the one that was found."""
-    values, factor, best = landscape(seed)
+def searched(
+    seed: int, folder: Path, noise: float = 0.02, strength: float = 0.15, share: float = 0.3
+) -> tuple[float, int]:
+    """How many times longer than with the best combination it takes with the one that was found,
+    and the number of launches."""
+    values, factor, best = landscape(seed, strength, share)
     found = settings(*(f"{{name: {name}, values: {own}}}" for name, own in values.items()))
-    search = search_of(Machine(factor, noise=0.02), found, folder, budget=LAUNCHES)
-    (final,) = tuned(search)
-    return float(factor(final.choice, "mpi", 1)) / best
+    machine = Machine(factor, noise=noise)
+    (final,) = tuned(search_of(machine, found, folder, budget=LAUNCHES))
+    return float(factor(final.choice, "mpi", 1)) / best, len(machine.started)
 
 
 def test_exchanges_come_closer_to_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = range(6)
-    with_exchanges = [distance(seed, tmp_path / f"{seed}") for seed in seeds]
+    with_exchanges = [searched(seed, tmp_path / f"{seed}")[0] for seed in seeds]
     monkeypatch.setattr(Search, "_exchange", lambda *_: None)
-    without = [distance(seed, tmp_path / f"{seed}-without") for seed in seeds]
+    without = [searched(seed, tmp_path / f"{seed}-without")[0] for seed in seeds]
     assert math.prod(with_exchanges) ** (1 / len(seeds)) < 1.1
     assert math.prod(with_exchanges) < math.prod(without)
+
+
+def measure(kind: list[float], proposals: str, folder: Path) -> list[float | str]:
+    """A row: the kind (noise, strength and share of interactions), and what the searches gave."""
+    folders = [folder / f"{proposals} {kind} {seed}" for seed in range(40)]
+    ratios, counts = zip(*(searched(seed, own, *kind) for seed, own in enumerate(folders)))
+    within = sum(ratio <= 1.02 for ratio in ratios)
+    mean = round(statistics.geometric_mean(ratios), 3)
+    return [*kind, proposals, within, mean, round(statistics.mean(counts))]
+
+
+if __name__ == "__main__":
+    document = json.loads(DOCUMENT.read_text(encoding="utf-8"))
+    exchange = Search._exchange
+    with TemporaryDirectory() as place:
+        for row in document["rows"]:
+            if row[3] in ("none", "exchange"):
+                changed = {"none": lambda *_: None, "exchange": exchange}[row[3]]
+                Search._exchange = changed
+                row[:] = measure(row[:3], row[3], Path(place))
+    DOCUMENT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

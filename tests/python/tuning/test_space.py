@@ -75,7 +75,7 @@ def test_kinds_of_settings() -> None:
 
 
 def why_not(entry: str, situation: Situation) -> str:
-    (found,) = applicable(settings(entry), situation).why_not.values()
+    (found,) = applicable(settings(entry), situation)[1].values()
     return found
 
 
@@ -96,17 +96,17 @@ def test_why_a_setting_does_not_apply(applies: str, why: str) -> None:
 def test_what_the_environment_says_is_not_varied() -> None:
     situation = here(variables={"NCCL_NVLS_ENABLE": "0"})
     found = applicable(settings('{name: NCCL_NVLS_ENABLE, values: ["0", "1"]}'), situation)
-    assert not found.space.settings
-    assert found.why_not == {
+    assert not found[0].settings
+    assert found[1] == {
         "NCCL_NVLS_ENABLE=1": "the environment has NCCL_NVLS_ENABLE=0",
     }
 
 
 def test_what_a_setting_needs_must_come_from_somewhere() -> None:
     found = settings('{name: U, needs: {PML: ucx}, values: ["1"]}')
-    assert applicable(found, here()).why_not == {"U": "it needs PML=ucx"}
-    assert applicable(found, here(variables={"PML": "ucx"})).space.settings
-    assert applicable(found, here(implied={"PML": "ucx"})).space.settings
+    assert applicable(found, here())[1] == {"U": "it needs PML=ucx"}
+    assert applicable(found, here(variables={"PML": "ucx"}))[0].settings
+    assert applicable(found, here(implied={"PML": "ucx"}))[0].settings
 
 
 def test_of_two_settings_of_one_variable_the_later_counts() -> None:

@@ -62,8 +62,8 @@ def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]
     found = [one for record in records if record.measured for one in _nearest(record, metric, True)]
     distances = [_size_distance(one.record, one.figure) for one in found]
     least: dict[int, float] = {}  # of each figure, by its identity
-    for one, distance in zip(found, distances):
-        least[id(one.figure)] = min(distance, least.get(id(one.figure), math.inf))
+    for one, own in zip(found, distances):
+        least[id(one.figure)] = min(own, least.get(id(one.figure), math.inf))
     return [one for one, own in zip(found, distances) if own == least[id(one.figure)]]
 
 
@@ -75,12 +75,16 @@ def nearest(record: Record) -> list[Beside]:
 def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Beside]:
     found = []
     for line in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
-        if not _agrees(record, line.figures[0]) or not _is_wanted(record, line.figures[0], metric):
+        declared, ours = _declared(record, line.figures[0]), _ours(record, line.figures[0])
+        if declared is None or ours is None or not _is_wanted(record, line.figures[0], metric):
             continue
         figures = line.around(record) if comparable else line.figures
         figure = min(figures, key=lambda one: _distance(record, one))
-        if not comparable or _size_distance(record, figure) <= _FARTHEST:
-            found.append(_beside(record, figure))
+        distance = _size_distance(record, figure)
+        if not comparable or distance <= _FARTHEST:
+            same_memory = figure.memory in ("", record.memory)
+            is_same = math.isclose(distance, 0, abs_tol=1e-9), same_memory
+            found.append(Beside(record, figure, declared, ours, *is_same))
     return found
 
 
@@ -117,10 +121,13 @@ def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
 
 
 def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
-    """Whether the record has what the result is of, in its unit, and the caller asks for it."""
-    declared = _declared(record, figure)
-    if declared is None or declared.unit != figure.own_unit or _ours(record, figure) is None:
+    """Whether the record agrees with the result, in its unit, and the caller asks for it."""
+    declared, own = _declared(record, figure), record.parameters
+    if declared is None or declared.unit != figure.own_unit:
         return False
+    for name, value in figure.parameters.items():
+        if name not in own or option_text(own[name]) != option_text(value):
+            return False
     if wanted is not None:
         return figure.metric == wanted
     is_main = record.main is not None and figure.metric == record.main.name
@@ -132,32 +139,20 @@ def _declared(record: Record, figure: Figure) -> Metric | FactDeclaration | None
     return start.metrics.get(figure.metric) or start.facts.get(figure.metric)
 
 
-def _agrees(record: Record, figure: Figure) -> bool:
-    return all(
-        name in record.parameters and option_text(record.parameters[name]) == option_text(value)
-        for name, value in figure.parameters.items()
-    )
-
-
 def _distance(record: Record, figure: Figure) -> _Distance:
     """Compared from the left: memory, size, nodes, ranks."""
     return (
-        not _same_memory(record, figure),
+        figure.memory not in ("", record.memory),
         _size_distance(record, figure),
         _ratio_distance(record.start.nodes, figure.nodes),
         _ratio_distance(record.ranks, figure.ranks),
     )
 
 
-def _same_memory(record: Record, figure: Figure) -> bool:
-    return figure.memory in ("", record.memory)
-
-
 def _size_distance(record: Record, figure: Figure) -> float:
     """The logarithm of the ratio of sizes; 0 for a result without a size."""
-    if figure.size is None:
-        return 0.0
-    return _ratio_distance(_size(record, figure), figure.size)
+    size = figure.size
+    return 0.0 if size is None else _ratio_distance(_size(record, figure), size)
 
 
 def _size(record: Record, figure: Figure) -> float | None:
@@ -170,13 +165,6 @@ def _ratio_distance(one: float | None, other: float | None) -> float:
     if one is None or other is None or one <= 0 or other <= 0:
         return math.inf
     return abs(math.log(one) - math.log(other))
-
-
-def _beside(record: Record, figure: Figure) -> Beside:
-    metric, ours = _declared(record, figure), _ours(record, figure)
-    assert metric is not None and ours is not None, "only what is wanted is found"
-    same_size = math.isclose(_size_distance(record, figure), 0, abs_tol=1e-9)
-    return Beside(record, figure, metric, ours, same_size, _same_memory(record, figure))
 
 
 def _ours(record: Record, figure: Figure) -> float | None:

@@ -7,9 +7,8 @@ annotations are evaluated by Python 3.9 too, which is why this module does not p
 import difflib
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Optional, TypeVar
+from typing import Annotated, Literal, NamedTuple, Optional
 
-import msgspec
 from msgspec import Meta, field
 
 from commlens import knowledge
@@ -21,8 +20,6 @@ from commlens.model.start import AtLeastOne, Name, Positive, Ranks, Strict, Valu
 
 # Which of our statistics a figure is compared with: one: a single measurement, with the median.
 Summary = Literal["one", "mean", "best", "worst"]
-_ENDING = ".yaml"
-_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _NUMBER = r"^\d+(\.\d+)?([eE][-+]?\d+)?$"
 _PREFIXES = {"": 1.0, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BASES = ("s", "B", "B/s", "FLOP/s", "flop/s", "DOF/s", "DOF*iter/s", "1/s", "%")
@@ -170,9 +167,8 @@ def _factor(printed: str, wanted: str) -> float:
 @cache
 def load() -> tuple[Source, ...]:
     """All sources, by name."""
-    return tuple(
-        parse(knowledge.text(f"references/{name}"), name) for name in knowledge.names("references")
-    )
+    names = knowledge.names("references")
+    return tuple(parse(knowledge.text(f"references/{name}"), name) for name in names)
 
 
 def find(name: str) -> Source:
@@ -193,33 +189,19 @@ def parse(text: str, name: str) -> Source:
     In the file, `results` is a list of blocks: what a block has holds for all of its `figures`,
     and an entry may have its own.
     """
-    data = user_yaml.parse(text, f"{name}{_ENDING}", typed=True)
+    where = f"{name}.yaml"
+    data = user_yaml.parse(text, where, typed=True)
     if not isinstance(data, dict) or not isinstance(data.get("results"), list):
-        raise CommlensError(f"{name}{_ENDING}: a mapping with a list `results` is expected")
-    blocks = data.pop("results")
-    figures = [
-        _figure(merged, f"{name}{_ENDING}, block {number}")
-        for number, block in enumerate(blocks, 1)
-        for merged in _merged(block, name, f"{name}{_ENDING}, block {number}")
-    ]
-    return _converted({**data, "name": name, "figures": figures}, Source, f"{name}{_ENDING}")
-
-
-def _merged(block: Any, name: str, where: str) -> list[dict[str, Any]]:
-    """Each entry of a block with what the block has of all."""
-    entries = block.get("figures") if isinstance(block, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        raise CommlensError(f"{where}: a mapping with a list `figures` is expected")
-    common = {key: value for key, value in block.items() if key != "figures"}
-    return [{**common, **entry, "source": name} for entry in entries]
-
-
-def _figure(merged: dict[str, Any], where: str) -> Figure:
-    return _converted(merged, Figure, f"{where}, entry '{merged.get('as_printed')}'")
-
-
-def _converted(data: Any, kind: type[_Struct], where: str) -> _Struct:
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        raise CommlensError(f"{where}: {error}") from None
+        raise CommlensError(f"{where}: a mapping with a list `results` is expected")
+    figures = []
+    for number, block in enumerate(data.pop("results"), 1):
+        place = f"{where}, block {number}"
+        entries = block.get("figures") if isinstance(block, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            raise CommlensError(f"{place}: a mapping with a list `figures` is expected")
+        common = {key: value for key, value in block.items() if key != "figures"}
+        for entry in entries:
+            merged = {**common, **entry, "source": name}
+            own = f"{place}, entry '{merged.get('as_printed')}'"
+            figures.append(user_yaml.convert(merged, Figure, own))
+    return user_yaml.convert({**data, "name": name, "figures": figures}, Source, where)

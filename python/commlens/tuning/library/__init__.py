@@ -53,9 +53,10 @@ def settings(
     """From the answers of ompi_info and ucx_info, and from NCCL's documentation; without what is
     known already."""
     rules = knowledge.load("libraries/rules", Rules)
+    uses_mpi = bool({"mpi", "staged"} & set(here.transports))
     found = [
-        *(ucx.settings(listed_ucx, here, rules) if here.uses_mpi else ()),
-        *(openmpi.settings(listed, here, rules) if here.uses_mpi else ()),
+        *(ucx.settings(listed_ucx, here, rules) if uses_mpi else ()),
+        *(openmpi.settings(listed, here, rules) if uses_mpi else ()),
         *parse(knowledge.text("libraries/nccl"), "libraries/nccl.yaml"),
     ]
     names = {setting.name for setting in known}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from commlens.base.text import format_bytes, format_count, memory_name, plural
 from commlens.model import CaseKey, Metric, Record, case_key
@@ -79,9 +79,8 @@ def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
 
 
 def _add(found: Matched, name: str, baseline: list[Record], other: list[Record]) -> None:
-    measured = [[record for record in own if record.measured] for own in (baseline, other)]
-    if not measured[0] and not measured[1]:
-        return  # such as what this build does not have
+    sides = (found.baseline, baseline), (found.other, other)
+    measured = [[record for record in own if record.measured] for _, own in sides]
     if measured[0] and measured[1]:
         metric = _common_metric(measured[0][0], measured[1][0])
         if metric is None:
@@ -89,15 +88,16 @@ def _add(found: Matched, name: str, baseline: list[Record], other: list[Record])
             return
         notes = [
             f"{len(own) - len(good)} of {plural(len(own), 'launch')} of {side.name} gave nothing"
-            for side, own, good in zip((found.baseline, found.other), (baseline, other), measured)
+            for (side, own), good in zip(sides, measured)
             if len(good) < len(own)
         ]
         found.cases.append(Case(name, measured[0], measured[1], metric, "; ".join(notes)))
-        return
-    side, own = (found.other, other) if measured[0] else (found.baseline, baseline)
-    found.changed.append(f"{name}: {own[0].status} in {side.name} ({_reason(own[0])})")
-    if side is found.other:
-        found.broken.append(name)
+    elif measured[0] or measured[1]:  # both may lack what this build does not have
+        side, own = sides[1 if measured[0] else 0]
+        reason = own[0].reason or own[0].validation.message or "no reason given"
+        found.changed.append(f"{name}: {own[0].status} in {side.name} ({reason})")
+        if side is found.other:
+            found.broken.append(name)
 
 
 def _common_metric(baseline: Record, other: Record) -> Metric | None:
@@ -114,10 +114,6 @@ def _common_metric(baseline: Record, other: Record) -> Metric | None:
     )
 
 
-def _reason(record: Record) -> str:
-    return record.reason or record.validation.message or "no reason given"
-
-
 def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId]:
     """Settings that vary within a side are part of its cases: records/ may hold several."""
     varying: set[str] = set()
@@ -129,9 +125,8 @@ def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId
 
     def identify(record: Record) -> CaseId:
         own = record.start.settings_of_transport
-        return CaseId(
-            key_of(record), tuple((name, own[name]) for name in sorted(varying) if name in own)
-        )
+        settings = tuple((name, own[name]) for name in sorted(varying) if name in own)
+        return CaseId(key_of(record), settings)
 
     return identify
 
@@ -150,28 +145,20 @@ def _differences(baseline: Side, other: Side) -> list[str]:
     facts = [_facts(side) for side in (baseline, other)]
     found = []
     for name in dict.fromkeys([*facts[0], *facts[1]]):
-        own = [", ".join(sorted(fact.get(name, {_NONE}))) for fact in facts]
+        own = [", ".join(sorted(fact.get(name, {"not set"}))) for fact in facts]
         if own[0] != own[1]:
             found.append(f"{name}: {own[0]} → {own[1]}")
     return found
 
 
-_NONE = "not set"
-
-
 def _facts(side: Side) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    launches = {record.start.start: record.start for record in side.records}
-    for start in launches.values():
-        words: dict[str, Any] = {
-            "host": start.host,
-            "GPU": start.gpu or "none",
-            **start.versions,
-            **start.environment,
-            "more ranks than cores": "yes" if start.is_oversubscribed else "no",
-        }
+    for start in {record.start.start: record.start for record in side.records}.values():
+        words = {"host": start.host, "GPU": start.gpu or "none"}
+        words |= {name: str(text) for name, text in start.versions.items()} | start.environment
+        words["more ranks than cores"] = "yes" if start.is_oversubscribed else "no"
         for name, text in words.items():
-            found.setdefault(name, set()).add(str(text))
+            found.setdefault(name, set()).add(text)
     return found
 
 
@@ -182,14 +169,11 @@ def case_names(cases: Mapping[_Key, Sequence[Record]]) -> dict[_Key, str]:
     """`latency 64 KiB, mpi, host`: and of the rest what differs between the cases."""
     described = {case: _description(case, own[0]) for case, own in cases.items()}
     names = {name for description in described.values() for name in description}
-    kept = {
-        name
-        for name in names
-        if name in _ALWAYS or len({own.get(name) for own in described.values()}) > 1
-    }
+    same = {name for name in names if len({own.get(name) for own in described.values()}) == 1}
+    left_out = same.difference(_ALWAYS)
     return {
-        case: ", ".join(text for name, text in description.items() if name in kept and text)
-        for case, description in described.items()
+        case: ", ".join(text for name, text in own.items() if name not in left_out and text)
+        for case, own in described.items()
     }
 
 
@@ -198,18 +182,12 @@ def _description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
     size, declared = record.size_parameter, record.start.parameters
     words = {"case": key.benchmark, "transport": key.transport, "memory": memory_name(key.memory)}
     if size is not None and size.name in dict(key.parameters):
-        words["case"] += f" {_size_text(record)}"
+        assert record.size is not None, "it has a parameter of size"
+        own = f"{size.title} {format_count(record.size)} {size.unit}".strip()
+        words["case"] += f" {format_bytes(record.size) if size.unit == BYTES else own}"
     words["backend"], words["timing"] = key.backend, f"timing {key.timing}"
     words["ranks"], words["nodes"] = plural(key.ranks, "rank"), plural(key.nodes, "node")
     for name, value in key.parameters:
         if size is None or name != size.name:
             words[f"parameter {name}"] = f"{declared[name].title} {value}"
     return words | {f"setting {name}": f"{name}={value}" for name, value in settings}
-
-
-def _size_text(record: Record) -> str:
-    parameter, size = record.size_parameter, record.size
-    assert parameter is not None and size is not None, "asked of sizes only"
-    if parameter.unit == BYTES:
-        return format_bytes(size)
-    return f"{parameter.title} {format_count(size)} {parameter.unit}".strip()

@@ -185,17 +185,17 @@ class Bench:
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""
-        reference = self.reference
+        reference, values = self.reference, self.slots.values(records)
         if reference is None or len(self.targets) != 1:
             return False
-        values = self.slots.values(records)
         known = [slot for slot in values if slot in reference.medians]
         if not known or len(known) == len(reference.medians):
             return False
         return min(reference.ratio(one, values[one].at_best) for one in known) > _CLEARLY_WORSE
 
     def _line(self, made: Launch) -> str:
-        used, whole = (_clock(one) for one in (self.budget.used, self.budget.seconds))
+        times = [int(one) for one in (self.budget.used, self.budget.seconds)]
+        used, whole = (f"{seconds // 60}:{seconds % 60:02}" for seconds in times)
         result = self._result(made) if made.is_ok else f"{made.ending}: {made.reason}"[:200]
         return f"{made.number + 1:3} ({used} of {whole}) {self.space.text(made.choice)}: {result}"
 
@@ -208,7 +208,3 @@ class Bench:
                 best = next((f" (best {format_ratio(one)})" for one, _ in self.ranked(target)), "")
                 results.append(f"{name}{format_ratio(score)}{best}")
         return "; ".join(results) or "not all that the default measures was measured"
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from commlens.compare import Side, match
 from commlens.compare.verdicts import THRESHOLD, ComparisonResult, Verdict, judge, verdict_of
-from commlens.model import Record, load, rank_test
+from commlens.model import load, rank_test
 from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.scores import Target
@@ -130,9 +130,8 @@ def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str
 def _compared(bench: Bench, target: Target, winner: Choice, stage: str) -> ComparisonResult:
     """The records of both sides, size by size."""
     sides = []
-    for name, choice in (("default", DEFAULT), (bench.space.text(winner), winner)):
+    for choice in (DEFAULT, winner):
         files = [one.file for one in bench.launches.find(choice, stage) if one.is_ok]
-        records: list[Record] = load(files).records
-        own = [record for record in records if bench.slots.slot_of(record) in target.slots]
-        sides.append(Side(name, own))
+        own = [one for one in load(files).records if bench.slots.slot_of(one) in target.slots]
+        sides.append(Side(bench.space.text(choice), own))
     return judge([match(sides[0], sides[1], bench.slots.key_of)])

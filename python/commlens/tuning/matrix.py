@@ -17,7 +17,6 @@ from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
-from commlens.render.plots.panel import Panel
 from commlens.render.plots.ranges import Point, SettingsCurve, draw, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
@@ -71,9 +70,7 @@ def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
     if wanted.published:
         source = find(wanted.published)
         echo(f"published: {source.title} ({source.machine})\n")
-        curves = _published(wanted)
-        _print_table(curves, True, "latency (us)")
-        _draw(ranges_panel(source.title, "latency (us)", True, curves), folder)
+        _show(source.title, "latency (us)", True, _published(wanted), (), folder)
     return Status.NOTHING_RAN
 
 
@@ -99,15 +96,9 @@ def measure(
     own = [curve_of(bench, name, choice, slots_measured) for name, choice in choices.items()]
     in_bytes = any(slot.in_bytes for slot in slots_measured)
     metric = labelled(reference.metric.label, reference.metric.unit)
-    _print_table(own, in_bytes, metric)
     published = _published(wanted) if wanted.published else []
-    _draw(ranges_panel(wanted.title, metric, in_bytes, [*own, *published]), folder)
+    _show(wanted.title, metric, in_bytes, own, published, folder)
     return Status.OK
-
-
-def _draw(panel: Panel, folder: Path) -> None:
-    draw([panel], folder / "matrix.png")
-    echo(folder / "matrix.png")
 
 
 def _published(wanted: Matrix) -> list[SettingsCurve]:
@@ -123,14 +114,17 @@ def _published(wanted: Matrix) -> list[SettingsCurve]:
     return curves
 
 
-def _print_table(curves: Sequence[SettingsCurve], in_bytes: bool, metric: str) -> None:
-    sizes = sorted({point.size for curve in curves for point in curve.points})
+def _show(title: str, metric: str, in_bytes: bool, curves: Sequence[SettingsCurve],
+          published: Sequence[SettingsCurve], folder: Path) -> None:  # fmt: skip
+    """The curves as a table, and with what was published as a picture."""
     text: Callable[[int], str] = format_bytes if in_bytes else str
-    columns = [Column[int]("size", lambda size: size, format=text), *map(_curve_column, curves)]
+    columns = [Column[int]("size", lambda size: size, format=text)]
+    for curve in curves:
+        values = {point.size: point.value for point in curve.points}
+        head = curve.label.partition(": ")[2] or curve.label
+        columns.append(Column(head, values.get, format=format_number))
+    sizes = sorted({point.size for curve in curves for point in curve.points})
     print_things(console(), [Table(columns, sizes, title=metric)])
-
-
-def _curve_column(curve: SettingsCurve) -> Column[int]:
-    values = {point.size: point.value for point in curve.points}
-    head = curve.label.partition(": ")[2] or curve.label
-    return Column(head, values.get, format=format_number)
+    picture = folder / "matrix.png"
+    draw([ranges_panel(title, metric, in_bytes, [*curves, *published])], picture)
+    echo(picture)

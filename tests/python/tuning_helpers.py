@@ -10,6 +10,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.finals import Final, play, reserve_s
 from commlens.tuning.launches import Launches, TrialOutcome
@@ -21,6 +23,9 @@ from sample_records import lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
 SIZES = (1, 1 << 20)
+CASES: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent / "tuning" / "cases.yaml").read_text(encoding="utf-8")
+)
 
 
 def here(**changes: Any) -> Situation:

@@ -57,24 +57,17 @@ def test_5_starts_each_decide(us: float, verdict: str) -> None:
     assert row.found.launches == (5, 5)
 
 
-def test_p_is_that_of_scipy_over_the_medians_of_starts() -> None:
-    baseline, other = launches(2.0, "a", 8), launches(2.008, "b", 8)
-    row = only_row(compared(baseline, other))
-    medians = [
-        [record["statistics"]["latency_us"]["median"] for record in side]
-        for side in (baseline, other)
-    ]
+def test_p_is_that_of_scipy_over_the_medians_of_starts_or_the_samples_of_one() -> None:
+    sides = launches(2.0, "a", 8), launches(2.008, "b", 8)
+    medians = [[one["statistics"]["latency_us"]["median"] for one in side] for side in sides]
     expected = mannwhitneyu(*medians, alternative="two-sided").pvalue
-    assert row.found.p_value == pytest.approx(expected)
-
-
-def test_of_one_start_p_is_that_of_its_samples() -> None:
-    baseline, other = make_record(start="one"), make_record(start="two")
-    baseline["samples"]["values_s"] = [1e-6 * value for value in (2, 2.1, 2.3, 1.9, 2.2, 2.4)]
-    other["samples"]["values_s"] = [1e-6 * value for value in (2.25, 2.6, 2.7, 2.8, 2.9, 3)]
-    row = only_row(compared([baseline], [other]))
-    samples = [record["samples"]["values_s"] for record in (baseline, other)]
-    assert row.found.p_value == mannwhitneyu(*samples, alternative="two-sided").pvalue
+    assert only_row(compared(*sides)).found.p_value == pytest.approx(expected)
+    samples = (2, 2.1, 2.3, 1.9, 2.2, 2.4), (2.25, 2.6, 2.7, 2.8, 2.9, 3)
+    one, other = make_record(start="one"), make_record(start="two")
+    for record, own in zip((one, other), samples):
+        record["samples"]["values_s"] = [1e-6 * value for value in own]
+    expected = mannwhitneyu(*samples, alternative="two-sided").pvalue
+    assert only_row(compared([one], [other])).found.p_value == expected
 
 
 def test_a_rate_that_falls_is_slower() -> None:
@@ -119,11 +112,12 @@ def test_many_cases_take_more_starts() -> None:
 
 
 def test_noise_asks_for_more_starts_than_5() -> None:
-    noisy = [make_record(median_us=us, start=f"a{us}") for us in (2.0, 2.1, 1.96, 2.08, 2.03)]
-    other = [
-        make_record(median_us=us + 0.05, start=f"b{us}") for us in (2.0, 2.1, 1.96, 2.08, 2.03)
+    noisy = (2.0, 2.1, 1.96, 2.08, 2.03)
+    sides = [
+        [make_record(median_us=us + more, start=f"{more}{us}") for us in noisy]
+        for more in (0, 0.05)
     ]
-    row = only_row(compared(noisy, other))
+    row = only_row(compared(*sides))
     assert row.verdict is Verdict.INCONCLUSIVE
     assert row.launches_needed == 25, "what 5 launches ask for is no more than a next step"
 
@@ -204,25 +198,29 @@ def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
         split(parsed(make_record()), by)
 
 
-def test_the_gate_names_what_is_slower(capsys: pytest.CaptureFixture[str]) -> None:
-    slower = compared(launches(2.0, "a"), launches(2.2, "b"))
-    assert gate(slower, 0.05) == Status.FAILED
-    assert "slower: latency 1 KiB, mpi, host by 10.0%" in capsys.readouterr().err
-    assert gate(slower, 0.2) == Status.OK
-    assert gate(compared(launches(2.2, "a"), launches(2.0, "b")), 0.05) == Status.OK
+@pytest.mark.parametrize(
+    ("us", "count", "slower_by", "status", "said"),
+    [
+        (2.2, 5, 0.05, Status.FAILED, "slower: latency 1 KiB, mpi, host by 10.0%"),
+        (2.2, 5, 0.2, Status.OK, ""),
+        (1.8, 5, 0.05, Status.OK, ""),
+        (2.5, 1, 0.05, Status.NOTHING_RAN, "no case could be decided"),
+    ],
+)
+def test_the_gate_names_what_is_slower(
+    us: float, count: int, slower_by: float, status: int, said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    result = compared(launches(2.0, "a", count), launches(us, "b", count))
+    assert gate(result, slower_by) == status
+    err = capsys.readouterr().err
+    assert said in err if said else not err
 
 
 def test_the_gate_names_what_is_there_no_more(capsys: pytest.CaptureFixture[str]) -> None:
     baseline = [*launches(2.0, "a"), make_record(start="a-large", bytes=4096)]
     assert gate(compared(baseline, launches(2.0, "b")), 0.05) == Status.FAILED
     assert "missing or failed: latency 4 KiB, mpi, host" in capsys.readouterr().err
-
-
-def test_a_gate_that_could_decide_nothing_is_not_passed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert gate(compared(launches(2.0, "a", 1), launches(2.5, "b", 1)), 0.05) == Status.NOTHING_RAN
-    assert "no case could be decided" in capsys.readouterr().err
 
 
 HOSTILE = '<script>alert("|")</script>\x1b[31m`*'
@@ -250,19 +248,19 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
         assert len(json.loads(said)["cases"]) == len(result.rows)
 
 
-def test_the_columns_of_csv_keep_their_names_and_order(capsys: pytest.CaptureFixture[str]) -> None:
-    comparison_of(compared(launches(1e-6, "a"), launches(2e-6, "b"))).print_as("csv")
-    assert capsys.readouterr().out.splitlines()[0] == (
+def test_absurd_numbers_have_no_ratio_or_a_finite_one_and_columns_keep_their_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = compared(launches(1e-25, "a"), launches(1e25, "b"))
+    said = {}
+    for form in FORMATS:
+        comparison_of(result).print_as(form)
+        said[form] = capsys.readouterr().out
+    assert all(said.values())
+    assert said["csv"].splitlines()[0] == (
         "case,baseline,other,metric,unit,better,baseline_median,other_median,baseline_launches,"
         "other_launches,basis,ratio,ratio_low,ratio_high,p,p_holm,verdict,launches_needed"
     )
-
-
-def test_absurd_numbers_have_no_ratio_or_a_finite_one(capsys: pytest.CaptureFixture[str]) -> None:
-    result = compared(launches(1e-25, "a"), launches(1e25, "b"))
-    for form in FORMATS:
-        comparison_of(result).print_as(form)
-    assert capsys.readouterr().out
     assert summary(result.rows) == "1 case: 1 slower"
 
 
@@ -281,11 +279,6 @@ def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "1 case: 1 slower" in capsys.readouterr().out
     assert run(before, after, "--fail-if-slower", "5%") == 1
     assert run(before, after, "--fail-if-slower", "5%", "--threshold", "15%") == 0
-
-
-def test_foreign_lines_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = write(tmp_path / "before.jsonl", *launches(2.0, "a"))
-    after = write(tmp_path / "after.jsonl", *launches(2.0, "b"))
     after.write_text(after.read_text() + '{"schema": 1}\n')
     assert run(before, after) == 1
     assert "after.jsonl:11: not a record of schema 2 (its schema is 1)" in capsys.readouterr().err

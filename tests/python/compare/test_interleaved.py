@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from conftest import FAKES, Commlens
 from run_helpers import kept
 
@@ -59,19 +61,20 @@ def test_two_builds_are_compared(commlens: Commlens, tmp_path: Path) -> None:
         assert "COMMLENS_BENCH" not in environment
 
 
-def test_a_and_b_must_differ(commlens: Commlens) -> None:
-    run = commlens("compare", "--run", "latency", "--a", "X=1", "--b", "X=1")
+@pytest.mark.parametrize(
+    ("benchmark", "a", "b", "said"),
+    [
+        ("latency", "X=1", "X=1", "--a and --b are both X=1: name two settings that differ"),
+        ("latency", "X", "Y=1", "--a 'X': write NAME=VALUE"),
+        ("latncy", "X=1", "Y=1", "no benchmark is called 'latncy': did you mean latency?"),
+    ],
+)
+def test_a_mistake_is_refused_before_anything_runs(
+    commlens: Commlens, benchmark: str, a: str, b: str, said: str
+) -> None:
+    run = commlens("compare", "--run", benchmark, "--a", a, "--b", b)
     assert run.returncode == 2
-    assert "--a and --b are both X=1: name two settings that differ" in run.stderr
-    assert not Path("results").exists()
-
-
-def test_what_is_no_setting_is_refused_before_anything_runs(commlens: Commlens) -> None:
-    run = commlens("compare", "--run", "latency", "--a", "X", "--b", "Y=1")
-    assert run.returncode == 2
-    assert "--a 'X': write NAME=VALUE" in run.stderr
-    run = commlens("compare", "--run", "latncy", "--a", "X=1", "--b", "Y=1")
-    assert "no benchmark is called 'latncy': did you mean latency?" in run.stderr
+    assert said in run.stderr
     assert not Path("results").exists()
 
 

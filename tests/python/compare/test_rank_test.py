@@ -1,4 +1,5 @@
-"""The statistics: known values, scipy's own test, and how often they are wrong in simulations."""
+"""The statistics: known values, scipy's own test, and how often they are wrong in simulations: of
+one comparison, and over all steps of whoever is told to take more launches and compares again."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
 from commlens.model import rank_test
+from commlens.model.comparison import Basis, Difference
 from commlens.model.rank_test import (
     DECISION,
     fewest_for,
@@ -21,9 +24,25 @@ from commlens.model.rank_test import (
     shift_interval,
     u_test,
 )
-from simulated_launches import Values, start_medians
 
 TRIALS = 200
+THRESHOLD = 0.03
+MOST_STEPS = 8
+Values = list[float]  # logarithms of medians of launches
+
+
+def start_medians(
+    generator: np.random.Generator, launches: int, between: float, slowdown: float = 0.0
+) -> Values:
+    """Starts vary by `between`, and their samples are skewed and depend on each other."""
+    factors = between * generator.standard_t(4, launches) / math.sqrt(2)  # heavy tails
+    noise = np.empty((launches, 30))
+    noise[:, 0] = generator.exponential(1, launches)
+    for sample in range(1, 30):
+        noise[:, sample] = 0.7 * noise[:, sample - 1] + 0.3 * generator.exponential(1, launches)
+    times = (1 + 0.1 * noise) * np.exp(factors)[:, None] * (1 + slowdown)
+    values: Values = np.log(np.median(times, axis=1)).tolist()
+    return values
 
 
 @pytest.mark.parametrize(("count", "rank"), [(5, 0), (6, 1), (8, 1), (9, 2), (20, 6)])
@@ -116,41 +135,33 @@ def test_the_same_differs_in_5_of_300_at_most(launches: int, between: float) -> 
 
 
 def disturbed(
-    generator: np.random.Generator, launches: int, share: float, slowdown: float = 0.0
+    generator: np.random.Generator, launches: int, between: float, share: float, slowdown: float
 ) -> Values:
     """Of which a share is slower by up to a factor of 5."""
-    values = np.array(start_medians(generator, launches, 0.01, slowdown))
+    values = np.array(start_medians(generator, launches, between, slowdown))
     is_slow = generator.random(launches) < share
     found: Values = (values + is_slow * generator.uniform(0, math.log(5), launches)).tolist()
     return found
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2])
-def test_as_many_starts_as_it_asks_for_find_a_tenth_among_disturbed_ones(share: float) -> None:
-    generator = np.random.default_rng(17)
-    found = 0
+@pytest.mark.parametrize(
+    ("between", "share", "pilot_slowdown", "least"),
+    [(0.01, 0, 0, 1.1), (0.03, 0, 0, 1.1), (0.08, 0, 0, 1.1),
+     (0.01, 0.1, 0.1, 1.03), (0.01, 0.2, 0.1, 1.03)],
+)  # fmt: skip
+def test_as_many_starts_as_it_asks_for_find_a_tenth(
+    between: float, share: float, pilot_slowdown: float, least: float
+) -> None:
+    """A pilot of 5 launches each decides, or asks for so many new ones as find a slowdown of 10%:
+    also where it was of two that are the same."""
+    generator, found = np.random.default_rng(17), 0
     for _ in range(TRIALS):
-        pilot = disturbed(generator, 5, share), disturbed(generator, 5, share, 0.1)
-        if u_test(*pilot) < DECISION:
+        pilot = [disturbed(generator, 5, between, share, slow) for slow in (0, pilot_slowdown)]
+        if pilot_slowdown and u_test(*pilot) < DECISION:
             found += shift(*pilot) > 0
             continue
-        launches = min(200, launches_to_decide(*pilot, math.log(1.03), tests=1))
-        one = disturbed(generator, launches, share)
-        other = disturbed(generator, launches, share, 0.1)
-        found += u_test(one, other) < DECISION and shift(one, other) > 0
-    assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
-
-
-@pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
-def test_as_many_starts_as_it_asks_for_find_a_tenth(between: float) -> None:
-    """A pilot of 5 launches each asks for a number; so many new ones find a slowdown of 10%."""
-    generator = np.random.default_rng(7)
-    least, found = math.log(1.1), 0
-    for _ in range(TRIALS):
-        pilot = [start_medians(generator, 5, between) for _ in range(2)]
-        launches = min(200, launches_to_decide(pilot[0], pilot[1], least, tests=1))
-        one = start_medians(generator, launches, between)
-        other = start_medians(generator, launches, between, slowdown=0.1)
+        launches = min(200, launches_to_decide(*pilot, math.log(least), tests=1))
+        one, other = (disturbed(generator, launches, between, share, slow) for slow in (0, 0.1))
         found += u_test(one, other) < DECISION and shift(one, other) > 0
     assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
@@ -179,3 +190,48 @@ def test_a_bootstrap_over_few_starts_is_wrong_more_often() -> None:
         low, high = np.quantile(draws[1][:, None] - draws[0][None, :], (0.025, 0.975))
         wrong += low > 0 or high < 0
     assert wrong / TRIALS > 0.08
+
+
+class OfLaunches(Difference):
+    """Of starts of which nothing but the medians is known."""
+
+    basis: Basis = "launches"
+
+    def __init__(self, baseline: Values, other: Values) -> None:
+        self.logs = baseline, other
+
+    @property
+    def launches(self) -> tuple[int, int]:
+        return len(self.logs[0]), len(self.logs[1])
+
+
+def last_verdict(generator: np.random.Generator, between: float, slowdown: float) -> Verdict:
+    count: int | None = 5
+    for _ in range(MOST_STEPS):
+        assert count is not None
+        found = OfLaunches(
+            start_medians(generator, count, between),
+            start_medians(generator, count, between, slowdown),
+        )
+        own = verdict_of(found.interval, found.p_value, THRESHOLD)
+        count = launches_needed(found, THRESHOLD, tests=1)
+        if own is not Verdict.INCONCLUSIVE or count is None:
+            return own
+    return Verdict.INCONCLUSIVE
+
+
+def share(verdicts: set[Verdict], between: float, slowdown: float, trials: int) -> float:
+    generator = np.random.default_rng(23)
+    found = [last_verdict(generator, between, slowdown) for _ in range(trials)]
+    return sum(one in verdicts for one in found) / trials
+
+
+@pytest.mark.parametrize(("between", "trials"), [(0.01, 200), (0.03, 400), (0.08, 300)])
+def test_the_same_differs_in_5_of_100_at_most_over_all_steps(between: float, trials: int) -> None:
+    wrong = share({Verdict.FASTER, Verdict.SLOWER}, between, 0.0, trials)
+    assert wrong <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / trials)
+
+
+@pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
+def test_a_tenth_is_found(between: float) -> None:
+    assert share({Verdict.SLOWER}, between, 0.1, trials=100) >= 0.95

@@ -13,6 +13,7 @@ from commlens.tuning.fix import read, write
 from commlens.tuning.space import Change
 from conftest import Commlens
 from run_helpers import command_of_record, kept
+from tuning_helpers import CASES
 
 CHANGE = Change(
     {"OMPI_MCA_pml": "ucx", "UCX_TLS": "self,sm", "ODD": "it's $HOME; a b"},
@@ -67,13 +68,7 @@ def test_a_run_uses_the_file(commlens: Commlens) -> None:
     assert words[words.index("--window") + 1] == "8"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("rm -rf /", "--settings bad.env, line 1: write export NAME=VALUE"),
-     ("A=1\nB=2 C=3", "--settings bad.env, line 2: write export NAME=VALUE"),
-     ("A='1", "line 1: write export NAME=VALUE"),
-     ("A=1\nA=2", "A is set twice")],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), CASES["mistakes_of_exports"])
 def test_a_file_that_cannot_be_read(
     text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

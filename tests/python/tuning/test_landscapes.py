@@ -1,7 +1,7 @@
 """How close to the best combination a search comes, on machines whose settings interact.
 
 Run as a program, it measures what docs/tune.md has of 40 machines of each of four kinds, and writes
-docs/measured/tune-simulated.json anew; rows of proposals that are not ours any more stay.
+docs/measured/tune-simulated.json anew; rows of an earlier version of the search stay.
 """
 
 from __future__ import annotations

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from commlens.tuning.library import components, settings
 from commlens.tuning.library.rules import around, of_number
 from commlens.tuning.space import Space
 from conftest import captured
-from tuning_helpers import here
+from tuning_helpers import CASES, here
 
 
 def found(listed: str, listed_ucx: str, **situation: object) -> dict[str, list[str]]:
@@ -25,50 +28,19 @@ def test_components_of_open_mpi() -> None:
     assert components("") == set()
 
 
-def test_open_mpi_4_for_point_to_point() -> None:
-    names = found(captured("ompi-info-4"), "")
-    assert names["OMPI_MCA_btl_vader_single_copy_mechanism"] == ["emulated", "none"]
-    assert names["OMPI_MCA_btl_vader_eager_limit"] == ["512", "32768"]
-    assert names["OMPI_MCA_mpi_param_check"] == ["false"]
-    assert not [name for name in names if "coll" in name or "directory" in name]
+@pytest.mark.parametrize("case", CASES["listed"].values(), ids=CASES["listed"])
+def test_what_is_made_of_a_list(case: dict[str, Any]) -> None:
+    listed, listed_ucx = (captured(case[name]) if name in case else "" for name in ("mpi", "ucx"))
+    names = found(listed, listed_ucx, **case.get("here", {}))
+    assert names and {name: names[name] for name in case["made"]} == case["made"]
+    assert not [name for name in names if re.search(case["never"], name)]
 
 
-def test_open_mpi_4_for_a_collective() -> None:
+def test_an_algorithm_needs_dynamic_rules() -> None:
     made = settings(captured("ompi-info-4"), "", here(benchmark="allreduce"), [])
-    by_name = {one.name: one for one in made}
-    algorithm = by_name["OMPI_MCA_coll_tuned_allreduce_algorithm"]
-    assert "segmented_ring" in [value.name for value in algorithm.values]
-    assert "ignore" not in [value.name for value in algorithm.values]
-    for value in algorithm.values:
-        assert value.set["OMPI_MCA_coll_tuned_use_dynamic_rules"] == "true"
-    assert "OMPI_MCA_coll_tuned_bcast_algorithm" not in by_name
-
-
-def test_open_mpi_5_for_gpu_memory() -> None:
-    on_gpu = {"memories": ["device"], "backend": "cuda", "benchmark": "allreduce"}
-    names = found(captured("ompi-info-5"), "", **on_gpu)
-    assert names["OMPI_MCA_btl_smcuda_use_cuda_ipc"] == ["0"]
-    assert names["OMPI_MCA_btl_smcuda_accelerator_eager_limit"] == ["4096", "262144"]
-    assert names["OMPI_MCA_coll_cuda_disable_cuda_coll"] == ["1"]
-    assert names["OMPI_MCA_btl_sm_flags"] == ["send"]
-    assert names["OMPI_MCA_pml_ob1_send_pipeline_depth"] == ["1", "12"]
-    assert "OMPI_MCA_btl_vader_eager_limit" not in names, "another name of btl_sm_eager_limit"
-    assert "OMPI_MCA_mpi_built_with_cuda_support" not in names
-    assert "OMPI_MCA_btl_smcuda_use_cuda_ipc" not in found(captured("ompi-info-5"), "")
-
-
-@pytest.mark.parametrize("version", ["1.13", "1.22"])
-def test_ucx(version: str) -> None:
-    names = found("", captured(f"ucx-info-{version}"), memories=["device"], backend="cuda")
-    assert names["UCX_MEMTYPE_CACHE"] == ["yes", "no"]
-    assert names["UCX_RNDV_THRESH"] == ["1", "64K", "inf"]
-    assert names["UCX_MEMTYPE_REG_WHOLE_ALLOC_TYPES"] == ["none", "host"]
-    assert "rkey_ptr" in names["UCX_RNDV_SCHEME"]
-    assert names["UCX_POSIX_SEG_SIZE"] == ["1032", "66048"]
-    assert names["UCX_MAX_RNDV_RAILS"] == ["1", "8"]
-    for name in ("UCX_LOG_LEVEL", "UCX_SELF_MAX_SHORT", "UCX_MAX_RNDV_LANES", "UCX_TLS"):
-        assert name not in names
-    assert "UCX_MEMTYPE_CACHE" not in found("", captured(f"ucx-info-{version}"))
+    (one,) = [one for one in made if one.name == "OMPI_MCA_coll_tuned_allreduce_algorithm"]
+    dynamic = {value.set["OMPI_MCA_coll_tuned_use_dynamic_rules"] for value in one.values}
+    assert dynamic == {"true"}
 
 
 def test_switches_and_choices_come_first() -> None:
@@ -80,11 +52,6 @@ def test_switches_and_choices_come_first() -> None:
 def test_what_is_known_already_is_left_out() -> None:
     own = settings("", captured("ucx-info-1.22"), here(), [])
     assert settings("", captured("ucx-info-1.22"), here(), own) == []
-
-
-def test_nothing_of_mpi_for_ccl() -> None:
-    names = found(captured("ompi-info-5"), captured("ucx-info-1.22"), transports=["ccl"])
-    assert names and all(name.startswith("NCCL_") for name in names)
 
 
 def test_what_is_listed_can_be_set() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.tuning.matrix import matrix
-from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
+from commlens.tuning.situation import applicable, facts_of_machine, version_in
 from commlens.tuning.space import Space, TuningSetting, curated, parse
-from tuning_helpers import here, settings
+from tuning_helpers import CASES, here, settings
 
 
 def test_what_is_shipped_says_what_it_means_and_where_that_is_from() -> None:
@@ -33,27 +33,7 @@ def test_a_matrix_has_the_setups_that_were_published() -> None:
     ]
 
 
-MISTAKES = [
-    ("[", "my.yaml, line 2: not YAML"),
-    ("title: x", "my.yaml: Object missing required field `settings`"),
-    ("title: x\nsettings: [{name: A}]", "setting A: Object missing required field `values`"),
-    ("title: x\nsettings: [3]", "setting 1: Expected `object`, got `str`"),
-    ("settings: []", "my.yaml: Object missing required field `title`"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: []}]", "setting A: it has no values"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: [1, 1]}]", "its values must differ"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: [unset]}]", "and not be 'unset'"),
-    ("title: x\nsettings: [{name: A B, meaning: m, values: [1]}]", "'A B' cannot be the name"),
-    ("title: x\nsettings: [{name: A, meaning: m, vals: [1]}]", "unknown field `vals`"),
-    ("title: x\nsettings: [{name: A, kind: group, meaning: m, values: [1]}]", "Expected `object`"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: [{name: v}]}]", "it sets nothing"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: [1], applies: {mpi_version: five}}]",
-     "'five' is no range of versions; write them as in >=4.1,<5"),
-    ("title: x\nsettings: [{name: A, meaning: m, values: [1]}, {name: A, meaning: m, values: [2]}]",
-     "'A' stands there twice"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "message"), MISTAKES)
+@pytest.mark.parametrize(("text", "message"), CASES["mistakes_of_a_space"])
 def test_a_mistake_is_named_in_one_line(text: str, message: str) -> None:
     with pytest.raises(CommlensError) as error:
         parse(text, "my.yaml")
@@ -74,23 +54,10 @@ def test_kinds_of_settings() -> None:
     assert space.text({}) == "default"
 
 
-def why_not(entry: str, situation: Situation) -> str:
-    (found,) = applicable(settings(entry), situation)[1].values()
-    return found
-
-
-@pytest.mark.parametrize(
-    ("applies", "why"),
-    [("mpi: [cray]", "for MPI library cray; here it is openmpi"),
-     ('mpi_version: "<5"', "for openmpi <5; here it is 5.0.7"),
-     ('ucx_version: ">=1.12"', "for UCX >=1.12; here it is unknown"),
-     ("transports: [ccl]", "for transport ccl; here it is mpi"),
-     ("memories: [device, managed]", "for memory device or managed; here it is host"),
-     ("benchmarks: [xtx]", "for benchmark xtx; here it is latency"),
-     ("has: [Mellanox adapter]", "there is no Mellanox adapter")],
-)  # fmt: skip
+@pytest.mark.parametrize(("applies", "why"), CASES["why_not"])
 def test_why_a_setting_does_not_apply(applies: str, why: str) -> None:
-    assert why_not(f'{{name: A, values: ["1"], applies: {{{applies}}}}}', here()) == why
+    found = settings(f'{{name: A, values: ["1"], applies: {{{applies}}}}}')
+    assert list(applicable(found, here())[1].values()) == [why]
 
 
 def test_what_the_environment_says_is_not_varied() -> None:

@@ -18,6 +18,7 @@ from commlens.tuning.plan import resumed
 from commlens.tuning.scores import Slots
 from conftest import Commlens, command_line
 from run_helpers import kept, wait_for
+from tuning_helpers import CASES
 
 SPACE = """
 title: of a test
@@ -130,24 +131,7 @@ def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
     assert not Path("results").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["latncy"], "no benchmark is called 'latncy': did you mean latency?"),
-        ([], "tune what? name a benchmark"),
-        (["latency", "--budget", "soon"], "--budget soon: write a time, as in 90s, 10m or 2h"),
-        (["latency", "--space", "no.yaml"], "--space no.yaml cannot be read"),
-        (["--resume", "nothing"], "--resume nothing: there is no search"),
-        (["latency", "--resume", "nothing"], "leave out 'latency'"),
-        (["latency", "--record", "x"], "--record and --format are not for tune"),
-        (
-            ["latency", "--space", "nccl.yaml"],
-            "no setting applies to latency over mpi here: N: for",
-        ),
-        (["latency", "--matrix", "gpudirekt"], "has this name; did you mean gpudirect?"),
-        (["allreduce", "--matrix", "gpudirect"], "is of latency, not of allreduce"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), CASES["mistakes_of_tune"])
 def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
     Path("nccl.yaml").write_text(
         "title: of a test\nsettings:\n"

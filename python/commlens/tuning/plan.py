@@ -116,6 +116,10 @@ def planned(
             f"no setting applies to {here.benchmark} over {' or '.join(here.transports)} here: "
             + "; ".join(f"{name}: {why}" for name, why in list(why_not.items())[:3])
         )
+    # Of the environment only what settings ask for is kept in the folder.
+    asked_for = {name for one in settings for value in one.values for name in value.set}
+    asked_for |= {name for one in settings for name in one.needs}
+    kept = {name: text for name, text in here.variables.items() if name in asked_for}
     asked = entry.options.text("transport")
     others = session.native.about.transports if here.is_on_gpu and not asked else ()
     return SearchPlan(
@@ -124,7 +128,7 @@ def planned(
         tuple(here.transports),
         tuple(one for one in others if one not in here.transports),
         by_size,
-        replace(here, variables=_relevant(here, settings)),
+        replace(here, variables=kept),
         settings,
         why_not,
     )
@@ -154,10 +158,3 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
         return given.split(",")
     wanted = list(native.about.transports) if given else ["mpi", "staged"] if on_gpu else ["mpi"]
     return [name for name in wanted if name in native.about.transports]
-
-
-def _relevant(here: Situation, settings: Sequence[TuningSetting]) -> dict[str, str]:
-    """Of the environment only what settings ask for is kept in the folder."""
-    names = {name for one in settings for value in one.values for name in value.set}
-    names |= {name for one in settings for name in one.needs}
-    return {name: text for name, text in here.variables.items() if name in names}

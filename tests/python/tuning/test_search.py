@@ -13,11 +13,13 @@ from commlens.tuning.launches import JOURNAL
 from commlens.tuning.output import verdict_text
 from commlens.tuning.trial import _repeat_of
 from record_helpers import record
-from tuning_helpers import Machine, here, search_of, settings, tuned
+from tuning_helpers import Factor, Machine, here, search_of, settings, tuned
 
 A = '{name: A, values: ["good", "bad"]}'
 B = '{name: B, values: ["good"]}'
 C = '{name: C, values: ["1", "2"]}'
+PROVIDER = '{name: P, values: ["y"]}'
+NEEDING = '{name: N, values: ["1"], needs: {P: y}}'
 FAILING = "{name: X, values: [crashed, hung, wrong, refused]}"
 
 
@@ -71,25 +73,36 @@ def test_without_any_gain_there_is_no_final(tmp_path: Path) -> None:
     assert "nothing was better than the default" in verdict_text(search.bench, final)
 
 
-def test_a_setting_without_effect_is_not_part_of_the_winner(tmp_path: Path) -> None:
-    def factor(environment: Mapping[str, str], *_: object) -> float:
-        """A and B do the same: one of them suffices."""
-        return 0.5 if "good" in (environment.get("A"), environment.get("B")) else 1.0
-
-    (final,) = tuned(search_of(Machine(factor), settings(A, B), tmp_path))
-    assert len(final.choice) == 1
+def either(environment: Mapping[str, str], *_: object) -> float:
+    """A and B do the same: one of them suffices."""
+    return 0.5 if "good" in (environment.get("A"), environment.get("B")) else 1.0
 
 
-def test_the_best_value_together_is_not_the_best_alone(tmp_path: Path) -> None:
+def other_together(environment: Mapping[str, str], *_: object) -> float:
     """C=2 is the best value of C by itself, and C=1 with B."""
+    if environment.get("B") != "good":
+        return {"1": 0.9, "2": 0.8}.get(environment.get("C", ""), 1.0)
+    return {"1": 0.3, "2": 0.65}.get(environment.get("C", ""), 0.7)
 
-    def factor(environment: Mapping[str, str], *_: object) -> float:
-        if environment.get("B") != "good":
-            return {"1": 0.9, "2": 0.8}.get(environment.get("C", ""), 1.0)
-        return {"1": 0.3, "2": 0.65}.get(environment.get("C", ""), 0.7)
 
-    (final,) = tuned(search_of(Machine(factor), settings(B, C), tmp_path))
-    assert dict(final.choice) == {"B": "good", "C": "1"}
+def slow_alone(environment: Mapping[str, str], *_: object) -> float:
+    """What others need may be slow by itself."""
+    return (0.5 if "N" in environment else 10.0) if "P" in environment else 1.0
+
+
+@pytest.mark.parametrize(
+    ("factor", "entries", "choice"),
+    [
+        (either, (A, B), {"A": "good"}),
+        (other_together, (B, C), {"B": "good", "C": "1"}),
+        (slow_alone, (PROVIDER, NEEDING), {"P": "y", "N": "1"}),
+    ],
+)
+def test_the_winner_of_settings_that_interact(
+    factor: Factor, entries: tuple[str, ...], choice: dict[str, str], tmp_path: Path
+) -> None:
+    (final,) = tuned(search_of(Machine(factor), settings(*entries), tmp_path))
+    assert dict(final.choice) == choice
 
 
 def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
@@ -224,28 +237,12 @@ def test_where_the_time_ends_each_setting_has_been_seen(tmp_path: Path) -> None:
     """And what others need comes before all else, with all of its values."""
     names = ["{name: " + name + ', values: ["1", "2", "3"]}' for name in "ABC"]
     provider = '{name: P, values: ["x", "y"]}'
-    needing = '{name: N, values: ["1"], needs: {P: y}}'
     machine = Machine(nothing_matters)
-    tuned(search_of(machine, settings(*names, needing, provider), tmp_path, budget=25))
+    tuned(search_of(machine, settings(*names, NEEDING, provider), tmp_path, budget=25))
     screened = [next(iter(start)) for start in machine.started if start]
     assert screened[:2] == ["P", "P"]
     assert {"A", "B", "C", "N"} <= {name for start in machine.started for name in start}
     assert len(screened) < 12
-
-
-def test_what_others_need_may_be_slow_by_itself(tmp_path: Path) -> None:
-    provider = '{name: P, values: ["y"]}'
-    needing = '{name: N, values: ["1"], needs: {P: y}}'
-
-    def factor(environment: Mapping[str, str], *_: object) -> float:
-        if "P" not in environment:
-            return 1.0
-        return 0.5 if "N" in environment else 10.0
-
-    search = search_of(Machine(factor), settings(provider, needing), tmp_path)
-    assert search.bench.is_needed({"P": "y"}) and not search.bench.is_needed({"N": "1"})
-    (final,) = tuned(search)
-    assert dict(final.choice) == {"P": "y", "N": "1"}
 
 
 @pytest.mark.parametrize(

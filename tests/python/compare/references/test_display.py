@@ -100,27 +100,25 @@ def test_a_picture_has_dashed_curves_with_their_names() -> None:
     assert "published: juliet: GPUDirect RDMA and gdrcopy, 2 nodes" in legend
 
 
-def test_bars_have_marks_of_their_transport() -> None:
-    figure = drawn(allreduce(median_us=5e4), allreduce(transport="ccl", median_us=5e4))
-    (axes,) = figure.axes
-    places = [float(line.get_ydata()[1]) for line in published_lines_in(axes)]
-    assert places == [0.0] * 5 + [1.0] * 5, "each beside the bar of its transport"
-    (legend,) = legends(figure)
-    assert "published: dftfe-summit: V100 (Summit), 1 node" in legend
-    assert len(legend) == 5
-
-
-def test_bars_by_setting_have_their_figures_in_words() -> None:
+@pytest.mark.parametrize("modes", [[{}], [{"mode": "one"}, {"mode": "other"}]])
+def test_bars_have_marks_of_their_transport(modes: list[dict[str, str]]) -> None:
+    """Beside bars by setting they are in words, too."""
+    transports = ("mpi", "staged" if len(modes) > 1 else "ccl")
     records = [
-        allreduce(transport=transport, options={"mode": mode}, median_us=5e4)
-        for mode in ("one", "other")
-        for transport in ("mpi", "staged")
+        allreduce(transport=transport, options=mode, median_us=5e4)
+        for mode in modes
+        for transport in transports
     ]
     figure = drawn(*records)
     (axes,) = figure.axes
     places = [float(line.get_ydata()[1]) for line in published_lines_in(axes)]
-    assert places == [0.0] * 5 + [1.0] * 5, "of mpi, whose bars are the first of four"
-    assert "V100 (Summit) 6.19e4" in details(axes)
+    assert places == [0.0] * 5 + [1.0] * 5, "each beside the bar of its transport"
+    if len(modes) > 1:
+        assert "V100 (Summit) 6.19e4" in details(axes)
+    else:
+        (legend,) = legends(figure)
+        assert "published: dftfe-summit: V100 (Summit), 1 node" in legend
+        assert len(legend) == 5
 
 
 def test_pictures_of_other_cases_have_none() -> None:
@@ -162,21 +160,20 @@ def test_dftfe_says_that_nothing_was_published() -> None:
     assert not list(published_lines([]))
 
 
-def test_the_lines_follow_those_of_the_program(commlens: Commlens) -> None:
+@pytest.mark.parametrize(("words", "times"), [((), 1), (("--scaling", "2,4"), 2)])
+def test_the_lines_follow_those_of_the_program_once(
+    commlens: Commlens, words: tuple[str, ...], times: int
+) -> None:
     """The stand-in for the native program measures latencies, whatever the format."""
-    run = commlens("run", "latency", "--format", "dftfe")
-    rows, _, rest = run.stdout.partition("# published")
-    assert rows == "row 0\nrow 1\nrow 2\n"
-    assert "juliet" in rest
-    assert "published" not in commlens("run", "latency", "--format", "osu").stdout
-
-
-def test_they_follow_those_of_several_numbers_of_ranks_once(commlens: Commlens) -> None:
-    run = commlens("run", "latency", "--scaling", "2,4", "--format", "dftfe")
+    run = commlens("run", "latency", *words, "--format", "dftfe")
     rows, *rest = run.stdout.split("# published")
-    assert rows == "row 0\nrow 1\nrow 2\n" * 2
+    assert rows == "row 0\nrow 1\nrow 2\n" * times
     (published,) = rest
     assert "juliet" in published
+
+
+def test_other_formats_have_no_such_lines(commlens: Commlens) -> None:
+    assert "published" not in commlens("run", "latency", "--format", "osu").stdout
 
 
 # ---- list ----

@@ -92,12 +92,9 @@ def test_all_starts_of_a_size_have_it_beside_them() -> None:
 
 
 def test_the_nearest_nodes_and_then_ranks_are_taken() -> None:
-    one_node = [one for one in found(allreduce(ranks=4)) if one.source.name == "dftfe-summit"]
-    two_nodes = [
-        one for one in found(allreduce(ranks=4, nodes=2)) if one.source.name == "dftfe-summit"
-    ]
-    assert [one.figure.gpus for one in one_node] == [6]
-    assert [one.figure.gpus for one in two_nodes] == [12]
+    for nodes, gpus in ((1, 6), (2, 12)):
+        own = found(allreduce(ranks=4, nodes=nodes))
+        assert [one.figure.gpus for one in own if one.source.name == "dftfe-summit"] == [gpus]
 
 
 def test_transports_have_their_own_figures_of_each_set_up() -> None:
@@ -113,11 +110,8 @@ def test_a_figure_is_compared_with_the_same_statistic() -> None:
     record = latency()
     record["statistics"]["latency_us"] = {**statistic(4.0), "mean": 4.04}
     assert found(record)[0].ours == 4.04, "OSU prints the mean"
-    (crusher,) = [
-        one
-        for one in found(make_multigrid_record(throughput=2e8))
-        if one.source.name == "nekrs-crusher"
-    ]
+    own = found(make_multigrid_record(throughput=2e8))
+    (crusher,) = [one for one in own if one.source.name == "nekrs-crusher"]
     assert crusher.ours == 2.6e8, "nekRS the best"
 
 

@@ -109,7 +109,7 @@ def main() -> None:
         if options.out:
             write(options.out, options.percent, counts, trials)
         words = ", ".join(f"{name} {dict(own)}" for name, own in counts.items())
-        print(f"{number}: {words}; {rows['slowed'].launches[0]} starts", flush=True)
+        print(f"{number}: {words}; {rows['slowed'].found.launches[0]} starts", flush=True)
     wrong = counts["same"][Verdict.FASTER.value] + counts["same"][Verdict.SLOWER.value]
     found = counts["slowed"][Verdict.SLOWER.value]
     print(f"the same: {wrong} called faster or slower")

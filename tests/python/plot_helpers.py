@@ -54,11 +54,16 @@ def legends(figure: Figure) -> list[list[str]]:
 
 
 def _laid_out(figure: Figure) -> Figure:
-    """In which neither texts of a panel nor panels and legends cover each other."""
+    """In which neither texts of a panel nor panels and legends cover each other; details are above
+    the axes, and all other texts end within them."""
     figure.draw_without_rendering()
     for axes in figure.axes:
         # Without the line from a note to its point, which belongs to an annotation.
-        _assert_apart([Text.get_window_extent(text) for text in axes.texts])
+        boxes = [Text.get_window_extent(text) for text in axes.texts]
+        _assert_apart(boxes)
+        within = axes.get_window_extent()
+        assert all(box.x1 <= within.x1 + 1 for box in boxes[:-1])
+        assert all(box.y0 > within.y1 for box in boxes[-1:])
     legends_of = [legend.get_window_extent() for legend in figure.legends]
     _assert_apart([*(axes.get_tightbbox() for axes in figure.axes), *legends_of])
     return figure

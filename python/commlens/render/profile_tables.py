@@ -112,10 +112,11 @@ _IMBALANCES: list[Column[_Line]] = [
 
 def _name_column(title: str) -> Column[_Line]:
     """Functions are indented, below what they belong to."""
-    style = {True: "", False: "bold"}
-    return Column(
-        title, lambda row: row.name, left=True, style=lambda row: style[row.name.startswith(" ")]
-    )
+
+    def style(row: _Line) -> str:
+        return "" if row.name.startswith(" ") else "bold"
+
+    return Column(title, lambda row: row.name, left=True, style=style)
 
 
 def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Line]:

@@ -31,6 +31,7 @@ class Palettes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts: tuple[str, ...]
     dashes: tuple[tuple[float, ...], ...]
     marks: tuple[str, ...]
+    published: tuple[tuple[str, tuple[float, ...]], ...]  # marker and dashes
 
 
 class Looks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +41,7 @@ class Looks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts: dict[str, str]
     dashes: dict[str, tuple[float, ...]]
     marks: dict[str, str]
+    published: dict[str, tuple[str, tuple[float, ...]]]
     others: Palettes
 
 

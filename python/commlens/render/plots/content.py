@@ -20,8 +20,6 @@ from commlens.render.plots.style import Series, Theme, shortened
 _MAX_MEMORIES_PER_PANEL = 2
 # With a larger ratio of the slowest to the fastest, one scale would make the fast one invisible.
 _ONE_SCALE_UP_TO = 4
-_MARKERS = ("X", "v", "P", "d", "*", "h", "p", "8")
-_DASHES = ((4, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 PUBLISHED_LINE: dict[str, Any] = {
     "color": PUBLISHED_COLOR,
     "linewidth": 1.1,
@@ -149,9 +147,8 @@ class Content:
         entries = []
         for own in found:
             label = joined(f"ceiling: {own.ceiling.name}", memory_name(own.memory), separator=", ")
-            line = Line2D([], [], label=shortened(label), **self.ceiling_style(own))
             place = list(self._dashes).index((own.memory, own.ceiling.name))
-            entries.append(LegendEntry(CEILINGS, (place,), line))
+            entries.append(_entry(CEILINGS, place, label, self.ceiling_style(own)))
         return entries
 
     # ---- what others have published ----
@@ -163,9 +160,9 @@ class Content:
         }
 
     @cached_property
-    def _published_numbers(self) -> dict[str, int]:
-        names = (one.figure.name for found in self._published.values() for one in found)
-        return {name: number for number, name in enumerate(dict.fromkeys(names))}
+    def _published_looks(self) -> dict[str, Any]:
+        names = [one.figure.name for found in self._published.values() for one in found]
+        return looks("published", names)
 
     def published(self, group: Group, memory: str = "") -> list[Beside]:
         """What stands beside the records of a group, or of one memory of it."""
@@ -173,26 +170,21 @@ class Content:
 
     def published_style(self, figure: Figure) -> dict[str, Any]:
         """How a published line looks."""
-        number = self._published_numbers[figure.name]
-        return {
-            **PUBLISHED_LINE,
-            "linestyle": (0, _DASHES[number % len(_DASHES)]),
-            "marker": _MARKERS[number % len(_MARKERS)],
-            "markersize": 4.5,
-            "markerfacecolor": "white",
-        }
+        marker, dashes = self._published_looks[figure.name]
+        style = {"marker": marker, "markersize": 4.5, "markerfacecolor": "white"}
+        return {**PUBLISHED_LINE, "linestyle": (0, dashes), **style}
 
     def published_entries(self, found: Sequence[Beside]) -> list[LegendEntry]:
         """The published lines in the legend."""
-        figures = {one.figure.name: one.figure for one in found}
+        places = list(self._published_looks)
         return [
-            LegendEntry(
-                PUBLISHED,
-                (self._published_numbers[name],),
-                Line2D([], [], label=shortened(f"published: {name}"), **self.published_style(one)),
-            )
-            for name, one in figures.items()
+            _entry(PUBLISHED, places.index(name), f"published: {name}", self.published_style(one))
+            for name, one in {one.figure.name: one.figure for one in found}.items()
         ]
+
+
+def _entry(kind: int, place: int, label: str, style: dict[str, Any]) -> LegendEntry:
+    return LegendEntry(kind, (place,), Line2D([], [], label=shortened(label), **style))
 
 
 def end_of_scale(own: float, ends: Sequence[float]) -> float:

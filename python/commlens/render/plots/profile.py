@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -50,15 +51,14 @@ def _panels(profile: Profile) -> Iterator[Panel]:
     shown = [own for own in found if own.time.mean_s > least][:_MAX_FUNCTIONS]
     names = [printable(function.name) for function in shown]
     wide, height = 0.35 + label_inches(names), PANEL_INCHES[1] + 0.3
+    by_function: dict[str, Any] = {"height": height, "label_width": wide}
     title, details = _heading(profile)
-    yield Panel(title, partial(_draw_times, shown, names), details, height=height, label_width=wide)
+    yield Panel(title, partial(_draw_times, shown, names), details, **by_function)
     draw, details = partial(_draw_matrix, profile), "point to point, all-to-all and RMA"
     yield Panel("bytes by peer", draw, details, height=height)
-    draw, details = (
-        partial(_draw_ranks, profile, shown, names),
-        "in the functions above; USER is outside MPI",
-    )
-    yield Panel("time by rank", draw, details, height=height, label_width=wide)
+    draw = partial(_draw_ranks, profile, shown, names)
+    details = "in the functions above; USER is outside MPI"
+    yield Panel("time by rank", draw, details, **by_function)
     draw, details = partial(_draw_sizes, profile), "calls of all ranks and functions, by bytes"
     yield Panel("sizes of messages", draw, details, height=height)
 
@@ -102,17 +102,14 @@ def _draw_times(shown: Sequence[Function], names: Sequence[str], axes: Axes, wid
 
 def _draw_matrix(profile: Profile, axes: Axes, width: float) -> None:
     """The bytes from each rank to each other."""
-    sent = [peer for peer in profile.peers if peer.bytes > 0]
-    if not sent:
-        _write_nothing(axes, "no message from rank to rank")
+    largest = max((peer.bytes for peer in profile.peers), default=0)
+    if not largest or profile.ranks > _MAX_RANKS:
+        too_many = f"not drawn for more than {_MAX_RANKS:,} ranks"
+        _write_nothing(axes, too_many if largest else "no message from rank to rank")
         return
-    if profile.ranks > _MAX_RANKS:
-        _write_nothing(axes, f"not drawn for more than {_MAX_RANKS:,} ranks")
-        return
-    cells = [[0] * profile.ranks for _ in range(profile.ranks)]
-    for peer in sent:
-        cells[peer.sender][peer.receiver] = peer.bytes
-    largest = max(peer.bytes for peer in sent)
+    cells = numpy.zeros((profile.ranks, profile.ranks))
+    for peer in (peer for peer in profile.peers if peer.bytes > 0):
+        cells[peer.sender, peer.receiver] = peer.bytes
     image = axes.imshow(cells, cmap=_MAP, vmin=0, vmax=largest, interpolation="nearest")
     axes.set_xlabel("to rank")
     axes.set_ylabel("from rank")
@@ -120,8 +117,7 @@ def _draw_matrix(profile: Profile, axes: Axes, width: float) -> None:
         axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.85)
     ends = [0, largest / 2, largest]
-    bar.set_ticks(ends)
-    bar.set_ticklabels([format_bytes(round(value)) for value in ends])
+    bar.set_ticks(ends, labels=[format_bytes(round(value)) for value in ends])
 
 
 def _draw_ranks(

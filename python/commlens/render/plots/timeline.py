@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -140,7 +139,8 @@ class _Lanes:
     def _draw_spans(
         self, axes: Axes, spans: Sequence[Span], factor: float, points_per_us: float
     ) -> None:
-        boxes: dict[_Look, list[tuple[float, float]]] = {}
+        # Those are drawn at once that have thickness, position, color and edges in common.
+        boxes: dict[tuple[float, float, str, bool], list[tuple[float, float]]] = {}
         for span in spans:
             position = self._positions[span.rank, span.stream]
             color = self.theme.part_colors[span.part]
@@ -148,7 +148,7 @@ class _Lanes:
             points = time_us * points_per_us
             left, width = factor * span.start_us, factor * time_us
             is_wide = points >= _SEPARATED_FROM_POINTS
-            look = _Look(position, self._thickness(span, points), color, is_wide)
+            look = self._thickness(span, points), position, color, is_wide
             boxes.setdefault(look, []).append((left, width))
             number = str(span.step)
             if points >= _DIGIT_POINTS * len(number) + 2:
@@ -157,36 +157,23 @@ class _Lanes:
                 text.set_clip_on(True)
                 # It lies within its box, and layout would take most of the time.
                 text.set_in_layout(False)
-        for look, own in sorted(boxes.items(), key=lambda item: -item[0].thickness):
-            edge, width = ("white", 0.5) if look.is_wide else (look.color, 0.8)
-            ends = look.position - look.thickness / 2, look.thickness
-            axes.broken_barh(own, ends, facecolors=look.color, edgecolors=edge, linewidth=width)
+        by_thickness = sorted(boxes.items(), key=lambda item: -item[0][0])
+        for (thickness, position, color, is_wide), own in by_thickness:
+            edge, width = ("white", 0.5) if is_wide else (color, 0.8)
+            ends = position - thickness / 2, thickness
+            axes.broken_barh(own, ends, facecolors=color, edgecolors=edge, linewidth=width)
 
     def _thickness(self, span: Span, points: float) -> float:
         if points >= _HAIR_POINTS:
             return _THICKNESS
-        names = self._parts_of(span.stream)
+        parts, stream = self.operation.record.parts, span.stream
+        if self.iteration is None:
+            names = [part.name for part in parts if part.stream == stream]
+        else:  # the longest of the level first
+            longest = sorted(parts, key=lambda part: -part.time_s)
+            names = [part.name for part in longest if place_of(part.name).level == stream]
         before = names.index(span.part) if span.part in names else 0
         return _THICKNESS * _SHORTENED ** min(before, _MOST_SHORTENED)
-
-    def _parts_of(self, stream: str) -> list[str]:
-        """Of a level, the longest first."""
-        parts = self.operation.record.parts
-        if self.iteration is None:
-            own = [part for part in parts if part.stream == stream]
-        else:
-            own = [part for part in parts if place_of(part.name).level == stream]
-            own.sort(key=lambda part: -part.time_s)
-        return [part.name for part in own]
-
-
-class _Look(NamedTuple):
-    """What boxes have in common that are drawn at once."""
-
-    position: float
-    thickness: float
-    color: str
-    is_wide: bool
 
 
 def _shown_of(record: Record) -> tuple[Timeline | None, Iteration | None]:

@@ -146,8 +146,5 @@ def test_starts_are_named_by_their_times_and_not_by_numbers() -> None:
 def test_what_is_over_several_starts_is_said() -> None:
     records = [make_record(start=name) for name in ("a", "b", "c")]
     figure = draw(over_launches(parsed(*records)))
-    assert (
-        figure.texts[1]
-        .get_text()
-        .endswith("host memory, 3 launches (median, range of their medians)")
-    )
+    said = "host memory, 3 launches (median, range of their medians)"
+    assert figure.texts[1].get_text().endswith(said)

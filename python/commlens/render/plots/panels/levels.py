@@ -40,63 +40,51 @@ def panels(content: Content) -> Iterator[Panel]:
 
 def _bars(content: Content, operations: Sequence[Operation]) -> list[BarOfShares]:
     """All levels together, then each; the transports of a level next to each other."""
-    found: dict[str, list[tuple[Operation, Mapping[str, float]]]] = {_WHOLE: []}
-    for operation in operations:
-        found[_WHOLE].append((operation, times_by_kind(operation.record)))
-        for level, own in times_by_level(operation.record).items():
-            found.setdefault(level, []).append((operation, own))
+    times = [
+        {_WHOLE: times_by_kind(one.record), **times_by_level(one.record)} for one in operations
+    ]
     names = dict.fromkeys(part.name for one in operations for part in one.record.parts)
     colors = {place_of(name).kind: content.theme.part_colors[name] for name in names}
     bars = []
-    for level, of_level in found.items():
-        for number, (operation, times) in enumerate(of_level):
+    for level in dict.fromkeys(level for own in times for level in own):
+        having = [(one, own[level]) for one, own in zip(operations, times) if level in own]
+        for number, (operation, of_level) in enumerate(having):
             name = operation.series.label
             label = name if number else f"{level}   {name}"
-            label = label if len(operations) > 1 else level
-            segments = list(_kinds(content, colors, level, operation, times))
-            bars.append(_bar(content, label, level, operation, times, segments))
+            bar = _bar(content, level, operation, of_level, colors)
+            bars.append(bar._replace(name=label if len(operations) > 1 else level))
     return bars
-
-
-def _kinds(
-    content: Content,
-    colors: Mapping[str, str],
-    level: str,
-    operation: Operation,
-    times: Mapping[str, float],
-) -> Iterator[Segment]:
-    """In the order in which all bars have them."""
-    record = operation.record
-    parts = {own.part for own in record.ceilings if own.part}
-    for kind, color in colors.items():
-        own = [part for part in parts if place_of(part) == (level, kind)]
-        marks = marks_of(content, record, own)
-        if kind in times or marks:
-            yield Segment(color, times.get(kind, 0.0) * share_shown(record), marks)
 
 
 def _bar(
     content: Content,
-    label: str,
     level: str,
     operation: Operation,
     times: Mapping[str, float],
-    segments: list[Segment],
+    colors: Mapping[str, str],
 ) -> BarOfShares:
+    """Its kinds are in the order in which all bars have them."""
     record = operation.record
     shown, whole_s = share_shown(record), record.together_s or 0.0
-    if level != _WHOLE:
-        seconds = sum(times.values()) * shown
-        note = format_percent(seconds / whole_s) if whole_s else ""
+    parts = {own.part for own in record.ceilings if own.part}
+    segments = []
+    for kind, color in colors.items():
+        own_parts = [part for part in parts if place_of(part) == (level, kind)]
+        marks = marks_of(content, record, own_parts)
+        if kind in times or marks:
+            segments.append(Segment(color, times.get(kind, 0.0) * shown, marks))
+    is_whole = level == _WHOLE
+    seconds = (communication_s(times) if is_whole else sum(times.values())) * shown
+    note = format_percent(seconds / whole_s) if whole_s else ""
+    if not is_whole:
         time = Interval(seconds, None, None)
-        return BarOfShares(label, whole_s, segments, time, note, level=level)
-    communication = communication_s(times) * shown / whole_s if whole_s else 0.0
-    note = f"communication {format_percent(communication)}" if record.ranks > 1 else ""
+        return BarOfShares(level, whole_s, segments, time, note, level=level)
     lines = [
         (line, 1e-6 * own.time_us)
         for own in record.ceilings
         for line in ceilings_of(content, operation.group)
         if own.name == line.ceiling.name and own.part is None
     ]
-    segments = [*segments, Segment(OTHER_COLOR, record.other_s or 0)]
-    return BarOfShares(label, whole_s, segments, operation.time, note, lines, level)
+    note = f"communication {note}" if record.ranks > 1 else ""
+    segments.append(Segment(OTHER_COLOR, record.other_s or 0))
+    return BarOfShares(level, whole_s, segments, operation.time, note, lines, level)

@@ -120,10 +120,9 @@ class _Shown:
         for own in self.ceilings:
             axes.plot(*zip(*own.points), zorder=1.5, **self.content.ceiling_style(own))
         for series, line in self.lines.items():
-            sizes = [record.size for record in line if record.size is not None]
-            found = [
-                record.statistics[self.metric.name] for record in line if record.size is not None
-            ]
+            sized = [record for record in line if record.size is not None]
+            sizes = [record.size or 0 for record in sized]
+            found = [record.statistics[self.metric.name] for record in sized]
             low, high = zip(*(entry.drawn for entry in found))
             shade: dict[str, Any] = {"color": series.color, "alpha": 0.3, "linewidth": 0}
             axes.fill_between(sizes, low, high, zorder=2, **shade)

@@ -152,6 +152,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
+def whole_number(text: str | None) -> int | None:
+    """The number that the text is, from 0; None for any other text. Python refuses to read
+    thousands of digits."""
+    is_number = text is not None and text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if text and is_number else None
+
+
 def printable(text: str) -> str:
     """In one line, and without what could steer a terminal: a text may come from anywhere."""
     if text.isprintable():

@@ -13,11 +13,11 @@ import click
 
 from commlens.base.errors import CommlensError, Status
 from commlens.base.terminal import echo
-from commlens.base.text import plural
+from commlens.base.text import plural, whole_number
 from commlens.cli import job_options
 from commlens.jobs import launchers, suite
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options, whole_number
+from commlens.jobs.options import Options
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site

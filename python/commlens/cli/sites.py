@@ -11,8 +11,8 @@ import click
 
 from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import console, echo
+from commlens.base.text import whole_number
 from commlens.cli import job_options
-from commlens.jobs.options import whole_number
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
 from commlens.render import run_summary

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import whole_number
+from commlens.base.text import whole_number
 
 _LONGEST = 40  # characters of a value that a message repeats
 

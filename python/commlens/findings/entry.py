@@ -13,7 +13,6 @@ from typing import Any, Optional, Union
 import msgspec
 
 from commlens.base.text import format_bytes, format_number, format_percent, format_time, plural
-from commlens.findings.facts import is_no, is_yes
 from commlens.findings.finding import Severity
 
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
@@ -24,7 +23,19 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "time": format_time,
 }
 _OF_PYTHON = re.compile(r"[.,\d]*[dfg%]")
+_YES = ("1", "y", "yes", "on", "true", "t")
+_NO = ("0", "n", "no", "off", "false", "f")
 Texts = Union[str, dict[str, str]]  # or by kind; the kind "" stands for all others
+
+
+def is_yes(value: str) -> bool:
+    """Whether a library takes a value of a variable for yes."""
+    return value.strip().lower() in _YES
+
+
+def is_no(value: str) -> bool:
+    """Whether a library takes a value of a variable for no."""
+    return value.strip().lower() in _NO
 
 
 class Test(msgspec.Struct, forbid_unknown_fields=True):
@@ -145,3 +156,11 @@ class _Words(Formatter):
 def filled(text: str, facts: Mapping[str, Any]) -> str:
     """The text with its {names} replaced."""
     return _Words().vformat(text, (), facts)
+
+
+def value_at(machine: Any, path: str) -> Any:
+    """What stands at a path such as `limits.stack.soft`; None where part of it is unknown."""
+    value: Any = machine
+    for name in path.split("."):
+        value = None if value is None else getattr(value, name)
+    return value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from commlens import knowledge
+from commlens.findings.entry import Test, filled, value_at
 from commlens.findings.finding import Quote
 from commlens.findings.view import NotApplicable, not_seen
 
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from commlens.machine.machine import Machine
     from commlens.machine.mpi import OpenMpi
 
-_YES = ("1", "y", "yes", "on", "true", "t")
-_NO = ("0", "n", "no", "off", "false", "f")
 # The smallest runs that show what a setting does: half the round trip of the shortest message.
 SHORTEST_MESSAGE = ("latency", "--bytes", "1", "--memory", "device", "--transport", "mpi")
 SHORTEST_HOST_MESSAGE = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
@@ -25,16 +25,6 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "NCCL message": ("bandwidth", "--bytes", "4M", "--memory", "device", "--transport", "ccl"),
     "sum": ("allreduce", "--bytes", "1M", "--memory", "host", "--transport", "mpi"),
 }
-
-
-def is_yes(value: str) -> bool:
-    """Whether a library takes a value of a variable for yes."""
-    return value.strip().lower() in _YES
-
-
-def is_no(value: str) -> bool:
-    """Whether a library takes a value of a variable for no."""
-    return value.strip().lower() in _NO
 
 
 def variable(machine: Machine, name: str) -> tuple[str, Quote]:
@@ -114,72 +104,20 @@ def gpu_kind(machine: Machine) -> str:
     return "rocm" if machine.devices.amd_gpus else ""
 
 
-@dataclass(frozen=True)
-class Fact:
-    """What a rule needs of a machine; without it the rule is not applicable."""
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a rule needs of a machine, as facts.yaml explains it."""
 
-    holds: Callable[[Machine], object]
-    reason: str | Callable[[Machine], str]  # why it does not hold
-    is_seen: bool = True  # False: where it does not hold, nobody can decide
+    reason: str
+    where: dict[str, Test] = {}
+    over_ucx: bool = False
+    is_seen: bool = True
 
     def require(self, machine: Machine) -> None:
         """Raises NotApplicable where it does not hold."""
-        if not self.holds(machine):
-            reason = self.reason if isinstance(self.reason, str) else self.reason(machine)
+        holds = all(test.passes(value_at(machine, path)) for path, test in self.where.items())
+        if not holds or (self.over_ucx and not uses_ucx(machine)):
+            reason = filled(self.reason, msgspec.structs.asdict(machine))
             raise NotApplicable(reason) if self.is_seen else not_seen(reason)
 
 
-def _why_no_nvidia(machine: Machine) -> str:
-    return "there is no GPU of NVIDIA" if machine.gpus.vendor else machine.gpus.why_none
-
-
-def _why_no_modules(machine: Machine) -> str:
-    return machine.kernel.unseen.get("kernel modules", "/proc/modules")
-
-
-# By the names under which rules need them.
-FACTS: Mapping[str, Fact] = {
-    "GPU": Fact(gpu_kind, "there is no GPU"),
-    "2 GPUs": Fact(lambda machine: machine.devices.gpus >= 2, "there are no 2 GPUs"),
-    "CUDA": Fact(lambda machine: gpu_kind(machine) == "cuda", "there is no NVIDIA GPU"),
-    "RDMA": Fact(attrgetter("devices.rdma"), "there is no RDMA adapter"),
-    "Mellanox": Fact(attrgetter("devices.mellanox"), "there is no Mellanox adapter"),
-    "Open MPI": Fact(is_open_mpi, "the MPI library is not Open MPI, or has no ompi_info"),
-    "Cray MPICH": Fact(
-        lambda machine: machine.mpi.family == "cray", "the MPI library is not Cray MPICH"
-    ),
-    "program": Fact(attrgetter("mpi.program"), "there is no program to look at", is_seen=False),
-    "UCX": Fact(attrgetter("ucx.library"), "the MPI library has no UCX"),
-    "MPI over UCX": Fact(uses_ucx, "MPI does not use UCX here"),
-    "UCX modules": Fact(
-        lambda machine: machine.ucx.modules is not None, attrgetter("ucx.why_not_seen"), False
-    ),
-    "srun": Fact(attrgetter("mpi.pmix"), "this is no allocation of Slurm, or srun prints nothing"),
-    # Of the driver and the kernel, where those above are of the devices in /dev.
-    "GPU on the bus": Fact(attrgetter("gpus.installed"), "there is no GPU"),
-    "GPU of the driver": Fact(attrgetter("gpus.gpus"), attrgetter("gpus.why_none")),
-    "GPU of NVIDIA": Fact(lambda machine: machine.gpus.vendor == "nvidia", _why_no_nvidia),
-    "fast adapter": Fact(
-        attrgetter("nics.fast"), "there is no adapter for InfiniBand, RoCE or Slingshot"
-    ),
-    "Yama": Fact(
-        lambda machine: machine.kernel.ptrace_scope is not None,
-        "the kernel does not restrict it: there is no /proc/sys/kernel/yama/ptrace_scope",
-    ),
-    "adapter for peer memory": Fact(
-        lambda machine: any(
-            (nic.driver or nic.name).startswith("mlx") for nic in machine.nics.rdma
-        ),
-        "there is no adapter that needs it (of Mellanox)",
-    ),
-    "modules": Fact(
-        lambda machine: machine.kernel.modules is not None, _why_no_modules, is_seen=False
-    ),
-    "gdrcopy library": Fact(attrgetter("ucx.gdrcopy"), "the loader finds no libgdrapi"),
-    "gdrdrv": Fact(lambda machine: machine.kernel.has("gdrdrv"), "gdrdrv is not loaded"),
-    "physical": Fact(
-        lambda machine: not machine.cpus.virtual,
-        "a virtual machine does not show the slots of its host",
-    ),
-    "control group of memory": Fact(attrgetter("limits.cgroup_memory"), "no cgroup limits memory"),
-}
+FACTS = knowledge.load("facts", dict[str, Fact])  # by the names under which rules need them

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from commlens.jobs.options import whole_number
+from commlens.base.text import whole_number
 from commlens.knowledge.launchers import MANAGERS, Manager
 from commlens.machine.system import System
 

@@ -7,14 +7,6 @@ from typing import Optional
 
 from commlens.base.errors import CommlensError
 
-_MOST_DIGITS = 18  # Python refuses to read thousands of them
-
-
-def whole_number(text: str) -> int | None:
-    """The number that the text is, from 0; None for any other text."""
-    is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-    return int(text) if is_number else None
-
 
 class Options(Mapping[str, Optional[str]]):
     """Values by the names of options without dashes, in order; None: the option has no value."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import plural
+from commlens.base.text import plural, whole_number
 from commlens.jobs.allocation import Allocation
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options, whole_number
+from commlens.jobs.options import Options
 
 MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
 MOST_LAUNCHES = 10_000

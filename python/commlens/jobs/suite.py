@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import Options, whole_number
+from commlens.base.text import whole_number
+from commlens.jobs.options import Options
 from commlens.jobs.spec import FORMER_NAMES, MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
 
 ENDINGS = (".yaml", ".yml")

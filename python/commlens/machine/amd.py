@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from commlens.base.text import whole_number
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
 from commlens.machine.pci import PciDevice
-from commlens.machine.system import System, line, whole
+from commlens.machine.system import System, line, line_of
 
 _DRIVER = "amdgpu"
 _NAMES = "names of AMD GPUs"
@@ -45,9 +46,9 @@ def _gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -
         (f"{folder}/hwmon/{name}" for name in system.names(f"{folder}/hwmon")), f"{folder}/hwmon"
     )
     unique = line(system.read(f"{folder}/unique_id"))
-    memory = whole(system.read(f"{folder}/mem_info_vram_total"))
+    memory = whole_number(line_of(system, f"{folder}/mem_info_vram_total"))
     name = names.get(device.address) or line(system.read(f"{folder}/product_name"))
-    busy = whole(system.read(f"{folder}/gpu_busy_percent"))
+    busy = whole_number(line_of(system, f"{folder}/gpu_busy_percent"))
     return Gpu(
         index=index,
         name=name or None,
@@ -56,8 +57,8 @@ def _gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -
         numa_node=device.numa_node,
         memory_bytes=memory,
         uncorrected_errors=_uncorrected(system.read(f"{folder}/ras/umc_err_count")),
-        power_limit_W=_watts(system.read(f"{sensors}/power1_cap")),
-        default_power_limit_W=_watts(system.read(f"{sensors}/power1_cap_default")),
+        power_limit_W=_watts(line_of(system, f"{sensors}/power1_cap")),
+        default_power_limit_W=_watts(line_of(system, f"{sensors}/power1_cap_default")),
         link=device.link,
         is_idle=None if busy is None else busy == 0,
         partition=line(system.read(f"{folder}/current_compute_partition")) or None,
@@ -124,5 +125,5 @@ def _uncorrected(text: str | None) -> int | None:
 
 def _watts(text: str | None) -> float | None:
     """From microwatts."""
-    number = whole(text)
+    number = whole_number(text)
     return number / 1e6 if number else None

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Optional
 
-from commlens.base.text import printable
-from commlens.machine.system import PartView, Seen, System, control_groups, line_of, whole
+from commlens.base.text import printable, whole_number
+from commlens.machine.system import PartView, Seen, System, control_groups, line_of
 from commlens.model.start import count_numbers
 
 _CPU = "/sys/devices/system/cpu"
@@ -124,7 +124,7 @@ def _quotas(system: System) -> Iterator[Quota]:
             ("cpu.max", both, both.split(" ", 1)),
             ("cpu.cfs_quota_us", quota or "", [quota, period]),
         ):
-            time, of_time = (*map(whole, ends), None)[:2]
+            time, of_time = (*map(whole_number, ends), None)[:2]
             if time and of_time:
                 yield Quota(processors=time / of_time, path=f"{folder}/{name}", text=text)
 

@@ -74,6 +74,11 @@ class GpuView(PartView, frozen=True, kw_only=True):
             return "there is no GPU"
         return f"GPUs cannot be seen ({'; '.join(self.unseen.values())})"
 
+    @property
+    def why_no_nvidia(self) -> str:
+        """Where they are not of NVIDIA."""
+        return "there is no GPU of NVIDIA" if self.vendor else self.why_none
+
 
 class DeviceView(msgspec.Struct, frozen=True):
     """How many GPUs and RDMA adapters the files of the kernel show to any library."""

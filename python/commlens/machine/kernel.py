@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, Optional
 
-from commlens.machine.system import PartView, System, line, line_of, whole
+from commlens.base.text import whole_number
+from commlens.machine.system import PartView, System, line, line_of
 
 # Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
 MODULES = (
@@ -53,6 +54,11 @@ class KernelView(PartView, frozen=True, kw_only=True):
         """Whether one of MODULES is loaded."""
         return module in (self.modules or ())
 
+    @property
+    def why_no_modules(self) -> str:
+        """Where they cannot be seen."""
+        return self.unseen.get("kernel modules", "/proc/modules")
+
 
 def look(system: System) -> KernelView:
     """Reads /proc and /sys."""
@@ -65,7 +71,7 @@ def look(system: System) -> KernelView:
     scope = line_of(system, _YAMA) or ""
     if not scope.isdecimal():
         unseen["ptrace_scope"] = f"there is no {_YAMA}"
-    balancing = whole(line_of(system, "/proc/sys/kernel/numa_balancing"))
+    balancing = whole_number(line_of(system, "/proc/sys/kernel/numa_balancing"))
     return KernelView(
         release=release,
         modules=modules,
@@ -75,7 +81,7 @@ def look(system: System) -> KernelView:
         ptrace_scope=int(scope) if scope.isdecimal() and len(scope) < 4 else None,
         may_trace=_may_trace(system.read("/proc/self/status") or ""),
         thp=_chosen(line_of(system, _HUGE)),
-        huge_pages=whole(line_of(system, "/proc/sys/vm/nr_hugepages")),
+        huge_pages=whole_number(line_of(system, "/proc/sys/vm/nr_hugepages")),
         numa_balancing=None if balancing is None else balancing > 0,
         container=_container(system),
         unseen=unseen,

@@ -5,7 +5,8 @@ from typing import Optional
 
 import msgspec
 
-from commlens.machine.system import System, control_groups, whole
+from commlens.base.text import whole_number
+from commlens.machine.system import System, control_groups, line_of
 
 _LINE = re.compile(r"^(Max [a-z ]+?)\s{2,}(\S+)\s+(\S+)", re.MULTILINE)
 _LIMITS = "/proc/self/limits"
@@ -70,7 +71,7 @@ def look(system: System) -> LimitView:
     """Reads /proc and /sys, and asks df."""
     text = system.read(_LIMITS) or ""
     limits = {
-        match[1]: Limit(whole(match[2]), whole(match[3]), " ".join(match[0].split()))
+        match[1]: Limit(whole_number(match[2]), whole_number(match[3]), " ".join(match[0].split()))
         for match in _LINE.finditer(text)
     }
     return LimitView(
@@ -100,7 +101,7 @@ def _cgroup_memory(system: System) -> Optional[CgroupMemory]:
     found = []
     for folder in control_groups(system, "memory"):
         for names in _MEMORY_FILES:
-            limit, used = (whole(system.read(f"{folder}/{name}")) for name in names)
+            limit, used = (whole_number(line_of(system, f"{folder}/{name}")) for name in names)
             # Version 1 has the largest number of pages for `unlimited`.
             if limit is not None and used is not None and limit < 2**60:
                 kept = _of_files(system.read(f"{folder}/memory.stat") or "")

@@ -7,33 +7,29 @@ from typing import Optional
 
 import msgspec
 
+from commlens import knowledge
 from commlens.knowledge.launchers import launcher_of_version
 from commlens.machine import libraries, settings
 from commlens.machine.settings import FileSetting, Unknown
 from commlens.machine.system import Output, System
 
-_FAMILIES = (
-    ("cray", r"CRAY MPICH"),
-    ("intel", r"Intel\(R\) MPI"),
-    ("mvapich", r"MVAPICH"),
-    ("openmpi", r"Open MPI|Spectrum MPI"),
-    ("mpich", r"MPICH"),
-)
 _LIBRARY = re.compile(r"libmpi(ch)?(_cray|_gnu\S*|_amd|_nvidia)?\.so[.\d]*")
 _GTL = re.compile(r"libmpi_gtl_\w+\.so")
 _VERSIONS = re.compile(r"\d+(?:\.\d+)+")
-_MATTER = ("libmpi", "libuc", "libnccl", "librccl", "libfabric", "libgdr")
 _LAUNCHERS = ("mpirun", "mpiexec")
 _INFO = ("ompi_info", "--all", "--parsable")
-# Frameworks of the runtime of Open MPI 5, which passes them on: ompi_info does not list them.
-_OF_RUNTIME = tuple(
-    f"OMPI_MCA_{name}"
-    for name in (
-        "plm", "ras", "rmaps", "odls", "ess", "iof", "state", "oob", "rml", "routed", "grpcomm",
-        "errmgr", "filem", "orte", "prte", "pmix", "rtc", "schizo", "hwloc_", "initial_wdir",
-        "shmem_R", "dfs", "snapc", "sstore",
-    )
-)  # fmt: skip
+
+
+class KnownMpi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of libraries/mpi.yaml, which explains each list."""
+
+    families: dict[str, str]
+    matter: tuple[str, ...]
+    looked_at: tuple[str, ...]
+    of_runtime: tuple[str, ...]
+
+
+_KNOWN = knowledge.load("libraries/mpi", KnownMpi)
 
 
 class MpiLauncher(msgspec.Struct, frozen=True):
@@ -108,13 +104,6 @@ class MpiView(msgspec.Struct, frozen=True):
         return self.library.family if self.library else ""
 
 
-_LOOKED_AT = (
-    "btl", "pml", "mtl", "accelerator", "btl_uct_memory_domains", "btl_openib_allow_ib",
-    "opal_common_ucx_tls", "opal_common_ucx_devices", "opal_cuda_support", "mpi_cuda_support",
-    "pml_ucx_tls", "pml_ucx_devices",
-)  # fmt: skip
-
-
 def look(system: System, program: str = "") -> MpiView:
     """Asks the loader, the library, its ompi_info and the launchers."""
     own = libraries.loaded_by(system, program) if program else {}
@@ -128,7 +117,7 @@ def look(system: System, program: str = "") -> MpiView:
         libraries={
             name: path and libraries.resolved(system, path)
             for name, path in own.items()
-            if name.startswith(_MATTER)
+            if name.startswith(_KNOWN.matter)
         },
         missing=tuple(name for name, path in own.items() if not path),
         library=library,
@@ -152,7 +141,7 @@ def _library(system: System, path: str) -> MpiLibrary:
 
 def family_of(text: str) -> str:
     """The family of a library by the text of its version, or `other`."""
-    found = (name for name, said in _FAMILIES if re.search(said, text, re.IGNORECASE))
+    found = (name for name, said in _KNOWN.families.items() if re.search(said, text, re.IGNORECASE))
     return next(found, "other")
 
 
@@ -235,7 +224,7 @@ def parse_info(output: Output, system: System) -> OpenMpi:
         values.get("mpi_built_with_cuda_support", ""),
         {framework: tuple(own) for framework, own in components.items()},
         dict(_UNLOADABLE.findall(output.error)),
-        {name: values[name] for name in _LOOKED_AT if name in values},
+        {name: values[name] for name in _KNOWN.looked_at if name in values},
         tuple(_from_files(values, sources)),
         _unknown(system, names, version),
     )
@@ -252,4 +241,4 @@ def _unknown(system: System, names: Iterable[str], version: str) -> tuple[Unknow
     is_whole = len(known) > 500  # less is no list of all parameters
     variables = settings.communication(system) if is_whole else {}
     library = f"Open MPI {version}"
-    return settings.unknown(variables, "OMPI_MCA_", known, library, _OF_RUNTIME)
+    return settings.unknown(variables, "OMPI_MCA_", known, library, _KNOWN.of_runtime)

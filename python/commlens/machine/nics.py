@@ -51,6 +51,11 @@ class NicView(PartView, frozen=True, kw_only=True):
         return [one for one in self.nics if one.rdma]
 
     @property
+    def mellanox(self) -> list[NetworkAdapter]:
+        """By the names of their driver."""
+        return [one for one in self.rdma if (one.driver or one.name).startswith("mlx")]
+
+    @property
     def fast(self) -> list[NetworkAdapter]:
         """Those that an application's messages are meant for: RDMA, or Slingshot."""
         return [one for one in self.nics if one.rdma or one.name.startswith("hsn")]

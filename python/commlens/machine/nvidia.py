@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree as Xml
 
+from msgspec import Struct
+
+from commlens import knowledge
 from commlens.base.text import printable
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
@@ -21,12 +25,19 @@ _VENDOR = "NVIDIA GPUs"
 _LONGEST = 200
 _RELEASE = re.compile(r"release (\d+\.\d+)")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
-# Instead of a value.
-_NOTHING = (
-    "N/A", "Not Supported", "Unknown Error", "Insufficient Permissions", "Requested functionality",
-    "ERR!",
-)  # fmt: skip
 _SECTIONS = ("clocks_event_reasons", "clocks_throttle_reasons")
+
+
+class Fields(Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of libraries/nvidia-smi.yaml, which explains each part."""
+
+    texts: dict[str, tuple[str, ...]]
+    numbers: dict[str, tuple[str, ...]]
+    switches: dict[str, tuple[str, ...]]
+    nothing: tuple[str, ...]
+
+
+_FIELDS = knowledge.load("libraries/nvidia-smi", Fields)
 
 
 def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
@@ -64,45 +75,26 @@ def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
     state = _text(tree, "performance_state")
     memory_MiB = _number(tree, "fb_memory_usage/total")  # noqa: N806
     idle = None if limits is None else "gpu idle" in limits
+    known: dict[str, Any] = {
+        name: read(tree, *paths)
+        for read, fields in (
+            (_text, _FIELDS.texts),
+            (_number, _FIELDS.numbers),
+            (_any, _FIELDS.switches),
+        )
+        for name, paths in fields.items()
+    }
     return Gpu(
         index=index,
-        name=_text(tree, "product_name"),
-        uuid=_text(tree, "uuid"),
         pci=address,
         numa_node=device.numa_node if device else None,
         memory_bytes=None if memory_MiB is None else int(memory_MiB) * 2**20,
         uncorrected_errors=_uncorrected(tree),
-        repair_pending=_any(
-            tree,
-            "remapped_rows/remapped_row_pending",
-            "retired_pages/pending_retirement",
-            "ecc_errors/channel_repair_pending",
-            "ecc_errors/tpc_repair_pending",
-        ),
-        repair_failed=_any(
-            tree, "remapped_rows/remapped_row_failure", "ecc_errors/unrepairable_memory"
-        ),
         recovery=_recovery(tree),
         clock_limits=limits,
-        clock_MHz=_number(tree, "clocks/sm_clock"),
-        highest_clock_MHz=_number(tree, "max_clocks/sm_clock"),
-        power_limit_W=_number(
-            tree,
-            "gpu_power_readings/current_power_limit",
-            "gpu_power_readings/power_limit",
-            "power_readings/enforced_power_limit",
-            "power_readings/power_limit",
-        ),
-        default_power_limit_W=_number(
-            tree, "gpu_power_readings/default_power_limit", "power_readings/default_power_limit"
-        ),
         link=_link(tree, device),
         is_idle=idle if state is None else idle or state == "P8",
-        persistence=_switch(tree, "persistence_mode"),
-        compute_mode=_text(tree, "compute_mode"),
-        mig=_switch(tree, "mig_mode/current_mig"),
-        fabric=_text(tree, "fabric/state"),
-        fabric_health=_text(tree, "fabric/health/summary"),
+        **known,
     )
 
 
@@ -157,7 +149,7 @@ def _text(tree: Xml.Element, *paths: str) -> str | None:
     for path in paths:
         text = (tree.findtext(path) if path != "." else tree.text) or ""
         own = text.strip().strip("[]")
-        if own and not own.startswith(_NOTHING):
+        if own and not own.startswith(_FIELDS.nothing):
             return printable(own)[:_LONGEST]
     return None
 
@@ -171,12 +163,8 @@ def _number(tree: Xml.Element, *paths: str) -> float | None:
     return None
 
 
-def _switch(tree: Xml.Element, path: str) -> bool | None:
-    return {"Enabled": True, "Disabled": False}.get(_text(tree, path) or "")
-
-
 def _any(tree: Xml.Element, *paths: str) -> bool | None:
     """Whether any is yes; None where none is yes or no."""
-    said = {"Yes": True, "No": False}
+    said = {"Yes": True, "Enabled": True, "No": False, "Disabled": False}
     known = [said[text] for text in (_text(tree, path) for path in paths) if text in said]
     return any(known) if known else None

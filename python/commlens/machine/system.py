@@ -126,12 +126,6 @@ def line(text: str | None) -> str:
     return printable((text or "").strip())[:_LONGEST_LINE]
 
 
-def whole(text: str | None) -> int | None:
-    """A number that is not negative; None of anything else."""
-    number = (text or "").strip()
-    return int(number) if number.isdecimal() and len(number) < 19 else None
-
-
 def control_groups(system: System, controller: str) -> Iterator[str]:
     """The folders of this process's control group and of those around it, which limit it, too.
 

@@ -39,32 +39,17 @@ def table(out: Path) -> tuple[int, list[dict[str, Any]], str]:
 
 def test_troubles_that_are_found_with_their_fixes(tmp_path: Path) -> None:
     written(tmp_path, "sound", "", finding("x", "advice"), status=0)
-    proof: dict[str, Any] = {
-        "unit": "us",
-        "before": 186.0,
-        "after": 14.6,
-        "gain": 12.7,
-        "verdict": "better",
-    }
-    written(
-        tmp_path, "nccl-p2p", "nccl-p2p-disabled", finding("nccl-p2p-disabled", **proof), status=1
-    )
-    crash: dict[str, Any] = {
-        "unit": "us",
-        "after": 15.0,
-        "why_no_before": "SIGSEGV",
-        "verdict": "fixed",
-    }
-    written(
-        tmp_path,
-        "ucx-tls",
-        "ucx-tls-without-gpu",
-        finding("ucx-tls-without-gpu", **crash),
-        status=1,
-    )
-    folder = written(
-        tmp_path, "one-core", "ranks-share-cores", finding("ranks-share-cores"), status=1
-    )
+    proofs: dict[tuple[str, str], dict[str, Any]] = {
+        ("nccl-p2p", "nccl-p2p-disabled"): {
+            "unit": "us", "before": 186.0, "after": 14.6, "gain": 12.7, "verdict": "better"
+        },
+        ("ucx-tls", "ucx-tls-without-gpu"): {
+            "unit": "us", "after": 15.0, "why_no_before": "SIGSEGV", "verdict": "fixed"
+        },
+        ("one-core", "ranks-share-cores"): {},
+    }  # fmt: skip
+    for (name, code), proof in proofs.items():
+        folder = written(tmp_path, name, code, finding(code, **proof), status=1)
     case = {
         "case": "latency", "unit": "us", "baseline_median": 4000.0, "other_median": 0.4,
         "ratio": 0.0001, "ratio_low": 0.00005, "ratio_high": 0.0002, "verdict": "faster",

@@ -12,6 +12,7 @@ import pytest
 from commlens import knowledge
 from commlens.compare import references
 from commlens.findings.entry import RuleFile
+from commlens.findings.facts import Fact
 from commlens.findings.protocols import Switches
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
@@ -19,7 +20,9 @@ from commlens.jobs.sites import site
 from commlens.jobs.sites.schedulers import Scheduler
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
+from commlens.machine.mpi import KnownMpi
 from commlens.machine.nccl import NcclVariables
+from commlens.machine.nvidia import Fields
 from commlens.machine.settings import Variables, communication
 from commlens.machine.ucx import UcxTransports
 from commlens.model.levels import LevelNames
@@ -36,9 +39,12 @@ STRUCTS: Mapping[str, type] = {
     "causes": Causes,
     "checks/": RuleFile,
     "colors": Looks,
+    "facts": dict[str, Fact],
     "launchers": Launchers,
     "levels": LevelNames,
+    "libraries/mpi": KnownMpi,
     "libraries/nccl-variables": NcclVariables,
+    "libraries/nvidia-smi": Fields,
     "libraries/protocol-switches": Switches,
     "libraries/rules": Rules,
     "libraries/ucx": UcxTransports,

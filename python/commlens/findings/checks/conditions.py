@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from commlens.findings.checks.nodes import compared
-from commlens.findings.entry import Entry, filled
+from commlens.findings.entry import Entry, filled, value_at
 from commlens.findings.facts import RUNS, variable
 from commlens.findings.finding import Quote, Setting
 from commlens.findings.rule import Seen, observed
@@ -91,11 +91,3 @@ def such_gpus(gpus: Sequence[Gpu], bad: Sequence[Gpu]) -> str:
         return f"all {len(gpus)} GPUs"
     *most, last = [str(gpu.index) for gpu in bad]
     return f"GPUs {', '.join(most)} and {last}" if most else f"GPU {last}"
-
-
-def value_at(machine: Machine, path: str) -> Any:
-    """What stands at a path such as `limits.stack.soft`; None where part of it is unknown."""
-    value: Any = machine
-    for name in path.split("."):
-        value = None if value is None else getattr(value, name)
-    return value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from commlens.findings.entry import is_no
 from commlens.findings.facts import (
     RUNS,
     gpu_kind,
-    is_no,
     names,
     open_mpi,
     parameter,

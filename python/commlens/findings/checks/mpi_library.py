@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from commlens.findings.facts import allows, gpu_kind, is_no, open_mpi, parameter, variable
+from commlens.findings.entry import is_no
+from commlens.findings.facts import allows, gpu_kind, open_mpi, parameter, variable
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed
 from commlens.findings.view import NotApplicable, not_seen

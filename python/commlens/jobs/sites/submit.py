@@ -19,8 +19,8 @@ import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve_folder
+from commlens.base.text import whole_number
 from commlens.jobs import node_watch
-from commlens.jobs.options import whole_number
 from commlens.jobs.sites import schedulers, script
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
 from commlens.jobs.sites.script import Request

@@ -107,10 +107,15 @@ class Profiled:
     status: int
     output: str
     error: str
-    record: dict[str, Any] | None
+    found: dict[str, Any] | None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Where there is one."""
+        assert self.found is not None, self.error
+        return self.found
 
     def functions(self) -> dict[str, dict[str, Any]]:
-        assert self.record is not None, self.error
         return {function["name"]: function for function in self.record["functions"]}
 
     def bytes(self, function: str) -> list[int]:
@@ -121,14 +126,12 @@ class Profiled:
 
     def peers(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Bytes and messages by sender and receiver."""
-        assert self.record is not None, self.error
         return {
             (entry["from"], entry["to"]): (entry["bytes"], entry["messages"])
             for entry in self.record["peers"]
         }
 
     def endings(self) -> list[str]:
-        assert self.record is not None, self.error
         return [entry["ending"] for entry in self.record["placement"]]
 
 

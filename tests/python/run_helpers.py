@@ -16,7 +16,11 @@ import yaml
 
 from commlens.model import Record, load
 
-_CASES = yaml.safe_load((Path(__file__).parent / "jobs" / "cases.yaml").read_text(encoding="utf-8"))
+_CASES = {
+    name: values
+    for file in Path(__file__).parent.glob("*/cases.yaml")
+    for name, values in yaml.safe_load(file.read_text(encoding="utf-8")).items()
+}
 
 
 def cases(name: str) -> list[Any]:

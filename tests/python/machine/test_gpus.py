@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from commlens.machine.gpus import GpuView
 from commlens.machine.machine import look_at_gpus as look
 from commlens.machine.system import Output
 from machine_helpers import RecordedSystem, recorded, unpacked
+from run_helpers import cases
 
 AMD_SMI = "amd-smi static --asic --bus --json"
-ROCM_SMI = "rocm-smi --showproductname --showbus --json"
 
 
 def test_version_12_of_the_format(tmp_path: Path) -> None:
@@ -97,17 +95,7 @@ def test_gpus_of_amd(tmp_path: Path) -> None:
     assert first.compute_mode is None and first.mig is None
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        (AMD_SMI, '{"gpu_data": [{"asic": {"market_name": "A"}, "bus": {"bdf": "0000:C1:00.0"}}]}'),
-        (ROCM_SMI, '{"card0": {"PCI Bus": "0000:C1:00.0", "Card Series": "A"}, "system": {}}'),
-        (
-            ROCM_SMI,
-            'WARNING: low power\n{"card0": {"PCI Bus": "0000:C1:00.0", "Card series": "A"}}',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("command", "text"), cases("names of AMD GPUs"))
 def test_names_of_amd(tmp_path: Path, command: str, text: str) -> None:
     system = recorded(tmp_path, "mi250x-node", without=["amd-smi"], outputs={command: text})
     assert [gpu.name for gpu in look(system).gpus] == ["A", None, None, None]
@@ -143,33 +131,10 @@ def test_gpus_of_amd_without_their_driver(tmp_path: Path) -> None:
     assert view.why_none == "GPUs cannot be seen (none of them has the driver amdgpu)"
 
 
-HEAD = '<?xml version="1.0"?><nvidia_smi_log>'
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "<nvidia_smi_log>",
-        "No devices were found",
-        f"{HEAD}</nvidia_smi_log>",
-        f"{HEAD}<gpu/></nvidia_smi_log>",
-        f"{HEAD}<gpu id='?'><fb_memory_usage><total>x MiB</total></fb_memory_usage>"
-        "<clocks><sm_clock>[Unknown Error]</sm_clock></clocks><product_name>\x1b[2J</product_name>"
-        "</gpu></nvidia_smi_log>",
-        f"{HEAD}<gpu><product_name>&#27;[2J</product_name><ecc_errors><volatile/></ecc_errors>"
-        f"<uuid>{'9' * 400}</uuid></gpu></nvidia_smi_log>",
-    ],
-)
+@pytest.mark.parametrize("text", cases("no outputs of nvidia-smi"))
 def test_what_is_no_output_of_nvidia_smi(tmp_path: Path, text: str) -> None:
     view = look(recorded(tmp_path, "laptop", outputs={"nvidia-smi -q -x": text}))
     assert view.gpus or view.unseen["NVIDIA GPUs"]
     for gpu in view.gpus:
         assert gpu.memory_bytes is None and gpu.uncorrected_errors is None
         assert "\x1b" not in str(gpu) and len(gpu.uuid or "") <= 200
-
-
-@pytest.mark.parametrize("name", ["a100-node", "h200-container", "mi250x-node", "laptop"])
-def test_a_view_can_be_sent(tmp_path: Path, name: str) -> None:
-    view = look(recorded(tmp_path, name))
-    assert msgspec.json.decode(msgspec.json.encode(view), type=GpuView) == view

@@ -3,8 +3,9 @@ terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,8 +14,9 @@ from commlens.findings.rule import rules_on_machines
 from commlens.findings.view import View
 from commlens.machine import cpus, kernel, links, nics
 from commlens.machine.machine import Machine, look_at_gpus
-from commlens.machine.system import Output
+from commlens.machine.system import Output, System
 from hostile import TEXTS
+from machine_helpers import recorded
 
 XML = (
     "<nvidia_smi_log><gpu><gpu><gpu>{0}</gpu></gpu></gpu>"
@@ -25,6 +27,7 @@ NUMBERS = ["-1", "0", "0x0300", "0x1002", "1" * 400, "99999999999", "1e400", "in
 SHAPES = ["[{0}]", '{{"gpu_data": [{{"bus": {{"bdf": "{0}"}}}}]}}', XML, "GPU0\tGPU1\nGPU0\tX\t{0}",
           "GPU 0:\n\t Link {0}: {0} GB/s\n", "0000:18:00.0 {0}\n\tACSCtl: ReqRedir+ {0}",
           "{0}: {0}\nCapEff:\t{0}\n0::/{0}\n4:cpu:/../{0}\n", "release {0}"]  # fmt: skip
+MACHINES = ["a100-node", "h200-container", "laptop", "mi250x-node", "v100-node"]
 CASES = [*TEXTS, *NUMBERS, *(shape.format(text) for shape in SHAPES for text in ["", "7", "\x1b["])]
 
 
@@ -71,3 +74,11 @@ def test_nothing_fails(text: str, target: str) -> None:
         found = rule.outcome(View(machines=[machine]))
         assert "the check itself failed" not in found.reason
         assert all(str(finding).isprintable() for finding in found.findings)
+
+
+@pytest.mark.parametrize("look", [look_at_gpus, links.look, nics.look, cpus.look, kernel.look])
+@pytest.mark.parametrize("name", [*MACHINES, ""])
+def test_a_view_can_be_sent(name: str, look: Callable[[System], object], tmp_path: Path) -> None:
+    """That of this machine too, whatever it is."""
+    view = look(recorded(tmp_path, name) if name else System())
+    assert msgspec.json.decode(msgspec.json.encode(view), type=type(view)) == view

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from commlens.machine.kernel import KernelView, look
+from commlens.machine.kernel import look
 from machine_helpers import RecordedSystem, recorded, unpacked
-
-OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build  (builder)\n"
-OWN = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Sat Aug 19 01:15:15 UTC 2023\n"
+from run_helpers import cases
 
 
 def test_modules_and_driver(tmp_path: Path) -> None:
@@ -33,16 +30,7 @@ def test_open_driver_in_a_container(tmp_path: Path) -> None:
     assert view.ptrace_scope == 1
 
 
-@pytest.mark.parametrize(
-    ("release", "driver", "expected"),
-    [
-        ("5.12.0", OPEN.format("515.43.04"), True),
-        ("5.11.0", OPEN.format("515.43.04"), False),
-        ("6.8.0", OWN.format("550.54.15"), False),
-        ("6.8.0", OPEN.format("TempVersion"), False),
-        ("unknown", OPEN.format("550.54.15"), None),
-    ],
-)
+@pytest.mark.parametrize(("release", "driver", "expected"), cases("DMA-BUF of NVIDIA"))
 def test_dma_buf(tmp_path: Path, release: str, driver: str, expected: bool | None) -> None:
     files = {"/proc/sys/kernel/osrelease": release, "/proc/driver/nvidia/version": driver}
     assert look(recorded(tmp_path, "a100-node", files=files)).dmabuf is expected
@@ -78,9 +66,3 @@ def test_without_modules(tmp_path: Path) -> None:
         path.rmdir() if path.is_dir() else path.unlink()
     view = look(system)
     assert view.modules is None and "kernel modules" in view.unseen
-
-
-@pytest.mark.parametrize("name", ["a100-node", "h200-container", "laptop"])
-def test_a_view_can_be_sent(tmp_path: Path, name: str) -> None:
-    view = look(recorded(tmp_path, name))
-    assert msgspec.json.decode(msgspec.json.encode(view), type=KernelView) == view

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from commlens.machine.links import LinkView, look
+from commlens.machine.links import look
 from commlens.machine.system import Output
 from machine_helpers import RecordedSystem, recorded, unpacked
 
@@ -131,9 +130,3 @@ def test_what_is_no_matrix(tmp_path: Path, text: str) -> None:
     assert all(
         one.kind is None for one in look(recorded(tmp_path, "laptop", outputs={MATRIX: text})).pairs
     )
-
-
-@pytest.mark.parametrize("name", ["a100-node", "v100-node", "mi250x-node", "laptop"])
-def test_a_view_can_be_sent(tmp_path: Path, name: str) -> None:
-    view = look(recorded(tmp_path, name))
-    assert msgspec.json.decode(msgspec.json.encode(view), type=LinkView) == view

@@ -14,6 +14,7 @@ from commlens.machine.settings import FileSetting
 from commlens.machine.system import Output, System
 from conftest import captured
 from machine_helpers import RecordedSystem
+from run_helpers import cases
 
 INFO = "ompi_info --all --parsable"
 LDD = "\tlinux-vdso.so.1 (0x00007ff)\n\tlibmpi.so.40 => /opt/ompi/lib/libmpi.so.40 (0x00007f)\n"
@@ -25,12 +26,8 @@ def asked(library: str, kind: str) -> str:
 
 
 def files(folder: Path, *names: str, **texts: str) -> None:
-    for name in names:
-        path = folder / name.lstrip("/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
-    for name, text in texts.items():
-        path = folder / name.replace("__", "/")
+    for name, text in {**dict.fromkeys(names, ""), **texts}.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -97,14 +94,7 @@ def test_open_mpi_4_with_a_file_of_settings(tmp_path: Path) -> None:
     assert own.values["pml"] == "^ucx"
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("OMPI_MCA_pmll", "OMPI_MCA_pml"),
-        ("OMPI_MCA_acelerator", "OMPI_MCA_accelerator"),
-        ("OMPI_MCA_warp_speed", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "near"), cases("unknown parameters"))
 def test_a_parameter_that_open_mpi_does_not_know(tmp_path: Path, name: str, near: str) -> None:
     own = mpi.parse_info(info("5.0.7"), system(tmp_path, {}, **{name: "1"}))
     assert [(one.name, one.near) for one in own.unknown] == [(name, near)]
@@ -128,31 +118,14 @@ def test_no_name_is_unknown_where_not_all_are_listed(tmp_path: Path) -> None:
     assert mpi.parse_info(short, system(tmp_path, {}, OMPI_MCA_pmll="1")).unknown == ()
 
 
-@pytest.mark.parametrize(
-    ("sample", "name", "version"),
-    [
-        ("open-mpi-4", "Open MPI", (4, 1, 4)),
-        ("open-mpi-5", "Open MPI", (5, 0, 7)),
-        ("mpich", "MPICH", (4, 0, 2)),
-    ],
-)
-def test_whose_launcher_it_is(sample: str, name: str, version: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("sample", "name", "version"), cases("versions of launchers"))
+def test_whose_launcher_it_is(sample: str, name: str, version: list[int]) -> None:
     output = Output("mpirun --version", captured(f"mpirun-version-{sample}"))
     own = mpi.parse_launcher("/bin/mpirun", output)
-    assert own.name == name and numbers_in(own.version) == version
+    assert own.name == name and list(numbers_in(own.version)) == version
 
 
-@pytest.mark.parametrize(
-    ("text", "family"),
-    [
-        ("Open MPI v5.0.7, package: x", "openmpi"),
-        ("MPI VERSION    : CRAY MPICH version 8.1.28.1 (ANL base 3.4a2)", "cray"),
-        ("MPICH Version:      4.0.2", "mpich"),
-        ("MVAPICH2 Version      :       2.3.7", "mvapich"),
-        ("Intel(R) MPI Library 2021.10 for Linux* OS", "intel"),
-        ("", "other"),
-    ],
-)
+@pytest.mark.parametrize(("text", "family"), cases("families of MPI"))
 def test_families(text: str, family: str) -> None:
     assert mpi.family_of(text) == family
 
@@ -221,10 +194,8 @@ def test_ucx_of_a_component_that_is_loaded_later(tmp_path: Path) -> None:
 
 
 def test_nccl_and_its_files(tmp_path: Path) -> None:
-    files(tmp_path, etc__nccl__conf="")
-    (tmp_path / "etc/nccl.conf").write_text("# all\nNCCL_P2P_DISABLE=1\nNCCL_DEBUG=WARN\n")
-    files(tmp_path, "home/me/.nccl.conf")
-    (tmp_path / "home/me/.nccl.conf").write_text("NCCL_DEBUG=INFO\n")
+    shared, own_file = "# all\nNCCL_P2P_DISABLE=1\nNCCL_DEBUG=WARN\n", "NCCL_DEBUG=INFO\n"
+    files(tmp_path, **{"etc/nccl.conf": shared, "home/me/.nccl.conf": own_file})
     path = "/opt/nccl/libnccl.so.2"
     here = system(tmp_path, {asked(path, "nccl"): "22803\n"}, HOME="/home/me", NCCL_ALOG="Ring",
                   NCCL_PROTO="LL")  # fmt: skip
@@ -243,11 +214,11 @@ def test_the_number_of_nccl(code: str, text: str) -> None:
 
 
 def test_limits_and_shared_memory(tmp_path: Path) -> None:
-    files(tmp_path, proc__self__limits=(
+    files(tmp_path, **{"proc/self/limits": (
         "Limit                     Soft Limit           Hard Limit           Units     \n"
         "Max stack size            8388608              unlimited            bytes     \n"
         "Max locked memory         65536                65536                bytes     \n"
-    ))  # fmt: skip
+    )})  # fmt: skip
     outputs: dict[str, Output | str] = {
         "df -Pk /dev/shm": "Filesystem 1024-blocks Used Available Capacity Mounted on\n"
         "shm 65536 4 65532 1% /dev/shm\n",
@@ -261,28 +232,16 @@ def test_limits_and_shared_memory(tmp_path: Path) -> None:
     assert not own.shared_memory.is_writable
 
 
-@pytest.mark.parametrize(
-    ("groups", "folder", "limit", "used"),
-    [
-        ("0::/a/b\n", "sys/fs/cgroup/a", "memory.max", "memory.current"),
-        ("0::/a\n", "sys/fs/cgroup", "memory.max", "memory.current"),
-        ("4:memory:/a\n0::/\n", "sys/fs/cgroup/memory/a", "memory.limit_in_bytes",
-         "memory.usage_in_bytes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("groups", "folder", "limit", "used"), cases("memory of groups"))
 def test_memory_of_a_group_or_of_those_around_it(
     tmp_path: Path, groups: str, folder: str, limit: str, used: str
 ) -> None:
-    files(tmp_path, proc__self__cgroup=groups)
-    files(tmp_path, f"{folder}/{limit}", f"{folder}/{used}")
-    (tmp_path / folder / limit).write_text("4294967296\n")
-    (tmp_path / folder / used).write_text("4096\n")
+    values = {f"{folder}/{limit}": "4294967296\n", f"{folder}/{used}": "4096\n"}
+    files(tmp_path, **{"proc/self/cgroup": groups, **values})
     own = limits.look(system(tmp_path, {})).cgroup_memory
     assert own and (own.limit, own.used, own.place) == (4 << 30, 4096, f"/{folder}/{limit}")
-    files(tmp_path, f"{folder}/memory.stat")
-    (tmp_path / folder / "memory.stat").write_text(
-        "anon 96\nactive_file 3000\ninactive_file 1000\n"
-    )
+    statistics = "anon 96\nactive_file 3000\ninactive_file 1000\n"
+    files(tmp_path, **{f"{folder}/memory.stat": statistics})
     own = limits.look(system(tmp_path, {})).cgroup_memory
     assert own and own.used == 96
     (tmp_path / folder / limit).write_text("max\n")
@@ -294,8 +253,8 @@ def test_devices(tmp_path: Path) -> None:
           "sys/class/infiniband/mlx5_0/x", "sys/class/infiniband/hfi1_0/x")  # fmt: skip
     nodes = "sys/class/kfd/kfd/topology/nodes"
     for node, count in (("0", 0), ("1", 440)):
-        files(tmp_path, f"{nodes}/{node}/properties")
-        (tmp_path / nodes / node / "properties").write_text(f"cpu_cores 0\nsimd_count {count}\n")
+        text = f"cpu_cores 0\nsimd_count {count}\n"
+        files(tmp_path, **{f"{nodes}/{node}/properties": text})
     own = gpus.count_devices(system(tmp_path, {}))
     assert (own.nvidia_gpus, own.amd_gpus, own.gpus) == (2, 1, 3)
     assert own.rdma == ("hfi1_0", "mlx5_0") and own.mellanox == ("mlx5_0",)

@@ -8,6 +8,7 @@ import pytest
 
 from commlens.model import Group, Metric, Record, case_key, cases, groups, merged_transports
 from record_helpers import parsed, record
+from run_helpers import cases as cases_of
 from sample_applications import (
     BLOCKS,
     make_exchange_record,
@@ -35,15 +36,7 @@ def test_the_key_has_all_that_makes_a_case() -> None:
     assert key.parameters == (("bytes", "8"), ("in_place", "true")), "count is derived"
 
 
-@pytest.mark.parametrize(
-    ("role", "is_in_key", "sizes", "many"),
-    [
-        ("size", True, [1, 2], 1),
-        ("setting", True, [], 2),
-        ("derived", False, [], 1),
-        ("variant", True, [], 1),
-    ],
-)
+@pytest.mark.parametrize(("role", "is_in_key", "sizes", "many"), cases_of("roles of parameters"))
 def test_a_role_decides_what_becomes_of_a_parameter(
     role: str, is_in_key: bool, sizes: list[int], many: int
 ) -> None:
@@ -142,11 +135,6 @@ def test_settings_divide_a_sweep() -> None:
     assert [(group.sizes, group.settings) for group in grouped(*records)] == [
         (list(BLOCKS), {"depth": "1"}), (list(BLOCKS), {"depth": "2"}),
     ]  # fmt: skip
-
-
-def test_where_two_numbers_differ_at_once_they_are_different_problems() -> None:
-    records = [make_overlap_record(parameters={"vectors": 10 * b, "block": b}) for b in BLOCKS]
-    assert [group.is_sweep for group in grouped(*records)] == [False] * 4
 
 
 # Groups
@@ -300,10 +288,6 @@ def test_starts_of_variants_are_told_apart_by_both() -> None:
         ("per-transpose, OMPI_MCA_pml=ucx", 0), ("cached, OMPI_MCA_pml=ucx", 1),
         ("per-transpose, OMPI_MCA_pml=ob1", 2), ("cached, OMPI_MCA_pml=ob1", 3),
     ]  # fmt: skip
-
-
-def test_without_that_role_two_values_of_a_parameter_are_two_groups() -> None:
-    assert len(grouped(*make_transform_records(variant=None))) == 2
 
 
 def test_what_follows_from_the_ranks_is_told_beside_the_settings() -> None:

@@ -11,6 +11,7 @@ import pytest
 from commlens.model import Group, Metric, Record, difference, groups
 from commlens.model.comparison import Difference
 from record_helpers import parsed
+from run_helpers import cases
 from sample_applications import make_exchange_record
 from sample_records import make_record, statistic
 from show_helpers import shown
@@ -36,17 +37,12 @@ def pair(
     baseline: dict[str, Any], other: dict[str, Any], launches: tuple[str, str] = ("one", "one")
 ) -> tuple[Record, Record, Metric]:
     """Two records with these statistics of their latency, of these launches."""
-    records = []
+    records: list[Record] = []
     for transport, own, start in zip(("mpi", "staged"), (baseline, other), launches):
         raw = make_record(transport=transport, start=start)
         raw["statistics"]["latency_us"] = own
-        records.append(record_of(raw))
+        records += parsed(raw)
     return records[0], records[1], records[0].start.metrics["latency_us"]
-
-
-def record_of(raw: dict[str, Any]) -> Record:
-    (found,) = parsed(raw)
-    return found
 
 
 def of_launches(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
@@ -66,15 +62,7 @@ def compared(
     return Difference(one, two, one[0].start.metrics["latency_us"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "tie", "why"),
-    [
-        ({}, "tie", "intervals of 10 and 10 samples overlap"),
-        ({"ci_low": 2.04}, "tie", "overlap"),  # ends that touch
-        ({"ci_low": 2.05}, "", ""),
-        ({"ci_low": None, "ci_high": None, "count": 5}, "tie", "10 and 5 samples: too few"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "tie", "why"), cases("intervals of medians"))
 def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
     changes: dict[str, Any], tie: str, why: str
 ) -> None:
@@ -129,7 +117,7 @@ def test_more_is_worse_or_better_as_the_metric_says() -> None:
 def test_what_is_0_has_no_ratio() -> None:
     raw = make_record()
     raw["statistics"]["latency_us"] |= {"median": 0.0, "ci_low": 0.0, "min": 0.0}
-    one, other = record_of(raw), record_of(make_record(start="other"))
+    one, other = parsed(raw, make_record(start="other"))
     found = Difference([one], [other], one.start.metrics["latency_us"])
     assert found.ratio is None
     assert not found.differs

@@ -20,6 +20,7 @@ from commlens.model import load, read
 from commlens.model.results import Candidate
 from conftest import SOURCES
 from record_helpers import parsed, record, write
+from run_helpers import cases
 from sample_applications import (
     make_exchange_record,
     make_overlap_record,
@@ -139,11 +140,6 @@ def test_a_start_may_be_repeated_but_not_changed() -> None:
     ]
 
 
-def test_records_share_their_start() -> None:
-    one, other = parsed(make_record(), make_record(transport="staged"))
-    assert one.start is other.start
-
-
 def test_the_main_metric_is_the_first_that_was_measured() -> None:
     text = make_overlap_record()
     assert [metric.name for metric in parsed(text)[0].metrics] == [
@@ -204,17 +200,7 @@ def test_the_schema_takes_what_is_read() -> None:
         validator.validate(json.loads(line))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"status": "fine"},
-        {"timeline": None},
-        {"unknown": 1},
-        {"setup_s": -1.0},
-        {"memory": "tape"},
-        {"ceilings": [{"name": "copy", "method": "", "time_us": 1.0, "fraction": 1.0}]},
-    ],
-)
+@pytest.mark.parametrize("changes", cases("what the schema refuses"))
 def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
     text = {**make_record(), **changes}
     assert problems(text)
@@ -235,4 +221,5 @@ def test_what_records_have_alike_is_in_memory_once() -> None:
     one, other = parsed(make_record(bytes=8), make_record(bytes=16))
     for name in ("benchmark", "transport", "memory", "harness"):
         assert getattr(one, name) is getattr(other, name)
+    assert one.start is other.start
     assert one.ceilings[0].method is other.ceilings[0].method

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
+from profile_helpers import TIME_LIMIT_S, Mpi
+from run_helpers import cases
 
 
-@pytest.mark.parametrize(
-    ("how", "ending"),
-    [
-        ("no-finalize", "exit without MPI_Finalize"),
-        ("abort", "signal"),
-        ("mpi-abort", "MPI_Abort"),
-        ("terminate", "signal"),
-        ("handler", "signal"),
-        ("fork", "finalized"),
-    ],
-)
+@pytest.mark.parametrize(("how", "ending"), cases("other ends of programs"))
 def test_a_run_that_ends_otherwise_leaves_what_it_had(mpi: Mpi, how: str, ending: str) -> None:
     program = mpi.compile("endings.c")
     bare = subprocess.run(
@@ -46,29 +35,13 @@ def test_a_run_that_ends_otherwise_leaves_what_it_had(mpi: Mpi, how: str, ending
     assert ("own handler" in run.output) == ("own handler" in bare.stdout)
 
 
-def test_a_terminated_command_shows_where_it_was_stuck(mpi: Mpi) -> None:
-    words = ["profile", "--out", "out", "--", *mpi.command(mpi.compile("endings.c"), "stuck")]
-    with Path("output").open("w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "commlens", *words],
-            env=mpi.environment(),
-            stdout=output,
-            stderr=output,
-        )
-    wait_until_stuck(Path("output"))
-    process.send_signal(signal.SIGTERM)
-    status = process.wait(60)
-    assert status != 0 or mpi.name == "mpich"  # whose launcher says 0 then
-    assert "ended by signal, within MPI_Recv" in Path("output").read_text()
-
-
 def test_nothing_to_record_is_said(mpi: Mpi) -> None:
     # One rank: MPICH's launcher kills the others when the first ends without MPI_Finalize.
     run = mpi.profile(mpi.compile("endings.c"), "no-init", ranks=1)
-    assert (run.status, run.record) == (4, None)
+    assert (run.status, run.found) == (4, None)
     assert "nothing was recorded: no rank of" in run.error
     run = mpi.profile("ls", "/dev/null")
-    assert (run.status, run.record) == (0, None)
+    assert (run.status, run.found) == (0, None)
     assert "nothing was recorded: ls is not linked to MPI" in run.error
 
 

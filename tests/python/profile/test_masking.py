@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from conftest import Commlens
-from profile_helpers import ROOT, Mpi
+from profile_helpers import Mpi
+from sample_records import make_profile
 
 
 def test_no_secret_is_stored_shown_or_drawn(mpi: Mpi, commlens: Commlens) -> None:
     words = ("--password=hunter2", "costs 5$ or $6")
     run = mpi.profile(mpi.compile("endings.c"), *words)
-    assert run.record is not None
     assert run.record["command"][-2:] == ["--password=***", "costs 5$ or $6"]
     assert commlens("plot", "out", "--out", "picture.svg").returncode == 0
     for text in (run.output, Path("picture.svg").read_text()):
@@ -31,15 +31,8 @@ def test_a_name_that_is_not_utf8(mpi: Mpi) -> None:
     assert "picture:" in run.output
 
 
-RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
-
-
-def changed(**fields: object) -> str:
-    return json.dumps({**RECORD, **fields}) + "\n"
-
-
 @pytest.mark.parametrize("name", [r"$\frac{$", "a\nb", "x" * 3000])
 def test_odd_names_are_shown_and_drawn(commlens: Commlens, name: str) -> None:
-    Path("odd.jsonl").write_text(changed(command=[name], program=name))
+    Path("odd.jsonl").write_text(json.dumps(make_profile(command=[name], program=name)) + "\n")
     assert commlens("show", "odd.jsonl").returncode == 0
     assert commlens("plot", "odd.jsonl", "--out", "odd.png").returncode == 0

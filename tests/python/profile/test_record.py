@@ -12,22 +12,11 @@ from commlens.model.profile import imbalance, is_profile, parse
 from commlens.render.profile_tables import call_sites_table
 from conftest import Commlens
 from profile_helpers import Mpi
+from run_helpers import cases
 from sample_records import lines, make_profile, make_record
 
-# Time, Imb. Time and Imb. Time % of CrayPAT's table for 256 ranks of CP2K's FFT.
-CRAYPAT_ROWS = [
-    (7.270134, 0.741629, 9.3),
-    (4.782975, 1.257500, 20.9),
-    (0.144511, 0.006960, 4.6),
-    (0.034614, 0.003197, 8.5),
-    (0.025250, 0.002017, 7.4),
-    (0.014001, 0.001163, 7.7),
-    (0.008200, 0.001827, 18.3),
-    (0.007483, 0.001781, 19.3),
-]
 
-
-@pytest.mark.parametrize(("time_s", "imbalance_s", "percent"), CRAYPAT_ROWS)
+@pytest.mark.parametrize(("time_s", "imbalance_s", "percent"), cases("imbalance"))
 def test_imbalance_is_craypats(time_s: float, imbalance_s: float, percent: float) -> None:
     own = imbalance(time_s, time_s + imbalance_s, 256)
     assert own.imbalance_s == pytest.approx(imbalance_s)

@@ -7,22 +7,16 @@ from typing import Any
 import pytest
 
 from profile_helpers import Mpi, Profiled
+from run_helpers import cases
 
 WAIT_S = 0.2  # that patterns.c is late
 
 
 def sites(run: Profiled) -> dict[tuple[str, str], dict[str, Any]]:
-    assert run.record is not None, run.error
     return {(site["function"], site["caller"]): site for site in run.record["call_sites"]}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "function", "rank", "caller"),
-    [
-        ("late-sender", "MPI_Recv", 0, "send_late"),
-        ("late-receiver", "MPI_Ssend", 1, "receive_late"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "function", "rank", "caller"), cases("late sides"))
 def test_waiting_for_the_other_side(
     mpi: Mpi, pattern: str, function: str, rank: int, caller: str
 ) -> None:
@@ -35,20 +29,12 @@ def test_waiting_for_the_other_side(
     assert "Waiting (s)  Wait %" in run.output
 
 
-@pytest.mark.parametrize(
-    ("pattern", "function"),
-    [
-        ("late-blocking", "MPI_Sendrecv"),
-        ("late-nonblocking", "MPI_Waitall"),
-        ("late-in-turns", "MPI_Wait"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "function"), cases("waiting in an exchange"))
 def test_waiting_in_an_exchange(mpi: Mpi, pattern: str, function: str) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), pattern, options=("--waiting", "--callsites"))
     own = run.functions()[function]
     assert WAIT_S / 2 < own["waiting_s"][0] <= own["time_s"][0]
     assert own["waiting_s"][1] < WAIT_S / 2
-    assert run.record is not None
     at_sites = [site for site in run.record["call_sites"] if site["function"] == function]
     waiting = sum(site["waiting_s"] for site in at_sites)
     assert waiting == pytest.approx(sum(own["waiting_s"]))
@@ -64,7 +50,6 @@ def test_a_slow_or_overlapped_transfer_is_not_waited_for(mpi: Mpi) -> None:
 
 def test_waiting_belongs_to_the_call_site(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "late-rank", options=("--waiting", "--callsites"))
-    assert run.record is not None
     first, second = sorted(
         (site for site in run.record["call_sites"] if site["function"] == "MPI_Barrier"),
         key=lambda site: site["line"],
@@ -77,7 +62,6 @@ def test_waiting_belongs_to_the_call_site(mpi: Mpi) -> None:
 
 def test_time_is_per_thread(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "threads", ranks=1)
-    assert run.record is not None
     (place,) = run.record["placement"]
     assert place["threads"] == 5
     assert "up to 5 threads of a rank call MPI: times are means over its threads" in run.output
@@ -99,7 +83,6 @@ def test_a_call_that_has_not_ended_counts_to_the_end(mpi: Mpi) -> None:
 
 def test_regions(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "regions", options=("--regions",))
-    assert run.record is not None
     regions = {region["name"]: region for region in run.record["regions"]}
     calls = {
         name: {own["name"]: own["calls"] for own in region["functions"]}
@@ -118,7 +101,6 @@ def test_regions(mpi: Mpi) -> None:
 
 def test_pcontrol_has_no_effect_without_regions(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "regions")
-    assert run.record is not None
     assert run.status == 0 and run.record["regions"] == []
 
 
@@ -133,7 +115,6 @@ def test_start_and_end_are_apart(mpi: Mpi) -> None:
 
 def test_a_rank_has_a_line(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), ranks=3)
-    assert run.record is not None
     assert "Rank  Time (s)  USER (s)   MPI (s)  CPU %" in run.output
     for place in run.record["placement"]:
         assert place["cpu_s"] > 0 and place["cpus"]
@@ -147,14 +128,7 @@ def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:
     assert "MPI_Alltoallv from collectives (counts.c:17) < main (counts.c:" in run.output
 
 
-@pytest.mark.parametrize(
-    ("pattern", "finding"),
-    [
-        ("communicators", "Communicators are made in a loop (MPI_Comm_dup 200 times per rank)"),
-        ("small", "Many small messages are sent (MPI_Sendrecv 2,000 times per rank, 4 B on"),
-        ("tiny", "Collectives carry next to no data (MPI_Allreduce 2,000 times per rank, 8 B"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "finding"), cases("findings of programs"))
 def test_findings_of_a_program(mpi: Mpi, pattern: str, finding: str) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), pattern)
     text = " ".join(run.output.split())

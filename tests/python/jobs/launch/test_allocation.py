@@ -30,16 +30,7 @@ def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
     assert found == Allocation("FLUX_URI", 3)
 
 
-@pytest.mark.parametrize(
-    ("family", "default", "wanted"),
-    [
-        ("openmpi", "none", ["--mpi=pmix"]),
-        ("mpich", "none", ["--mpi=pmi2"]),
-        ("other", "none", []),
-        ("openmpi", "pmi2", []),
-        ("mpich", "cray_shasta", []),
-    ],
-)
+@pytest.mark.parametrize(("family", "default", "wanted"), cases("types of MPI"))
 def test_the_type_of_mpi_is_chosen_where_the_site_has_not(
     family: str, default: str, wanted: list[str], tmp_path: Path
 ) -> None:

@@ -143,17 +143,7 @@ def test_options_of_the_launcher_count_as_settings() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "expected"),
-    [
-        ("Open MPI", "--host n1:2,n2:2", True),
-        ("Open MPI", "-H n1:1,n1:1", False),
-        ("Open MPI", "--hostfile nodes", True),
-        ("Open MPI", "-f nodes", False),
-        ("MPICH", "-f nodes", True),
-        ("srun", "", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "words", "expected"), cases("jobs on several nodes"))
 def test_a_job_on_several_nodes_is_known(name: str, words: str, expected: bool) -> None:
     chosen = Chosen("launcher", launcher(name))
     assert chosen.spans_nodes(job(4, *words.split())) is expected

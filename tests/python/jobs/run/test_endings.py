@@ -11,23 +11,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Commlens, captured, command_line
-from run_helpers import executable, kept, ranks_alive, started, wait_for
+from run_helpers import cases, executable, kept, ranks_alive, started, wait_for
 
 
-@pytest.mark.parametrize(
-    ("mode", "status", "said"),
-    [
-        ("die", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
-        ("crash said", 1, "commlens: rank 1 crashed (SIGSEGV) in MPI_Send\n"),
-        ("wrong", 1, ""),
-        ("leave", 1, "commlens: rank 1 left without MPI_Finalize; 3 records kept in FILE\n"),
-        ("die among many", 1, "commlens: rank 1 died (signal 9, Killed); 3 records kept in FILE\n"),
-        ("ended", 1, "commlens: ended by SIGTERM while timing\n"),
-        ("progress", 0, "commlens progress: size 3 of 4\n"),
-        ("stall", 3, "commlens: no rank has made progress for 1 s: rank 0 in MPI_Recv\n"),
-        ("skip", 4, ""),
-    ],
-)
+@pytest.mark.parametrize(("mode", "status", "said"), cases("what goes wrong"))
 def test_what_goes_wrong_is_said_once(
     commlens: Commlens, mode: str, status: int, said: str
 ) -> None:

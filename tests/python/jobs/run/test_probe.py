@@ -66,13 +66,7 @@ def test_a_crash_with_the_cache_off_has_another_reason() -> None:
     assert "inside Open MPI 5.0.7 with UCX 1.22.0" in judged.sentence
 
 
-@pytest.mark.parametrize(
-    ("steps", "support", "begins"),
-    [
-        ("yes0 yes1 begin0 end0 begin1 done0", "unsupported", "MPI_Recv of 1 B to device memory"),
-        ("init init", "broken", "MPI_Init of Open MPI 5.0.7"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "support", "begins"), cases("a call that does not return"))
 def test_a_call_that_does_not_return(steps: str, support: str, begins: str) -> None:
     judged = verdict(steps, status=143, timed_out=True)
     assert judged.support is GpuSupport[support.upper()]

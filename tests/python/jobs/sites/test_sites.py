@@ -78,13 +78,7 @@ def test_a_job_without_an_account_is_printed_but_not_submitted(commlens: Commlen
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("fronteer -- run latency", "no site is called 'fronteer': there are crusher, "),
-        ("laptop -- show results", "-- show results: a job runs `commlens run`; write "),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cases("what is no job is refused"))
 def test_what_is_no_job_is_refused(commlens: Commlens, words: str, message: str) -> None:
     run = commlens("job", *words.split())
     assert run.returncode == 2 and run.stderr.startswith(f"commlens: {message}")

@@ -116,8 +116,9 @@ class Difference:
         """Of the U test over launches; else over the samples of two, the largest of them."""
         if self.logs and self.basis == "launches":
             return rank_test.u_test(*self.logs)
-        samples = [[_thinned(one.samples.values_s) for one in pair] for pair in self._pairs()]
-        return max((rank_test.u_test(*pair) for pair in samples), default=1.0)
+        sides = [[one.samples.values_s for one in pair] for pair in self._pairs()]
+        thinned = [[own[:: max(1, len(own) // _MOST_SAMPLES)] for own in pair] for pair in sides]
+        return max((rank_test.u_test(*pair) for pair in thinned), default=1.0)
 
     @cached_property
     def logs(self) -> tuple[list[float], list[float]] | None:
@@ -199,7 +200,3 @@ def _ratio_of_samples(
     if metric.better == "lower":
         return other_low / high, other_high / low
     return low / other_high, high / other_low
-
-
-def _thinned(values: Sequence[float]) -> Sequence[float]:
-    return values[:: max(1, len(values) // _MOST_SAMPLES)]

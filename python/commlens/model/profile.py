@@ -65,6 +65,11 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
+def _sums(times_s: Iterable[Sequence[float]], ranks: int) -> list[float]:
+    """Of each rank, over all arrays."""
+    return [sum(own) for own in zip([0.0] * ranks, *times_s)]
+
+
 class ProfileStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What all structs of the record have in common."""
 
@@ -174,10 +179,7 @@ class Region(ProfileStruct, frozen=True):
     @property
     def mpi_s(self) -> list[float]:
         """Seconds in MPI within the region, per entry of `placement`."""
-        return [
-            sum(function.time_s[index] for function in self.functions)
-            for index in range(len(self.time_s))
-        ]
+        return _sums((function.time_s for function in self.functions), len(self.time_s))
 
 
 class Profile(ProfileStruct, frozen=True):
@@ -237,10 +239,7 @@ class Profile(ProfileStruct, frozen=True):
 
     def in_functions(self, functions: Iterable[Function]) -> list[float]:
         """Seconds per rank."""
-        own = list(functions)
-        return [
-            sum(function.time_s[index] for function in own) for index in range(len(self.total_s))
-        ]
+        return _sums((function.time_s for function in functions), len(self.total_s))
 
     @cached_property
     def communicating(self) -> list[Function]:

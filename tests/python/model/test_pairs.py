@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from commlens.findings import findings
 from commlens.model.pairs import PairMatrix, matrices, pair_matrix
-from commlens.render import plots as plot
 from plot_helpers import details, drawn, panel, texts
 from record_helpers import parsed
 from rule_records import with_samples
@@ -98,12 +95,6 @@ def test_a_small_difference_is_not_drawn_as_a_large_one() -> None:
     figure = drawn(make_pairs_record(latencies(3, {(0, 1): 10.1}), "111", 10.1))
     (image,) = panel(figure, "latency: pairs of ranks").images
     assert image.norm.vmax >= 2 * image.norm.vmin
-
-
-def test_a_heat_map_is_written(tmp_path: Path) -> None:
-    records = parsed(make_pairs_record(latencies(4, {(1, 2): 40}), "1122", 40))
-    out = tmp_path / "pairs.png"
-    assert plot.plot(records, out).pictures == [out] and out.stat().st_size > 10_000
 
 
 # ---- what is slow ----

@@ -12,11 +12,10 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from rich.console import Console
 
 from commlens.base.text import printable_lines
 
@@ -35,24 +34,9 @@ def _stand_in(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_STAND_IN, _stand_in)
 
 
-class Terminal(Console):
-    """A console on which no text has control characters, and only our styles have colors."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """The segments of what is printed, without control characters."""
-        for segment in super().render(renderable, options):
-            text = segment.text
-            if text.isprintable() or text == "\n" or segment.control:
-                yield segment
-            else:
-                yield Segment(printable_lines(text), segment.style)
-
-
-def console() -> Terminal:
-    """The standard output, for tables."""
-    return Terminal(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
+def console() -> Console:
+    """The standard output, for tables, which `print_things` writes there."""
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
 
 
 def echo(text: object) -> None:

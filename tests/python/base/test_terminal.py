@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from commlens.base.terminal import Terminal
+from commlens.render.table import Lines
+from commlens.render.terminal import print_things
 from conftest import Commlens, command_line
 from record_helpers import write
 from sample_records import make_record
@@ -99,10 +101,10 @@ def test_no_name_of_a_file_reaches_the_terminal_as_it_is(commlens: Commlens) -> 
 
 def test_our_own_styles_are_all_that_a_terminal_gets() -> None:
     with Path("out").open("w") as file:
-        terminal = Terminal(file=file, force_terminal=True, color_system="standard", width=80)
-        terminal.print("a\x1b[31mb\x07", style="bold", markup=False)
+        console = Console(file=file, force_terminal=True, color_system="standard", width=80)
+        print_things(console, [Lines([[("a\x1b[31mb\x07", "bold")]])])
     text = Path("out").read_text()
-    assert text.replace("\x1b[1m", "").replace("\x1b[0m", "") == "a?[31mb\n"
+    assert text.replace("\x1b[1m", "").replace("\x1b[0m", "") == "a?[31mb?\n"
 
 
 def test_a_file_that_is_opened_later_is_not_the_standard_output(tmp_path: Path) -> None:

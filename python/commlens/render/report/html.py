@@ -81,15 +81,15 @@ class Pictures:
             found.setdefault(name, []).append(self.add(figure, panel.title))
         return found
 
-    def timelines(self, card: Card) -> Iterator[Picture]:
-        """Draws the timelines of a card, below each other."""
+    def timelines(self, card: Card) -> list[Picture]:
+        """Draws the timelines of a card, below each other, as one picture, if it has any."""
         timed = [record for record in card.records if record.timeline]
         chosen, _ = plot.select(timed, lambda _: 0.0)
         figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
         if missing:
             self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
-        if figure is not None:
-            yield self.add(figure, f"{card.benchmark}: one operation, step by step")
+        title = f"{card.benchmark}: one operation, step by step"
+        return [] if figure is None else [self.add(figure, title)]
 
 
 class Data(NamedTuple):

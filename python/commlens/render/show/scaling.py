@@ -96,24 +96,19 @@ def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
 def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column[VariantPair]]:
     label, unit = (metric.label, metric.unit) if metric else ("time", "")
 
-    def result(kind: str, side: int, pair: VariantPair) -> str:
-        statistic = pair.statistics[side]
-        return format_value(statistic.min if kind == "best" else statistic.median, unit)
+    def result(statistic: str, side: int, pair: VariantPair) -> str:
+        return format_value(getattr(pair.statistics[side], statistic), unit)
 
-    def gain(kind: str, pair: VariantPair) -> str:
-        return format_gain(pair.gain_of_best) if kind == "best" else _tie_or_gain(pair)
-
+    best = Column[VariantPair]("speed-up", lambda pair: format_gain(pair.gain_of_best))
+    median = replace(best, value=lambda pair: pair.difference.tie or format_gain(pair.gain))
     columns: list[Column[VariantPair]] = []
-    for kind in ("best", "median"):
+    for kind, statistic, gain in (("best", "min", best), ("median", "median", median)):
         for side, name in enumerate(variants):
-            head = f"{name}\n{kind} {label}"
-            columns.append(Column(head, partial(result, kind, side), unit))
-        columns.append(Column("speed-up", partial(gain, kind)))
+            columns.append(
+                Column(f"{name}\n{kind} {label}", partial(result, statistic, side), unit)
+            )
+        columns.append(gain)
     return columns
-
-
-def _tie_or_gain(pair: VariantPair) -> str:
-    return pair.difference.tie or format_gain(pair.gain)
 
 
 def _metrics_table(scaling: Scaling) -> Table[_Row]:

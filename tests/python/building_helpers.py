@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 ROOT = Path(__file__).resolve().parents[2]
 CMAKE = shutil.which("cmake") or ""
@@ -51,6 +53,11 @@ def path_without(program: str, prefixes: tuple[str, ...], folder: Path) -> str:
         path.append(str(rest))
     assert shutil.which(program, path=os.pathsep.join(path)) is None
     return os.pathsep.join(path)
+
+
+def tool(name: str) -> SimpleNamespace:
+    """What a program of tools/ defines."""
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "tools" / f"{name}.py"), run_name=name))
 
 
 def output_of(

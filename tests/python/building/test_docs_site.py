@@ -7,27 +7,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from building_helpers import ROOT
+from building_helpers import ROOT, tool
 from commlens.cli import command
 
 TOOL = ROOT / "tools" / "command_reference.py"
-
-
-def reference() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("command_reference", TOOL)
-    assert spec and spec.loader
-    module = sys.modules["command_reference"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+REFERENCE = tool(TOOL.stem)
 
 
 def test_the_command_reference_is_the_help() -> None:
     """Otherwise run tools/command_reference.py."""
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == reference().page()
+    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == REFERENCE.page()
 
 
 @pytest.mark.parametrize("name", command.commands)
@@ -47,7 +39,7 @@ def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="there is no groff")
 def test_manual_pages_are_without_a_warning(tmp_path: Path) -> None:
-    for text in reference().manual_pages().values():
+    for text in REFERENCE.manual_pages().values():
         formatted = subprocess.run(
             ["groff", "-man", "-Tutf8", "-ww"], input=text, capture_output=True, text=True
         )

@@ -6,43 +6,32 @@ package index, and is a slow test; what it rests on is tested by itself.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
 import tarfile
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from building_helpers import CMAKE, ROOT, SLOW, has_namespaces, output_of, without_network
+from building_helpers import CMAKE, ROOT, SLOW, has_namespaces, output_of, tool, without_network
 from commlens.model import read
 from native_helpers import BENCH
 
 BUILD = BENCH.parents[1]
+ARCHIVE = tool("release_archive")
 needs_namespaces = pytest.mark.skipif(not has_namespaces(), reason="no network namespaces here")
 
 
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "release_archive", ROOT / "tools" / "release_archive.py"
-    )
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_it_brings_all_that_pip_asks_for() -> None:
-    names = {name.partition(">")[0] for name in tool().requirements()}
+    names = {name.partition(">")[0] for name in ARCHIVE.requirements()}
     assert {"click", "numpy", "scipy", "matplotlib", "msgspec"} <= names  # to run commlens
     assert {"scikit-build-core", "cmake", "ninja", "pip"} <= names  # to build it
 
 
 def test_no_library_that_it_brings_lacks_its_license() -> None:
     text = (ROOT / "packaging" / "third-party-licenses.txt").read_text(encoding="utf-8")
-    assert all(f"(vendor/include/{name})" in text for name in tool().VENDORED)
+    assert all(f"(vendor/include/{name})" in text for name in ARCHIVE.VENDORED)
 
 
 @needs_namespaces
@@ -59,7 +48,7 @@ def test_sources_with_vendored_headers_build_without_a_network(tmp_path: Path) -
     vendor = sources / "vendor"
     install = [CMAKE, "--install", str(BUILD), "--component", "vendor", "--prefix", str(vendor)]
     output_of(install, tmp_path)
-    assert {path.name for path in (vendor / "include").iterdir()} == set(tool().VENDORED)
+    assert {path.name for path in (vendor / "include").iterdir()} == set(ARCHIVE.VENDORED)
 
     build = tmp_path / "build"
     configure = [CMAKE, "-G", "Ninja", "-S", sources, "-B", build, "-DCOMMLENS_TESTS=OFF"]
@@ -68,12 +57,12 @@ def test_sources_with_vendored_headers_build_without_a_network(tmp_path: Path) -
         tmp_path,
     )
     compiled = [
-        "src/harness/CMakeFiles/commlens_harness.dir/settings_options.cpp.o",
+        "src/harness/CMakeFiles/commlens_harness.dir/settings.cpp.o",
         "src/measure/CMakeFiles/commlens_measure.dir/record_json.cpp.o",
     ]
     output_of(without_network("ninja", "-C", build, *compiled), tmp_path)
     listed = output_of(["ninja", "-C", str(build), "-t", "deps", *compiled], tmp_path)
-    for name in tool().VENDORED:
+    for name in ARCHIVE.VENDORED:
         included = [path for path in listed.split() if f"/include/{name}/" in path]
         assert included, f"{compiled} include nothing of {name}"
         assert all(path.startswith(str(vendor)) for path in included)

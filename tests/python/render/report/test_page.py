@@ -21,28 +21,19 @@ from report_helpers import Page, assert_harmless, page_of, report_of, sweep, wri
 from sample_records import make_record
 
 
-def order(text: str, *words: str) -> None:
-    places = [text.index(word) for word in words]
-    assert places == sorted(places)
-
-
 def test_the_page_has_everything_in_its_order(tmp_path: Path) -> None:
     page = to_html(build(load_each(write_all(tmp_path))))
-    order(
-        page,
-        '<section id="findings">',
-        '<section id="machine">',
-        '<section id="benchmark-1-latency"',
-        '<section id="timelines">',
-        '<section id="profiles">',
-        '<section id="data">',
-    )
+    sections = re.findall(r'<section id="([\w-]+)"', page)
+    assert sections[:3] == ["findings", "machine", "benchmark-1-latency"]
+    assert sections[-3:] == ["timelines", "profiles", "data"]
     text = Page(page).text
     assert "2 NVIDIA H200 on node01, Open MPI 4.1.4" in text
     assert "what latency measures" in text and "the latency_us of latency" in text
     assert "memory copy a copy" in text, "how a ceiling was measured"
     assert "commlens-bench latency" in text, "the command line"
     assert_harmless(page)
+    targets = [one[1:] for one in Page(page).attributes("href") if one.startswith("#")]
+    assert len(targets) > 5 and set(targets) <= set(Page(page).ids), "every link leads somewhere"
 
 
 def test_a_finding_leads_to_its_picture_and_has_a_fix(tmp_path: Path) -> None:
@@ -57,13 +48,6 @@ def test_a_finding_leads_to_its_picture_and_has_a_fix(tmp_path: Path) -> None:
     assert found[0].finding.sentence in Page(page).text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_every_link_leads_somewhere(tmp_path: Path) -> None:
-    page = Page(to_html(build(load_each(write_all(tmp_path)))))
-    targets = [one[1:] for one in page.attributes("href") if one.startswith("#")]
-    assert len(targets) > 5
-    assert set(targets) <= set(page.ids)
-
-
 def test_the_policy_allows_the_own_script_and_style_alone(tmp_path: Path) -> None:
     text = page_of(tmp_path, make_record())
     (policy,) = [one["content"] for one in Page(text).all("meta") if "http-equiv" in one]
@@ -75,17 +59,11 @@ def test_the_policy_allows_the_own_script_and_style_alone(tmp_path: Path) -> Non
 
 
 def test_the_same_records_give_the_same_page(tmp_path: Path) -> None:
-    assert page_of(tmp_path, *sweep()) == page_of(tmp_path, *sweep())
-
-
-def test_points_of_curves_say_their_figures(tmp_path: Path) -> None:
+    """In which the points of curves say their results, and a size stands at each row to sort by."""
     page = page_of(tmp_path, *sweep())
+    assert page == page_of(tmp_path, *sweep())
     assert "<title>mpi · 64 B · latency (us) 11.00</title>" in page
-
-
-def test_a_size_stands_at_each_row_for_sorting(tmp_path: Path) -> None:
-    page = page_of(tmp_path, *sweep())
-    assert re.search(r'<td class="s-again">8 B<', page)
+    assert '<td class="s-again">8 B<' in page
 
 
 def test_long_texts_that_repeat_are_notes(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sample_applications import (
     make_transform_record,
     modes,
 )
-from sample_multigrid import ALONE, make_multigrid_record
+from sample_multigrid import make_multigrid_record
 from sample_records import make_record
 from show_helpers import output, shown
 
@@ -77,17 +77,6 @@ def test_all_rates_of_a_column_have_one_notation() -> None:
     lines = shown(*records)
     assert any("9.300e8 9.300e8 to 9.300e8" in line for line in lines)
     assert any("2.800e9 2.800e9 to 2.800e9" in line for line in lines)
-
-
-def test_network_adapters_are_named_where_there_are_several_nodes() -> None:
-    near = {"name": "mlx5_0", "link_layer": "InfiniBand", "rate_Gbps": 400, "numa_node": 0}
-    near["distance"] = "same PCIe switch"
-    unknown = {"name": "eth0", "link_layer": "Ethernet", "numa_node": -1}
-    placement = placed(8, nics=[near, unknown])
-    lines = shown(make_record(ranks=8, nodes=2, placement=placement))
-    adapters = "NIC mlx5_0 400 Gbit/s InfiniBand, same PCIe switch NIC eth0 Ethernet"
-    assert f"rank 7 node1 cores 0-3 NUMA 0 {adapters}" in lines
-    assert "rank 7 node1 cores 0-3 NUMA 0" in shown(make_record(ranks=8, placement=placement))
 
 
 def test_the_placement_of_many_ranks_is_summed_up() -> None:
@@ -177,8 +166,3 @@ def test_many_columns_are_several_tables() -> None:
     assert len(tables) > 2
     rows = [line for line in text.split("\n") if line.split()[:1] in (["smoother"], ["p7"])]
     assert max(map(len, [*tables, *rows])) <= 100
-
-
-def test_a_part_that_a_record_lacks_is_left_open() -> None:
-    lines = shown(make_multigrid_record(), make_multigrid_record("staged", parts=ALONE))
-    assert "reductions 0.1000 ( 5%) -" in lines

@@ -15,8 +15,6 @@
 
 namespace commlens {
 
-namespace {
-
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::stringstream stream(text);
@@ -24,6 +22,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
   if (text.empty() || text.back() == separator) parts.emplace_back();
   return parts;
 }
+
+namespace {
 
 /// The number that is the whole text; nothing for any other text.
 std::optional<double> number_in(const std::string& text) {

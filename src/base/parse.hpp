@@ -13,6 +13,9 @@ constexpr std::size_t operator""_MiB(unsigned long long value) { return value <<
 
 constexpr std::size_t largest_size = std::size_t{1} << 60;  ///< larger than any machine
 
+/// The parts between separators, empty ones too: one at least.
+std::vector<std::string> split(const std::string& text, char separator);
+
 /// "4096", "8K", "1G" (binary multiples) or "1e7"; at least 1.
 std::size_t parse_size(const std::string& option, const std::string& text, std::size_t most = largest_size);
 /// The same, and 0.

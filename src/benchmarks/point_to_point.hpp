@@ -5,7 +5,6 @@
 // a window use the same two, as there.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

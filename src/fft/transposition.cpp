@@ -126,14 +126,14 @@ void Transposition::run(const Move& move) {
 
 void Transposition::at_once(Connection& connection, const Move& move) {
   Connection::Way& way = connection.way(move.direction);
-  observed(move.observer, part::packing, move.stream, [&] { pack(move); });
+  move_all(move, move.direction == Direction::forward);
   observed(move.observer, part::communication, move.stream, [&] {
     if (exchange_ == Exchange::alltoallv) {
       connection.transport->alltoallv(way.from, way.sends, way.to, way.receives, move.stream);
     }
     for (const auto& with_peer : way.with_peers) with_peer->run(move.stream);
   });
-  observed(move.observer, part::packing, move.stream, [&] { unpack(move); });
+  move_all(move, move.direction == Direction::backward);
 }
 
 /// What stays on this rank is moved while the last messages are in flight.
@@ -162,20 +162,14 @@ void Transposition::pipelined(Connection& connection, const Move& move) {
   }
 }
 
-void Transposition::pack(const Move& move) const {
-  if (move.direction == Direction::forward) {
-    packer_.all_at_before(move.direction, move.arrays, move.scale, move.stream);
-  } else {
-    packer_.all_at_after(move.direction, move.arrays, move.stream);
-  }
-}
-
-void Transposition::unpack(const Move& move) const {
-  if (move.direction == Direction::forward) {
-    packer_.all_at_after(move.direction, move.arrays, move.stream);
-  } else {
-    packer_.all_at_before(move.direction, move.arrays, move.scale, move.stream);
-  }
+void Transposition::move_all(const Move& move, bool before) const {
+  observed(move.observer, part::packing, move.stream, [&] {
+    if (before) {
+      packer_.all_at_before(move.direction, move.arrays, move.scale, move.stream);
+    } else {
+      packer_.all_at_after(move.direction, move.arrays, move.stream);
+    }
+  });
 }
 
 void Transposition::exchange_blocks(Direction direction, device::Stream& stream) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "base/enum_names.hpp"
 #include "device/device.hpp"
@@ -69,9 +68,8 @@ class Transposition {
   void run(const Move& move);
   void at_once(Connection& connection, const Move& move);
   void pipelined(Connection& connection, const Move& move);
-  /// From the layout that it starts from, and into the other one.
-  void pack(const Move& move) const;
-  void unpack(const Move& move) const;
+  /// Packs or unpacks all blocks, those before or those after.
+  void move_all(const Move& move, bool before) const;
 
   const Redistribution& redistribution_;
   std::size_t size_;  ///< bytes of an element

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "device/device.hpp"
 #include "gather_scatter/gather_scatter.hpp"

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -17,10 +16,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "harness/application.hpp"
 #include "harness/command_line.hpp"
 #include "harness/monitor.hpp"
-#include "harness/placement.hpp"
 #include "harness/session.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/own_device.hpp"

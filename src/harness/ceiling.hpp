@@ -59,10 +59,7 @@ class Ceilings {
 
   /// `placement` is of all ranks, and outlives this. `streams`: how nodes connect to each other.
   Ceilings(const transport::Communicator& communicator, device::Device& device,
-           const std::vector<measure::Placement>& placement, TcpStream::Settings streams);
-  Ceilings(const transport::Communicator& communicator, device::Device& device,
-           const std::vector<measure::Placement>& placement)
-      : Ceilings(communicator, device, placement, TcpStream::Settings{}) {}
+           const std::vector<measure::Placement>& placement, TcpStream::Settings streams = {});
 
   /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
   /// there is no such copy: a GPU that this process does not see, nodes between which there is no connection. Measured

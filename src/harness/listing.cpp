@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"
@@ -19,10 +20,12 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-template <class Items>
-std::vector<std::string> names_in(const Items& items) {
+template <class Items, class Predicate>
+std::vector<std::string> names_in(const Items& items, Predicate predicate) {
   std::vector<std::string> names;
-  for (const auto& item : items) names.push_back(item.name);
+  for (const auto& item : items) {
+    if (predicate(item)) names.push_back(item.name);
+  }
   return names;
 }
 
@@ -40,13 +43,16 @@ Json options_of(const BenchmarkDescription& description) {
   return options;
 }
 
-template <class Predicate>
-std::vector<std::string> transports_with(Predicate predicate) {
-  std::vector<std::string> names;
-  for (const auto& transport : transport::all()) {
-    if (predicate(transport)) names.push_back(transport.name);
+std::string descriptions_json(bool with_options) {
+  auto all = Json::array();
+  for (const auto& description : benchmarks()) {
+    Json one{{"name", description.name}};
+    if (with_options) one.update({{"description", description.help}, {"options", options_of(description)}});
+    one["metrics"] = measure::to_json(measure::with_time(description.metrics));
+    one["facts"] = measure::to_json(description.facts);
+    all.push_back(std::move(one));
   }
-  return names;
+  return all.dump(1) + "\n";
 }
 
 std::string row(std::string_view benchmark, const measure::Metric& metric) {
@@ -62,27 +68,8 @@ std::string benchmarks_text() {
   return text;
 }
 
-std::string benchmarks_json() {
-  auto all = Json::array();
-  for (const auto& description : benchmarks()) {
-    all.push_back({{"name", description.name},
-                   {"description", description.help},
-                   {"options", options_of(description)},
-                   {"metrics", measure::to_json(measure::with_time(description.metrics))},
-                   {"facts", measure::to_json(description.facts)}});
-  }
-  return all.dump(1) + "\n";
-}
-
-std::string metrics_json() {
-  auto all = Json::array();
-  for (const auto& description : benchmarks()) {
-    all.push_back({{"name", description.name},
-                   {"metrics", measure::to_json(measure::with_time(description.metrics))},
-                   {"facts", measure::to_json(description.facts)}});
-  }
-  return all.dump(1) + "\n";
-}
+std::string benchmarks_json() { return descriptions_json(true); }
+std::string metrics_json() { return descriptions_json(false); }
 
 std::string metrics_markdown() {
   std::string text = "| benchmark | metric | unit | better | definition |\n| --- | --- | --- | --- | --- |\n";
@@ -104,14 +91,15 @@ std::string metrics_markdown() {
 }
 
 std::string about_json() {
-  const Json about{{"version", COMMLENS_VERSION},
-                   {"backend", device::backend()},
-                   {"gpus", device::gpu_count()},
-                   {"transports", transports_with([](const auto& one) { return one.built; })},
-                   {"probed_transports", transports_with([](const auto& one) { return one.passes_gpu_memory_to_mpi; })},
-                   {"formats", names_in(measure::reporters())},
-                   {"mpi", transport::mpi_library()},
-                   {"mpi_family", transport::mpi_family()}};
+  const Json about{
+      {"version", COMMLENS_VERSION},
+      {"backend", device::backend()},
+      {"gpus", device::gpu_count()},
+      {"transports", names_in(transport::all(), [](const auto& one) { return one.built; })},
+      {"probed_transports", names_in(transport::all(), [](const auto& one) { return one.passes_gpu_memory_to_mpi; })},
+      {"formats", names_in(measure::reporters(), [](const auto&) { return true; })},
+      {"mpi", transport::mpi_library()},
+      {"mpi_family", transport::mpi_family()}};
   return about.dump() + "\n";
 }
 

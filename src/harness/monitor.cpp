@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <new>
@@ -69,9 +68,7 @@ constexpr std::string_view stopped_text = "stopped (SIGSTOP, or a debugger)";
 /// As the kernel sees it; 0: unknown.
 bool is_stopped(int process) {
   if (process == 0) return false;
-  std::ifstream stream(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  std::getline(stream, line);
+  const std::string line = read_line(fmt::format("/proc/{}/stat", process));
   // The state comes after the name, which stands in parentheses and may have some of its own.
   const std::size_t name_end = line.rfind(") ");
   return name_end != std::string::npos && (line[name_end + 2] == 'T' || line[name_end + 2] == 't');

@@ -2,7 +2,6 @@
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -26,13 +25,6 @@ struct Adapter {
   Nic nic;
   fs::path device;
 };
-
-std::string read_line(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
 
 template <class Number>
 Number number_or(const std::string& text, Number otherwise) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "device/data_type.hpp"
 #include "device/device.hpp"

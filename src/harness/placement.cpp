@@ -11,15 +11,21 @@
 #include <cstddef>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <system_error>
 
-#include "harness/placement.hpp"
+namespace commlens::measure {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, ordinal, name, uuid, pci, numa_node, memory_bytes, power_limit_W,
+                                   default_power_limit_W)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nic, name, link_layer, rate_Gbps, numa_node, distance)
+
+}  // namespace commlens::measure
 
 namespace commlens {
 
-namespace {
+using Json = nlohmann::json;
 
 std::string read_line(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -27,6 +33,8 @@ std::string read_line(const std::filesystem::path& file) {
   std::getline(stream, line);
   return line;
 }
+
+namespace {
 
 std::vector<int> allowed_cores() {
   cpu_set_t set;
@@ -63,47 +71,18 @@ int numa_node_of(const std::string& pci, const std::filesystem::path& system) {
   return node;
 }
 
-// A placement travels between ranks as lines of text.
+// A placement travels between ranks as JSON.
 std::string to_text(const measure::Placement& placement) {
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", placement.rank, placement.host, placement.cores,
-                                 placement.numa_nodes, placement.gpu ? "GPU" : "");
-  if (placement.gpu) {
-    const measure::Gpu& gpu = *placement.gpu;
-    text += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", gpu.ordinal, gpu.name, gpu.uuid, gpu.pci, gpu.numa_node,
-                        gpu.memory_bytes, gpu.power_limit_W, gpu.default_power_limit_W);
-  }
-  for (const measure::Nic& nic : placement.nics) {
-    text +=
-        fmt::format("{}\n{}\n{}\n{}\n{}\n", nic.name, nic.link_layer, nic.rate_Gbps, nic.numa_node, name(nic.distance));
-  }
-  return text;
+  const Json gpu = placement.gpu ? Json(*placement.gpu) : Json();
+  return Json{placement.rank, placement.host, placement.cores, placement.numa_nodes, gpu, placement.nics}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
 }
 
 measure::Placement from_text(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  measure::Placement placement{std::stoi(lines.at(0)), lines.at(1), lines.at(2), lines.at(3), std::nullopt};
-  std::size_t next = 5;
-  if (!lines.at(4).empty()) {
-    placement.gpu = measure::Gpu{.ordinal = std::stoi(lines.at(5)),
-                                 .name = lines.at(6),
-                                 .uuid = lines.at(7),
-                                 .pci = lines.at(8),
-                                 .numa_node = std::stoi(lines.at(9)),
-                                 .memory_bytes = std::stoull(lines.at(10)),
-                                 .power_limit_W = std::stod(lines.at(11)),
-                                 .default_power_limit_W = std::stod(lines.at(12))};
-    next = 13;
-  }
-  for (; next < lines.size(); next += 5) {
-    placement.nics.push_back(
-        {.name = lines.at(next),
-         .link_layer = lines.at(next + 1),
-         .rate_Gbps = std::stod(lines.at(next + 2)),
-         .numa_node = std::stoi(lines.at(next + 3)),
-         .distance = from_name<measure::NicDistance>(lines.at(next + 4)).value_or(measure::NicDistance::unknown)});
-  }
+  const Json json = Json::parse(text);
+  measure::Placement placement{.rank = json[0], .host = json[1], .cores = json[2], .numa_nodes = json[3], .gpu = {}};
+  if (!json[4].is_null()) placement.gpu = json[4].get<measure::Gpu>();
+  json[5].get_to(placement.nics);
   return placement;
 }
 

@@ -21,6 +21,9 @@ std::vector<int> numbers(const std::string& ranges);
 /// Of this node.
 std::string host_name();
 
+/// The first of the file; empty where there is none.
+std::string read_line(const std::filesystem::path& file);
+
 /// Of this rank. `system` is the root of /sys, so that tests can bring one of their own.
 measure::Placement placement_of(int rank, const device::GpuProperties* gpu,
                                 const std::filesystem::path& system = "/sys");

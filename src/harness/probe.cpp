@@ -17,7 +17,6 @@
 #include "device/device.hpp"
 #include "harness/application.hpp"
 #include "harness/monitor.hpp"
-#include "harness/placement.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"

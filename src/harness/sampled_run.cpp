@@ -1,7 +1,5 @@
 #include "harness/sampled_run.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/format.hpp"
+#include "base/parse.hpp"
 #include "harness/environment.hpp"
 #include "harness/placement.hpp"
 #include "transport/own_device.hpp"
@@ -92,8 +91,7 @@ std::vector<const transport::Description*> Session::choose_transports() const {
     for (const auto& transport : all) chosen.push_back(&transport);
     return chosen;
   }
-  std::stringstream names(settings_.transports);
-  for (std::string wanted; std::getline(names, wanted, ',');) {
+  for (const std::string& wanted : split(settings_.transports, ',')) {
     chosen.push_back(&*std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; }));
   }
   return chosen;

@@ -34,9 +34,7 @@ std::string parse_transports(const std::string& text) {
   for (const auto& one : transport::all()) names.push_back(one.name);
   if (text == "all") return text;
   std::vector<std::string> chosen;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
+  for (const std::string& name : split(text, ',')) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       throw UsageError(
           "transport", text,
@@ -46,7 +44,6 @@ std::string parse_transports(const std::string& text) {
       throw UsageError("transport", text, fmt::format("{} is in it twice; leave one of them out", name));
     }
     chosen.push_back(name);
-    begin = end + 1;
   }
   return text;
 }

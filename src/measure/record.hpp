@@ -14,7 +14,6 @@
 
 #include "measure/declarations.hpp"
 #include "measure/metric.hpp"
-#include "measure/statistics.hpp"
 
 namespace commlens::measure {
 

@@ -47,19 +47,9 @@ RecordFile::RecordFile(std::string path)
   if (descriptor_ < 0) throw RecordFileError(fmt::format("cannot open records file '{}': {}", path_, reason_of(errno)));
 }
 
-RecordFile::RecordFile(RecordFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
-  if (this != &other) {
-    close();
-    path_ = std::move(other.path_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
-  }
-  return *this;
+RecordFile::~RecordFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
-
-RecordFile::~RecordFile() { close(); }
 
 void RecordFile::append(const std::string& line) { write_whole((ends_within_a_line() ? "\n" : "") + line + "\n"); }
 
@@ -80,11 +70,6 @@ bool RecordFile::ends_within_a_line() const {
   const auto length = length_of(descriptor_);
   char last = '\n';
   return length && *length > 0 && ::pread(descriptor_, &last, 1, *length - 1) == 1 && last != '\n';
-}
-
-void RecordFile::close() noexcept {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = -1;
 }
 
 }  // namespace commlens::measure

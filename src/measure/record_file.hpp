@@ -13,8 +13,6 @@ namespace commlens::measure {
 class RecordFile {
  public:
   explicit RecordFile(std::string path);
-  RecordFile(RecordFile&& other) noexcept;
-  RecordFile& operator=(RecordFile&& other) noexcept;
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
   ~RecordFile();
@@ -25,7 +23,6 @@ class RecordFile {
  private:
   void write_whole(const std::string& text);
   [[nodiscard]] bool ends_within_a_line() const;
-  void close() noexcept;
 
   std::string path_;
   int descriptor_ = -1;

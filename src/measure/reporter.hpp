@@ -6,7 +6,6 @@
 #include <ostream>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "measure/result.hpp"

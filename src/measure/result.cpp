@@ -74,9 +74,10 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
   for (std::size_t i = 0; i < fractions_.size(); ++i) fractions_[i] = fraction_of(record_.ceilings[i], median_s);
 }
 
-const Statistics& Result::time() const {
-  const auto is_time = [](const MetricStatistics& one) { return one.metric.metric.name == time_us.name; };
-  return std::find_if(metrics_.begin(), metrics_.end(), is_time)->statistics;
+const MetricStatistics* Result::metric(std::string_view name) const {
+  const auto found = std::find_if(metrics_.begin(), metrics_.end(),
+                                  [&](const MetricStatistics& one) { return one.metric.metric.name == name; });
+  return found == metrics_.end() ? nullptr : &*found;
 }
 
 std::optional<double> Result::fraction_of(const Ceiling& ceiling, double median_s) const {

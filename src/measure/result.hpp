@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/record.hpp"
@@ -34,8 +35,10 @@ class Result {
   [[nodiscard]] const std::vector<MetricStatistics>& metrics() const { return metrics_; }
   /// The main metric; nullptr: nothing was measured.
   [[nodiscard]] const MetricStatistics* main() const { return metrics_.empty() ? nullptr : &metrics_.front(); }
+  /// One of metrics(); nullptr: it was not measured.
+  [[nodiscard]] const MetricStatistics* metric(std::string_view name) const;
   /// Of time_us. Only where something was measured.
-  [[nodiscard]] const Statistics& time() const;
+  [[nodiscard]] const Statistics& time() const { return metric(time_us.name)->statistics; }
   /// Of seconds, one for each of the record's parts.
   [[nodiscard]] const std::vector<Statistics>& parts() const { return parts_; }
   /// One for each of the record's ceilings: its time over the median time of the operation, or of its part; 1 is all

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "measure/statistics.hpp"
 
 namespace commlens::measure {
 namespace {

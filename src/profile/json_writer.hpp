@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace commlens::profile {
@@ -50,6 +51,19 @@ class JsonWriter {
   void field(std::string_view name, std::string_view value) {
     key(name);
     text(value);
+  }
+  void numbers(std::initializer_list<std::uint64_t> values) {
+    open('[');
+    for (const std::uint64_t value : values) number(value);
+    close(']');
+  }
+  /// A list or an object, by its brackets: "[]" or "{}".
+  template <class Fill>
+  void field(std::string_view name, const char (&brackets)[3], Fill fill) {
+    key(name);
+    open(brackets[0]);
+    fill();
+    close(brackets[1]);
   }
   /// Whether everything has been written.
   bool finish() {

@@ -46,23 +46,18 @@ const char* name_of(Ending ending) {
 }
 
 void write_sizes(JsonWriter& writer, const Counters& counters) {
-  writer.key("bins");
-  writer.open('[');
-  for (int bin = 0; bin < size_bins; ++bin) {
-    if (value_of(counters.bins[bin]) == 0) continue;
-    writer.open('[');
-    writer.number(static_cast<std::uint64_t>(bin));
-    writer.number(value_of(counters.bins[bin]));
-    writer.close(']');
-  }
-  writer.close(']');
-  writer.key("memory");
-  writer.open('{');
-  for (int kind = 0; kind < memory_kind_count; ++kind) {
-    const std::uint64_t calls = value_of(counters.memory[kind]);
-    if (calls != 0) writer.field(memory_kind_names[kind], calls);
-  }
-  writer.close('}');
+  writer.field("bins", "[]", [&] {
+    for (int bin = 0; bin < size_bins; ++bin) {
+      const std::uint64_t calls = value_of(counters.bins[bin]);
+      if (calls != 0) writer.numbers({static_cast<std::uint64_t>(bin), calls});
+    }
+  });
+  writer.field("memory", "{}", [&] {
+    for (int kind = 0; kind < memory_kind_count; ++kind) {
+      const std::uint64_t calls = value_of(counters.memory[kind]);
+      if (calls != 0) writer.field(memory_kind_names[kind], calls);
+    }
+  });
 }
 
 /// A call that has not ended counts up to now.
@@ -102,61 +97,49 @@ void write_function(JsonWriter& writer, const Scale& scale, int index, const Ope
   writer.field("waiting_ns", scale.nanoseconds(counters.waiting_ticks));
   writer.field("bytes", value_of(counters.bytes));
   writer.key("communicators");
-  writer.open('[');
-  writer.number(value_of(counters.communicators));
-  writer.number(value_of(counters.communicator_sizes));
-  writer.number(value_of(counters.smallest_communicator));
-  writer.number(value_of(counters.largest_communicator));
-  writer.close(']');
+  writer.numbers({value_of(counters.communicators), value_of(counters.communicator_sizes),
+                  value_of(counters.smallest_communicator), value_of(counters.largest_communicator)});
   write_sizes(writer, counters);
   writer.close('}');
 }
 
 void write_functions(JsonWriter& writer, const Scale& scale) {
-  writer.key("inside");
-  writer.open('[');
-  for (int index = 0; index < function_count; ++index) {
-    if (open_calls_of(index).calls != 0) writer.text(functions[index].name);
-  }
-  writer.close(']');
-  writer.key("functions");
-  writer.open('[');
-  for (int index = 0; index < function_count; ++index) {
-    const OpenCalls open = open_calls_of(index);
-    if (value_of(profile.counters[index].calls) + open.calls != 0) write_function(writer, scale, index, open);
-  }
-  writer.close(']');
+  writer.field("inside", "[]", [&] {
+    for (int index = 0; index < function_count; ++index) {
+      if (open_calls_of(index).calls != 0) writer.text(functions[index].name);
+    }
+  });
+  writer.field("functions", "[]", [&] {
+    for (int index = 0; index < function_count; ++index) {
+      const OpenCalls open = open_calls_of(index);
+      if (value_of(profile.counters[index].calls) + open.calls != 0) write_function(writer, scale, index, open);
+    }
+  });
 }
 
 void write_peers(JsonWriter& writer) {
   writer.field("dropped_requests", profile.requests.dropped());
   writer.field("has_peers", profile.peers.is_enabled() ? 1 : 0);
-  writer.key("peers");
-  writer.open('[');
-  for (int peer = 0; profile.peers.is_enabled() && peer < profile.peers.size(); ++peer) {
-    if (profile.peers.messages(peer) == 0) continue;
-    writer.open('[');
-    writer.number(static_cast<std::uint64_t>(peer));
-    writer.number(profile.peers.bytes(peer));
-    writer.number(profile.peers.messages(peer));
-    writer.close(']');
-  }
-  writer.close(']');
+  writer.field("peers", "[]", [&] {
+    for (int peer = 0; profile.peers.is_enabled() && peer < profile.peers.size(); ++peer) {
+      const std::uint64_t messages = profile.peers.messages(peer);
+      if (messages != 0) writer.numbers({static_cast<std::uint64_t>(peer), profile.peers.bytes(peer), messages});
+    }
+  });
 }
 
 void write_frames(JsonWriter& writer, int slot) {
-  writer.key("frames");
-  writer.open('[');
-  for (int index = 0; index < profile.call_depth; ++index) {
-    const Frame& frame = profile.frames[slot * profile.call_depth + index];
-    if (frame.address == 0) break;
-    writer.open('{');
-    writer.field("address", frame.address);
-    writer.field("module", frame.module != nullptr ? frame.module : "");
-    writer.field("base", frame.base);
-    writer.close('}');
-  }
-  writer.close(']');
+  writer.field("frames", "[]", [&] {
+    for (int index = 0; index < profile.call_depth; ++index) {
+      const Frame& frame = profile.frames[slot * profile.call_depth + index];
+      if (frame.address == 0) break;
+      writer.open('{');
+      writer.field("address", frame.address);
+      writer.field("module", frame.module != nullptr ? frame.module : "");
+      writer.field("base", frame.base);
+      writer.close('}');
+    }
+  });
 }
 
 void write_call_sites(JsonWriter& writer, const Scale& scale) {
@@ -198,27 +181,25 @@ void write_region(JsonWriter& writer, const Scale& scale, int index) {
   writer.field("name", region.name);
   writer.field("entries", value_of(region.entries));
   writer.field("time_ns", scale.nanoseconds(value_of(region.ticks) + open_ticks_of_region(index)));
-  writer.key("functions");
-  writer.open('[');
-  for (int function = 0; function < function_count; ++function) {
-    const RegionFunction& counts = region.functions[function];
-    if (value_of(counts.calls) == 0) continue;
-    writer.open('{');
-    writer.field("name", functions[function].name);
-    writer.field("calls", value_of(counts.calls));
-    writer.field("time_ns", scale.nanoseconds(counts.ticks));
-    writer.close('}');
-  }
-  writer.close(']');
+  writer.field("functions", "[]", [&] {
+    for (int function = 0; function < function_count; ++function) {
+      const RegionFunction& counts = region.functions[function];
+      if (value_of(counts.calls) == 0) continue;
+      writer.open('{');
+      writer.field("name", functions[function].name);
+      writer.field("calls", value_of(counts.calls));
+      writer.field("time_ns", scale.nanoseconds(counts.ticks));
+      writer.close('}');
+    }
+  });
   writer.close('}');
 }
 
 void write_regions(JsonWriter& writer, const Scale& scale) {
   writer.field("dropped_regions", profile.regions.dropped());
-  writer.key("regions");
-  writer.open('[');
-  for (int index = 0; index < profile.regions.count(); ++index) write_region(writer, scale, index);
-  writer.close(']');
+  writer.field("regions", "[]", [&] {
+    for (int index = 0; index < profile.regions.count(); ++index) write_region(writer, scale, index);
+  });
 }
 
 /// What tells the job from others that the profiled command starts; empty where the launcher sets
@@ -235,12 +216,11 @@ void write_cpus(JsonWriter& writer) {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   sched_getaffinity(0, sizeof cpus, &cpus);
-  writer.key("cpus");
-  writer.open('[');
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &cpus)) writer.number(static_cast<std::uint64_t>(cpu));
-  }
-  writer.close(']');
+  writer.field("cpus", "[]", [&] {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &cpus)) writer.number(static_cast<std::uint64_t>(cpu));
+    }
+  });
 }
 
 }  // namespace

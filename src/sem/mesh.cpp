@@ -97,30 +97,28 @@ struct Quality {
   Accumulator aspect_ratio;
   Accumulator spacing;
 
-  void add(const Vertices& vertices, const std::vector<double>& gll_points);
-};
-
-void Quality::add(const Vertices& vertices, const std::vector<double>& gll_points) {
-  const std::size_t count = gll_points.size();
-  std::vector<Point> points;
-  Accumulator jacobians;
-  for (const double t : gll_points) {
-    for (const double s : gll_points) {
-      for (const double r : gll_points) {
-        points.push_back(interpolate(vertices, {r, s, t}));
-        jacobians.add(jacobian(vertices, {r, s, t}));
+  void add(const Vertices& vertices, const std::vector<double>& gll_points) {
+    const std::size_t count = gll_points.size();
+    std::vector<Point> points;
+    Accumulator jacobians;
+    for (const double t : gll_points) {
+      for (const double s : gll_points) {
+        for (const double r : gll_points) {
+          points.push_back(interpolate(vertices, {r, s, t}));
+          jacobians.add(jacobian(vertices, {r, s, t}));
+        }
       }
     }
-  }
-  const std::array<std::size_t, 3> strides{1, count, count * count};
-  for (std::size_t node = 0; node < points.size(); ++node) {
-    for (const std::size_t stride : strides) {
-      if (node / stride % count + 1 < count) spacing.add(length(points[node + stride] - points[node]));
+    const std::array<std::size_t, 3> strides{1, count, count * count};
+    for (std::size_t node = 0; node < points.size(); ++node) {
+      for (const std::size_t stride : strides) {
+        if (node / stride % count + 1 < count) spacing.add(length(points[node + stride] - points[node]));
+      }
     }
+    scaled_jacobian.add(jacobians.minimum / jacobians.maximum);
+    aspect_ratio.add(sem::aspect_ratio(vertices));
   }
-  scaled_jacobian.add(jacobians.minimum / jacobians.maximum);
-  aspect_ratio.add(sem::aspect_ratio(vertices));
-}
+};
 
 /// Of the box of all elements, without its outermost `layers` of nodes.
 std::int64_t distinct_nodes(const Shape& shape, std::int64_t layers) {

@@ -1,6 +1,5 @@
 #include "sem/poisson.hpp"
 
-#include <cstring>
 #include <vector>
 
 #include "device/launch.hpp"

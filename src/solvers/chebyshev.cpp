@@ -10,7 +10,6 @@
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "solvers/dense.hpp"
-#include "solvers/vector_space.hpp"
 
 namespace commlens::solvers {
 
@@ -108,9 +107,22 @@ class Vectors {
     context.stream.fill(scratch_.data(), 0, scratch_.bytes());
   }
 
-  double product(const float* a, const float* b);
-  void scale(float* a, double factor);
-  void subtract(float* a, double factor, const float* b);
+  double product(const float* a, const float* b) {
+    device::launch_sum(
+        context_.stream, counted_, scratch_.data(), result_.as<double>(),
+        COMMLENS_LAMBDA(std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(b[i]); });
+    return context_.communicator.sum_of_reals(device::download(result_.as<double>(), context_.stream));
+  }
+
+  void scale(float* a, double factor) {
+    const auto by = static_cast<float>(factor);
+    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] *= by; });
+  }
+
+  void subtract(float* a, double factor, const float* b) {
+    const auto by = static_cast<float>(factor);
+    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] -= by * b[i]; });
+  }
 
  private:
   const Context& context_;
@@ -119,23 +131,6 @@ class Vectors {
   device::Buffer scratch_;
   device::Buffer result_;
 };
-
-double Vectors::product(const float* a, const float* b) {
-  device::launch_sum(
-      context_.stream, counted_, scratch_.data(), result_.as<double>(),
-      COMMLENS_LAMBDA(std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(b[i]); });
-  return context_.communicator.sum_of_reals(device::download(result_.as<double>(), context_.stream));
-}
-
-void Vectors::scale(float* a, double factor) {
-  const auto by = static_cast<float>(factor);
-  device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] *= by; });
-}
-
-void Vectors::subtract(float* a, double factor, const float* b) {
-  const auto by = static_cast<float>(factor);
-  device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] -= by * b[i]; });
-}
 
 }  // namespace
 

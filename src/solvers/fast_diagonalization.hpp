@@ -4,7 +4,6 @@
 // element method, 2004).
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "sem/gll.hpp"

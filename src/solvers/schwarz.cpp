@@ -1,6 +1,5 @@
 #include "solvers/schwarz.hpp"
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <unordered_map>

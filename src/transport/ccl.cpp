@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>

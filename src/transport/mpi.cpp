@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"

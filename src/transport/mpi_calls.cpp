@@ -11,6 +11,12 @@
 
 namespace commlens::transport::mpi_calls {
 
+std::size_t extent(std::span<const Piece> pieces) {
+  std::size_t end = 0;
+  for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
+  return end;
+}
+
 namespace {
 
 const Call send_call{"MPI_Send"};
@@ -58,13 +64,6 @@ std::vector<Message> cut(const std::vector<Message>& messages) {
     });
   }
   return pieces;
-}
-
-/// The end of the last piece.
-std::size_t extent(std::span<const Piece> pieces) {
-  std::size_t end = 0;
-  for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
-  return end;
 }
 
 /// Counts and displacements for MPI: ints, in units of a type. The unit is a byte, unless the pieces extend beyond 2^31

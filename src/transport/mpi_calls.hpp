@@ -34,6 +34,9 @@ namespace commlens::transport::mpi_calls {
 
 inline constexpr std::size_t longest_message = std::size_t{1} << 30;
 
+/// The end of the last piece.
+std::size_t extent(std::span<const Piece> pieces);
+
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to);
 void receive(const Communicator& communicator, void* data, std::size_t bytes, int from);
 void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,

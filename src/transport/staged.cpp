@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "transport/activity.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/transport.hpp"
@@ -177,8 +176,8 @@ class StagedTransport final : public Transport {
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                  device::Stream& stream) override {
     // Piece by piece: memory between the pieces must not be accessed.
-    std::byte* out = stages_->outgoing.of(end_of(sends));
-    std::byte* in = stages_->incoming.of(end_of(receives));
+    std::byte* out = stages_->outgoing.of(mpi_calls::extent(sends));
+    std::byte* in = stages_->incoming.of(mpi_calls::extent(receives));
     for (const Piece& piece : sends) {
       stream.copy(out + piece.offset, static_cast<const std::byte*>(input) + piece.offset, piece.bytes);
     }
@@ -210,12 +209,6 @@ class StagedTransport final : public Transport {
   }
 
  private:
-  static std::size_t end_of(std::span<const Piece> pieces) {
-    std::size_t end = 0;
-    for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
-    return end;
-  }
-
   Communicator communicator_;
   device::Device& device_;
   std::shared_ptr<Stages> stages_;

@@ -196,15 +196,5 @@ TEST_F(RecordFileTest, WritesARecordInPiecesThroughAPipeWhileSignalsInterruptIt)
   EXPECT_EQ(received, line + "\n");
 }
 
-TEST_F(RecordFileTest, IsMovedWithItsFile) {
-  RecordFile file(path());
-  RecordFile moved(std::move(file));
-  moved.append("a");
-  RecordFile assigned(path("other"));
-  assigned = std::move(moved);
-  assigned.append("b");
-  EXPECT_EQ(content(), "a\nb\n");
-}
-
 }  // namespace
 }  // namespace commlens::measure

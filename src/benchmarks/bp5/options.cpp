@@ -1,15 +1,10 @@
 #include "benchmarks/bp5/options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
 #include "benchmarks/spectral_elements/kershaw_options.hpp"
-#include "sem/numbering.hpp"
 #include "sem/partition.hpp"
 
 namespace commlens::bp5 {

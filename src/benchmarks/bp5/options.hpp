@@ -1,7 +1,6 @@
 // The options of bp5.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

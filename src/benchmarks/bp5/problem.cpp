@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "benchmarks/spectral_elements/inner_products.hpp"
 #include "benchmarks/spectral_elements/solve_report.hpp"

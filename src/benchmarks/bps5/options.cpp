@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "benchmarks/spectral_elements/kershaw_options.hpp"
-#include "sem/numbering.hpp"
 #include "sem/partition.hpp"
 #include "solvers/schwarz.hpp"
 
@@ -27,15 +27,12 @@ std::vector<int> parse_levels(const std::string& text) {
       "levels", text,
       fmt::format("write orders that descend to 1, the first of at most {}, such as 7,3,1", sem::highest_order));
   std::vector<int> levels;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+  for (const std::string& word : split(text, ',')) {
     int order = 0;
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), order);
     if (error != std::errc() || rest != word.data() + word.size()) throw wrong;
     if (order < 1 || order > sem::highest_order || (!levels.empty() && levels.back() <= order)) throw wrong;
     levels.push_back(order);
-    begin = end + 1;
   }
   if (levels.back() != 1) throw wrong;
   return levels;

@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "benchmarks/spectral_elements/solve_options.hpp"
-#include "gather_scatter/gather_scatter.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/options.hpp"
-#include "sem/poisson.hpp"
 #include "solvers/fgmres.hpp"
 #include "solvers/multigrid.hpp"
 

@@ -1,7 +1,6 @@
 // The problem that bps5 solves: mesh, operator, preconditioner and solver of one case.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 

@@ -8,7 +8,6 @@
 #include "base/enum_names.hpp"
 #include "benchmarks/spectral_elements/vector_layout.hpp"
 #include "device/device.hpp"
-#include "sem/gll.hpp"
 #include "sem/mesh.hpp"
 #include "transport/communicator.hpp"
 

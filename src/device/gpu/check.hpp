@@ -8,12 +8,15 @@
 
 namespace commlens::device::gpu {
 
-inline void check(gpuError_t status, const char* call) {
-  if (status == gpuSuccess) return;
+[[noreturn]] inline void fail(const char* call, const std::string& reason) {
   (void)gpuGetLastError();  // otherwise the next check reports it again
   int device = -1;
   (void)gpuGetDevice(&device);
-  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + gpuGetErrorString(status));
+  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + reason);
+}
+
+inline void check(gpuError_t status, const char* call) {
+  if (status != gpuSuccess) fail(call, gpuGetErrorString(status));
 }
 
 }  // namespace commlens::device::gpu

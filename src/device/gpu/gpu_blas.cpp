@@ -11,10 +11,7 @@ namespace commlens::device::gpu {
 namespace {
 
 void check_blas(gpublasStatus_t status, const char* call) {
-  if (status == gpublasSuccess) return;
-  int device = -1;
-  (void)gpuGetDevice(&device);
-  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + gpublasGetStatusText(status));
+  if (status != gpublasSuccess) fail(call, gpublasGetStatusText(status));
 }
 
 #define BLAS_CALL(function, ...) check_blas(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))

@@ -31,11 +31,7 @@ std::string status_text(gpufftResult status) {
 }
 
 void check_fft(gpufftResult status, const char* call) {
-  if (status == gpufftSuccess) return;
-  (void)gpuGetLastError();  // otherwise the next check reports it again
-  int device = -1;
-  (void)gpuGetDevice(&device);
-  throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + status_text(status));
+  if (status != gpufftSuccess) fail(call, status_text(status));
 }
 
 #define FFT_CALL(function, ...) check_fft(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))

@@ -30,13 +30,12 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{}
 
 /// The median and its interval; empty where they were not measured.
 std::array<std::string, 3> cells_of(const Result& result, std::string_view metric) {
-  for (const MetricStatistics& one : result.metrics()) {
-    if (one.metric.metric.name != metric) continue;
-    const auto& interval = one.statistics.median_interval;
-    if (!interval) return {number(one.statistics.median), "", ""};
-    return {number(one.statistics.median), number(interval->low), number(interval->high)};
-  }
-  return {};
+  const MetricStatistics* measured = result.metric(metric);
+  if (measured == nullptr) return {};
+  const Statistics& statistics = measured->statistics;
+  const auto& interval = statistics.median_interval;
+  if (!interval) return {number(statistics.median), "", ""};
+  return {number(statistics.median), number(interval->low), number(interval->high)};
 }
 
 class CsvReporter final : public Reporter {

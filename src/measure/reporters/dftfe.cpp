@@ -26,20 +26,12 @@ std::string comment(const Record& record, const std::string& text) {
   return fmt::format("# {} over {}: {}\n", record.benchmark, record.transport, text);
 }
 
-/// The metric of the first column, where it was measured.
-const MetricStatistics* metric_of(const Result& result, const ClassicLayout* layout) {
-  if (layout == nullptr || layout->columns.empty()) return nullptr;
-  for (const MetricStatistics& metric : result.metrics()) {
-    if (metric.metric.metric.name == layout->columns.front().metric) return &metric;
-  }
-  return nullptr;
-}
-
 std::string line_of(const Start& start, const Result& result) {
   const Record& record = result.record();
   if (result.outcome().status != Status::ok) return comment(record, complaint(result.outcome()));
   const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
-  const MetricStatistics* metric = metric_of(result, layout);
+  const bool has_column = layout != nullptr && !layout->columns.empty();
+  const MetricStatistics* metric = has_column ? result.metric(layout->columns.front().metric) : nullptr;
   const std::string title = metric == nullptr ? "" : title_of(layout->title, record.transport);
   if (title.empty()) return comment(record, "the DFT-FE mini-app has no line for this");
   // The mini-app's words are kept to the letter, also where they are not true: they speak of GPU memory.

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "device/host/target_clones.hpp"
 #include "sem/numbering.hpp"
 #include "solvers/kernels.hpp"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/peer/rings.hpp"
 
 namespace commlens::transport::peer {
 

@@ -1,6 +1,7 @@
 #include "fft/transposition.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "device/launch.hpp"
 #include "device/upload.hpp"

@@ -1,5 +1,7 @@
 #include "harness/pattern.hpp"
 
+#include <string>
+
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 

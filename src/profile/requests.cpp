@@ -1,5 +1,7 @@
 #include "requests.hpp"
 
+#include <cstddef>
+
 namespace commlens::profile {
 namespace {
 

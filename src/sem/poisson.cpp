@@ -1,5 +1,6 @@
 #include "sem/poisson.hpp"
 
+#include <cstdint>
 #include <vector>
 
 #include "device/launch.hpp"

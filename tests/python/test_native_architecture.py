@@ -29,7 +29,8 @@ MAY_USE: dict[str, tuple[str, ...]] = {
 PROFILE_MAY_USE = ("base/environment_variables.hpp",)
 WITHOUT_LIBRARY = {
     "algorithm", "atomic", "bit", "cerrno", "csignal", "cstdarg", "cstddef", "cstdint", "cstdio",
-    "cstdlib", "cstring", "ctime", "iterator", "numeric", "string_view", "type_traits",
+    "cstdlib", "cstring", "ctime", "initializer_list", "iterator", "numeric",
+    "string_view", "type_traits",
 }  # fmt: skip
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 

@@ -1,6 +1,7 @@
 #include "benchmarks/bp5/options.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "base/error.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "benchmarks/spectral_elements/inner_products.hpp"

@@ -16,7 +16,9 @@ from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
 from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.render.comparison import FORMATS, comparison_of, summary
+from conftest import Commlens
 from record_helpers import parsed, write
+from run_helpers import cases
 from sample_records import make_record
 
 NOISE = (0.0, 0.004, -0.004, 0.002, -0.002, 0.001, -0.001, 0.003)
@@ -46,15 +48,14 @@ def only_row(result: ComparisonResult) -> Row:
     return row
 
 
-@pytest.mark.parametrize(
-    ("us", "verdict"), [(2.0, "same"), (2.02, "same"), (2.2, "slower"), (1.8, "faster")]
-)
-def test_5_starts_each_decide(us: float, verdict: str) -> None:
-    row = only_row(compared(launches(2.0, "a"), launches(us, "b")))
+@pytest.mark.parametrize(("metric", "us", "other", "verdict"), cases("what 5 launches each decide"))
+def test_5_launches_each_decide(metric: str, us: float, other: float, verdict: str) -> None:
+    row = only_row(
+        compared(*(launches(own, name, metric=metric) for own, name in ((us, "a"), (other, "b"))))
+    )
     assert row.verdict.value == verdict
-    assert row.found.ratio == pytest.approx(us / 2, rel=0.005)
-    assert row.found.basis == "launches"
-    assert row.found.launches == (5, 5)
+    assert row.found.ratio == pytest.approx(other / us, rel=0.005)
+    assert (row.found.basis, row.found.launches) == ("launches", (5, 5))
 
 
 def test_p_is_that_of_scipy_over_the_medians_of_starts_or_the_samples_of_one() -> None:
@@ -68,14 +69,6 @@ def test_p_is_that_of_scipy_over_the_medians_of_starts_or_the_samples_of_one() -
         record["samples"]["values_s"] = [1e-6 * value for value in own]
     expected = mannwhitneyu(*samples, alternative="two-sided").pvalue
     assert only_row(compared([one], [other])).found.p_value == expected
-
-
-def test_a_rate_that_falls_is_slower() -> None:
-    def rates(us: float, name: str) -> list[dict[str, Any]]:
-        return launches(us, name, metric="bandwidth_GBps", benchmark="bandwidth")
-
-    assert verdicts(compared(rates(2.0, "a"), rates(2.2, "b"))) == ["slower"]
-    assert verdicts(compared(rates(2.2, "a"), rates(2.0, "b"))) == ["faster"]
 
 
 @pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
@@ -162,15 +155,7 @@ def test_settings_that_vary_within_a_side_are_part_of_its_cases() -> None:
     assert [row.name.rpartition(", ")[2] for row in result.rows] == ["UCX_TLS=sm", "UCX_TLS=tcp"]
 
 
-@pytest.mark.parametrize(
-    ("by", "changes", "values"),
-    [
-        ("transport", [{"transport": "staged"}, {"transport": "mpi"}], ["mpi", "staged"]),
-        ("memory", [{"memory": "host"}, {"memory": "device"}], ["host", "device"]),
-        ("pairs", [{"parameters": {"bytes": 8, "pairs": n}} for n in (1, 2)], ["1", "2"]),
-        ("UCX_TLS", [{"environment": {"UCX_TLS": one}} for one in ("sm", "tcp")], ["sm", "tcp"]),
-    ],
-)
+@pytest.mark.parametrize(("by", "changes", "values"), cases("groups of one set"))
 def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[str]) -> None:
     records = parsed(
         *(
@@ -186,26 +171,14 @@ def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[
     assert not matched.missing
 
 
-@pytest.mark.parametrize(
-    ("by", "said"),
-    [
-        ("transport", "--by transport: all that was measured has transport mpi"),
-        ("color", "--by color: the records have none; there are transport, memory, host, ranks"),
-    ],
-)
+@pytest.mark.parametrize(("by", "said"), cases("what makes no groups"))
 def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
     with pytest.raises(CommlensError, match=said):
         split(parsed(make_record()), by)
 
 
 @pytest.mark.parametrize(
-    ("us", "count", "slower_by", "status", "said"),
-    [
-        (2.2, 5, 0.05, Status.FAILED, "slower: latency 1 KiB, mpi, host by 10.0%"),
-        (2.2, 5, 0.2, Status.OK, ""),
-        (1.8, 5, 0.05, Status.OK, ""),
-        (2.5, 1, 0.05, Status.NOTHING_RAN, "no case could be decided"),
-    ],
+    ("us", "count", "slower_by", "status", "said"), cases("what the gate says")
 )
 def test_the_gate_names_what_is_slower(
     us: float, count: int, slower_by: float, status: int, said: str,
@@ -264,27 +237,21 @@ def test_absurd_numbers_have_no_ratio_or_a_finite_one_and_columns_keep_their_nam
     assert summary(result.rows) == "1 case: 1 slower"
 
 
-def run(*words: Any) -> int:
-    from commlens.cli.compare import compare
-
-    with pytest.raises(SystemExit) as end:
-        compare.main(list(map(str, words)), standalone_mode=False)
-    return int(end.value.code or 0)
-
-
-def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_compares_files(commlens: Commlens, tmp_path: Path) -> None:
     before = write(tmp_path / "before.jsonl", *launches(2.0, "a"))
     after = write(tmp_path / "after.jsonl", *launches(2.2, "b"))
-    assert run(before, after) == 0
-    assert "1 case: 1 slower" in capsys.readouterr().out
-    assert run(before, after, "--fail-if-slower", "5%") == 1
-    assert run(before, after, "--fail-if-slower", "5%", "--threshold", "15%") == 0
+    done = commlens("compare", before, after)
+    assert (done.returncode, "1 case: 1 slower" in done.stdout) == (0, True)
+    gated = ("compare", before, after, "--fail-if-slower", "5%")
+    assert commlens(*gated).returncode == 1
+    assert commlens(*gated, "--threshold", "15%").returncode == 0
     after.write_text(after.read_text() + '{"schema": 1}\n')
-    assert run(before, after) == 1
-    assert "after.jsonl:11: not a record of schema 2 (its schema is 1)" in capsys.readouterr().err
+    done = commlens("compare", before, after)
+    assert done.returncode == 1
+    assert "after.jsonl:11: not a record of schema 2 (its schema is 1)" in done.stderr
 
 
-def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_draws(commlens: Commlens, tmp_path: Path) -> None:
     sides = []
     for name, factor in (("before", 1.0), ("after", 1.1)):
         records = [
@@ -294,45 +261,31 @@ def test_it_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ]
         sides.append(write(tmp_path / f"{name}.jsonl", *records))
     picture = tmp_path / "ratio.svg"
-    assert run(*sides, "--plot", picture) == 0
-    assert str(picture) in capsys.readouterr().out
+    done = commlens("compare", *sides, "--plot", picture)
+    assert (done.returncode, str(picture) in done.stdout) == (0, True)
     assert "latency 64 KiB, mpi, host" in picture.read_text() or picture.stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["a.jsonl"], "compare what\\? 1 name given"),
-        (["--by", "transport"], "--by transport: name the records"),
-        (["--a", "X=1"], "--a and --b are settings of --run"),
-        (["--run", "latency", "--by", "memory"], "--by beside --run"),
-        (["a", "b", "--threshold", "much"], "--threshold much: write a percentage"),
-        (["a", "b", "--fail-if-slower", "nan"], "--fail-if-slower nan: write a percentage"),
-        (["a", "no-such-figures"], "no-such-figures: there is no such file, and no published"),
-    ],
-)
-def test_mistakes_are_one_line(words: list[str], said: str) -> None:
-    from commlens.cli.compare import compare
-
-    with pytest.raises(CommlensError, match=said):
-        compare.main(words, standalone_mode=False)
+@pytest.mark.parametrize(("words", "said"), cases("mistakes of compare"))
+def test_mistakes_are_one_line(commlens: Commlens, words: list[str], said: str) -> None:
+    done = commlens("compare", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
 
 
-def test_published_figures_have_a_ratio_and_no_verdict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_published_figures_have_a_ratio_and_no_verdict(commlens: Commlens, tmp_path: Path) -> None:
     parameters = {"bytes": 80_000_000, "dtype": "f64", "in_place": True}
     record = make_record(
         benchmark="allreduce", parameters=parameters, memory="device", ranks=8,
         metric="time_us", median_us=35348.0,
     )  # fmt: skip
     file = write(tmp_path / "ours.jsonl", record)
-    assert run(file, "dftfe-frontier", "--format", "json") == 0
-    document = json.loads(capsys.readouterr().out)
+    words = ("compare", file, "dftfe-frontier", "--format")
+    document = json.loads(commlens(*words, "json").stdout)
     assert document["cases"][0]["as_printed"] == "1.767420677000018259e+00"
     assert document["cases"][0]["ratio"] == pytest.approx(1, abs=0.001)
     assert "verdict" not in document["cases"][0]
     assert document["missing"]
     for form in ("table", "markdown", "csv"):
-        assert run(file, "dftfe-frontier", "--format", form) == 0
-        assert "slower" not in capsys.readouterr().out
+        done = commlens(*words, form)
+        assert (done.returncode, "slower" in done.stdout) == (0, False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import FAKES, Commlens
-from run_helpers import kept
+from run_helpers import cases, kept
 
 
 def test_a_and_b_take_turns(commlens: Commlens) -> None:
@@ -61,14 +61,7 @@ def test_two_builds_are_compared(commlens: Commlens, tmp_path: Path) -> None:
         assert "COMMLENS_BENCH" not in environment
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "a", "b", "said"),
-    [
-        ("latency", "X=1", "X=1", "--a and --b are both X=1: name two settings that differ"),
-        ("latency", "X", "Y=1", "--a 'X': write NAME=VALUE"),
-        ("latncy", "X=1", "Y=1", "no benchmark is called 'latncy': did you mean latency?"),
-    ],
-)
+@pytest.mark.parametrize(("benchmark", "a", "b", "said"), cases("mistakes before anything runs"))
 def test_a_mistake_is_refused_before_anything_runs(
     commlens: Commlens, benchmark: str, a: str, b: str, said: str
 ) -> None:

@@ -92,22 +92,6 @@ def test_a_sweep_is_over_the_parameter_of_that_role() -> None:
     assert [one.size for one in group.records[:4]] == [366, 366, 366, 732]
 
 
-@pytest.mark.parametrize(("name", "values"), [("grid", (64, 128)), ("elements", (0, 1, 2))])
-def test_a_sweep_may_be_over_anything(name: str, values: tuple[int, ...]) -> None:
-    records = [
-        make_overlap_record(
-            parameters={"order": 7, name: value},
-            roles={name: "size"},
-            transport=transport,
-            timeline=None,
-        )
-        for value in values
-        for transport in ("mpi", "ccl")
-    ]
-    (group,) = grouped(*records)
-    assert (group.size_name, group.sizes, group.settings) == (name, list(values), {"order": "7"})
-
-
 def test_of_two_sizes_the_first_is_the_size_and_the_other_a_setting() -> None:
     records = [make_record(parameters={"bytes": 8 * own, "block": own}) for own in (128, 256)]
     found = grouped(*records)
@@ -187,31 +171,12 @@ def test_transports_are_in_the_order_of_their_starts() -> None:
     assert [one.transport for one in group.records] == ["mpi", "other"], "not declared: last"
 
 
-def test_starts_of_the_same_are_told_apart_by_their_settings() -> None:
-    ucx = {"OMPI_MCA_pml": "ucx", "UCX_TLS": "all"}
-    ob1 = {**ucx, "OMPI_MCA_pml": "ob1"}
-    both = [make_record(start="a", environment=ucx), make_record(start="b", environment=ob1)]
-    (group,) = grouped(*both)
-    assert group.start_labels == {"a": "OMPI_MCA_pml=ucx", "b": "OMPI_MCA_pml=ob1"}
-    (group,) = grouped(*both, make_record(start="c", environment=ucx, memory="device"))
-    assert group.start_labels == {
-        "a": "OMPI_MCA_pml=ucx", "b": "OMPI_MCA_pml=ob1", "c": "OMPI_MCA_pml=ucx",
-    }  # fmt: skip
-    (group,) = grouped(*(make_record(start=start) for start in "ab"))
-    assert group.start_labels == {
-        "a": "default settings, start 1", "b": "default settings, start 2",
-    }  # fmt: skip
-
-
-def test_only_settings_of_the_transport_tell_starts_apart() -> None:
-    jobs = [{"OMPI_MCA_pml": "ucx", "JOB": number} for number in "12"]
-    records = [
-        make_record(start=one["JOB"], environment=one, settings=["OMPI_MCA_pml"]) for one in jobs
-    ]
-    (group,) = grouped(*records)
-    assert set(group.start_labels.values()) == {
-        "default settings, start 1", "default settings, start 2",
-    }  # fmt: skip
+@pytest.mark.parametrize(("launches", "labels"), cases_of("labels of launches"))
+def test_launches_of_the_same_are_told_apart_by_their_settings(
+    launches: list[dict[str, Any]], labels: dict[str, str]
+) -> None:
+    (group,) = grouped(*(make_record(**changes) for changes in launches))
+    assert group.start_labels == labels
 
 
 def test_two_starts_of_a_sweep_are_two_series() -> None:

@@ -83,13 +83,7 @@ def test_what_was_found_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("hello\n", "not a record (not JSON"),
-        ('{"schema": 2', "its line was cut short"),
-        ("[]\n", "not a JSON object"),
-        ('{"schema": 2}\n', "not a record of schema 2 (Object missing required field `kind`)"),
-        ('{"kind": "record", "schema": 2}\n', "missing required field `start`)"),
-        ('{"schema": 1, "run": "x"}\n', "not a record of schema 2 (its schema is 1)"),
-        ('{"kind": "start", "schema": 3}\n', "not a record of schema 2 (its schema is 3)"),
+        *cases("lines that are no records"),
         (lines([make_record(status="fine")])[1], "(status: Invalid enum value 'fine')"),
         (lines([make_record(backend="hip")])[1], "is not in this file before it)"),
     ],

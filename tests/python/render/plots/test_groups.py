@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from commlens.model import groups
 from commlens.render import plots as plot
 from commlens.render.plots.style import Theme
 from conftest import Commlens
@@ -155,6 +156,9 @@ def test_a_sweep_may_be_over_anything(name: str, values: tuple[int, ...]) -> Non
         for value in values
         for transport in ("mpi", "ccl")
     ]
+    (group,) = groups(parsed(*records))
+    assert (group.size_name, group.sizes) == (name.replace("_", "-"), list(values))
+    assert group.settings == {"order": "7"}
     axes = panel(drawn(*records), "pipeline")
     assert axes.get_xlabel() == name.replace("_", "-")
     assert list(axes.lines[-1].get_xdata()) == list(values)

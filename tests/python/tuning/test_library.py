@@ -62,20 +62,11 @@ def test_what_is_listed_can_be_set() -> None:
             assert space.change({one.name: value.name}).environment[one.name] in (value.name, "")
 
 
-@pytest.mark.parametrize(
-    ("quantity", "values"),
-    [("64K", ["8K", "512K"]), ("11145.00MBps", ["1393.12MBps", "89160MBps"]), ("auto", []),
-     ("0", []), ("1", ["8"])],
-)  # fmt: skip
+@pytest.mark.parametrize(("quantity", "values"), CASES["quantities"])
 def test_values_around_a_quantity(quantity: str, values: list[str]) -> None:
     assert around(quantity, 8) == values
 
 
-@pytest.mark.parametrize(
-    ("name", "default", "values"),
-    [("coll_sm_priority", "0", ["100"]), ("use_cuda_ipc", "1", ["0"]),
-     ("eager_limit", "18446744073709551615", ["4096", "262144"]), ("depth", "-1", []),
-     ("depth", "", [])],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "default", "values"), CASES["numbers"])
 def test_values_beside_a_number(name: str, default: str, values: list[str]) -> None:
     assert list(of_number(name, default)) == values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,11 @@ from commlens.tuning.launches import JOURNAL
 from commlens.tuning.output import verdict_text
 from commlens.tuning.trial import _repeat_of
 from record_helpers import record
-from tuning_helpers import Factor, Machine, here, search_of, settings, tuned
+from tuning_helpers import CASES, Machine, here, search_of, settings, tuned
 
 A = '{name: A, values: ["good", "bad"]}'
 B = '{name: B, values: ["good"]}'
 C = '{name: C, values: ["1", "2"]}'
-PROVIDER = '{name: P, values: ["y"]}'
 NEEDING = '{name: N, values: ["1"], needs: {P: y}}'
 FAILING = "{name: X, values: [crashed, hung, wrong, refused]}"
 
@@ -73,36 +73,21 @@ def test_without_any_gain_there_is_no_final(tmp_path: Path) -> None:
     assert "nothing was better than the default" in verdict_text(search.bench, final)
 
 
-def either(environment: Mapping[str, str], *_: object) -> float:
-    """A and B do the same: one of them suffices."""
-    return 0.5 if "good" in (environment.get("A"), environment.get("B")) else 1.0
+@pytest.mark.parametrize("case", CASES["searches"].values(), ids=CASES["searches"])
+def test_winners_on_a_machine_that_is_known(case: dict[str, Any], tmp_path: Path) -> None:
+    def factor(environment: Mapping[str, str], transport: str, size: int) -> float | str:
+        known = {**environment, "transport": transport, "size": size}.items()
+        return next((own for given, own in case["factors"] if given.items() <= known), 1.0)
 
-
-def other_together(environment: Mapping[str, str], *_: object) -> float:
-    """C=2 is the best value of C by itself, and C=1 with B."""
-    if environment.get("B") != "good":
-        return {"1": 0.9, "2": 0.8}.get(environment.get("C", ""), 1.0)
-    return {"1": 0.3, "2": 0.65}.get(environment.get("C", ""), 0.7)
-
-
-def slow_alone(environment: Mapping[str, str], *_: object) -> float:
-    """What others need may be slow by itself."""
-    return (0.5 if "N" in environment else 10.0) if "P" in environment else 1.0
-
-
-@pytest.mark.parametrize(
-    ("factor", "entries", "choice"),
-    [
-        (either, (A, B), {"A": "good"}),
-        (other_together, (B, C), {"B": "good", "C": "1"}),
-        (slow_alone, (PROVIDER, NEEDING), {"P": "y", "N": "1"}),
-    ],
-)
-def test_the_winner_of_settings_that_interact(
-    factor: Factor, entries: tuple[str, ...], choice: dict[str, str], tmp_path: Path
-) -> None:
-    (final,) = tuned(search_of(Machine(factor), settings(*entries), tmp_path))
-    assert dict(final.choice) == choice
+    situation, by_size = (
+        here(transports=case.get("transports", ["mpi"])),
+        case.get("by_size", False),
+    )
+    found = settings(*case["settings"])
+    search = search_of(Machine(factor), found, tmp_path, situation=situation, by_size=by_size)
+    finals = tuned(search)
+    assert {one.target.name: dict(one.choice) for one in finals} == case["winners"]
+    assert (search.bench.reference is None) == (not finals)
 
 
 def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
@@ -146,40 +131,11 @@ def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
     assert again.started == []
 
 
-def test_nothing_works(tmp_path: Path) -> None:
-    search = search_of(Machine(lambda *_: "crashed"), settings(A), tmp_path)
-    assert tuned(search) == []
-    assert search.bench.reference is None
-
-
 def test_the_budget_is_kept(tmp_path: Path) -> None:
     names = [f'{{name: N{number}, values: ["1", "2"]}}' for number in range(100)]
     machine = Machine(two_good_ones, noise=0.01)
     tuned(search_of(machine, settings(A, B, *names), tmp_path, budget=60))
     assert 40 <= machine.now <= 60
-
-
-def test_transports_have_winners_of_their_own(tmp_path: Path) -> None:
-    def factor(environment: Mapping[str, str], transport: str, size: int) -> float:
-        return 0.5 if environment.get({"mpi": "A", "staged": "B"}[transport]) == "good" else 1.0
-
-    situation = here(transports=["mpi", "staged"])
-    finals = tuned(search_of(Machine(factor), settings(A, B), tmp_path, situation=situation))
-    assert [(one.target.name, dict(one.choice)) for one in finals] == [
-        ("mpi", {"A": "good"}),
-        ("staged", {"B": "good"}),
-    ]
-
-
-def test_sizes_have_winners_of_their_own_by_size(tmp_path: Path) -> None:
-    def factor(environment: Mapping[str, str], transport: str, size: int) -> float:
-        return {"1": 0.5, "2": 2.0}.get(environment.get("C", ""), 1.0) ** (1 if size == 1 else -1)
-
-    finals = tuned(search_of(Machine(factor), settings(C), tmp_path, by_size=True))
-    assert [(one.target.name, dict(one.choice)) for one in finals] == [
-        ("mpi, up to 8 KiB", {"C": "1"}),
-        ("mpi, above 512 KiB", {"C": "2"}),
-    ]
 
 
 def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -245,10 +201,7 @@ def test_where_the_time_ends_each_setting_has_been_seen(tmp_path: Path) -> None:
     assert len(screened) < 12
 
 
-@pytest.mark.parametrize(
-    ("medians_us", "repeat"),
-    [([], None), ([1.0, 2.0], None), ([1.0, 2990.0], None), ([1.0, 100_000.0], 3), ([2e6], 1)],
-)
+@pytest.mark.parametrize(("medians_us", "repeat"), CASES["repeats"])
 def test_a_batch_of_the_slowest_case_is_short(medians_us: list[float], repeat: int | None) -> None:
     """Where nothing was measured, the benchmark decides."""
     records = [record(median_us=us) for us in medians_us]

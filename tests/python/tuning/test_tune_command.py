@@ -20,17 +20,11 @@ from conftest import Commlens, command_line
 from run_helpers import kept, wait_for
 from tuning_helpers import CASES
 
-SPACE = """
-title: of a test
-settings:
-  - {name: FAKE_X, meaning: trouble, values: [crash, hang, wrong]}
-  - {name: FAKE_A, meaning: how fast it is, values: [bad, good]}
-"""
-
 
 @pytest.fixture(autouse=True)
 def space(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("my.yaml").write_text(SPACE, encoding="utf-8")
+    for name, text in CASES["spaces"].items():
+        Path(f"{name}.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("FAKE_MODE", "tuned")
     monkeypatch.setattr(bench, "_LEAST_LIMIT_S", 1.0)
     monkeypatch.setattr("commlens.tuning.trial._SLACK_S", 0.5)
@@ -41,6 +35,10 @@ def folder() -> Path:
     return found
 
 
+def in_space(old: str, new: str) -> None:
+    Path("my.yaml").write_text(Path("my.yaml").read_text().replace(old, new))
+
+
 def launches_in(place: Path) -> Launches:
     found = Launches(place, resumed(place).space, Slots())
     found.close()
@@ -48,7 +46,7 @@ def launches_in(place: Path) -> Launches:
 
 
 def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
-    Path("my.yaml").write_text(SPACE.replace("[bad, ", "[awful, "), encoding="utf-8")
+    in_space("[bad, ", "[awful, ")
     run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "60s")
     assert run.returncode == 0, run.stderr
     assert "mpi: use FAKE_A=good: 0." in run.stdout
@@ -76,23 +74,24 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
     assert {one.statistics["latency_us"].median < 60 for one in kept("again.jsonl")} == {True}
 
 
-def test_what_is_killed_goes_on(commlens: Commlens) -> None:
-    words = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
-    Path("my.yaml").write_text(SPACE.replace("hang, ", ""), encoding="utf-8")
+def stop(by: signal.Signals, lines: int, *words: object) -> int:
+    """The command, once it has said so many lines; its status."""
     with Path("said").open("wb") as said:
-        killed = subprocess.Popen(command_line(*words), stderr=said, env=os.environ)
-        wait_for(lambda: Path("said").read_text().count("\n") >= 3)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
+        process = subprocess.Popen(command_line(*words), stderr=said, env=os.environ)
+        wait_for(lambda: Path("said").read_text().count("\n") >= lines)
+        process.send_signal(by)
+        return process.wait()
+
+
+def test_what_is_killed_goes_on(commlens: Commlens) -> None:
+    in_space("hang, ", "")
+    begun = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
+    stop(signal.SIGKILL, 3, *begun)
     before = [start.number for start in launches_in(folder()).done]
     assert len(before) >= 2
-    with Path("said").open("wb") as said:
-        interrupted = subprocess.Popen(
-            command_line("tune", "--resume", folder(), "--launches", 3), stderr=said, env=os.environ
-        )
-        wait_for(lambda: Path("said").read_text().count("\n") >= 2)
-        interrupted.send_signal(signal.SIGINT)
-        assert interrupted.wait() == 128 + signal.SIGINT
+    assert (
+        stop(signal.SIGINT, 2, "tune", "--resume", folder(), "--launches", 3) == 128 + signal.SIGINT
+    )
     assert f"go on with commlens tune --resume {folder()}" in Path("said").read_text()
     run = commlens("tune", "--resume", folder(), "--launches", 3)
     # 3 launches do not decide; on a busy machine the interrupt may come after some of the final's.
@@ -110,12 +109,7 @@ def test_what_is_killed_goes_on(commlens: Commlens) -> None:
 
 
 def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
-    Path("my.yaml").write_text(
-        "title: of a test\nsettings:\n"
-        '  - {name: window, kind: option, meaning: messages on their way, values: ["8"]}\n',
-        encoding="utf-8",
-    )
-    run = commlens("tune", "bandwidth", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
+    run = commlens("tune", "bandwidth", "--space", "option.yaml", "--ranks", 1, "--launches", 3)
     assert run.returncode == 4, run.stderr
     assert launches_in(folder()).find({"window": "8"})
 
@@ -133,11 +127,6 @@ def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
 
 @pytest.mark.parametrize(("words", "message"), CASES["mistakes_of_tune"])
 def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
-    Path("nccl.yaml").write_text(
-        "title: of a test\nsettings:\n"
-        '  - {name: N, meaning: some, values: ["1"], applies: {transports: [ccl]}}\n',
-        encoding="utf-8",
-    )
     run = commlens("tune", *words)
     assert run.returncode == 2
     assert message in run.stderr
@@ -168,12 +157,7 @@ def test_a_matrix_is_measured_in_turns(commlens: Commlens, monkeypatch: pytest.M
 
 
 def test_a_transport_without_settings_is_named(commlens: Commlens) -> None:
-    Path("my.yaml").write_text(
-        "title: of a test\napplies: {transports: [staged]}\nsettings:\n"
-        '  - {name: FAKE_A, meaning: how fast it is, values: ["1"]}\n',
-        encoding="utf-8",
-    )
-    words = ("--space", "my.yaml", "--transport", "mpi,staged", "--dry-run")
+    words = ("--space", "staged.yaml", "--transport", "mpi,staged", "--dry-run")
     run = commlens("tune", "latency", *words)
     assert "1 value of 1 setting to try for mpi and staged" in run.stdout
     assert "mpi: no setting of it applies here" in run.stdout
@@ -184,7 +168,7 @@ def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
 ) -> None:
     for name, value in (("BACKEND", "cuda"), ("GPUS", "2"), ("TRANSPORTS", "mpi,staged,ccl")):
         monkeypatch.setenv(f"FAKE_{name}", value)
-    Path("my.yaml").write_text(SPACE.replace("crash, hang, wrong", "crash"), encoding="utf-8")
+    in_space("crash, hang, wrong", "crash")
     words = ("--space", "my.yaml", "--ranks", 1, "--launches", 5, "--bytes", "1M")
     run = commlens("tune", "latency", *words)
     assert run.returncode == 0, run.stderr

@@ -76,6 +76,9 @@ def test_the_size_is_the_parameter_of_that_role() -> None:
     found = record(parameters={"count": 1000, "bytes": 8000, "dtype": "f64"})
     assert found.size == 8000
     assert found.size_parameter is not None and found.size_parameter.unit == "B"
+    (group,) = grouped(*(make_record(parameters={"bytes": size}) for size in (1024, 2048)))
+    assert (group.size_name, group.format_size(1024)) == ("size", "1 KiB")
+    assert group.describe_size(1024) == "1 KiB"
     assert record(parameters={}).size is None
     assert record(parameters={"elements": "7,7,7"}, roles={"elements": "size"}).size is None
 
@@ -90,35 +93,6 @@ def test_a_sweep_is_over_the_parameter_of_that_role() -> None:
     assert group.format_size(400_000) == "400,000"
     assert group.describe_size(732) == "block 732"
     assert [one.size for one in group.records[:4]] == [366, 366, 366, 732]
-
-
-def test_of_two_sizes_the_first_is_the_size_and_the_other_a_setting() -> None:
-    records = [make_record(parameters={"bytes": 8 * own, "block": own}) for own in (128, 256)]
-    found = grouped(*records)
-    assert [(one.size_name, one.sizes, one.is_sweep) for one in found] == [
-        ("size", [1024], False), ("size", [2048], False),
-    ]  # fmt: skip
-    (group,) = grouped(*(make_record(parameters={"bytes": size}) for size in (1024, 2048)))
-    assert (group.size_name, group.format_size(1024)) == ("size", "1 KiB")
-    assert group.describe_size(1024) == "1 KiB"
-
-
-def test_starts_over_one_size_are_no_sweep() -> None:
-    apart = [make_overlap_record(block=block, start=str(block)) for block in BLOCKS]
-    assert [(group.is_sweep, group.sizes) for group in grouped(*apart)] == [
-        (False, [block]) for block in BLOCKS
-    ]
-
-
-def test_settings_divide_a_sweep() -> None:
-    records = [
-        make_overlap_record(parameters={"block": block, "depth": depth})
-        for block in BLOCKS
-        for depth in (1, 2)
-    ]
-    assert [(group.sizes, group.settings) for group in grouped(*records)] == [
-        (list(BLOCKS), {"depth": "1"}), (list(BLOCKS), {"depth": "2"}),
-    ]  # fmt: skip
 
 
 # Groups
@@ -143,19 +117,15 @@ def test_sizes_transports_and_memories_share_a_group() -> None:
     assert group.memories == ["device", "host"]
 
 
-def test_a_single_size_and_a_sweep_stay_apart() -> None:
-    records = [make_record(bytes=size, start="a") for size in (8, 16)]
-    records += [make_record(bytes=8, start="b"), make_record(benchmark="bandwidth", start="c")]
-    assert [(group.benchmark, group.is_sweep) for group in grouped(*records)] == [
-        ("latency", True), ("latency", False), ("bandwidth", False),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "changes", [{"ranks": 4}, {"nodes": 2}, {"backend": "cuda"}, {"parameters": {"pairs": 2}}]
-)
-def test_what_is_of_another_kind_is_in_another_group(changes: dict[str, Any]) -> None:
-    assert len(grouped(make_record(), make_record(**changes))) == 2
+@pytest.mark.parametrize(("maker", "changes", "expected"), cases_of("groups of records"))
+def test_what_makes_a_group(
+    maker: str, changes: list[dict[str, Any]], expected: list[dict[str, Any]]
+) -> None:
+    make = {"record": make_record, "overlap": make_overlap_record}[maker]
+    found = grouped(*(make(**own) for own in changes))
+    assert len(found) == len(expected)
+    for group, wanted in zip(found, expected):
+        assert {name: getattr(group, name) for name in wanted} == wanted
 
 
 def test_transports_are_in_the_order_of_their_starts() -> None:

@@ -12,6 +12,8 @@ from commlens.render.plots.lines import published
 from commlens.render.plots.style import Theme
 from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
+from report_helpers import placement
+from run_helpers import cases
 from sample_applications import make_exchange_record
 from sample_multigrid import ALONE, OTHER_US, make_multigrid_record
 
@@ -22,18 +24,7 @@ THROUGHPUT = "bps5: throughput by size"
 # ---- the names of parts ----
 
 
-@pytest.mark.parametrize(
-    ("part", "level", "kind"),
-    [
-        ("p7 smoother", "p7", "smoother"),
-        ("p15 exchange f32", "p15", "exchange"),
-        ("p7 operator f64", "solver", "operator"),
-        ("coarse solve", "p1", "coarse solve"),
-        ("vectors", "solver", "vectors"),
-        ("p7", "solver", "p7"),
-        ("pack and unpack", "solver", "pack and unpack"),
-    ],
-)
+@pytest.mark.parametrize(("part", "level", "kind"), cases("levels of parts"))
 def test_the_name_of_a_part_says_its_level(part: str, level: str, kind: str) -> None:
     assert place_of(part) == (level, kind)
 
@@ -144,12 +135,9 @@ def test_a_solve_of_one_iteration_is_shown_as_it_is() -> None:
 
 
 def on_gpu(edge: int, **changes: Any) -> dict[str, Any]:
-    device: dict[str, Any] = {"ordinal": 0, "name": "A GPU", "uuid": "GPU-1", "pci": "1"}
-    device.update(numa_node=0, memory_bytes=1)
-    place = {"rank": 0, "host": "node", "cores": "0", "numa_nodes": "0", "device": device}
     return make_multigrid_record(
         ranks=1,
-        placement=[place],
+        placement=placement(gpus=1),
         dof_per_rank=343.0 * edge**3,
         throughput=1e9 * edge / (edge + 8),
         **{"options": {"edge": edge}, **changes},

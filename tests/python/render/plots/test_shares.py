@@ -13,7 +13,6 @@ from record_helpers import parsed
 from sample_applications import (
     make_exchange_record,
     make_overlap_record,
-    make_solve_record,
     make_transform_record,
     make_transform_records,
     modes,
@@ -130,11 +129,6 @@ def test_without_a_candidate_nothing_is_used() -> None:
     assert not any("used" in text for text in texts(axes))
     (alone,) = drawn(make_exchange_record()).axes
     assert "50.00 us (used)" in texts(alone), "the only one is used"
-
-
-def test_bars_without_parts_are_drawn() -> None:
-    drawn(*modes(parts=None))
-    drawn(make_solve_record(residuals=None, ceilings=[]))
 
 
 # ---- all together ----

@@ -13,6 +13,7 @@ from commlens.render import plots as plot
 from commlens.render.plots import panels as kinds
 from plot_helpers import details, drawn, legends, panel, texts, titles
 from record_helpers import parsed
+from report_helpers import placement
 from sample_applications import make_solve_record, modes
 from sample_records import make_record, statistic
 
@@ -172,15 +173,11 @@ def test_a_roofline_needs_a_copy_but_no_gemm() -> None:
 
 
 def test_machines_have_rooflines_of_their_own() -> None:
-    device = {"ordinal": 0, "name": "A GPU", "uuid": "GPU-1", "pci": "1", "numa_node": 0}
-    device["memory_bytes"] = 1
-    place = {"host": "node", "cores": "0", "numa_nodes": "0", "device": device}
-    gpus = [{"rank": rank, **place} for rank in range(2)]
-    figure = drawn(make_solve_record(memory="host"), make_solve_record(placement=gpus))
+    figure = drawn(make_solve_record(memory="host"), make_solve_record(placement=placement()))
     assert titles(figure).count(ROOFLINE) == 2
     rooflines = [axes for axes, title in zip(figure.axes, titles(figure)) if title == ROOFLINE]
     machines = [details(axes).split(";")[0] for axes in rooflines]
-    assert machines == ["node, host memory", "A GPU, device memory"]
+    assert machines == ["node, host memory", "NVIDIA H200, device memory"]
 
 
 def test_the_notes_of_a_roofline_cover_no_point() -> None:

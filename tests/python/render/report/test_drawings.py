@@ -14,6 +14,7 @@ from commlens.render.report.machine import machines
 from commlens.render.report.svg import Styles, inline_svg
 from record_helpers import parsed
 from report_helpers import page_of, placement, sweep
+from run_helpers import cases
 from sample_records import make_record
 
 
@@ -73,21 +74,8 @@ def test_texts_keep_their_size_and_where_they_are_anchored() -> None:
     assert all("px" in rule and "family" not in rule for rule in of.values())
 
 
-@pytest.mark.parametrize(
-    ("style", "rule"),
-    [
-        (
-            "font: 700 12px 'DejaVu Sans', serif; text-anchor: end",
-            "font: 700 12px sans-serif; text-anchor: end",
-        ),
-        (
-            "font-size: 9px; font-family: 'DejaVu Sans', serif; fill: #fff",
-            "font-size: 9px; fill: #fff",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("style", "rule"), cases("styles of texts"))
 def test_the_family_of_fonts_is_left_out_of_old_and_new_styles(style: str, rule: str) -> None:
-    """Matplotlib writes the first before 3.11, the second since."""
     styles = Styles()
     assert styles.class_of(style) and styles.text == f".p0 {{ {rule} }}"
 
@@ -101,18 +89,9 @@ def test_each_panel_is_a_picture_without_the_head_of_all() -> None:
 
 
 ADAPTER = {"environment": {"UCX_NET_DEVICES": "mlx5_0:1"}, "settings": ["UCX_NET_DEVICES"]}
-LAST_RANK = "<b>rank 1</b><br>cores 4-7, NUMA 0</div>"
-LAST_GPU = "<b>NVIDIA H200</b><br>GPU 1, 140 GiB, NUMA 0<br>0000:01:00.0</div>"
 
 
-@pytest.mark.parametrize(
-    ("hosts", "gpus", "boxes", "texts"),
-    [
-        (1, 2, [1, 2, 2, 2, 2, 0], {LAST_RANK: 1, LAST_GPU: 1}),
-        (3, 1, [3, 3, 3, 3, 0, 1], {"<b>network</b><br>UCX_NET_DEVICES=mlx5_0:1</div>": 1}),
-        (6, 12, [4, 32, 32, 32, 32, 1], {"and 4 more GPUs": 4, "and 2 more nodes": 1}),
-    ],
-)
+@pytest.mark.parametrize(("hosts", "gpus", "boxes", "texts"), cases("topologies"))
 def test_a_topology_has_nodes_with_ranks_and_gpus_and_the_network_between_them(
     hosts: int, gpus: int, boxes: list[int], texts: dict[str, int], tmp_path: Path
 ) -> None:

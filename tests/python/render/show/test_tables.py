@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from report_helpers import placement
 from sample_applications import (
     COPIES,
     MULTIPLICATIONS,
@@ -18,22 +19,6 @@ from sample_applications import (
 from sample_multigrid import make_multigrid_record
 from sample_records import make_record
 from show_helpers import output, shown
-
-DEVICE = {
-    "ordinal": 0,
-    "name": "A GPU",
-    "uuid": "GPU-1",
-    "pci": "0000:01:00.0",
-    "numa_node": 1,
-    "memory_bytes": 1,
-}
-
-
-def placed(ranks: int, **changes: Any) -> list[dict[str, Any]]:
-    return [
-        {"rank": rank, "host": f"node{rank // 4}", "cores": "0-3", "numa_nodes": "0", **changes}
-        for rank in range(ranks)
-    ]
 
 
 def test_a_table_is_as_wide_as_the_terminal_and_wide_shows_all() -> None:
@@ -80,9 +65,11 @@ def test_all_rates_of_a_column_have_one_notation() -> None:
 
 
 def test_the_placement_of_many_ranks_is_summed_up() -> None:
-    lines = shown(make_record(ranks=64, placement=placed(64, device=DEVICE)))
-    assert "rank 15 node3 cores 0-3 NUMA 0 GPU 0 A GPU at 0000:01:00.0, NUMA 1" in lines
-    in_all = "in all on 16 hosts, node0 ... node15, with 16 GPUs: A GPU"
+    lines = shown(
+        make_record(ranks=64, placement=placement([f"node{node}" for node in range(16)], gpus=4))
+    )
+    assert "rank 15 node3 cores 60-63 NUMA 0 GPU 3 NVIDIA H200 at 0000:03:00.0, NUMA 0" in lines
+    in_all = "in all on 16 hosts, node0 ... node15, with 64 GPUs: NVIDIA H200"
     assert f"... and 48 more ranks; {in_all}" in lines
     assert not any(line.startswith("rank 16") for line in lines)
 

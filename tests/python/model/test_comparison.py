@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from commlens.model import Group, Metric, Record, difference, groups
 from commlens.model.comparison import Difference
-from record_helpers import parsed
+from record_helpers import launches, parsed
 from run_helpers import cases
 from sample_applications import make_exchange_record
 from sample_records import make_record, statistic
@@ -45,16 +44,6 @@ def pair(
     return records[0], records[1], records[0].start.metrics["latency_us"]
 
 
-def of_launches(medians_us: Sequence[float], name: str = "", **changes: Any) -> list[Record]:
-    """A record a start, the metric of which has these medians."""
-    return parsed(
-        *(
-            make_record(median_us=us, start=f"{name}{number}", **changes)
-            for number, us in enumerate(medians_us)
-        )
-    )
-
-
 @pytest.mark.parametrize(("changes", "tie", "why"), cases("intervals of medians"))
 def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
     changes: dict[str, Any], tie: str, why: str
@@ -77,13 +66,14 @@ def test_of_two_starts_none_is_better(us: float) -> None:
 def test_launches_differ_by_more_than_launches_may(
     baseline: list[float], other: list[float], together: bool, differs: bool
 ) -> None:
-    one, two = of_launches(baseline, "a"), of_launches(other, "a" if together else "b")
+    one = parsed(*launches(*baseline, name="a"))
+    two = parsed(*launches(*other, name="a" if together else "b"))
     assert Difference(one, two, one[0].start.metrics["latency_us"]).differs is differs
 
 
 def test_more_is_worse_or_better_as_the_metric_says() -> None:
     slow, fast = (
-        of_launches([us + 0.01 * n for n in range(5)], name, metric="bandwidth_GBps")
+        parsed(*launches(*(us + 0.01 * n for n in range(5)), name=name, metric="bandwidth_GBps"))
         for us, name in ((2.2, "a"), (2.0, "b"))
     )
     found = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])

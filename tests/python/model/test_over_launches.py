@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from commlens.model import groups, launches_of, over_launches
 from commlens.model.over_launches import OverLaunches
-from record_helpers import parsed
+from record_helpers import launches, parsed
 from sample_applications import make_exchange_record
 from sample_records import make_record
 from show_helpers import shown
-
-
-def launches(*medians_us: float, **changes: Any) -> list[dict[str, Any]]:
-    return [
-        make_record(median_us=us, start=f"start{number}", **changes)
-        for number, us in enumerate(medians_us)
-    ]
 
 
 def test_a_record_over_starts_has_the_median_of_their_medians() -> None:

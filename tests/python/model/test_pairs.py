@@ -9,7 +9,8 @@ from commlens.model.pairs import PairMatrix, matrices, pair_matrix
 from plot_helpers import details, drawn, panel, texts
 from record_helpers import parsed
 from rule_records import with_samples
-from sample_pairs import Rows, bandwidths, latencies, make_pairs_record
+from run_helpers import cases
+from sample_pairs import bandwidths, latencies, make_pairs_record
 from sample_records import make_record
 from show_helpers import shown
 
@@ -100,33 +101,13 @@ def test_a_small_difference_is_not_drawn_as_a_large_one() -> None:
 # ---- what is slow ----
 
 
-LINK = {(a, b): 1.0 for a in (2, 3) for b in (0, 1)}
-WORSE_LINK = dict.fromkeys(LINK, 0.012) | {(0, 2): 0.88}
-
-
-@pytest.mark.parametrize(
-    ("rows", "hosts", "again", "begins"),
-    [
-        (latencies(4, {(1, 2): 40}), "1234", 40,
-         "A pair of ranks is slow: ranks 1 (n2) and 2 (n3) has 40.00 us, 4.0 times worse"),
-        (latencies(4, {(a, 3): 40 for a in range(3)}), "1234", 40,
-         "All pairs of node n4 are slow: "),
-        (latencies(8, {(a, 7): 40 for a in range(7)}), "1" * 8, 40,
-         "All pairs of rank 7 (n1) are slow: "),
-        (bandwidths(4, LINK), "1122", 1,
-         "The link from node n2 to node n1 is slow: rank 2 (n2) to rank 0 (n1) has 1.000 GB/s"),
-        (bandwidths(3, {(2, 0): 1, (2, 1): 1}), "123", 1, "All that node n3 sends is slow: "),
-        (bandwidths(4, {(2, 0): 1, (2, 1): 1, (2, 3): 1, (3, 1): 2}), "1234", 1,
-         "All that node n3 sends is slow, and 1 other pair: rank 2 (n3) to rank 0 (n1) has"),
-        (latencies(5, {(0, 1): 40, (2, 3): 40}), "12345", 40, "2 of 10 pairs are slow: "),
-        # Beside pairs that are 100 times slower, noise is not another slow pair.
-        (bandwidths(4, WORSE_LINK, 1.4), "1122", 0.012, "The link from node n2 to node n1 is slow"),
-        (latencies(5, {(0, 1): 1000, (2, 3): 900, (0, 4): 16}), "12345", 1000,
-         "2 of 10 pairs are slow: "),
-    ],
-)  # fmt: skip
-def test_the_rule_names_what_is_slow(rows: Rows, hosts: str, again: float, begins: str) -> None:
-    metric = "latency_us" if again >= 40 else "bandwidth_GBps"
-    record = make_pairs_record(rows, hosts, again, metric)
+@pytest.mark.parametrize(("metric", "usual", "hosts", "slow", "begins"), cases("slow pairs"))
+def test_the_rule_names_what_is_slow(
+    metric: str, usual: float, hosts: str, slow: dict[str, float], begins: str
+) -> None:
+    rows_of, worst = (latencies, max) if metric == "latency_us" else (bandwidths, min)
+    pairs = {(int(pair[0]), int(pair[2])): value for pair, value in slow.items()}
+    rows = rows_of(len(hosts), pairs, usual)
+    record = make_pairs_record(rows, hosts, worst(slow.values()), metric)
     (finding,) = [one for one in findings(parsed(with_samples(record))) if one.code == "slow-pair"]
     assert finding.sentence.startswith(begins), finding.sentence

@@ -10,23 +10,12 @@ from commlens.compare import references as reference
 from commlens.render.dftfe import published_lines
 from conftest import Commlens
 from plot_helpers import details, drawn, legends
-from record_helpers import parsed
+from record_helpers import allreduce, device_latency, parsed
 from sample_applications import make_transform_record
 from sample_multigrid import make_multigrid_record
-from sample_records import make_record
 from show_helpers import output, shown
 
 SUMMIT_MPI = "3.096087765000000047e+00"
-
-
-def latency(size: int = 1024, **changes: Any) -> dict[str, Any]:
-    return make_record(**{"memory": "device", "bytes": size, **changes})
-
-
-def allreduce(size: int = 80_000_000, **changes: Any) -> dict[str, Any]:
-    parameters = {"bytes": size, "dtype": "f64", "in_place": True, **changes.pop("options", {})}
-    kind = {"benchmark": "allreduce", "metric": "time_us", "memory": "device"}
-    return make_record(**{**kind, "parameters": parameters, "ceilings": [], **changes})
 
 
 # ---- show ----
@@ -41,30 +30,30 @@ def test_a_table_ends_with_the_nearest_figures_and_whose_they_are() -> None:
 
 
 def test_a_sweep_has_a_column_for_each_published_curve() -> None:
-    lines = shown(*(latency(2**power, median_us=8.12) for power in range(4)))
+    lines = shown(*(device_latency(2**power, median_us=8.12) for power in range(4)))
     row = "1 B mpi device 8.120 4.060 (2.00x) 94.54 (0.086x) 4.320 (1.88x) 24.92 (0.33x)"
     assert row in lines
-    text = output(*(latency(2**power) for power in range(4)))
+    text = output(*(device_latency(2**power) for power in range(4)))
     assert "juliet:" in text and "gdrcopy only" in text
 
 
 def test_of_several_starts_the_median_is_shown() -> None:
     times = {"one": 30.0, "other": 20.0}
-    records = [latency(median_us=time, start=name) for name, time in times.items()]
+    records = [device_latency(median_us=time, start=name) for name, time in times.items()]
     rows = [line for line in shown(*records) if "gdrcopy only" in line]
     assert len(rows) == 1 and "25.00" in rows[0]
 
 
 def test_a_figure_of_another_size_says_so_and_has_no_ratio() -> None:
-    text = output(latency(1100))
+    text = output(device_latency(1100))
     assert "size there" in text
     rows = [line for line in text.splitlines() if "gdrcopy only" in line]
     assert rows and "1 KiB" in rows[0] and " - " in rows[0]
 
 
 def test_nothing_is_said_where_nothing_was_published() -> None:
-    assert "published" not in output(latency(memory="host"))
-    assert "published" not in output(latency(status="failed", reason="wrong"))
+    assert "published" not in output(device_latency(memory="host"))
+    assert "published" not in output(device_latency(status="failed", reason="wrong"))
 
 
 def test_a_table_by_ranks_is_followed_by_what_an_application_gained() -> None:
@@ -89,7 +78,7 @@ def published_lines_in(axes: Any) -> list[Any]:
 
 
 def test_a_picture_has_dashed_curves_with_their_names() -> None:
-    figure = drawn(*(latency(2**power) for power in range(23)))
+    figure = drawn(*(device_latency(2**power) for power in range(23)))
     (axes,) = figure.axes
     curves = published_lines_in(axes)
     assert [len(line.get_xdata()) for line in curves] == [23] * 4
@@ -122,7 +111,7 @@ def test_bars_have_marks_of_their_transport(modes: list[dict[str, str]]) -> None
 
 
 def test_pictures_of_other_cases_have_none() -> None:
-    figure = drawn(*(latency(2**power, memory="host") for power in range(8)))
+    figure = drawn(*(device_latency(2**power, memory="host") for power in range(8)))
     assert not any(map(published_lines_in, figure.axes))
     assert not any("published" in text for legend in legends(figure) for text in legend)
 

@@ -8,29 +8,11 @@ import pytest
 
 from commlens.compare.references import Beside, beside, nearest
 from commlens.model import load
-from record_helpers import parsed
+from record_helpers import allreduce, device_latency, parsed
+from run_helpers import cases
 from sample_multigrid import make_multigrid_record
-from sample_records import make_record, statistic
+from sample_records import statistic
 from test_documentation import TOP
-
-ALLREDUCE = {"bytes": 80_000_000, "dtype": "f64", "in_place": True}
-
-
-def latency(size: int = 1024, **changes: Any) -> dict[str, Any]:
-    return make_record(**{"memory": "device", "bytes": size, **changes})
-
-
-def allreduce(**changes: Any) -> dict[str, Any]:
-    parameters = {**ALLREDUCE, **changes.pop("parameters", {})}
-    return make_record(
-        **{
-            "benchmark": "allreduce",
-            "metric": "time_us",
-            "memory": "device",
-            "parameters": parameters,
-            **changes,
-        }
-    )
 
 
 def found(*records: dict[str, Any]) -> list[Beside]:
@@ -38,7 +20,7 @@ def found(*records: dict[str, Any]) -> list[Beside]:
 
 
 def test_a_latency_has_the_four_columns_of_its_size() -> None:
-    own = found(latency(1024, median_us=9.78))
+    own = found(device_latency(1024, median_us=9.78))
     assert [(one.figure.setup, one.figure.as_printed) for one in own] == [
         ("GPUDirect RDMA and gdrcopy", "4.89"),
         ("GPUDirect RDMA only", "41.72"),
@@ -49,45 +31,33 @@ def test_a_latency_has_the_four_columns_of_its_size() -> None:
     assert {one.source.name for one in own} == {"juliet"}
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"memory": "host"},
-        {"memory": "device:host"},
-        {"transport": "staged"},
-        {"benchmark": "bandwidth"},
-        {"parameters": {"bytes": 1024, "pairs": 2}},
-        {"parameters": {"bytes": 1024}},
-        {"metric": "bandwidth_GBps"},
-        {"status": "failed", "reason": "wrong"},
-    ],
-)
+@pytest.mark.parametrize("other", cases("cases without published figures"))
 def test_other_cases_have_nothing_beside_them(other: dict[str, Any]) -> None:
-    assert found(latency()) and not found(latency(**other))
+    assert found(device_latency()) and not found(device_latency(**other))
 
 
 def test_a_metric_in_another_unit_is_another_metric() -> None:
     """A file can declare what it wants."""
-    record = latency()
+    record = device_latency()
     record["start"]["benchmark"]["metrics"][0]["unit"] = "ms"
     assert not found(record)
 
 
 def test_the_nearest_size_is_within_a_factor_of_two() -> None:
-    (near, *_) = found(latency(1100))
+    (near, *_) = found(device_latency(1100))
     assert near.figure.size == 1024
     assert near.ratio is None and not near.same_size, "of another size there is no ratio"
-    assert found(latency(8 << 20)) and not found(latency(9 << 20))
-    assert not found(latency(0))
+    assert found(device_latency(8 << 20)) and not found(device_latency(9 << 20))
+    assert not found(device_latency(0))
 
 
 def test_a_figure_stands_beside_the_closest_size_alone() -> None:
-    own = found(*(latency(size) for size in (900, 1024, 1400)))
+    own = found(*(device_latency(size) for size in (900, 1024, 1400)))
     assert {(one.record.size, one.figure.size) for one in own} == {(1024, 1024)}
 
 
 def test_all_starts_of_a_size_have_it_beside_them() -> None:
-    own = found(latency(), latency(time="2025-01-02T05:00:00Z", start="another"))
+    own = found(device_latency(), device_latency(time="2025-01-02T05:00:00Z", start="another"))
     assert len(own) == 8
 
 
@@ -102,12 +72,12 @@ def test_transports_have_their_own_figures_of_each_set_up() -> None:
     transports = [one.record.transport for one in own]
     assert transports == ["mpi"] * 5 + ["ccl"] * 5
     assert all(one.record.transport == one.figure.transport for one in own)
-    assert not found(allreduce(parameters={"dtype": "f32"}))
-    assert not found(allreduce(parameters={"in_place": False}))
+    assert not found(allreduce(options={"dtype": "f32"}))
+    assert not found(allreduce(options={"in_place": False}))
 
 
 def test_a_figure_is_compared_with_the_same_statistic() -> None:
-    record = latency()
+    record = device_latency()
     record["statistics"]["latency_us"] = {**statistic(4.0), "mean": 4.04}
     assert found(record)[0].ours == 4.04, "OSU prints the mean"
     own = found(make_multigrid_record(throughput=2e8))
@@ -135,7 +105,7 @@ def test_times_and_rates_that_are_facts_stand_beside_the_main_metric() -> None:
 
 
 def test_the_nearest_of_any_size_and_memory_are_there_for_dftfe() -> None:
-    (record,) = parsed(allreduce(memory="host", parameters={"bytes": 8}))
+    (record,) = parsed(allreduce(8, memory="host"))
     assert not beside([record])
     own = nearest(record)
     assert len(own) == 5
@@ -145,6 +115,6 @@ def test_the_nearest_of_any_size_and_memory_are_there_for_dftfe() -> None:
 @pytest.mark.parametrize("size", [1, 2**62])
 @pytest.mark.parametrize("median_us", [1e-300, 1e29])
 def test_absurd_numbers_do_no_harm(size: int, median_us: float) -> None:
-    record = latency(size, median_us=median_us, ceilings=[])
+    record = device_latency(size, median_us=median_us, ceilings=[])
     for one in [*found(record), *nearest(*parsed(record))]:
         assert one.ratio is None or one.ratio >= 0

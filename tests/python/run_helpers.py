@@ -66,7 +66,7 @@ def wait_for(condition: Callable[[], bool], limit_s: float = 90) -> None:
 
 _SENT = {"bytes": 1, "memory": "device"}
 _SAYS = {"mpi": "Open MPI 5.0.7", "how": "MPIX_Query_cuda_support"}
-_PROBE = {
+_PROBE: dict[str, dict[str, Any]] = {
     "init": {"probe": "begin", "call": "MPI_Init", "bytes": 0, "memory": "device"},
     "yes": {"probe": "library", "says_gpu_aware": "yes", "ucx": "1.22.0", **_SAYS},
     "no": {"probe": "library", "says_gpu_aware": "no", "ucx": "1.22.0", **_SAYS},

@@ -33,10 +33,9 @@ def launches(us: float, name: str, count: int = 5, **changes: Any) -> list[dict[
 
 
 def compared(
-    baseline: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]], threshold: float = 0.03
+    baseline: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]]
 ) -> ComparisonResult:
-    sides = Side("before", parsed(*baseline)), Side("after", parsed(*other))
-    return judge([match(*sides)], threshold)
+    return judge([match(Side("before", parsed(*baseline)), Side("after", parsed(*other)))])
 
 
 def verdicts(result: ComparisonResult) -> list[str]:

@@ -28,8 +28,12 @@ from rule_records import (
     without_interval,
 )
 from sample_applications import make_overlap_record
-from sample_pairs import bandwidths, latencies, make_pairs_record
+from sample_pairs import bandwidths, latencies, make_pairs_record, slow_pairs
 from sample_records import make_record
+from sample_records import placement as hosts
+
+BETWEEN_HALVES = [(a, b) for a in (0, 1) for b in (2, 3)]
+A_WAY = {(b, a): 1.0 for a, b in BETWEEN_HALVES}
 
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(
@@ -155,17 +159,8 @@ CASES: dict[str, Cases] = {
             "most of it": lambda: overlap(0.9),
             "nothing to win": lambda: overlap(0.1, together_us=1.01e6),
             "few samples": lambda: without_interval(overlap(0.1)),
-            "not asked for": lambda: [
-                {**one, "parameters": {**one["parameters"], "overlap": False}}
-                for one in overlap(0.1)
-            ],
-            "one rank": lambda: [
-                record
-                for record in overlap(0.1)
-                for start in [record["start"]]
-                if record.update(ranks=1) is None
-                and start.update(ranks=1, placement=start["placement"][:1]) is None
-            ],
+            "not asked for": lambda: overlap(0.1, is_asked_for=False),
+            "one rank": lambda: overlap(0.1, ranks=1),
         },
     ),
     "communicators-in-a-loop": Cases(
@@ -278,58 +273,28 @@ CASES: dict[str, Cases] = {
     ),
     "slow-pair": Cases(
         {
-            "a link": lambda: [make_pairs_record(latencies(4, {(1, 2): 40}), "1234", 40)],
+            "a link": lambda: slow_pairs("1234", [(1, 2)]),
             "a node": lambda: [
                 make_pairs_record(latencies(3, {(0, 2): 40, (1, 2): 41}), "123", 41)
             ],
             "a direction": lambda: [
-                make_pairs_record(
-                    bandwidths(4, {(a, b): 1 for a in (2, 3) for b in (0, 1)}),
-                    "1122",
-                    1,
-                    "bandwidth_GBps",
-                )
+                make_pairs_record(bandwidths(4, A_WAY), "1122", 1, "bandwidth_GBps")
             ],
-            "a GPU of a node": lambda: [
-                make_pairs_record(latencies(8, {(a, 7): 40 for a in range(7)}), "1" * 8, 40)
-            ],
-            "a sweep": lambda: [
-                make_pairs_record(latencies(3, {(0, 2): 40}), "123", 40, bytes=size)
-                for size in (8, 64, 512)
-            ],
+            "a GPU of a node": lambda: slow_pairs("1" * 8, [(a, 7) for a in range(7)]),
+            "a sweep": lambda: slow_pairs("123", [(0, 2)], slow={8: 40, 64: 40, 512: 40}),
         },
         {
-            "all alike": lambda: [make_pairs_record(latencies(4, {(1, 2): 12}), "1234", 12)],
-            "not the second time": lambda: [
-                make_pairs_record(latencies(4, {(1, 2): 40}), "1234", 10)
-            ],
-            "one size of a sweep": lambda: [
-                make_pairs_record(latencies(3, {(0, 2): slow}), "123", slow, bytes=size)
-                for size, slow in ((8, 40), (64, 10), (512, 10))
-            ],
-            "two sockets": lambda: [
-                make_pairs_record(
-                    latencies(4, {(a, b): 40 for a in (0, 1) for b in (2, 3)}), "1111", 40
-                )
-            ],
-            "two nodes": lambda: [
-                make_pairs_record(
-                    latencies(4, {(a, b): 40 for a in (0, 1) for b in (2, 3)}), "1122", 40
-                )
-            ],
-            "too few": lambda: [make_pairs_record(latencies(2, {(0, 1): 40}), "12", 40)],
-            "shared cores": lambda: [
-                make_pairs_record(
-                    latencies(4, {(1, 2): 40}),
-                    "1111",
-                    40,
-                    placement=[
-                        {"rank": rank, "host": "n1", "cores": "0", "numa_nodes": "0"}
-                        for rank in range(4)
-                    ],
-                    nodes=1,
-                )
-            ],
+            "all alike": lambda: slow_pairs("1234", [(1, 2)], slow={8: 12}),
+            "not the second time": lambda: slow_pairs("1234", [(1, 2)], again=10),
+            "one size of a sweep": lambda: slow_pairs(
+                "123", [(0, 2)], slow={8: 40, 64: 10, 512: 10}
+            ),
+            "two sockets": lambda: slow_pairs("1111", BETWEEN_HALVES),
+            "two nodes": lambda: slow_pairs("1122", BETWEEN_HALVES),
+            "too few": lambda: slow_pairs("12", [(0, 1)]),
+            "shared cores": lambda: slow_pairs(
+                "1111", [(1, 2)], placement=[{**place, "cores": "0"} for place in hosts(["n1"] * 4)]
+            ),
         },
     ),
 }

@@ -131,13 +131,16 @@ def directions(to_us: float, from_us: float) -> Lines:
     ]
 
 
-def overlap(hidden: float, together_us: float = 1.5e6, **changes: Any) -> Lines:
+def overlap(
+    hidden: float, together_us: float = 1.5e6, is_asked_for: bool = True, **changes: Any
+) -> Lines:
     """A pipeline whose longer stream takes 1 s alone."""
     parts = {("products", "compute"): 1e6, ("sums", "communication"): 0.6e6}
     record = make_overlap_record(
         parts_us=parts, together_us=together_us, memory="device",
-        placement=placement(), timeline=None, **changes,
+        placement=placement()[: changes.get("ranks", 2)], timeline=None, **changes,
     )  # fmt: skip
+    record["parameters"]["overlap"] = is_asked_for
     name = "hidden_communication"
     declared = record["start"]["benchmark"]["metrics"]
     declared.append({**declared[-1], "name": name, "label": "hidden", "unit": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sample_records import make_record, placement
@@ -42,3 +43,20 @@ def make_pairs_record(
             **changes,
         }
     )
+
+
+def slow_pairs(
+    hosts: str,
+    pairs: Sequence[tuple[int, int]],
+    slow: Mapping[int, float] = MappingProxyType({8: 40.0}),
+    again: float | None = None,
+    **changes: Any,
+) -> list[dict[str, Any]]:
+    """Of each size of `slow` a record in which these pairs take so long, and the second time."""
+    return [
+        make_pairs_record(
+            latencies(len(hosts), dict.fromkeys(pairs, time)),
+            hosts, time if again is None else again, bytes=size, **changes,
+        )
+        for size, time in slow.items()
+    ]  # fmt: skip

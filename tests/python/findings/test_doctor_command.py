@@ -123,24 +123,29 @@ def test_records_are_kept_where_a_folder_is_named(commlens: Commlens, nothing_he
     assert sorted(path.name for path in Path("kept").iterdir()) == ["doctor.json", "doctor.jsonl"]
 
 
-def test_ranks_that_are_alone(commlens: Commlens, nothing_here: None) -> None:
-    run = commlens("doctor", "--format", "json", FAKE_LAUNCHER="singletons")
-    assert run.returncode == 1 and codes(document(run)) == {"ranks-are-alone"}
-    assert run.stderr == ""
-
-
-def test_a_run_that_dies(commlens: Commlens, nothing_here: None) -> None:
-    found = document(commlens("doctor", "--format", "json", FAKE_MODE="die"))
-    assert codes(found) == {"short-run-fails"}
-    assert "died" in found["findings"][0]["evidence"][0]["line"]
-
-
-def test_a_run_that_does_not_end(
-    commlens: Commlens, nothing_here: None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "value", "code", "evidence"),
+    [
+        ("FAKE_LAUNCHER", "singletons", "ranks-are-alone", ""),
+        ("FAKE_MODE", "die", "short-run-fails", "died"),
+        ("FAKE_MODE", "wait", "short-run-slow", ""),
+    ],
+)
+def test_a_short_run_that_goes_wrong(
+    commlens: Commlens,
+    nothing_here: None,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    code: str,
+    evidence: str,
 ) -> None:
-    monkeypatch.setattr(behaviour, "_LIMIT_S", 0.7)
-    found = document(commlens("doctor", "--format", "json", FAKE_MODE="wait"))
-    assert codes(found) == {"short-run-slow"}
+    if value == "wait":
+        monkeypatch.setattr(behaviour, "_LIMIT_S", 0.7)
+    run = commlens("doctor", "--format", "json", **{variable: value})
+    found = document(run)
+    assert run.returncode == 1 and run.stderr == "" and codes(found) == {code}
+    assert evidence in found["findings"][0]["evidence"][0]["line"]
 
 
 def test_a_crash_with_gpu_memory(commlens: Commlens, nothing_here: None, tmp_path: Path) -> None:

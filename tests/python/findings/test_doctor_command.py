@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,7 @@ from commlens.tuning import prove
 from commlens.tuning.prove import prove_all
 from conftest import Commlens
 from machine_cases import SOUND, changed
-from run_helpers import kept, ranks_alive, wait_for
+from run_helpers import cases, kept, probe_lines, ranks_alive, started, wait_for
 
 GPUS = {"FAKE_BACKEND": "cuda", "FAKE_GPUS": "4"}
 LATENCY = ("latency", "--bytes", "1", "--memory", "host", "--transport", "mpi")
@@ -44,7 +41,9 @@ def codes(found: Any) -> set[str]:
 
 @pytest.fixture(autouse=True)
 def one_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And two launches of each side of a proof."""
     monkeypatch.setattr(behaviour, "BENCHMARKS", ("latency",))
+    monkeypatch.setattr(prove, "_LAUNCHES", 2)
 
 
 @pytest.fixture
@@ -149,18 +148,8 @@ def test_a_short_run_that_goes_wrong(
 
 
 def test_a_crash_with_gpu_memory(commlens: Commlens, nothing_here: None, tmp_path: Path) -> None:
-    library = {"mpi": "Open MPI 5.0.7", "ucx": "1.22.0", "says_gpu_aware": "yes", "how": "asking"}
-    lines = [
-        json.dumps({"probe": kind, "rank": rank, **more}, separators=(",", ":"))
-        for rank in (0, 1)
-        for kind, more in (
-            ("begin", {"call": "MPI_Init", "bytes": 0, "memory": "device"}),
-            ("library", library),
-            ("begin", {"call": "MPI_Send", "bytes": 1, "memory": "device"}),
-        )
-    ]
     script = tmp_path / "probe.txt"
-    script.write_text("\n".join([*lines, "die SIGSEGV"]) + "\n")
+    script.write_text("\n".join([*probe_lines("yes0 begin0 yes1 begin1"), "die SIGSEGV"]) + "\n")
     run = commlens("doctor", "--format", "json", FAKE_PROBE=str(script), **GPUS)
     found = document(run)
     assert codes(found) >= {"mpi-fails-on-gpu-memory"}
@@ -176,14 +165,7 @@ def test_without_the_native_program(
     assert run.returncode == 0 and "is not a program" in run.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["/none/program"], "/none/program: there is no such program; name its file"),
-        (["--nodes", "0"], "--nodes 0: write a whole number from 1 to 100,000"),
-        (["--format", "xml"], "--format xml: write text or json"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), cases("mistakes of doctor"))
 def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
     run = commlens("doctor", *words)
     assert run.returncode == 2 and run.stderr == f"commlens: {message}\n"
@@ -224,29 +206,19 @@ def test_machines_arrive_in_pieces_that_are_mixed_and_lost() -> None:
     assert assemble("\n".join([*own, *others[1:]])) == [first]
 
 
-@pytest.fixture
-def two_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prove, "_LAUNCHES", 2)
-
-
-def with_setting(setting: Setting) -> Examination:
+def proof_of(setting: Setting, tmp_path: Path, spec: JobSpec | None = None) -> Proof:
     finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
     entry = Entry(code="x", severity="warning", subject="t", when="s", fix="C.")
     rule = rule_of(entry, "Limits", lambda _: iter(()))
-    return Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
-
-
-def proof_of(setting: Setting, tmp_path: Path) -> Proof:
-    plan = Plan(out=tmp_path / "out")
+    found = Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
+    plan = Plan(spec=spec or JobSpec(), out=tmp_path / "out")
     proofs: dict[int, Proof] = {}
-    assert prove_all(with_setting(setting), find_native(), plan, proofs, lambda _: None) == 0
+    assert prove_all(found, find_native(), plan, proofs, lambda _: None) == 0
     (proof,) = proofs.values()
     return proof
 
 
-def test_a_crash_is_fixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_launches: None
-) -> None:
+def test_a_crash_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_MODE", "die early")
     proof = proof_of(Setting({"FAKE_MODE": None}, shown_by=LATENCY), tmp_path)
     assert proof.verdict == "fixed" and proof.helps
@@ -256,22 +228,19 @@ def test_a_crash_is_fixed(
     assert len({one.start.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}) == 2
 
 
-def test_a_fix_that_changes_nothing(tmp_path: Path, two_launches: None) -> None:
+def test_a_fix_that_changes_nothing(tmp_path: Path) -> None:
     proof = proof_of(Setting({"UCX_TLS": "all"}, shown_by=LATENCY), tmp_path)
     assert proof.verdict in ("same", "inconclusive") and not proof.helps
     assert proof.gain is not None and proof.plain["gain"] == proof.gain
     assert " -> " in str(proof) and "2 launches each" in str(proof)
 
 
-def test_a_fix_that_does_not_help(tmp_path: Path, two_launches: None) -> None:
-    plan = Setting({"FAKE_MODE": "die early"}, shown_by=LATENCY)
-    proof = proof_of(plan, tmp_path)
+def test_a_fix_that_does_not_help(tmp_path: Path) -> None:
+    proof = proof_of(Setting({"FAKE_MODE": "die early"}, shown_by=LATENCY), tmp_path)
     assert proof.verdict == "not fixed" and proof.after is None and "died" in proof.why_no_after
 
 
-def test_the_command_proves(
-    commlens: Commlens, with_variables: Callable[..., None], two_launches: None
-) -> None:
+def test_the_command_proves(commlens: Commlens, with_variables: Callable[..., None]) -> None:
     with_variables(OMP_NUM_THREADS="64", NCCL_DEBUG="INFO")
     run = commlens("doctor", "--no-runs", "--prove")
     assert run.returncode == 1, run.stderr
@@ -279,24 +248,17 @@ def test_the_command_proves(
     assert "tried: allreduce" in run.stdout and run.stdout.count("tried:") == 1
 
 
-def test_the_launcher_arguments_of_a_fix_replace_the_users(
-    tmp_path: Path, two_launches: None
-) -> None:
+def test_the_launcher_arguments_of_a_fix_replace_the_users(tmp_path: Path) -> None:
     setting = Setting({}, ("--bind-to", "core"), LATENCY)
     spec = JobSpec(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"))
-    plan = Plan(spec=spec, out=tmp_path / "out")
-    prove_all(with_setting(setting), find_native(), plan, {}, lambda _: None)
+    proof_of(setting, tmp_path, spec)
     launches = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
     settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in launches.values())
     assert settings == [""] * 2 + ["1"] * 2
 
 
 def test_a_signal_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "commlens", "doctor"]
-    environment = {**os.environ, "FAKE_MODE": "wait", "TMPDIR": str(tmp_path)}
-    command = subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = started("doctor", FAKE_MODE="wait", TMPDIR=str(tmp_path))
     # Its record has begun: before, the same program is only looked at.
     wait_for(lambda: any(path.stat().st_size for path in tmp_path.glob("commlens-doctor-*/*")))
     command.send_signal(signal.SIGINT)

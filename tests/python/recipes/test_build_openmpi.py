@@ -10,32 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from run_helpers import cases
+
 RECIPES = Path(__file__).resolve().parents[3] / "recipes"
 
-# A configure that remembers how it was called, and whose Makefile installs what the checks ask for.
-_CONFIGURE = """#!/bin/sh
-echo "$@" > arguments
-for word in "$@"; do case $word in --prefix=*) prefix=${{word#--prefix=}};; esac; done
-printf 'all:\\n\\t@echo made\\ninstall:\\n\\tsh install.sh %s\\n' "$prefix" > Makefile
-cat > install.sh <<'END'
-{install}
-END
-"""
-_UCX = """mkdir -p $1/bin $1/lib/ucx
-{module}
-cat > $1/bin/ucx_info <<'EOF'
-#!/bin/sh
-echo '#define ENABLE_MT 1'
-EOF
-chmod +x $1/bin/ucx_info"""
-_OPENMPI = """mkdir -p $1/bin
-cat > $1/bin/ompi_info <<'EOF'
-#!/bin/sh
-echo 'mca:mpi:base:param:mpi_built_with_cuda_support:value:{cuda}'
-echo 'mca:pml:ucx:version:"mca:2.1.0"'
-{more}
-EOF
-chmod +x $1/bin/ompi_info"""
+STAND_INS: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8")
+)
 
 
 def source(folder: Path, configure: str, install: str) -> Path:
@@ -45,7 +26,7 @@ def source(folder: Path, configure: str, install: str) -> Path:
     for place in {configure, "configure"}:
         path = folder / place
         path.parent.mkdir(exist_ok=True)
-        path.write_text(_CONFIGURE.format(install=install), encoding="utf-8")
+        path.write_text(STAND_INS["configure"].format(install=install), encoding="utf-8")
         path.chmod(0o755)
     return folder
 
@@ -78,24 +59,14 @@ def sources(
     module: str = "touch $1/lib/ucx/libuct_cuda.so",
     more: str = "",
 ) -> list[object]:
-    ucx = source(tmp_path / "u", "contrib/configure-release", _UCX.format(module=module))
-    openmpi = source(tmp_path / "o", "configure", _OPENMPI.format(cuda=cuda, more=more))
+    ucx = source(
+        tmp_path / "u", "contrib/configure-release", STAND_INS["ucx"].format(module=module)
+    )
+    openmpi = source(tmp_path / "o", "configure", STAND_INS["openmpi"].format(cuda=cuda, more=more))
     return ["--ucx", ucx, "--openmpi", openmpi, "--jobs", 1]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--help"], "example:"),
-        ([], "usage"),
-        (["prefix", "--jobs"], "--jobs needs a value"),
-        (["prefix", "--verbs", "yes"], "there is no option --verbs"),
-        (["one", "two"], "two prefixes, 'one' and 'two': write one"),
-        (["with a blank"], "'with a blank' or '' has a blank"),
-        (["prefix", "--cuda", "/nowhere"], "--cuda '/nowhere' has no include/cuda.h"),
-        (["prefix", "--rocm", "/nowhere"], "--rocm '/nowhere' has no include/hip"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), cases("refused words of build-openmpi"))
 def test_refusals_name_the_option_and_the_value(words: list[str], said: str) -> None:
     done = build(*words)
     assert done.returncode == (0 if words == ["--help"] else 2)
@@ -125,14 +96,7 @@ def test_both_are_built_once_checked_and_can_be_sourced(tmp_path: Path, toolkit:
     assert "ucx-make" in done.stdout and "ucx-make" not in again.stdout
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"cuda": "false"}, "PROBLEM  Open MPI is built with CUDA"),
-        ({"module": ":"}, "PROBLEM  UCX has its CUDA module"),
-        ({"more": "echo mca:btl:uct:version"}, "PROBLEM  Open MPI is without btl uct"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "said"), cases("builds of another kind"))
 def test_what_was_not_built_as_asked_for_is_a_failure(
     tmp_path: Path, toolkit: Path, changed: dict[str, str], said: str
 ) -> None:

@@ -13,18 +13,12 @@ from commlens.base.errors import CommlensError
 from commlens.jobs import suite
 from commlens.jobs.options import Options
 from conftest import Commlens
+from run_helpers import cases
 
 # What numbers, names, paths and texts go wrong with.
-ODD = st.sampled_from(
-    ["", "0", "-1", "1e400", "0x10", "nan", "8,8", "8:4", "9" * 5000, "true", "no", " ", "--", "-",
-     "=", "a=b", "../x", "/", "~", "'", '"', "$(x)", ";", "*", "é", "\x1b[31m", "\u202e", "[", "{",
-     "&a [*a]", "!!python/none", "|", ">", "%", "\t"]
-)  # fmt: skip
+ODD = st.sampled_from([*cases("odd values"), "9" * 5000])
 TEXT = ODD | st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"))
-NAMES = st.sampled_from(
-    ["bytes", "ranks", "launches", "env", "launcher", "launcher-args", "out", "record", "repeat",
-     "scaling", "wide", "no-probe", "pairs", "memory", "timeout", "nonsense", "help", "dry-run"]
-)  # fmt: skip
+NAMES = st.sampled_from(cases("options of any kind"))
 WORDS = st.lists(
     st.builds("--{}={}".format, NAMES, TEXT) | st.builds("--{}".format, NAMES) | TEXT, max_size=4
 )

@@ -7,23 +7,9 @@ from typing import Any
 from sample_records import make_record, measured, parts_within, sample, span
 
 # Microseconds of one solve.
-ALONE = {
-    "p7 operator f64": 100.0,
-    "p7 operator f32": 300.0,
-    "p7 smoother": 500.0,
-    "p7 restriction": 50.0,
-    "p3 operator f32": 60.0,
-    "p3 smoother": 80.0,
-    "coarse solve": 200.0,
-    "vectors": 110.0,
-}
-BETWEEN_RANKS = {
-    "p7 exchange f64": 40.0,
-    "p7 exchange f32": 160.0,
-    "p3 exchange f32": 70.0,
-    "p1 exchange f32": 30.0,
-    "reductions": 100.0,
-}
+_TIMES = sample("times of multigrid")
+ALONE: dict[str, float] = _TIMES["alone"]
+BETWEEN_RANKS: dict[str, float] = _TIMES["between ranks"]
 OTHER_US = 200.0
 CYCLE = ["p7 smoother", "p7 restriction", "p3 smoother", "coarse solve", "p3 operator f32"]
 AFTER = ["vectors", "p7 operator f64", "vectors"]  # of a V-cycle

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from building_helpers import CMAKE, ROOT
+from run_helpers import cases
 
 MODULE = ROOT / "cmake" / "GpuArchitectures.cmake"
-V100, A100, H100, BLACKWELL = "70", "80", "90", "100"
 
 pytestmark = pytest.mark.skipif(not CMAKE, reason="no cmake")
 
@@ -27,29 +27,13 @@ def chosen(backend: str, version: str, folder: Path) -> list[str]:
     return done.stderr.strip().split(";")
 
 
-@pytest.mark.parametrize(
-    ("version", "gpus"),
-    [
-        ("12.0.140", [V100, A100, H100]),
-        ("12.6.85", [V100, A100, H100]),
-        ("12.8.61", [V100, A100, H100, BLACKWELL]),
-        ("12.9.86", [V100, A100, H100, BLACKWELL]),
-        ("13.0.88", [A100, H100, BLACKWELL]),
-    ],
-)
+@pytest.mark.parametrize(("version", "gpus"), cases("architectures of CUDA"))
 def test_cuda(version: str, gpus: list[str], tmp_path: Path) -> None:
     # Only the last one's PTX is kept, from which the driver compiles for newer GPUs.
     assert chosen("cuda", version, tmp_path) == [f"{gpu}-real" for gpu in gpus[:-1]] + gpus[-1:]
 
 
-@pytest.mark.parametrize(
-    ("clang", "gpus"),
-    [
-        ("15.0.6", ["gfx90a"]),
-        ("17.0.0", ["gfx90a", "gfx942"]),
-        ("18.0.0", ["gfx90a", "gfx942"]),
-    ],
-)
+@pytest.mark.parametrize(("clang", "gpus"), cases("architectures of HIP"))
 def test_hip(clang: str, gpus: list[str], tmp_path: Path) -> None:
     assert chosen("hip", clang, tmp_path) == gpus
 

@@ -100,11 +100,10 @@ def test_a_parameter_that_open_mpi_does_not_know(tmp_path: Path, name: str, near
     assert [(one.name, one.near) for one in own.unknown] == [(name, near)]
 
 
-@pytest.mark.parametrize(
-    "name", ["OMPI_MCA_pml", "OMPI_MCA_opal_common_ucx_tls", "OMPI_MCA_plm_rsh_agent"]
-)
-def test_parameters_that_it_knows_or_passes_on(tmp_path: Path, name: str) -> None:
-    assert mpi.parse_info(info("5.0.7"), system(tmp_path, {}, **{name: "1"})).unknown == ()
+def test_parameters_that_it_knows_or_passes_on(tmp_path: Path) -> None:
+    names = ("OMPI_MCA_pml", "OMPI_MCA_opal_common_ucx_tls", "OMPI_MCA_plm_rsh_agent")
+    here = system(tmp_path, {}, **dict.fromkeys(names, "1"))
+    assert mpi.parse_info(info("5.0.7"), here).unknown == ()
 
 
 def test_names_that_are_alike_and_no_mistakes() -> None:
@@ -208,22 +207,15 @@ def test_nccl_and_its_files(tmp_path: Path) -> None:
     assert [(one.name, one.near) for one in own.unknown] == [("NCCL_ALOG", "NCCL_ALGO")]
 
 
-@pytest.mark.parametrize(("code", "text"), [("22803", "2.28.3"), ("2804", "2.8.4"), ("x", "")])
-def test_the_number_of_nccl(code: str, text: str) -> None:
-    assert nccl.version_text(code) == text
+def test_the_number_of_nccl() -> None:
+    assert [nccl.version_text(code) for code in ("22803", "2804", "x")] == ["2.28.3", "2.8.4", ""]
 
 
 def test_limits_and_shared_memory(tmp_path: Path) -> None:
-    files(tmp_path, **{"proc/self/limits": (
-        "Limit                     Soft Limit           Hard Limit           Units     \n"
-        "Max stack size            8388608              unlimited            bytes     \n"
-        "Max locked memory         65536                65536                bytes     \n"
-    )})  # fmt: skip
-    outputs: dict[str, Output | str] = {
-        "df -Pk /dev/shm": "Filesystem 1024-blocks Used Available Capacity Mounted on\n"
-        "shm 65536 4 65532 1% /dev/shm\n",
-        "test -w /dev/shm": Output("test -w /dev/shm", status=1),
-    }
+    of_process, of_folder = cases("limits and shared memory")
+    files(tmp_path, **{"proc/self/limits": of_process})
+    command = "test -w /dev/shm"
+    outputs = {"df -Pk /dev/shm": of_folder, command: Output(command, status=1)}
     own = limits.look(system(tmp_path, outputs))
     assert own.stack and (own.stack.soft, own.stack.hard) == (8 << 20, None)
     assert own.locked_memory and own.locked_memory.line == "Max locked memory 65536 65536"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from commlens.jobs.messages import (
@@ -32,7 +34,7 @@ def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize(("end", "status", "expected"), cases("ends in pages of Open MPI"))
 def test_open_mpis_pages_become_a_fact(
-    version: int, end: str, status: int, expected: list[int] | None
+    version: int, end: str, status: int, expected: list[Any] | None
 ) -> None:
     found = filtered(ErrorFilter, captured(f"open-mpi-{version}-{end}"))
     assert death("\n".join(found.held), status) == (Death(*expected) if expected else None)

@@ -88,10 +88,7 @@ def test_larger_jobs_may_take_longer() -> None:
     Request(100, 300, ["run", "bp5"], "A").check(site.load("frontier"))
 
 
-@pytest.mark.parametrize(
-    ("text", "minutes"),
-    [("30", 30), ("00:30:00", 30), ("1:30", 90), ("01:00:30", 61), ("x", None), ("1::2", None)],
-)
+@pytest.mark.parametrize(("text", "minutes"), cases("times of jobs"))
 def test_times(text: str, minutes: int | None) -> None:
     assert minutes_in(text) == minutes
 

@@ -100,7 +100,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["COMMLENS_BENCH"] = str(options.bench)
     counts = {name: Counter[str]() for name in ("same", "slowed", "one start of the same")}
-    trials = []
+    trials: list[dict[str, object]] = []
     for number in range(1, options.trials + 1):
         rows = trial(options.percent)
         for name, row in rows.items():

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 
 #include "base/knowledge_lists.hpp"
 #include "profile.hpp"
@@ -121,9 +120,9 @@ void remove_from_ld_preload() {
 }
 
 template <std::size_t count>
-int number_from_environment(const std::string_view (&names)[count], int otherwise) {
-  for (const auto name : names) {
-    if (const char* value = std::getenv(name.data())) return std::atoi(value);
+int number_from_environment(const char* const (&names)[count], int otherwise) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
   }
   return otherwise;
 }
@@ -200,7 +199,7 @@ void start() {
 [[gnu::constructor]] void load() {
   profile.folder = std::getenv("COMMLENS_PROFILE_OUT");
   profile.active = profile.folder != nullptr;
-  constexpr std::string_view depths[] = {"COMMLENS_PROFILE_CALLSITES"};
+  constexpr const char* depths[] = {"COMMLENS_PROFILE_CALLSITES"};
   profile.call_depth = std::clamp(number_from_environment(depths, 0), 0, max_call_depth);
   profile.records_call_sites = profile.call_depth > 0;
   profile.records_regions = is_set("COMMLENS_PROFILE_REGIONS");

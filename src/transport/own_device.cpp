@@ -10,8 +10,8 @@
 namespace commlens {
 
 std::optional<int> local_rank_from_environment() {
-  for (const auto name : knowledge::rank_variables::local_rank) {
-    const char* text = std::getenv(name.data());
+  for (const char* name : knowledge::rank_variables::local_rank) {
+    const char* text = std::getenv(name);
     int rank = -1;
     if (text != nullptr && std::from_chars(text, text + std::strlen(text), rank).ec == std::errc{} && rank >= 0)
       return rank;

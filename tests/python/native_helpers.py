@@ -265,13 +265,16 @@ def start(
     beyond which no file of it may grow."""
     mark = uuid.uuid4().hex
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # By default it is the newest build, which may be one with sanitizers.
+    native = {"COMMLENS_BENCH": str(BENCH)}
     python = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
     kept = {
         name: value
         for name, value in _REAL_ENVIRONMENT.items()
         if not name.startswith(("PYTEST_", "COMMLENS_"))
     }
-    everything = {**kept, **allowed, **python, "TERM": "dumb", _MARK: mark, **(environment or {})}
+    ours = {**allowed, **native, **python, "TERM": "dumb", _MARK: mark}
+    everything = {**kept, **ours, **(environment or {})}
 
     def limit() -> None:
         assert file_limit is not None

@@ -16,7 +16,7 @@ class Error : public std::runtime_error {
 };
 
 /// A wrong option or a request that the machine cannot meet: the same on every rank, found before anything is measured.
-/// One line: the option, its value, what would be valid. The program says it once, from rank 0, and exits with 2.
+/// One line: the option, its value, what would be valid. The program prints it once, on rank 0, and exits with 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

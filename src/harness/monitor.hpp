@@ -20,8 +20,8 @@
 
 namespace commlens {
 
-/// What the ranks of a node are doing, in memory that they share: whoever notices a stall can say where all of them
-/// were, even if one of them has been stopped.
+/// What the ranks of a node are doing, in memory that they share: the rank that notices a stall can print where all of
+/// them were, even if one of them has been stopped.
 class ActivityBoard {
  public:
   /// Collective over the ranks of a node. Where they cannot share memory (a page each is needed), each has a board of

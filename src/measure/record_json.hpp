@@ -16,7 +16,7 @@ namespace commlens::measure {
 std::string start_line(const Start& start);
 std::string record_line(const Start& start, const Result& result);
 
-/// Declarations: in the line of a start, and in what the program says of its benchmarks.
+/// Declarations: in the line of a start, and in what the program lists of its benchmarks.
 /// {"name": "time_us", "label": "time", "unit": "us", "better": "lower", "definition": "..."}
 nlohmann::ordered_json to_json(const Metric& metric);
 nlohmann::ordered_json to_json(const Fact& fact);

@@ -1,4 +1,4 @@
-// What a record says: its outcome, metrics, fractions and texts.
+// Results of a record: its outcome, metrics, fractions and texts.
 #include "measure/result.hpp"
 
 #include <gtest/gtest.h>

@@ -100,7 +100,7 @@ SOUND = Machine(
 
 class Cases(NamedTuple):
     """Of one rule, by name: views in which it reports something, others in which it does not, and
-    those for which it is not applicable. Where the latter are given, the silent ones are `ok`."""
+    those for which it is not applicable. Where the latter are given, the others are `ok`."""
 
     speaks: Mapping[str, Callable[[], Any]]  # a View, or records or a profile to make one of
     silent: Mapping[str, Callable[[], Any]]

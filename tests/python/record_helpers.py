@@ -37,7 +37,7 @@ def device_latency(size: int = 1024, **changes: Any) -> dict[str, Any]:
 
 
 def allreduce(size: int = 80_000_000, **changes: Any) -> dict[str, Any]:
-    """As DFT-FE's, of which there are published figures."""
+    """As DFT-FE's, of which there are published results."""
     parameters = {"bytes": size, "dtype": "f64", "in_place": True, **changes.pop("options", {})}
     kind = {"benchmark": "allreduce", "metric": "time_us", "memory": "device"}
     return make_record(**{**kind, "parameters": parameters, "ceilings": [], **changes})

@@ -34,7 +34,7 @@ def without_collections() -> Iterator[None]:
 
 @contextmanager
 def telling() -> Iterator[Callable[[str], None]]:
-    """Gives a function that says what is done now, on one line of the standard error, which is
+    """Gives a function that reports what is done now, on one line of the standard error, which is
     there from its first call until all is done. A file gets nothing."""
     console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
@@ -69,7 +69,7 @@ def check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
 
 
 def tell_pictures(drawn: Drawn) -> None:
-    """Says what is not in them, and prints where they are."""
+    """Prints what is not in them, and where they are."""
     for left_out in drawn.left_out:
         say(left_out)
     for picture in drawn.pictures:

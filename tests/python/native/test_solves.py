@@ -174,6 +174,7 @@ def test_the_error_is_the_same_on_three_ranks_and_by_element(folder: Path) -> No
     spread = facts_of(folder, 3, case, "--storage element --geometry stored --solver fused")
     assert spread["largest_error"] == pytest.approx(single.facts["largest_error"], rel=1e-8)
     iterations = int(single.facts["iterations"])
+    assert 0 < iterations < 2000 and 0 < spread["iterations"] < 2000
     assert abs(spread["iterations"] - iterations) <= 0.05 * iterations, "but for rounding"
 
 

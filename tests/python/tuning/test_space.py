@@ -102,5 +102,5 @@ def test_versions() -> None:
 
 def test_the_files_have_an_order() -> None:
     names = list(dict.fromkeys(one.name for one in curated()))
-    of_files = ["messaging layer", "allocator", "allreduce algorithm"]
+    of_files = ["messaging layer", "allocator", "allreduce algorithm", "UCX_TLS", "NCCL_ALGO"]
     assert [name for name in names if name in of_files] == of_files

@@ -61,7 +61,7 @@ class _Lanes:
     iteration: Iteration | None
 
     def panel(self, has_own_scale: bool) -> Panel:
-        """Says the time of the operation that was recorded, and the median of all."""
+        """Prints the time of the operation that was recorded, and the median of all."""
         operation, iteration = self.operation, self.iteration
         unit, factor = readable_time("us", self.end_us)
         time = f"{format_number(factor * self.timeline.time_us)} {unit}"

@@ -117,7 +117,7 @@ TEST_P(FgmresIn, HasTheLeastResidualsAlsoWhereItRestarts) {
     const Outcome outcome = solve(jacobi(), b, {.restart = restart, .iterations = 23, .tolerance = 0});
     const auto divide = [dense = whole().jacobi()](const Vector& v, std::size_t) { return dense(v); };
     const auto expected = least_residuals(whole(), divide, b, restart, 23);
-    if (restart == 30) EXPECT_LT(expected.back(), 0.01);  // it converges
+    EXPECT_LT(expected.back(), restart == 30 ? 0.01 : 1.0);  // it converges
     expect_residuals(outcome.solution, expected);
     EXPECT_FALSE(outcome.solution.converged);
     EXPECT_FALSE(outcome.solution.stagnated);

@@ -28,9 +28,8 @@ sys.path.insert(0, str(TOP / "python"))
 
 from commlens.compare import Row, Side, Verdict, judge, match  # noqa: E402
 from commlens.compare.interleaved import measure  # noqa: E402
-from commlens.jobs.options import Options  # noqa: E402
 from commlens.jobs.session import Settings  # noqa: E402
-from commlens.jobs.spec import JobSpec  # noqa: E402
+from commlens.jobs.spec import JobSpec, Options  # noqa: E402
 
 THRESHOLD = 0.03  # the default of compare
 LAUNCHES = 5  # likewise

@@ -21,8 +21,7 @@ from writing import Figures, Job, Plan, Writer
 
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.jobs.native import Native, find_native
-from commlens.jobs.options import Options
-from commlens.jobs.spec import PROBE
+from commlens.jobs.spec import PROBE, Options
 
 _RANK = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")  # set by launchers
 _RANKS_OF_NODE = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")

@@ -22,9 +22,8 @@ from commlens.cli.records import (
 )
 from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.verdicts import ComparisonResult, gate
-from commlens.jobs.options import Options
 from commlens.jobs.session import Settings
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record
 from commlens.render.comparison import FORMATS, comparison_of
 

@@ -10,8 +10,7 @@ import click
 
 from commlens.cli import values
 from commlens.jobs.launchers import CHOICES
-from commlens.jobs.options import Options
-from commlens.jobs.spec import MOST_RANKS, JobSpec, parse_environment
+from commlens.jobs.spec import MOST_RANKS, JobSpec, Options, parse_environment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _AS_IN_RUN = "As in run."

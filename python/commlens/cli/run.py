@@ -17,11 +17,10 @@ from commlens.base.text import plural, whole_number
 from commlens.cli import job_options
 from commlens.jobs import launchers, suite
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
-from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
 from commlens.tuning.space import Change

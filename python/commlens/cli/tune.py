@@ -14,9 +14,8 @@ from commlens.base.outputs import reserve_folder
 from commlens.base.terminal import echo
 from commlens.cli import job_options, values
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options
 from commlens.jobs.session import Session, Settings
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from commlens.base.errors import CommlensError, Status
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options
 from commlens.jobs.probe import ProbeVerdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import TOO_LONG, Session, Settings
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record
 
 BENCHMARKS = ("latency", "bandwidth", "allreduce")

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation
-from commlens.jobs.allocation import Allocation
 from commlens.jobs.native import Native
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import Allocation, JobSpec
 from commlens.knowledge.launchers import LAUNCHERS, Launcher, LauncherOption, launcher_of_version
 from commlens.machine.system import System
 
@@ -148,7 +146,7 @@ def choose(requested: str, native: Native, environment: Mapping[str, str] = os.e
     under one of those every rank would take itself for the only one.
     """
     path = environment.get("PATH")
-    given = allocation.current(environment)
+    given = Allocation.current(environment)
     own = next((one for one in _OF_MANAGERS if given and one.allocation == given.variable), None)
     if requested == "auto" and own and _on_path(own.programs, path):
         requested = own.programs[0]

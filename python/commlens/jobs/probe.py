@@ -23,9 +23,8 @@ from commlens.jobs.causes import CAUSES
 from commlens.jobs.launchers import Chosen
 from commlens.jobs.messages import death
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options
 from commlens.jobs.process import Outcome
-from commlens.jobs.spec import PROBE, JobSpec
+from commlens.jobs.spec import PROBE, JobSpec, Options
 
 _LIMIT_S = 60.0
 # With it Open MPI logs which pml it chose, and which one it passed over.

@@ -18,10 +18,9 @@ from commlens.jobs.explain import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.node_watch import NodeWatch
-from commlens.jobs.options import Options
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.record_file import RecordFile
-from commlens.jobs.spec import JobSpec, resolve
+from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 
 TOO_LONG = "the job took longer than"

@@ -1,18 +1,21 @@
-"""What is to be run: one benchmark, and how it is launched."""
+"""What is to be run: a benchmark with its options, how it is launched, and in which allocation."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Optional
 
 from commlens.base.errors import CommlensError
 from commlens.base.text import plural, whole_number
-from commlens.jobs.allocation import Allocation
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options
+from commlens.knowledge.launchers import MANAGERS, Manager
+from commlens.machine.system import System
 
 MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
 MOST_LAUNCHES = 10_000
@@ -20,6 +23,95 @@ FORMER_NAMES = {"launches": "starts"}  # still accepted on command lines and in 
 PROBE = "probe"  # a command of the native program that is no benchmark
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class Options(dict[str, Optional[str]]):
+    """Values by the names of options without dashes, in order; None: the option has no value."""
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Options:
+        """The options in `--name value`, `--name=value` and `--flag`. Raises CommlensError for a
+        word that belongs to none and for an option that is given twice."""
+        options = cls()
+        waiting = ""  # the option that has no value yet
+        for word in words:
+            if word.startswith("--") and len(word) > 2:
+                name, is_whole, value = word[2:].partition("=")
+                if name in options:
+                    raise CommlensError(f"--{name} is given twice; leave one of them out")
+                options[name] = value if is_whole else None
+                waiting = "" if is_whole else name
+            elif waiting:
+                options[waiting] = word
+                waiting = ""
+            else:
+                raise CommlensError(
+                    f"'{word}' belongs to no option; write options as --NAME VALUE, "
+                    "`commlens run BENCHMARK --help` lists them"
+                )
+        return options
+
+    def words(self) -> list[str]:
+        """The options as a command line of the native program."""
+        words: list[str] = []
+        for name, value in self.items():
+            if value is None:
+                words.append(f"--{name}")
+            elif value.startswith("--"):
+                words.append(f"--{name}={value}")
+            else:
+                words += [f"--{name}", value]
+        return words
+
+    def replaced_by(self, other: Mapping[str, str | None]) -> Options:
+        """These options and all of `other`, which counts where an option is in both."""
+        return Options({**self.without(*other), **other})
+
+    def without(self, *names: str) -> Options:
+        """These options but those of some names."""
+        return Options({name: value for name, value in self.items() if name not in names})
+
+    def text(self, name: str) -> str:
+        """The value of an option; empty where it has none or is not there."""
+        return self.get(name) or ""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The nodes that a resource manager has given to this command."""
+
+    variable: str  # the one that is set within it
+    nodes: int | None = None  # None: not known
+    tasks: int | None = None  # the number that was asked for, if any was
+
+    @classmethod
+    def current(cls, environment: Mapping[str, str] = os.environ) -> Allocation | None:
+        """The allocation in which this command runs, if it does in one."""
+        for manager in MANAGERS:
+            if environment.get(manager.variable):
+                nodes = _nodes_given_by(manager, environment)
+                return cls(manager.variable, nodes, _number_in(manager.tasks, environment))
+        return None
+
+
+def _nodes_given_by(manager: Manager, environment: Mapping[str, str]) -> int | None:
+    if manager.host_slots:
+        hosts = environment.get(manager.host_slots, "").split()[::2]
+        return len(hosts) - 1 if len(hosts) > 1 else None  # jsrun starts no rank on the first
+    if manager.host_file:
+        with suppress(OSError):
+            path = Path(environment.get(manager.host_file, ""))
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            return len({line.split()[0] for line in lines if line.strip()}) or None
+    if manager.nodes_command:
+        return whole_number(System(environment).run(*manager.nodes_command).text.strip())
+    return _number_in(manager.nodes, environment)
+
+
+def _number_in(variables: Sequence[str], environment: Mapping[str, str]) -> int | None:
+    """The number in the first of the variables that has one."""
+    numbers = (whole_number(environment.get(variable, "")) for variable in variables)
+    return next((number for number in numbers if number), None)
 
 
 @dataclass(frozen=True)

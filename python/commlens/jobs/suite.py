@@ -12,8 +12,14 @@ from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
 from commlens.base.text import whole_number
-from commlens.jobs.options import Options
-from commlens.jobs.spec import FORMER_NAMES, MOST_LAUNCHES, MOST_RANKS, JobSpec, is_variable
+from commlens.jobs.spec import (
+    FORMER_NAMES,
+    MOST_LAUNCHES,
+    MOST_RANKS,
+    JobSpec,
+    Options,
+    is_variable,
+)
 
 ENDINGS = (".yaml", ".yml")
 _TRUE = ("true", "yes", "on")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.jobs import causes
-from commlens.jobs.options import Options
 from commlens.jobs.process import Times
+from commlens.jobs.spec import Options
 
 _LIMIT_S = 120.0
 _LEAST_S = 30.0  # MPI takes its time to start; and ranks that live report every ten seconds

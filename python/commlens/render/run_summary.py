@@ -12,9 +12,8 @@ from rich.console import Console
 
 from commlens.base.errors import Status, say, status_text
 from commlens.base.text import plural
-from commlens.jobs.options import Options
 from commlens.jobs.run import JobRun, Ran
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record, groups, load, over_launches
 from commlens.model.scaling import scalings
 from commlens.render import dftfe, show

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from commlens.base.errors import CommlensError, reason
 from commlens.base.text import printable
-from commlens.jobs.options import Options
-from commlens.jobs.spec import parse_environment
+from commlens.jobs.spec import Options, parse_environment
 from commlens.tuning.space import Change
 
 EXPORTS = "best.env"

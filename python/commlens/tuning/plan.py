@@ -12,9 +12,8 @@ from commlens.base.errors import CommlensError, reason
 from commlens.base.text import plural
 from commlens.jobs.launchers import physical_cores
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options
 from commlens.jobs.session import Session
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.tuning import library
 from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
 from commlens.tuning.space import Space, TuningSetting, curated, load

@@ -18,9 +18,9 @@ from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
 from commlens.jobs.explain import Result
 from commlens.jobs.native import Native
-from commlens.jobs.options import Options
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave
+from commlens.jobs.spec import Options
 from commlens.model import Record, case_key
 from commlens.tuning.trial import InterruptionError
 

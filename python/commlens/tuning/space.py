@@ -14,8 +14,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import Options
-from commlens.jobs.spec import is_variable
+from commlens.jobs.spec import Options, is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]

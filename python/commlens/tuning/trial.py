@@ -9,11 +9,10 @@ from pathlib import Path
 
 from commlens.base.errors import CommlensError, Status
 from commlens.jobs.explain import Result
-from commlens.jobs.options import Options
 from commlens.jobs.process import Times
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.model import TIME_METRIC, Record, load
 from commlens.tuning.launches import TrialOutcome
 from commlens.tuning.space import Change

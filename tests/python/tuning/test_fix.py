@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import Options
+from commlens.jobs.spec import Options
 from commlens.tuning.fix import read, write
 from commlens.tuning.space import Change
 from conftest import Commlens

@@ -14,8 +14,8 @@ import jinja2
 import commlens
 from commlens.base.errors import CommlensError
 from commlens.base.text import plural
-from commlens.jobs.options import Options
 from commlens.jobs.sites.site import Site
+from commlens.jobs.spec import Options
 
 _NAME = re.compile(r"[\w.@+:/-]+")
 STATUS_FILE = "status"

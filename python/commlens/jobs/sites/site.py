@@ -14,9 +14,8 @@ import msgspec
 from commlens import knowledge
 from commlens.base import user_yaml
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation
 from commlens.jobs.launchers import CHOICES
-from commlens.jobs.spec import JobSpec, is_variable
+from commlens.jobs.spec import Allocation, JobSpec, is_variable
 
 _ENDING = ".yaml"
 
@@ -94,7 +93,7 @@ def on_site(
 ) -> tuple[str, JobSpec]:
     """The launcher and the job within an allocation on a site. What the user has `given`, and the
     variables that are set, come before the site's."""
-    here = allocation.current(environment)
+    here = Allocation.current(environment)
     own = site.job_spec(given.nodes or (here.nodes if here else None) or 1)
     own = replace(
         own,

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs import allocation
-from commlens.jobs.allocation import Allocation
 from commlens.jobs.launchers import options_here
 from commlens.jobs.native import Native, find_native
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import Allocation, JobSpec
 from commlens.knowledge.launchers import LAUNCHERS
 from conftest import Commlens
 from run_helpers import cases, executable
@@ -21,12 +19,12 @@ from run_helpers import cases, executable
 @pytest.mark.parametrize(("environment", "expected"), cases("nodes of allocations"))
 def test_the_nodes_of_an_allocation(environment: dict[str, str], expected: list[Any]) -> None:
     Path("nodes").write_text("n1 4 queue\nn1 4 queue\nn2 4 queue\n")
-    assert allocation.current(environment) == (Allocation(*expected) if expected else None)
+    assert Allocation.current(environment) == (Allocation(*expected) if expected else None)
 
 
 def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
     executable(tmp_path, "flux", "echo 3")
-    found = allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    found = Allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert found == Allocation("FLUX_URI", 3)
 
 

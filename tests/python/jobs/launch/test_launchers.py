@@ -8,11 +8,9 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.jobs import launchers
-from commlens.jobs.allocation import Allocation
 from commlens.jobs.launchers import Chosen
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import Allocation, JobSpec, Options
 from commlens.knowledge.launchers import LAUNCHERS, Launcher
 from conftest import FAKES
 from run_helpers import cases, executable

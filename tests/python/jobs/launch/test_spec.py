@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.jobs.options import Options
-from commlens.jobs.spec import JobSpec, parse_environment
+from commlens.jobs.spec import JobSpec, Options, parse_environment
 from run_helpers import cases
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite
-from commlens.jobs.options import Options
+from commlens.jobs.spec import Options
 from conftest import Commlens
 from run_helpers import cases
 

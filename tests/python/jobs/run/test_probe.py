@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import pytest
 
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options
 from commlens.jobs.probe import (
     GpuSupport,
     ProbeVerdict,
@@ -20,6 +19,7 @@ from commlens.jobs.probe import (
     judge,
 )
 from commlens.jobs.process import Outcome
+from commlens.jobs.spec import Options
 from conftest import captured
 from run_helpers import cases, probe_lines
 

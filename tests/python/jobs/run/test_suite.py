@@ -10,8 +10,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.jobs import suite
 from commlens.jobs.native import find_native
-from commlens.jobs.options import Options
-from commlens.jobs.spec import JobSpec, resolve
+from commlens.jobs.spec import JobSpec, Options, resolve
 from run_helpers import cases
 
 RUNS = "runs:\n  - benchmark: latency\n"

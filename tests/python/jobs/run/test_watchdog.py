@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commlens.jobs import watchdog
-from commlens.jobs.options import Options
 from commlens.jobs.process import Times
+from commlens.jobs.spec import Options
 from commlens.jobs.watchdog import Watchdog, limit_of
 from conftest import Commlens
 from run_helpers import kept, ranks_alive, started, wait_for

@@ -17,8 +17,7 @@ from commlens.tuning.finals import Final, play, reserve_s
 from commlens.tuning.launches import Launches, TrialOutcome
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
-from commlens.tuning.situation import Situation, applicable
-from commlens.tuning.space import Change, TuningSetting, parse
+from commlens.tuning.space import Change, Situation, TuningSetting, applicable, parse
 from sample_records import lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
@@ -96,13 +95,11 @@ def search_of(
     by_size: bool = False,
 ) -> Search:
     situation = situation or here()
-    space, slots = applicable(found, situation)[0], Slots()
     folder.mkdir(exist_ok=True)
     bench = Bench(
         machine,  # type: ignore[arg-type]
-        Launches(folder, space, slots),
-        space,
-        slots,
+        Launches(folder, Slots()),
+        applicable(found, situation)[0],
         situation.transports,
         Budget(budget, lambda: machine.now),
         by_size,

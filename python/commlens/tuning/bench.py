@@ -11,10 +11,9 @@ from typing import Any
 from commlens.base.errors import say
 from commlens.base.text import format_ratio
 from commlens.model import Record
-from commlens.tuning.launches import Launch, Launches
-from commlens.tuning.scores import Reference, Slot, Slots, SlotValue, SlotValues, Target, targets
+from commlens.tuning.launches import GRACE, InterruptionError, Launch, Launches, Runner
+from commlens.tuning.scores import Reference, Slot, SlotValue, SlotValues, Target, targets
 from commlens.tuning.space import Choice, Space
-from commlens.tuning.trial import GRACE, InterruptionError, Runner
 
 DEFAULT: Choice = {}
 DEFAULT_STAGE = "default"
@@ -49,7 +48,6 @@ class Bench:
     runner: Runner
     launches: Launches
     space: Space
-    slots: Slots
     transports: Sequence[str]  # those that are tuned
     budget: Budget
     by_size: bool = False
@@ -60,7 +58,7 @@ class Bench:
     @property
     def reference(self) -> Reference | None:
         """The default's values; where it fails, those of the first choice that was measured."""
-        if found := Reference.of([one.values for one in self._ok(DEFAULT)], is_default=True):
+        if found := Reference.of([one.values for one in self.ok(DEFAULT)], is_default=True):
             return found
         others = [launch.values for launch in self.launches.done if launch.values]
         return Reference.of(others[:1], is_default=False)
@@ -82,7 +80,7 @@ class Bench:
 
     def scores(self, choice: Choice, target: Target | None = None, stage: str = "") -> list[float]:
         """Of each launch of the choice that has measured all."""
-        scores = (self.score_of(one.values, target) for one in self._ok(choice, stage))
+        scores = (self.score_of(one.values, target) for one in self.ok(choice, stage))
         return [one for one in scores if one is not None]
 
     def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
@@ -106,19 +104,10 @@ class Bench:
         own = [one.median for one in self.values_at(slot, choice)]
         return median(own) if own else None
 
-    def count(self, choice: Choice) -> int:
-        """How many launches of a choice went well."""
-        return len(self._ok(choice))
-
-    def luck(self, target: Target) -> float:
-        """How much better than usual a launch of the default was, without any setting."""
-        known = self.scores(DEFAULT, target)
-        return min(known) / median(known) if known else 1.0
-
     @property
     def limit_s(self) -> float:
         """How long a launch may take."""
-        made = self._ok(DEFAULT) or [launch for launch in self.launches.done if launch.is_ok]
+        made = self.ok(DEFAULT) or [launch for launch in self.launches.done if launch.is_ok]
         if not made:
             return _LIMIT_WITHOUT_DEFAULT_S
         return max(_LEAST_LIMIT_S, _TIMES_DEFAULT * max(launch.seconds for launch in made))
@@ -136,9 +125,10 @@ class Bench:
 
     def known(self, choice: Choice) -> Launch | None:
         """A launch with this choice that has been made; one that went well, if there is one."""
-        return next(iter([*self._ok(choice), *self.launches.find(choice)]), None)
+        return next(iter([*self.ok(choice), *self.launches.find(choice)]), None)
 
-    def _ok(self, choice: Choice, stage: str = "") -> list[Launch]:
+    def ok(self, choice: Choice, stage: str = "") -> list[Launch]:
+        """The launches of a choice that went well."""
         return [launch for launch in self.launches.find(choice, stage) if launch.is_ok]
 
     def launch(
@@ -149,7 +139,7 @@ class Bench:
             raise InterruptionError(128 + self.requests[0])
         made = self.launches.add(
             stage,
-            choice,
+            self.space.ordered(choice),
             lambda file: self.runner.run(
                 self.space.change(choice),
                 file,
@@ -175,7 +165,7 @@ class Bench:
     def default_again(self, until: float) -> None:
         """Now and then, so that a machine that changes does not look like a setting."""
         is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)
-        if is_due and self._ok(DEFAULT):
+        if is_due and self.ok(DEFAULT):
             self.launch(DEFAULT_STAGE, DEFAULT)
 
     def is_needed(self, choice: Choice) -> bool:
@@ -185,7 +175,7 @@ class Bench:
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""
-        reference, values = self.reference, self.slots.values(records)
+        reference, values = self.reference, self.launches.slots.values(records)
         if reference is None or len(self.targets) != 1:
             return False
         known = [slot for slot in values if slot in reference.medians]

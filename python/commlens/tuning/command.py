@@ -16,11 +16,10 @@ from commlens.tuning import fix as fix
 from commlens.tuning import output
 from commlens.tuning.bench import DEFAULT, Bench, Budget
 from commlens.tuning.finals import Final, play, reserve_s
-from commlens.tuning.launches import OTHER_TRANSPORTS, Launches
+from commlens.tuning.launches import OTHER_TRANSPORTS, InterruptionError, Launches, Runner
 from commlens.tuning.plan import SearchPlan
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
-from commlens.tuning.trial import InterruptionError, Runner
 
 RESULT, PICTURE = "result.json", "curves.png"
 
@@ -29,9 +28,9 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
     """Searches, plays the finals, prints and writes what was found; the exit status."""
     budget, space = Budget(budget_s), plan.space
     slots = Slots({name for one in plan.settings for value in one.values for name in value.options})
-    made = Launches(folder, space, slots)
+    made = Launches(folder, slots)
     runner = Runner(session, plan.job)
-    bench = Bench(runner, made, space, slots, plan.transports, budget, plan.by_size)
+    bench = Bench(runner, made, space, plan.transports, budget, plan.by_size)
     for line in plan.summary:
         say(line)
     search = Search(bench, plan.here)
@@ -56,8 +55,6 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
 
 
 def _report(search: Search, finals: list[Final], folder: Path) -> None:
-    from commlens.tuning import picture
-
     bench = search.bench
     for final in finals:
         output.print_target(bench, final.target)
@@ -75,7 +72,7 @@ def _report(search: Search, finals: list[Final], folder: Path) -> None:
             title = f"commlens tune: {output.verdict_text(bench, final)}"
             for path in fix.write(place, bench.space.change(final.choice), title):
                 echo(path)
-    picture.draw(bench, finals, folder / PICTURE)
+    output.draw_curves(bench, finals, folder / PICTURE)
     echo(folder / PICTURE)
     say(f"{plural(len(bench.launches.done), 'launch')} in {folder}")
 

@@ -68,7 +68,8 @@ def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
         return Final(target, DEFAULT, Verdict.SAME)
     winner = _selected(bench, target, candidates, until)
     stage = f"final {target.name}: {bench.space.text(winner)}"
-    fails = _why_default_fails(bench)
+    default = bench.known(DEFAULT)
+    fails = f"{default.ending}: {default.reason}" if default and not default.is_ok else ""
     sides = [winner] if fails else [DEFAULT, winner]
     bench.interleave(stage, sides, launches, until, final=True)
     return _judged(bench, target, winner, stage, fails)
@@ -96,11 +97,6 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
         left = [choice for _, choice in scores] or left[:1]
     good = [choice for score, choice in scores if score <= _AS_GOOD * scores[0][0]]
     return min(good, key=len, default=left[0])
-
-
-def _why_default_fails(bench: Bench) -> str:
-    known = bench.known(DEFAULT)
-    return f"{known.ending}: {known.reason}" if known and not known.is_ok else ""
 
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
@@ -132,6 +128,8 @@ def _compared(bench: Bench, target: Target, winner: Choice, stage: str) -> Compa
     sides = []
     for choice in (DEFAULT, winner):
         files = [one.file for one in bench.launches.find(choice, stage) if one.is_ok]
-        own = [one for one in load(files).records if bench.slots.slot_of(one) in target.slots]
+        own = [
+            one for one in load(files).records if bench.launches.slots.slot_of(one) in target.slots
+        ]
         sides.append(Side(bench.space.text(choice), own))
-    return judge([match(sides[0], sides[1], bench.slots.key_of)])
+    return judge([match(sides[0], sides[1], bench.launches.slots.key_of)])

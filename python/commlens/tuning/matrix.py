@@ -22,12 +22,10 @@ from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning import output
 from commlens.tuning.bench import Bench, Budget
-from commlens.tuning.launches import Launches
-from commlens.tuning.picture import curve_of
+from commlens.tuning.launches import InterruptionError, Launches, Runner
 from commlens.tuning.plan import situation
 from commlens.tuning.scores import Slots
 from commlens.tuning.space import Space, TuningSetting, Value, Where
-from commlens.tuning.trial import InterruptionError, Runner
 
 _SETTING = "setting"
 
@@ -78,10 +76,10 @@ def measure(
     wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
 ) -> int:
     """Interleaved: each setting once per round."""
-    space, slots = Space([TuningSetting(_SETTING, wanted.settings, wanted.title, "group")]), Slots()
+    space = Space([TuningSetting(_SETTING, wanted.settings, wanted.title, "group")])
     transports = [entry.options.text("transport") or "mpi"]
-    made = Launches(folder, space, slots)
-    bench = Bench(Runner(session, entry), made, space, slots, transports, Budget(budget_s))
+    made = Launches(folder, Slots())
+    bench = Bench(Runner(session, entry), made, space, transports, Budget(budget_s))
     choices = {value.name: {_SETTING: value.name} for value in wanted.settings}
     try:
         with process.signals_listed() as bench.requests:
@@ -93,7 +91,7 @@ def measure(
     if reference is None:
         raise CommlensError("no setting has measured anything", Status.FAILED)
     slots_measured = list(reference.medians)
-    own = [curve_of(bench, name, choice, slots_measured) for name, choice in choices.items()]
+    own = [output.curve_of(bench, name, choice, slots_measured) for name, choice in choices.items()]
     in_bytes = any(slot.in_bytes for slot in slots_measured)
     metric = labelled(reference.metric.label, reference.metric.unit)
     published = _published(wanted) if wanted.published else []

@@ -1,10 +1,12 @@
-"""What a search found, as tables."""
+"""What a search found, as tables, as a picture and as a document."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 from commlens.base.terminal import console, echo
@@ -12,6 +14,8 @@ from commlens.base.text import format_fraction, format_ratio, format_value, labe
 from commlens.compare.verdicts import Verdict
 from commlens.model.comparison import FEWEST_APART
 from commlens.render.comparison import comparison_of
+from commlens.render.plots import ranges
+from commlens.render.plots.ranges import Point, SettingsCurve, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
@@ -44,7 +48,7 @@ def print_target(bench: Bench, target: Target) -> None:
         Column("setting", lambda row: _shortened(bench.space.text(row[1])), left=True),
         *(one for slot in slots for one in _slot_columns(bench, reference, slot)),
         Column("to default", lambda row: row[0], format=format_ratio),
-        Column("launches", lambda row: bench.count(row[1])),
+        Column("launches", lambda row: len(bench.ok(row[1]))),
     ]
     title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
     where = target.slots[0].where
@@ -181,6 +185,38 @@ def print_transports(bench: Bench, finals: Sequence[Final]) -> None:
         echo(f"{title}: {', '.join(words)}; the best transport is {best}")
 
 
+def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
+    """Draws a panel per target: default, best and worst choice over size."""
+    reference = bench.reference
+    assert reference is not None, "only what was measured is drawn"
+    metric = labelled(reference.metric.label, reference.metric.unit)
+    panels = []
+    for final in finals:
+        slots = sorted(final.target.slots, key=lambda one: one.size or 0)
+        worst = bench.ranked(final.target)[-1][1]
+        named = {"default": DEFAULT, f"worst: {bench.space.text(worst)}": worst}
+        if final.choice:
+            named[f"best: {bench.space.text(final.choice)}"] = final.choice
+        curves = [curve_of(bench, label, choice, slots) for label, choice in named.items()]
+        known = [(slot.size or 0, reference.ceilings.get(slot)) for slot in slots]
+        ceiling = [Point(size, one, one, one) for size, one in known if one is not None]
+        curves.append(SettingsCurve("ceiling", ceiling, is_ceiling=True))
+        title = f"{bench.runner.entry.benchmark}, {final.target.name}, {slots[0].where}"
+        drawn = [curve for curve in curves if curve.points]
+        panels.append(ranges_panel(title, metric, slots[0].in_bytes, drawn))
+    ranges.draw(panels, out)
+
+
+def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> SettingsCurve:
+    """The medians over the launches of a choice, and their range."""
+    points = []
+    for slot in sorted(slots, key=lambda one: one.size or 0):
+        own = [one.median for one in bench.values_at(slot, choice)]
+        if own:
+            points.append(Point(slot.size or 0, median(own), min(own), max(own)))
+    return SettingsCurve(label, points)
+
+
 def plain(bench: Bench, final: Final) -> dict[str, Any]:
     """As programs read it; values at each size are medians over a choice's launches."""
     change = bench.space.change(final.choice)
@@ -188,7 +224,7 @@ def plain(bench: Bench, final: Final) -> dict[str, Any]:
     for score, choice in bench.ranked(final.target):
         medians = ((slot.size, bench.median_at(slot, choice)) for slot in final.target.slots)
         figures = [{"size": size, "median": value} for size, value in medians]
-        own = {"to_default": score, "launches": bench.count(choice), "figures": figures}
+        own = {"to_default": score, "launches": len(bench.ok(choice)), "figures": figures}
         choices.append({"choice": choice, **own})
     return {
         "target": final.target.name,

@@ -15,8 +15,16 @@ from commlens.jobs.native import Native
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec, Options
 from commlens.tuning import library
-from commlens.tuning.situation import Situation, applicable, facts_of_machine, version_in
-from commlens.tuning.space import Space, TuningSetting, curated, load
+from commlens.tuning.space import (
+    Situation,
+    Space,
+    TuningSetting,
+    applicable,
+    curated,
+    facts_of_machine,
+    load,
+    version_in,
+)
 
 PLAN = "search.json"
 

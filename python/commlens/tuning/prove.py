@@ -22,7 +22,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave
 from commlens.jobs.spec import Options
 from commlens.model import Record, case_key
-from commlens.tuning.trial import InterruptionError
+from commlens.tuning.launches import InterruptionError
 
 _LAUNCHES = 5  # of each side: fewer decide little
 _SHORT = {

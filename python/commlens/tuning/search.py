@@ -6,16 +6,16 @@ was: what has been launched is not launched again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from statistics import median
 from typing import NamedTuple
 
 from commlens.base.errors import say
 from commlens.base.text import plural
 from commlens.tuning.bench import DEFAULT, DEFAULT_STAGE, Bench
 from commlens.tuning.scores import Target
-from commlens.tuning.situation import Situation, is_met
-from commlens.tuning.space import UNSET, Choice, TuningSetting
+from commlens.tuning.space import UNSET, Choice, Situation, TuningSetting, is_met
 
 SCREENING, CONFIRMATION = "screening", "confirmation"
 _DEFAULT_LAUNCHES = 2
@@ -70,27 +70,24 @@ class Search:
         bench, skipped = self.bench, 0
         if bench.score(DEFAULT) is None:
             self._find_base(until)
-        for setting, value in self._in_order():
-            choice = self._screened(setting, value)
-            if choice is None or bench.known(choice):
+        # First what others need, then a value of each setting, then another: where the time ends
+        # before the values do, each setting has been seen.
+        values = [
+            (0 if any(bench.is_needed({own.name: one.name}) for one in own.values) else number,
+             own, value.name)
+            for own in bench.space.settings.values()
+            for number, value in enumerate(own.values, 1)
+        ]  # fmt: skip
+        for _, setting, value in sorted(values, key=lambda one: one[0]):
+            base = self._base_of(setting)
+            if base is None or bench.known({**base, setting.name: value}):
                 continue
             if not bench.has_time(until):
                 skipped += 1
                 continue
             bench.default_again(until)
-            bench.launch(SCREENING, choice)
+            bench.launch(SCREENING, {**base, setting.name: value})
         return skipped
-
-    def _in_order(self) -> Iterator[tuple[TuningSetting, str]]:
-        """First what others need, then a value of each setting, then another: where the time ends
-        before the values do, each setting has been seen."""
-        found = [
-            (0 if any(self.bench.is_needed({own.name: one.name}) for one in own.values) else number,
-             own, value.name)
-            for own in self.bench.space.settings.values()
-            for number, value in enumerate(own.values, 1)
-        ]  # fmt: skip
-        yield from (one[1:] for one in sorted(found, key=lambda one: one[0]))
 
     def _find_base(self, until: float) -> None:
         """Where the default fails: the first choice of one value with which it does not."""
@@ -108,33 +105,23 @@ class Search:
                     say(f"the default fails; all else is tried with {bench.space.text(choice)}")
                     return
 
-    def _screened(self, setting: TuningSetting, value: str) -> Choice | None:
-        """The choice in which a value is screened: what it needs is set as well. None where
-        nothing that works provides that."""
-        base = self._base_of(setting)
-        return None if base is None else self.bench.space.changed(base, setting.name, value)
-
     def _base_of(self, setting: TuningSetting) -> Choice | None:
         """What a setting is screened on top of; None where nothing that works meets its needs."""
-        space, choice = self.bench.space, self.base
+        bench, choice = self.bench, self.base
         for name, text in setting.needs.items():
-            if not is_met(name, text, self.here, space.change(choice).environment):
-                provider = self._provider(name, text)
-                if provider is None:
+            if not is_met(name, text, self.here, bench.space.change(choice).environment):
+                # Of the values that set it so, the one whose first launch was the best: what is
+                # screened on top of it stays where it is.
+                found = [
+                    (score, own, value)
+                    for own, value in bench.space.providers(name, text)
+                    if (first := bench.known({**self.base, own: value}))
+                    and (score := bench.score_of(first.values)) is not None
+                ]
+                if not found:
                     return None
-                choice = {**choice, **provider}
-        return space.changed(choice, setting.name)
-
-    def _provider(self, name: str, text: str) -> Choice | None:
-        """Of the values that set a variable so, the one whose first launch was the best: what is
-        screened on top of it stays where it is."""
-        found: list[tuple[float, str, str]] = []
-        for setting, value in self.bench.space.providers(name, text):
-            first = self.bench.known({**self.base, setting: value})
-            score = self.bench.score_of(first.values) if first else None
-            if score is not None:
-                found.append((score, setting, value))
-        return dict([min(found)[1:]]) if found else None
+                choice = {**choice, **dict([min(found)[1:]])}
+        return bench.space.changed(choice, setting.name)
 
     def left_out(self, target: Target, best: Choice, name: str) -> float | None:
         """How many times worse the best choice is without a setting."""
@@ -146,7 +133,8 @@ class Search:
         """Of each setting on each base its best value, if it is better than the base, and by more
         than launches of the default were by luck."""
         bench, found = self.bench, []
-        least = min(_GAIN, bench.luck(target))
+        of_default = bench.scores(DEFAULT, target) or [1.0]
+        least = min(_GAIN, min(of_default) / median(of_default))
         for name, setting in bench.space.settings.items():
             base = self._base_of(setting)
             before = None if base is None else bench.score(base, target)
@@ -172,7 +160,11 @@ class Search:
         return [base for _, base in sorted(scores, key=lambda one: one[0])[:_MOST_BASES]]
 
     def _combine(self, target: Target, until: float) -> None:
-        self._confirm(target, until)
+        for gain in self.gains(target)[:_MOST_GAINS]:
+            # What looked best is launched again: the best of many single launches were lucky, too.
+            choice = self.bench.space.changed(gain.base, gain.setting, gain.value)
+            if len(self.bench.launches.find(choice)) < 2 and self.bench.has_time(until):
+                self.bench.launch(CONFIRMATION, choice)
         gains = self.gains(target)
         for base in self._bases(target, gains):
             on_top = [
@@ -184,13 +176,6 @@ class Search:
             self._without_each(target, best, until)
             if len(on_top) > 1:
                 self._exchange(target, base, on_top, until)
-
-    def _confirm(self, target: Target, until: float) -> None:
-        """Launches what looked best again: the best of many single launches were lucky, too."""
-        for gain in self.gains(target)[:_MOST_GAINS]:
-            choice = self.bench.space.changed(gain.base, gain.setting, gain.value)
-            if len(self.bench.launches.find(choice)) < 2 and self.bench.has_time(until):
-                self.bench.launch(CONFIRMATION, choice)
 
     def _is_sound(self, choice: Choice) -> bool:
         """Whether each of its settings has what it needs."""
@@ -230,12 +215,22 @@ class Search:
 
     def _exchange(self, target: Target, base: Choice, gains: list[Gain], until: float) -> None:
         """From the best combination so far: another value of one of its settings, or none, and from
-        what is better the same again."""
-        values = {gain.setting: self._values_that_work(gain.setting, base) for gain in gains}
+        what is better the same again; with so many launches at most."""
+        bench, stage = self.bench, f"exchange {target.name}"
         most = min(_MOST_EXCHANGES, _EXCHANGES_PER_SETTING * len(gains))
-        best: Choice | None = self._best(target, base, values)
-        while best is not None:
-            best = self._better_neighbor(target, best, values, most, until)
+        values = {gain.setting: self._values_that_work(gain.setting, base) for gain in gains}
+        better: Choice | None = self._best(target, base, values)
+        while better is not None:
+            choice, better = better, None
+            score = bench.score(choice, target)
+            for name, value in ((name, value) for name, own in values.items() for value in own):
+                neighbor = bench.space.changed(choice, name, value)
+                is_allowed = len(bench.launches.find(stage=stage)) < most
+                if is_allowed or bench.known(neighbor):
+                    found = self._tried(target, neighbor, until, "exchange")
+                    if found is not None and score is not None and found < _KEPT * score:
+                        better = neighbor
+                        break
 
     def _best(self, target: Target, base: Choice, names: Collection[str]) -> Choice:
         """The best choice so far that differs from the base in these settings alone."""
@@ -244,31 +239,11 @@ class Search:
                 return choice
         return base
 
-    def _better_neighbor(
-        self,
-        target: Target,
-        choice: Choice,
-        values: Mapping[str, Sequence[str]],
-        most: int,
-        until: float,
-    ) -> Choice | None:
-        """The first choice with one value exchanged that is better; None where there is none, or
-        after `most` launches."""
-        score, stage = self.bench.score(choice, target), f"exchange {target.name}"
-        for name, value in ((name, value) for name, own in values.items() for value in own):
-            neighbor = self.bench.space.changed(choice, name, value)
-            is_allowed = len(self.bench.launches.find(stage=stage)) < most
-            if is_allowed or self.bench.known(neighbor):
-                found = self._tried(target, neighbor, until, "exchange")
-                if found is not None and score is not None and found < _KEPT * score:
-                    return neighbor
-        return None
-
     def _values_that_work(self, name: str, base: Choice) -> list[str]:
-        setting = self.bench.space.settings[name]
-        values = [UNSET]
-        for value in (one.name for one in setting.values):
-            choices = self._screened(setting, value), {**base, name: value}
-            if any(one is not None and self.bench.score(one) is not None for one in choices):
-                values.append(value)
-        return values
+        setting, score = self.bench.space.settings[name], self.bench.score
+        bases = [one for one in (self._base_of(setting), base) if one is not None]
+        works = {
+            value.name: any(score({**own, name: value.name}) is not None for own in bases)
+            for value in setting.values
+        }
+        return [UNSET, *(value for value, does in works.items() if does)]

@@ -1,7 +1,8 @@
-"""What may be set: settings with their values, read from YAML files, and where they apply."""
+"""What may be set: settings with their values, read from YAML files, and which of them apply."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
 
 from commlens import knowledge
 from commlens.base import user_yaml
@@ -18,6 +20,7 @@ from commlens.jobs.spec import Options, is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
+_VERSION = re.compile(r"\d+(\.\d+)*")
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -31,7 +34,7 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     backends: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
     launchers: tuple[str, ...] = ()
-    has: tuple[str, ...] = ()  # facts of the machine and of the MPI library: see situation.py
+    has: tuple[str, ...] = ()  # facts of the machine and of the MPI library: see plan.py
     has_not: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -215,3 +218,109 @@ class Space:
             for name, value in self.ordered(choice).items()
         ]
         return ", ".join(words) or "default"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What conditions are compared with."""
+
+    mpi: str  # the family
+    mpi_version: str
+    transports: Sequence[str]
+    memories: Sequence[str]
+    backend: str
+    benchmark: str
+    launcher: str = ""
+    ucx_version: str = ""
+    facts: frozenset[str] = frozenset()  # "pml ucx", "mellanox adapter", "several nodes" ...
+    # What the ranks see without any setting, and what a library chooses by itself.
+    variables: Mapping[str, str] = field(default_factory=dict)
+    implied: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether any buffer is in the memory of a GPU."""
+        return bool({"device", "managed"} & set(self.memories))
+
+    def why_not(self, where: Where) -> str:
+        """Why what has these conditions does not apply; empty: it does."""
+        for what, wanted, have in (
+            ("MPI library", where.mpi, [self.mpi]),
+            ("transport", where.transports, self.transports),
+            ("memory", where.memories, self.memories),
+            ("backend", where.backends, [self.backend]),
+            ("benchmark", where.benchmarks, [self.benchmark]),
+            ("launcher", where.launchers, [self.launcher]),
+        ):
+            if wanted and not set(wanted) & set(have):
+                return f"for {what} {' or '.join(wanted)}; here it is {', '.join(have) or 'none'}"
+        for what, versions, version in (
+            (self.mpi, where.mpi_version, self.mpi_version),
+            ("UCX", where.ucx_version, self.ucx_version),
+        ):
+            if versions and not (version and Version(version) in SpecifierSet(versions)):
+                return f"for {what} {versions}; here it is {version or 'unknown'}"
+        reasons = [f"there is no {fact}" for fact in where.has if fact not in self.facts]
+        reasons += [f"there is a {fact}" for fact in where.has_not if fact in self.facts]
+        return reasons[0] if reasons else ""
+
+
+def applicable(settings: Sequence[TuningSetting], here: Situation) -> tuple[Space, dict[str, str]]:
+    """The settings with the values that apply here, without those whose needs nothing can meet; and
+    by `NAME` or `NAME=VALUE` why others do not apply."""
+    why_not: dict[str, str] = {}
+    kept: list[TuningSetting] = []
+    for setting in settings:
+        if refusal := here.why_not(setting.applies):
+            why_not.setdefault(setting.name, refusal)
+            continue
+        values = []
+        for value in setting.values:
+            # A variable that the user or the system has set is not changed.
+            others = [
+                f"the environment has {name}={here.variables[name]}"
+                for name, text in value.set.items()
+                if here.variables.get(name, text) != text
+            ]
+            if refusal := next(iter(others), "") or here.why_not(value.applies):
+                why_not[f"{setting.name}={value.name}"] = refusal
+            elif value.launcher_args or value.options or value.set.items() - here.variables.items():
+                values.append(value)
+        if values:
+            kept.append(replace(setting, values=tuple(values)))
+    for setting in list(kept):
+        lacking = [
+            f"it needs {name}={text}"
+            for name, text in setting.needs.items()
+            if not is_met(name, text, here, {}) and not any(Space(kept).providers(name, text))
+        ]
+        if lacking:
+            why_not[setting.name] = lacking[0]
+            kept.remove(setting)
+    space = Space(kept)
+    return space, {name: why for name, why in why_not.items() if name not in space.settings}
+
+
+def is_met(name: str, text: str, here: Situation, environment: Mapping[str, str]) -> bool:
+    """Whether the ranks have this variable with this value, or the library does so by itself."""
+    for known in (environment, here.variables):
+        if name in known:
+            return known[name] == text
+    return here.implied.get(name) == text
+
+
+def version_in(text: str) -> str:
+    """`5.0.7` of `Open MPI 5.0.7`"""
+    found = _VERSION.search(text)
+    return found[0] if found else ""
+
+
+def facts_of_machine(root: Path = Path("/")) -> set[str]:
+    """Adapters that the kernel knows."""
+    patterns = {
+        "InfiniBand adapter": "sys/class/infiniband/*",
+        "Mellanox adapter": "sys/class/infiniband/mlx*",
+        "Slingshot adapter": "sys/class/cxi/*",
+        "gdrcopy": "dev/gdrdrv",
+    }
+    return {fact for fact, pattern in patterns.items() if any(root.glob(pattern))}

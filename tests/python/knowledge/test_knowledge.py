@@ -28,7 +28,7 @@ from commlens.machine.ucx import UcxTransports
 from commlens.model.levels import LevelNames
 from commlens.render.plots.colors import Looks
 from commlens.tuning import space
-from commlens.tuning.library.rules import Rules
+from commlens.tuning.library import Rules
 from commlens.tuning.matrix import Matrix
 
 FOLDER = Path(knowledge.__file__).parent

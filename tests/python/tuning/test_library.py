@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from commlens.tuning.library import components, settings
-from commlens.tuning.library.rules import around, of_number
+from commlens.tuning.library import around, components, of_number, settings
 from commlens.tuning.space import Space
 from conftest import captured
 from tuning_helpers import CASES, here

@@ -10,9 +10,8 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.compare import Verdict
-from commlens.tuning.launches import JOURNAL
+from commlens.tuning.launches import JOURNAL, _repeat_of
 from commlens.tuning.output import verdict_text
-from commlens.tuning.trial import _repeat_of
 from record_helpers import record
 from tuning_helpers import CASES, Machine, here, search_of, settings, tuned
 

@@ -8,8 +8,15 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.tuning.matrix import matrix
-from commlens.tuning.situation import applicable, facts_of_machine, version_in
-from commlens.tuning.space import Space, TuningSetting, curated, parse
+from commlens.tuning.space import (
+    Space,
+    TuningSetting,
+    applicable,
+    curated,
+    facts_of_machine,
+    parse,
+    version_in,
+)
 from tuning_helpers import CASES, here, settings
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from commlens.tuning import bench
 from commlens.tuning.launches import Launches
-from commlens.tuning.plan import resumed
 from commlens.tuning.scores import Slots
 from conftest import Commlens, command_line
 from run_helpers import kept, wait_for
@@ -27,7 +26,7 @@ def space(monkeypatch: pytest.MonkeyPatch) -> None:
         Path(f"{name}.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("FAKE_MODE", "tuned")
     monkeypatch.setattr(bench, "_LEAST_LIMIT_S", 1.0)
-    monkeypatch.setattr("commlens.tuning.trial._SLACK_S", 0.5)
+    monkeypatch.setattr("commlens.tuning.launches._SLACK_S", 0.5)
 
 
 def folder() -> Path:
@@ -40,7 +39,7 @@ def in_space(old: str, new: str) -> None:
 
 
 def launches_in(place: Path) -> Launches:
-    found = Launches(place, resumed(place).space, Slots())
+    found = Launches(place, Slots())
     found.close()
     return found
 

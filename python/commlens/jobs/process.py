@@ -73,21 +73,17 @@ def run(
     """
     mark = uuid.uuid4().hex
     with _guard(mark):
-        running = _Running(command, environment, mark, requests)
+        running = _Running(command, environment, mark)
         with running.launcher as launcher:
             takers = {launcher.stdout: take_output, launcher.stderr: take_error}
             try:
-                _stream(running, takers, why_end)
+                running.stream(takers, requests, why_end)
             finally:
                 running.clean_up()
     status = launcher.returncode
     killed_by = -status if status < 0 else None
-    return Outcome(
-        128 + killed_by if killed_by else status,
-        running.interrupted,
-        running.ended_because,
-        killed_by,
-    )
+    status = 128 + killed_by if killed_by else status
+    return Outcome(status, running.interrupted, running.ended_because, killed_by)
 
 
 def run_within(
@@ -109,16 +105,9 @@ def run_within(
 class _Running:
     """A job that has been started."""
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        mark: str,
-        requests: list[int],
-    ) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], mark: str) -> None:
         self.interrupted: int | None = None
         self.ended_because = ""
-        self._requests = requests
         self._mark = mark
         self._seconds_to_obey = _SECONDS_TO_OBEY
         self._steps_taken = 0
@@ -138,28 +127,45 @@ class _Running:
         except OSError as error:
             raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
 
-    @property
-    def is_ending(self) -> bool:
-        return self._steps_taken > 0
+    def stream(
+        self,
+        takers: Mapping[IO[bytes] | None, Callable[[bytes], object]],
+        requests: list[int],
+        why_end: WhyEnd,
+    ) -> None:
+        """Hands on what the job writes until its end, which it is asked for where there is a signal
+        of the user or a reason."""
+        started = written = time.monotonic()
+        ended: float | None = None
+        with selectors.DefaultSelector() as selector:
+            for stream, take in takers.items():
+                selector.register(stream, selectors.EVENT_READ, take)  # type: ignore[arg-type]
+            while selector.get_map() or self.launcher.poll() is None:
+                for key, _ in selector.select(_POLL_S):
+                    data = os.read(key.fd, 65536)
+                    if data:
+                        written = time.monotonic()
+                        key.data(data)
+                    else:
+                        selector.unregister(key.fileobj)
+                now = time.monotonic()
+                if ended is None and self.launcher.poll() is not None:
+                    ended = now
+                if ended is not None and now > ended + _AFTERMATH_S:
+                    return  # a rank that outlived its launcher holds the pipes: clean_up ends it
+                if ended is None and self._steps_taken == 0:
+                    self.ended_because = why_end(Times(now - started, now - written))
+                    if self.ended_because:
+                        self._seconds_to_obey = _SECONDS_WHEN_STALLED
+                        self._stop(signal.SIGTERM)
+                while requests:
+                    number = requests.pop(0)
+                    self.interrupted = self.interrupted or number
+                    self._stop(number)
+                if time.monotonic() >= self._next_step:
+                    self._stop(signal.SIGKILL)
 
-    def forward_signals(self) -> None:
-        """Forwards the user's signals, and becomes stronger where the time given to the last one
-        is over."""
-        while self._requests:
-            number = self._requests.pop(0)
-            self.interrupted = self.interrupted or number
-            self.stop(number)
-        if time.monotonic() >= self._next_step:
-            self.stop(signal.SIGKILL)
-
-    def end(self, because: str) -> None:
-        """Ends the job where there is a reason."""
-        self.ended_because = because
-        if because:
-            self._seconds_to_obey = _SECONDS_WHEN_STALLED
-            self.stop(signal.SIGTERM)
-
-    def stop(self, first: int) -> None:
+    def _stop(self, first: int) -> None:
         """Asks the launcher to end with the signal `first`; asked again, goes on to SIGTERM and to
         SIGKILL for all."""
         if self._steps_taken == 0:
@@ -195,33 +201,6 @@ class _Running:
             for process in psutil.process_iter(["environ"])
             if (process.info["environ"] or {}).get(_MARK) == self._mark
         ]
-
-
-def _stream(
-    running: _Running, takers: Mapping[IO[bytes] | None, Callable[[bytes], object]], why_end: WhyEnd
-) -> None:
-    launcher = running.launcher
-    started = written = time.monotonic()
-    ended: float | None = None
-    with selectors.DefaultSelector() as selector:
-        for stream, take in takers.items():
-            selector.register(stream, selectors.EVENT_READ, take)  # type: ignore[arg-type]
-        while selector.get_map() or launcher.poll() is None:
-            for key, _ in selector.select(_POLL_S):
-                data = os.read(key.fd, 65536)
-                if data:
-                    written = time.monotonic()
-                    key.data(data)
-                else:
-                    selector.unregister(key.fileobj)
-            now = time.monotonic()
-            if ended is None and launcher.poll() is not None:
-                ended = now
-            if ended is not None and now > ended + _AFTERMATH_S:
-                return  # a rank that outlived its launcher holds the pipes open: clean_up ends it
-            if ended is None and not running.is_ending:
-                running.end(why_end(Times(now - started, now - written)))
-            running.forward_signals()
 
 
 @contextmanager

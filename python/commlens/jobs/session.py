@@ -17,11 +17,10 @@ from commlens.jobs import causes, launchers, probe, process
 from commlens.jobs.explain import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
-from commlens.jobs.node_watch import NodeWatch
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
-from commlens.jobs.watchdog import Watchdog, limit_of
+from commlens.jobs.watchdog import NodeWatch, Watchdog, limit_of
 
 TOO_LONG = "the job took longer than"
 _GPU_OFF = "gpu-aware-mpi-off"
@@ -95,6 +94,13 @@ class Session:
         error = ErrorFilter(_writer(None if self.settings.silent else sys.stderr.buffer))
         watchdog = Watchdog(own, limit_of(job.options), self.launcher.may_wait)
         nodes = NodeWatch(own)
+        limit_s = self.settings.time_limit_s
+
+        def reason(times: process.Times) -> str:
+            is_late = times.since_start > limit_s
+            late = f"{TOO_LONG} {limit_s:g} s, and was ended" if is_late else ""
+            return nodes.lost or watchdog(times) or late or why_end(times)
+
         try:
             with nodes:
                 outcome = process.run(
@@ -103,9 +109,7 @@ class Session:
                     nodes.observing(output.feed),
                     nodes.observing(error.feed),
                     requests,
-                    why_end=lambda times: (
-                        nodes.lost or watchdog(times) or self._too_long(times) or why_end(times)
-                    ),
+                    why_end=reason,
                 )
             output.finish()
             error.finish()
@@ -114,10 +118,6 @@ class Session:
         launcher = Path(self.launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
-
-    def _too_long(self, times: process.Times) -> str:
-        limit = self.settings.time_limit_s
-        return f"{TOO_LONG} {limit:g} s, and was ended" if times.since_start > limit else ""
 
     def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:
         """The job as MPI's support of GPU memory allows it, or its result without a launch."""

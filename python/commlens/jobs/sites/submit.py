@@ -20,7 +20,7 @@ import msgspec
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve_folder
 from commlens.base.text import whole_number
-from commlens.jobs import node_watch
+from commlens.jobs import watchdog
 from commlens.jobs.sites import schedulers, script
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
 from commlens.jobs.sites.script import Request
@@ -208,7 +208,7 @@ def _silent_nodes(submitted: Submitted) -> str:
     """Of the nodes on which it ran those that do not answer, in a sentence; else empty."""
     with suppress(CommlensError, OSError):
         for file in sorted((submitted.folder / script.RECORDS).rglob("*.jsonl")):
-            if sentence := node_watch.silent_nodes(file):
+            if sentence := watchdog.silent_nodes(file):
                 return sentence
     return ""
 

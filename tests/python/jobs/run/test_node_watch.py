@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from commlens.jobs import node_watch
-from commlens.jobs.node_watch import NodeWatch
+from commlens.jobs import watchdog
+from commlens.jobs.watchdog import NodeWatch
 from run_helpers import wait_for
 from sample_records import lines, make_record
 
@@ -33,17 +33,17 @@ class Nodes:
 @pytest.fixture
 def nodes(monkeypatch: pytest.MonkeyPatch) -> Nodes:
     nodes = Nodes()
-    monkeypatch.setattr(node_watch, "_addresses", lambda ranks: dict(ADDRESSES))
-    monkeypatch.setattr(node_watch, "answering", nodes.answering)
+    monkeypatch.setattr(watchdog, "_addresses", lambda ranks: dict(ADDRESSES))
+    monkeypatch.setattr(watchdog, "answering", nodes.answering)
     for name in ("_WITHOUT_NEWS_S", "_PAUSE_S", "_POLL_S"):
-        monkeypatch.setattr(node_watch, name, 0.02)
+        monkeypatch.setattr(watchdog, name, 0.02)
     monkeypatch.setattr(NodeWatch, "_ranks_by_node", lambda _: {"n1": [0, 1], "n2": [2, 3]})
     return nodes
 
 
 def test_a_node_that_falls_silent_is_lost(nodes: Nodes, tmp_path: Path) -> None:
     with NodeWatch(tmp_path / "records") as watch:
-        wait_for(lambda: nodes.questions > 2 * node_watch._QUESTIONS)
+        wait_for(lambda: nodes.questions > 2 * watchdog._QUESTIONS)
         assert watch.lost == ""
         nodes.alive.remove("n2")
         wait_for(lambda: bool(watch.lost))
@@ -55,14 +55,14 @@ def test_a_node_that_falls_silent_is_lost(nodes: Nodes, tmp_path: Path) -> None:
 def test_a_node_that_never_answered_is_not_watched(nodes: Nodes, tmp_path: Path) -> None:
     nodes.alive.remove("n2")
     with NodeWatch(tmp_path / "records") as watch:
-        wait_for(lambda: nodes.questions > 2 * node_watch._QUESTIONS)
+        wait_for(lambda: nodes.questions > 2 * watchdog._QUESTIONS)
     assert watch.lost == ""
 
 
 def test_no_node_is_asked_while_there_is_news(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node_watch, "_WITHOUT_NEWS_S", 30)
+    monkeypatch.setattr(watchdog, "_WITHOUT_NEWS_S", 30)
     taken: list[bytes] = []
     with NodeWatch(tmp_path / "records") as watch:
         wait_for(lambda: nodes.questions == 1)  # when the job begins
@@ -84,5 +84,5 @@ def test_which_rank_is_where_stands_in_the_records(tmp_path: Path) -> None:
 
 
 def test_this_machine_answers() -> None:
-    asked = node_watch._addresses(["localhost", "no.such.node.invalid"])
-    assert list(node_watch.answering(asked)) == ["localhost"]
+    asked = watchdog._addresses(["localhost", "no.such.node.invalid"])
+    assert list(watchdog.answering(asked)) == ["localhost"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
@@ -36,13 +37,13 @@ def test_a_job_that_falls_silent_is_ended(tmp_path: Path) -> None:
     assert asked(file, 1000, 29) == ""
     assert "no activity for 30 s" in asked(file, 1000, 31)
     assert "no activity for 30 s" in asked(file, 1000, 31, may_wait=True)
-    assert Watchdog(file, None)(Times(1000, 1000)) == ""
+    assert Watchdog(file, math.inf)(Times(1000, 1000)) == ""
 
 
 @pytest.mark.parametrize(
-    ("timeout", "limit"), [(None, 120), ("600", 600), ("5", 30), ("0", None), ("0.0", None)]
+    ("timeout", "limit"), [(None, 120), ("600", 600), ("5", 30), ("0", math.inf), ("0.0", math.inf)]
 )
-def test_the_limit_is_that_of_the_ranks_watchdog(timeout: str | None, limit: float | None) -> None:
+def test_the_limit_is_that_of_the_ranks_watchdog(timeout: str | None, limit: float) -> None:
     assert limit_of(Options({"timeout": timeout} if timeout else {})) == limit
 
 

@@ -172,7 +172,7 @@ def submit_(
         submit.print_plan(chosen, wanted)
         return
     submitted = submit.submit(chosen, wanted, out)
-    echo(f"{submitted.name} in {submitted.folder}")
+    echo(f"job {submitted.job} in {submitted.folder}")
     if detach:
         submit.print_attach(submitted)
         return

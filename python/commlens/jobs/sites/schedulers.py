@@ -59,11 +59,30 @@ class Scheduler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The command line that submits this script."""
         return [*self.submit, *([] if self.reads_input else [script])]
 
-    def state_in(self, answer: str) -> State:
-        """The state of a job, in what the command that looks at it prints."""
+    def submit_job(self, script: Path) -> str:
+        """The number of the new job. Raises CommlensError, with the message of the scheduler, where
+        it refuses it."""
+        command = self.submit_command(script.name)
+        text = script.read_text(encoding="utf-8") if self.reads_input else ""
+        answer = _ask(command, folder=script.parent, text=text)
+        found = re.search(self.job_id, answer.stdout.strip(), re.MULTILINE)
+        if answer.returncode != 0 or not found:
+            raise CommlensError(f"{command[0]} refuses the job: {_said(answer)}", Status.FAILED)
+        return found[1]
+
+    def look(self, job: str) -> State:
+        """The state of a job at present."""
+        try:
+            answer = _ask([*self.state, job])
+        except CommlensError:
+            return State(Phase.UNKNOWN)
+        if re.search(self.unknown, answer.stdout + answer.stderr, re.IGNORECASE):
+            return State(Phase.GONE)
+        if answer.returncode != 0:
+            return State(Phase.UNKNOWN)
         groups: dict[str, str | None] = {}
         for pattern in self.answer:
-            if match := re.search(pattern, answer, re.MULTILINE):
+            if match := re.search(pattern, answer.stdout.strip(), re.MULTILINE):
                 groups.update(match.groupdict())
         values = {name: " ".join((text or "").split()) for name, text in groups.items()}
         values = {name: "" if text in ("None", "n/a") else text for name, text in values.items()}
@@ -72,46 +91,19 @@ class Scheduler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         phase = Phase.RUNNING if name in self.running else phase
         return State(phase, name, values.get("reason", ""), values.get("host"))
 
+    def cancel_job(self, job: str) -> None:
+        """Raises CommlensError where that fails."""
+        answer = _ask([*self.cancel, job])
+        if answer.returncode != 0:
+            raise CommlensError(f"{self.cancel[0]} {job}: {_said(answer)}", Status.FAILED)
+
 
 SCHEDULERS = knowledge.load("schedulers", dict[str, Scheduler])
-
-
-def submit(scheduler: Scheduler, script: Path) -> str:
-    """The number of the new job. Raises CommlensError, with the message of the scheduler, where it
-    refuses it."""
-    command = scheduler.submit_command(script.name)
-    text = script.read_text(encoding="utf-8") if scheduler.reads_input else ""
-    answer = _ask(command, folder=script.parent, text=text)
-    found = re.search(scheduler.job_id, answer.stdout.strip(), re.MULTILINE)
-    if answer.returncode != 0 or not found:
-        raise CommlensError(f"{command[0]} refuses the job: {_said(answer)}", Status.FAILED)
-    return found[1]
-
-
-def look(scheduler: Scheduler, job: str) -> State:
-    """The state of a job at present."""
-    try:
-        answer = _ask([*scheduler.state, job])
-    except CommlensError:
-        return State(Phase.UNKNOWN)
-    output = answer.stdout + answer.stderr
-    if re.search(scheduler.unknown, output, re.IGNORECASE):
-        return State(Phase.GONE)
-    if answer.returncode != 0:
-        return State(Phase.UNKNOWN)
-    return scheduler.state_in(answer.stdout.strip())
 
 
 def meaning(meanings: Mapping[str, str], reason: str) -> str:
     """Of the first that is part of the reason; empty: none is."""
     return next((text for name, text in meanings.items() if name in reason), "")
-
-
-def cancel(scheduler: Scheduler, job: str) -> None:
-    """Raises CommlensError where that fails."""
-    answer = _ask([*scheduler.cancel, job])
-    if answer.returncode != 0:
-        raise CommlensError(f"{scheduler.cancel[0]} {job}: {_said(answer)}", Status.FAILED)
 
 
 def _ask(

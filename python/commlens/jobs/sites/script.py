@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, dropwhile
 
 import jinja2
 
@@ -75,6 +76,11 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["quote"] = shlex.quote
+    if program is None:  # by its name where that is on the PATH, which the job inherits
+        here = f"{shlex.quote(sys.executable)} -m commlens"
+        program = "commlens" if shutil.which("commlens") else here
+    options = Options.parse(list(dropwhile(lambda word: word[:1] != "-", request.words)))
+    modules = [site.modules_for.get(name, ()) for name in options.text("transport").split(",")]
     values = site.numbers(request.nodes)
     text = environment.get_template(f"{site.scheduler}.sh.j2").render(
         version=commlens.__version__,
@@ -84,20 +90,13 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         queue=request.queue or site.queue,
         time=f"{request.minutes // 60:02}:{request.minutes % 60:02}:00",
         directives=[text.format_map(values) for text in site.directives],
-        modules=[*site.modules, *_modules_of_transports(site, request.words)],
-        command=_command(program or _program(), site, request),
+        modules=[*site.modules, *chain(*modules)],
+        command=_command(program, site, request),
         log=LOG_FILE,
         status=STATUS_FILE,
         **values,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def _modules_of_transports(site: Site, words: Sequence[str]) -> list[str]:
-    """Where a transport is asked for by its name."""
-    first = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
-    wanted = Options.parse(words[first:]).text("transport").split(",")
-    return [module for name in wanted for module in site.modules_for.get(name, ())]
 
 
 def _command(program: str, site: Site, request: Request) -> list[str]:
@@ -116,8 +115,3 @@ def _command(program: str, site: Site, request: Request) -> list[str]:
         shlex.join([name, text]) for name, text, others in options if text and not others & given
     ]
     return [f"{program} {shlex.join(request.words)}", *lines]
-
-
-def _program() -> str:
-    """By its name where that is on the PATH, which the job inherits."""
-    return "commlens" if shutil.which("commlens") else f"{shlex.quote(sys.executable)} -m commlens"

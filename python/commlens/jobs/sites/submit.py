@@ -21,8 +21,8 @@ from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve_folder
 from commlens.base.text import whole_number
 from commlens.jobs import watchdog
-from commlens.jobs.sites import schedulers, script
-from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State
+from commlens.jobs.sites import script
+from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State, meaning
 from commlens.jobs.sites.script import Request
 from commlens.jobs.sites.site import Site
 
@@ -47,11 +47,6 @@ class Submitted:
     scheduler: Scheduler
 
     @property
-    def name(self) -> str:
-        """The job in messages."""
-        return f"job {self.job}"
-
-    @property
     def log(self) -> Path:
         """What its script wrote."""
         return self.folder / script.LOG_FILE
@@ -61,14 +56,6 @@ class Submitted:
         with suppress(OSError, UnicodeDecodeError):
             return whole_number((self.folder / script.STATUS_FILE).read_text().strip())
         return None
-
-    def look(self) -> State:
-        """Its state at present."""
-        return schedulers.look(self.scheduler, self.job)
-
-    def cancel(self) -> None:
-        """Cancels it. Raises CommlensError where that fails."""
-        schedulers.cancel(self.scheduler, self.job)
 
 
 def print_plan(site: Site, request: Request) -> None:
@@ -93,7 +80,7 @@ def submit(site: Site, request: Request, out: Path) -> Submitted:
     folder = reserve_folder(out, site.site).resolve()
     try:
         (folder / _SCRIPT).write_text(text, encoding="utf-8")
-        job = schedulers.submit(SCHEDULERS[site.scheduler], folder / _SCRIPT)
+        job = SCHEDULERS[site.scheduler].submit_job(folder / _SCRIPT)
         about = {"job": job, "site": site.site, "scheduler": site.scheduler}
         (folder / _ABOUT).write_text(json.dumps(about) + "\n", encoding="utf-8")
     except OSError as error:
@@ -132,7 +119,17 @@ def wait(submitted: Submitted) -> tuple[int, bool]:
         return _interrupted(submitted), False
     if state is None:
         return Status.FAILED, False  # the reason has been printed
-    return _report_end(submitted, state), True
+    status = _patiently(submitted, state)
+    how = f"ended with status {status}"
+    if status is None:
+        how = _how_it_ended(submitted, state)
+    elif status > 128 or status == Status.FAILED:
+        how = submitted.scheduler.ends.get(_cleaned_up(submitted).name, how)
+        how += f"; see {submitted.log}"
+    if status != 0:
+        say(f"job {submitted.job} {how}")
+        _show_end_of(submitted.log)
+    return Status.FAILED if status is None else status, True
 
 
 def _await_end(submitted: Submitted) -> State | None:
@@ -144,50 +141,37 @@ def _await_end(submitted: Submitted) -> State | None:
         if time.monotonic() < next_look:
             time.sleep(_STATUS_POLL_S)
             continue
-        state = submitted.look()
+        state = submitted.scheduler.look(submitted.job)
         if state.phase is Phase.GONE:
             return state
         is_pending = state.phase is Phase.PENDING
         why = state.reason if is_pending else ""
         if (state.phase, why) != (reported.phase, reported.reason):
-            meaning = schedulers.meaning(submitted.scheduler.waits, why)
-            more = f" ({why}){f': {meaning}' if meaning else ''}" if why else ""
-            say(f"{submitted.name} {state.phase.value}{more}")
+            what = meaning(submitted.scheduler.waits, why)
+            more = f" ({why}){f': {what}' if what else ''}" if why else ""
+            say(f"job {submitted.job} {state.phase.value}{more}")
             reported = replace(state, reason=why)
-        if is_pending and (meaning := schedulers.meaning(submitted.scheduler.hopeless, why)):
-            say(f"{submitted.name} will never start ({why}): {meaning}. It is cancelled")
-            submitted.cancel()
+        if is_pending and (what := meaning(submitted.scheduler.hopeless, why)):
+            say(f"job {submitted.job} will never start ({why}): {what}. It is cancelled")
+            submitted.scheduler.cancel_job(submitted.job)
             return None
         next_look = time.monotonic() + next(pauses, _LOOKS_S[-1])
     return reported
 
 
-def _report_end(submitted: Submitted, state: State) -> int:
-    status = _patiently(submitted, state)
-    if status is None:
-        how = _how_it_ended(submitted, state)
-    else:
-        how = f"ended with status {status}"
-        if status > 128 or status == Status.FAILED:
-            how = submitted.scheduler.ends.get(_cleaned_up(submitted).name, how)
-            how += f"; see {submitted.log}"
-    if status != 0:
-        say(f"{submitted.name} {how}")
-        _show_end_of(submitted.log)
-    return int(Status.FAILED) if status is None else status
-
-
 def _cleaned_up(submitted: Submitted) -> State:
     """The state of a job whose script has ended. Slurm calls it COMPLETING at first."""
     deadline = time.monotonic() + _CLEAN_UP_S
-    while (seen := submitted.look()).phase is Phase.RUNNING and time.monotonic() < deadline:
+    seen = submitted.scheduler.look(submitted.job)
+    while seen.phase is Phase.RUNNING and time.monotonic() < deadline:
         time.sleep(_CLEAN_UP_POLL_S)
+        seen = submitted.scheduler.look(submitted.job)
     return seen
 
 
 def _how_it_ended(submitted: Submitted, state: State) -> str:
     """Without a status: the scheduler has the last word, if it still knows the job."""
-    seen = submitted.look()
+    seen = submitted.scheduler.look(submitted.job)
     last = seen if seen.name else state
     ends = {**submitted.scheduler.scriptless, **submitted.scheduler.ends}
     named = next((name for name in (last.reason, last.name) if name in ends), last.name)
@@ -244,10 +228,10 @@ def _interrupted(submitted: Submitted) -> int:
     answer = ""
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(EOFError, KeyboardInterrupt):
-            answer = input(f"commlens: cancel {submitted.name}? [y/N] ")
+            answer = input(f"commlens: cancel job {submitted.job}? [y/N] ")
     if answer.strip().lower() in ("y", "yes"):
-        submitted.cancel()
-        say(f"{submitted.name} is cancelled; its folder is {submitted.folder}")
+        submitted.scheduler.cancel_job(submitted.job)
+        say(f"job {submitted.job} is cancelled; its folder is {submitted.folder}")
     else:
         print_attach(submitted)
     return 128 + signal.SIGINT
@@ -256,6 +240,6 @@ def _interrupted(submitted: Submitted) -> int:
 def print_attach(submitted: Submitted) -> None:
     """Prints how to wait for a job that goes on."""
     say(
-        f"{submitted.name} goes on; `commlens submit --attach {submitted.folder}` waits for its "
+        f"job {submitted.job} goes on; `commlens submit --attach {submitted.folder}` waits for its "
         "end, and shows its records"
     )

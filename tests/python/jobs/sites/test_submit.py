@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from commlens.jobs.sites import submit
-from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, look
+from commlens.jobs.sites.schedulers import SCHEDULERS, Phase
 from conftest import Commlens
 from run_helpers import cases, executable
 from site_helpers import FakeScheduler, site_file
@@ -72,7 +72,7 @@ def test_a_job_from_its_submission_to_its_records(
     assert (folder / "status").read_text() == "0\n"
     assert {"job.sh", "job.json", "log", "records"} <= {path.name for path in folder.iterdir()}
     assert json.loads((folder / "job.json").read_text())["job"] == job
-    look(SCHEDULERS[scheduler], job)
+    SCHEDULERS[scheduler].look(job)
     calls = fake.calls()
     assert (calls[0].strip(), calls[-1]) == (submits, f"{looks} {job}")
 
@@ -84,7 +84,7 @@ def test_answers(
     scheduler: str, command: str, answer: str, phase: str, reason: str, fake: FakeScheduler
 ) -> None:
     fake.answer(command, answer)
-    state = look(SCHEDULERS[scheduler], "12")
+    state = SCHEDULERS[scheduler].look("12")
     assert (state.phase, state.reason) == (Phase[phase], reason)
 
 

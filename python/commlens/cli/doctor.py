@@ -17,7 +17,7 @@ from commlens.cli import job_options, values
 from commlens.render.doctor_document import FILE
 
 if TYPE_CHECKING:
-    from commlens.compare.proof import Proof
+    from commlens.compare.verdicts import Proof
 
 _HELP = """Look for what makes communication slow or wrong on this machine: its MPI library, kernel,
 hardware, limits and settings; and run short benchmarks. Nothing on the machine is changed.

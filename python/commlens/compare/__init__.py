@@ -1,7 +1,6 @@
 """Two sets of records, case by case: what became faster, slower, or stayed the same."""
 
-from commlens.compare.groups import split
-from commlens.compare.matching import Case, Matched, Side, match
+from commlens.compare.matching import Case, Matched, Side, match, split
 from commlens.compare.verdicts import Row, Verdict, judge
 
 __all__ = ["Case", "Matched", "Row", "Side", "Verdict", "judge", "match", "split"]

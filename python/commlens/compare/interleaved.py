@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 from commlens.base.errors import CommlensError, say, worst
 from commlens.base.outputs import reserve_folder
@@ -17,8 +17,7 @@ from commlens.jobs.run import JobRun, interleave
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import JobSpec, parse_environment
 
-PROGRAM = "COMMLENS_BENCH"  # of the side that names one, the native program that it runs
-_DEFAULT = "default settings"
+_LETTERS = "abcdefgh"  # of the options and of the files of sides
 
 
 @dataclass(frozen=True)
@@ -37,42 +36,30 @@ def measure(
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """
-    options = [f"--{letter}" for letter in "abcdefgh"]
-    prepared = [
-        _prepared(entry, own, settings, option) for own, option in zip(settings_of_sides, options)
-    ]
-    names = [name for name, _, _ in prepared]
-    if len(set(names)) < len(names):
-        raise CommlensError(f"--a and --b are both {names[0]}: name two settings that differ")
+    prepared: dict[str, tuple[Session, JobSpec]] = {}
+    for own, letter in zip(settings_of_sides, _LETTERS):
+        variables = parse_environment([setting for setting in own if setting], f"--{letter}")
+        session = Session(find_native({**os.environ, **variables}), settings)
+        variables.pop("COMMLENS_BENCH", None)  # the native program, where the side names one
+        (job,) = session.jobs([replace(entry, environment={**entry.environment, **variables})])
+        name = " ".join(own).strip() or "default settings"
+        if name in prepared:
+            raise CommlensError(f"--a and --b are both {name}: name two settings that differ")
+        prepared[name] = session, job
     folder = reserve_folder(settings.out, f"compare-{entry.benchmark}")
+
+    def announce(name: str, launch: int) -> None:
+        say(f"{entry.benchmark}, launch {launch} of {entry.launches or 1}: {name}")
+
+    def file_of(letter: str, _: int) -> RecordFile:
+        return RecordFile(folder / f"{letter}.jsonl", collects=True)
+
     runs = [
-        _run_of(entry, name, session, job, folder / f"{option[2:]}.jsonl")
-        for option, (name, session, job) in zip(options, prepared)
+        JobRun(session, job, partial(file_of, letter), partial(announce, name))
+        for letter, (name, (session, job)) in zip(_LETTERS, prepared.items())
     ]
     interruption = interleave(runs)
-    sides = [Side(name, run.records) for name, run in zip(names, runs)]
-    count = sum(len(side.records) for side in sides)
-    say(f"{plural(count, 'record')} in {folder}")
+    sides = [Side(name, run.records) for name, run in zip(prepared, runs)]
+    say(f"{plural(sum(len(side.records) for side in sides), 'record')} in {folder}")
     status = worst(run.status for run in runs)
     return Measured(sides, status, interrupted=interruption is not None)
-
-
-def _run_of(entry: JobSpec, name: str, session: Session, job: JobSpec, path: Path) -> JobRun:
-    file = RecordFile(path, collects=True)
-
-    def announce(launch: int) -> None:
-        say(f"{entry.benchmark}, launch {launch} of {job.launches}: {name}")
-
-    return JobRun(session, job, lambda _: file, announce)
-
-
-def _prepared(
-    entry: JobSpec, own: Sequence[str], settings: Settings, option: str
-) -> tuple[str, Session, JobSpec]:
-    variables = parse_environment([setting for setting in own if setting], option)
-    native = find_native({**os.environ, **variables})
-    session = Session(native, settings)
-    passed = {name: value for name, value in variables.items() if name != PROGRAM}
-    environment = {**entry.environment, **passed}
-    (job,) = session.jobs([replace(entry, environment=environment)])
-    return " ".join(own).strip() or _DEFAULT, session, job

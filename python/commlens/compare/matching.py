@@ -1,17 +1,27 @@
-"""Which records of two sides are of one case: by the public key of a case, and by nothing else."""
+"""Which records of two sides are of one case: by the public key of a case, and by nothing else. The
+sides may be groups of one set of records: by transport, memory, host, a parameter, a variable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from commlens.base.errors import CommlensError
 from commlens.base.text import format_bytes, format_count, memory_name, plural
-from commlens.model import CaseKey, Metric, Record, case_key
+from commlens.model import CaseKey, Metric, Record, case_key, merged_transports, option_text
 from commlens.model.record import BYTES
 
 KeyOf = Callable[[Record], CaseKey]
 _ALWAYS = ("case", "transport", "memory")  # of the name of a case
+_UNSET = "not set"
+# Its value in a record, and the fields of a case's key that follow from it.
+_FIELDS: dict[str, tuple[Callable[[Record], str], dict[str, Any]]] = {
+    "transport": (lambda record: record.transport, {"transport": ""}),
+    "memory": (lambda record: record.memory, {"memory": ""}),
+    "host": (lambda record: record.start.host, {}),
+    "ranks": (lambda record: str(record.ranks), {"ranks": 0, "nodes": 0}),
+}
 
 
 class CaseId(NamedTuple):
@@ -64,10 +74,13 @@ def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
     """Each case of one side beside that of the other; what has no partner is named."""
     found = Matched(baseline, other, differences=_differences(baseline, other))
     identify = _identify([baseline, other], key_of)
-    sides = [_by_case(side.records, identify) for side in (baseline, other)]
+    sides: tuple[dict[CaseId, list[Record]], dict[CaseId, list[Record]]] = {}, {}
+    for side, cases in zip((baseline, other), sides):
+        for record in side.records:
+            cases.setdefault(identify(record), []).append(record)
     names = case_names({**sides[0], **sides[1]})
     for case in dict.fromkeys([*sides[0], *sides[1]]):
-        name, own = names[case], [side.get(case) for side in sides]
+        name, own = names[case], [cases.get(case) for cases in sides]
         if own[0] is None or own[1] is None:
             only = baseline if own[1] is None else other
             found.missing.append(Missing(name, only.name))
@@ -131,35 +144,20 @@ def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId
     return identify
 
 
-def _by_case(
-    records: Iterable[Record], identify: Callable[[Record], CaseId]
-) -> dict[CaseId, list[Record]]:
-    found: dict[CaseId, list[Record]] = {}
-    for record in records:
-        found.setdefault(identify(record), []).append(record)
-    return found
-
-
 def _differences(baseline: Side, other: Side) -> list[str]:
     """Where, with what and how both sides ran, as far as it is not the same."""
-    facts = [_facts(side) for side in (baseline, other)]
-    found = []
-    for name in dict.fromkeys([*facts[0], *facts[1]]):
-        own = [", ".join(sorted(fact.get(name, {"not set"}))) for fact in facts]
-        if own[0] != own[1]:
-            found.append(f"{name}: {own[0]} → {own[1]}")
-    return found
-
-
-def _facts(side: Side) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for start in {record.start.start: record.start for record in side.records}.values():
-        words = {"host": start.host, "GPU": start.gpu or "none"}
-        words |= {name: str(text) for name, text in start.versions.items()} | start.environment
-        words["more ranks than cores"] = "yes" if start.is_oversubscribed else "no"
-        for name, text in words.items():
-            found.setdefault(name, set()).add(text)
-    return found
+    facts: dict[str, tuple[set[str], set[str]]] = {}
+    for number, side in enumerate((baseline, other)):
+        for start in {record.start.start: record.start for record in side.records}.values():
+            words = {"host": start.host, "GPU": start.gpu or "none"}
+            words |= {name: str(text) for name, text in start.versions.items()} | start.environment
+            words["more ranks than cores"] = "yes" if start.is_oversubscribed else "no"
+            for name, text in words.items():
+                facts.setdefault(name, (set(), set()))[number].add(text)
+    texts = {
+        name: [", ".join(sorted(one or {_UNSET})) for one in own] for name, own in facts.items()
+    }
+    return [f"{name}: {' → '.join(own)}" for name, own in texts.items() if own[0] != own[1]]
 
 
 _Key = TypeVar("_Key", CaseId, CaseKey)
@@ -191,3 +189,58 @@ def _description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
         if size is None or name != size.name:
             words[f"parameter {name}"] = f"{declared[name].title} {value}"
     return words | {f"setting {name}": f"{name}={value}" for name, value in settings}
+
+
+def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
+    """A side for each value, the first of which is the baseline, and the key without it.
+
+    Raises CommlensError where there are not two values.
+    """
+    value_of, key_of = _parts(records, by)
+    found: dict[str, list[Record]] = {}
+    if by == "transport":
+        found = {name: [] for name in merged_transports(records)}
+    for record in records:
+        value = value_of(record)
+        if value is not None:
+            found.setdefault(value, []).append(record)
+    measured = [
+        Side(value, own) for value, own in found.items() if any(one.measured for one in own)
+    ]
+    if len(measured) < 2:
+        have = f"all that was measured has {by} {measured[0].name}" if measured else "none has it"
+        raise CommlensError(f"--by {by}: {have}; name what differs between these records")
+    return measured, key_of
+
+
+def _parts(records: Sequence[Record], by: str) -> tuple[Callable[[Record], str | None], KeyOf]:
+    if by in _FIELDS:
+        value, changes = _FIELDS[by]
+        return value, lambda record: case_key(record)._replace(**changes)
+    parameters = {
+        word: name
+        for record in records
+        for name, parameter in record.start.parameters.items()
+        for word in (name, parameter.title)
+    }
+    if by in parameters:
+        return _by_parameter(parameters[by])
+    if any(by in record.start.environment for record in records):
+        return lambda record: record.start.environment.get(by, _UNSET), case_key
+    variables = sorted({name for record in records for name in record.start.environment})
+    known = [*_FIELDS, *dict.fromkeys(parameters.values())]
+    raise CommlensError(
+        f"--by {by[:80]}: the records have none; there are {', '.join([*known, *variables])}"
+    )
+
+
+def _by_parameter(name: str) -> tuple[Callable[[Record], str | None], KeyOf]:
+    def value_of(record: Record) -> str | None:
+        return option_text(record.parameters[name]) if name in record.parameters else None
+
+    def key_of(record: Record) -> CaseKey:
+        key = case_key(record)
+        others = tuple((own, text) for own, text in key.parameters if own != name)
+        return key._replace(parameters=others)
+
+    return value_of, key_of

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from commlens.base.text import plural, printable
-from commlens.compare.proof import Proof
+from commlens.compare.verdicts import Proof
 from commlens.findings.examination import Examination
 from commlens.findings.finding import WIDEST, Finding
 from commlens.findings.rule import RuleOutcome

@@ -12,7 +12,7 @@ from pathlib import Path
 from commlens.base.errors import CommlensError
 from commlens.compare import Side, judge, match
 from commlens.compare.matching import case_names
-from commlens.compare.proof import Proof
+from commlens.compare.verdicts import Proof
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination

@@ -1,14 +1,26 @@
-"""Causes of failures, as knowledge/causes.yaml has them: which applies, and its message."""
+"""Why a job failed, in one line unless the native program has printed it already: by what it and
+its launcher wrote, and by the causes that knowledge/causes.yaml has."""
 
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, Optional
 
 import msgspec
 
 from commlens import knowledge
+from commlens.base.errors import Status
+from commlens.jobs import messages
+from commlens.jobs.messages import ErrorFilter, OutputFilter
+from commlens.jobs.process import Outcome
+from commlens.jobs.record_file import Kept
+from commlens.model import Record
+
+# A line in which the native program has printed why it failed.
+_REASON = re.compile(r"commlens: (?!warning\b)")
 
 
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,22 +35,6 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     set: Mapping[str, str] = {}
     support: Optional[Literal["supported", "unsupported", "broken"]] = None  # noqa: UP045
     captured: tuple[str, ...] = ()
-
-    def groups(self, log: str) -> dict[str, str] | None:
-        """The groups of its patterns in a log; None where one of them is not found."""
-        groups: dict[str, str] = {}
-        for pattern in self.patterns:
-            match = re.search(pattern, log)
-            if match is None:
-                return None
-            groups.update({name: text for name, text in match.groupdict().items() if text})
-        return groups
-
-    def is_ruled_out(self, environment: Mapping[str, str]) -> bool:
-        """Whether a variable has a value with which this cannot be the cause."""
-        return any(
-            environment.get(name, "").lower() in values for name, values in self.unless_set.items()
-        )
 
     def message(self, **facts: object) -> str:
         """What it means and the fix, with the facts in braces; empty where all is well."""
@@ -67,11 +63,13 @@ def first(
 ) -> tuple[Cause, dict[str, str]] | None:
     """The first cause that applies, with the groups of its patterns; `facts` by their names."""
     for cause in causes:
-        groups = cause.groups(log)
-        if groups is None or cause.is_ruled_out(environment):
-            continue
-        if all(map(facts.get, cause.when)):
-            return cause, groups
+        matches = [re.search(pattern, log) for pattern in cause.patterns]
+        is_ruled_out = any(
+            environment.get(name, "").lower() in values for name, values in cause.unless_set.items()
+        )
+        if all(matches) and not is_ruled_out and all(map(facts.get, cause.when)):
+            groups = [item for match in matches if match for item in match.groupdict().items()]
+            return cause, {name: text for name, text in groups if text}
     return None
 
 
@@ -85,3 +83,100 @@ def launch_failure(log: str) -> str:
     """Why no rank has started, or none came through MPI_Init, with the fix; empty: not known."""
     applies = first(CAUSES.launch, log, {})
     return applies[0].message(**applies[1]) if applies else ""
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    """A job that has ended, with all that it and its launcher wrote."""
+
+    outcome: Outcome
+    launcher: str  # its name
+    output: OutputFilter
+    error: ErrorFilter
+    kept: Kept
+    lost_node: str = ""  # the sentence of a NodeWatch
+
+    @property
+    def held(self) -> str:
+        """What the launcher wrote around the output of the job."""
+        return "\n".join(self.error.held + self.output.held)
+
+    @property
+    def printed_reasons(self) -> list[str]:
+        """The lines in which the native program has printed why it failed."""
+        return [line for line in self.error.lines if _REASON.match(line)]
+
+    @property
+    def reason(self) -> str:
+        """The last reason that the native program printed, else that of the first failed record."""
+        if reasons := self.printed_reasons:
+            return reasons[-1].partition(": ")[2]
+        failed = (record for record in self.kept.records if record.status != "ok")
+        return next((one.reason or one.validation.message for one in failed), "")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one launch of a job."""
+
+    status: int
+    kept: Kept | None = None
+    interrupted: bool = False
+    counted: bool = False  # the number of records that were kept was printed
+    reason: str = ""  # why it failed
+    quoted: Sequence[str] = ()  # lines of others that are printed before it
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records that it has left."""
+        return self.kept.records if self.kept else ()
+
+
+def explain(job: EndedJob, known_cause: str) -> Result:
+    """Explains a failed job.
+
+    `known_cause`: the message of a cause of a failed launch; empty where none is known."""
+    killed_by, number = job.outcome.killed_by, job.outcome.status
+    sentence = messages.first_sentence(job.error.lines)
+    # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
+    of_launcher = killed_by or (sentence and not job.kept.records)
+    died = messages.death(job.held, 0 if of_launcher else number)
+    left = messages.departure(job.held)
+    gave_reason = bool(job.printed_reasons)
+    # It may be the number of the signal that a rank died of: then it is none of ours.
+    is_ours = died is None or (gave_reason and died.signal != number)
+    status = number if is_ours and number in list(Status) else int(Status.FAILED)
+
+    def because(reason: str, *quoted: str) -> Result:
+        text = f"{reason}; {job.kept}"
+        return Result(status, job.kept, counted=True, reason=text, quoted=quoted)
+
+    if killed_by and died is None and not gave_reason:
+        status = int(Status.FAILED)
+        killed = of_job(
+            "launcher-killed",
+            launcher=job.launcher,
+            number=killed_by,
+            description=signal.strsignal(killed_by),
+        )
+        return because(killed)
+    # The program's table then shows it, too.
+    in_records = any(record.status != "ok" for record in job.kept.records)
+    if gave_reason or (died is None and not left and in_records):
+        return Result(status, job.kept)
+    ended = messages.ending(job.held)
+    if node := messages.lost_node(job.held):
+        if ended:
+            return Result(status, job.kept, quoted=[ended[0]])
+        return because(of_job("lost-node", launcher=job.launcher, node=node))
+    if ended and not left:
+        nothing_else = all(map(messages.ending, job.error.held))
+        if ended[1] == died.signal if died else nothing_else:
+            return Result(status, job.kept, quoted=[ended[0]])
+    if known_cause:
+        return Result(status, job.kept, reason=known_cause)
+    if died or left:
+        return because(died.described(with_node=job.kept.nodes > 1) if died else left)
+    said = f' ("{sentence}")' if sentence else ""
+    reason = f"{job.launcher} ended with status {number}{said}"
+    return because(reason, *job.error.held, *job.output.held)

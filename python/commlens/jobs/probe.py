@@ -12,11 +12,12 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from commlens.jobs import causes, process
 from commlens.jobs.causes import CAUSES
@@ -79,7 +80,12 @@ def facts(
 ) -> dict[str, Any]:
     """What the probe and its launcher wrote, by the names that causes.yaml has for the facts in it;
     `mpi` is the library that the program was built with."""
-    begun, waiting, wrong, done, library = _transcript(output)
+    lines = list(_lines(output))
+    library = next((line for line in lines if line["probe"] == "library"), {})
+    done = {line.get("rank") for line in lines if line["probe"] == "done"}
+    begun = list(_steps(lines, "begin"))
+    waiting = Counter(begun) - Counter(_steps(lines, "end", "library"))
+    wrong = next(_steps((line for line in lines if line.get("valid") is False), "end"), None)
     log = f"{error}\n{output}"
     timed_out = bool(outcome.ended_because)
     # A job that ran into the time limit dies of our own signals.
@@ -93,7 +99,7 @@ def facts(
     returned = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
     says = library.get("says_gpu_aware", "unknown")
     how = library.get("how") or ""
-    went_wrong = crashed or timed_out or bool(wrong)
+    went_wrong = crashed or timed_out or wrong is not None
     tried_device = any(step.memory == "device" for step in begun)
     return {
         **_messaging_layer(log, library.get("mpi") or mpi, library.get("ucx"), environment),
@@ -104,7 +110,7 @@ def facts(
         "in_start": culprit == _START,
         "culprit": culprit,
         "died_on_device": died is not None and culprit is not None and culprit.memory == "device",
-        "wrong": wrong[0] if wrong else None,
+        "wrong": wrong,
         # The library denies it, and the probe has not shown otherwise.
         "denies_gpu_support": says == "no" and (went_wrong or not tried_device),
         "source": how or "it",
@@ -192,50 +198,23 @@ def run_probe(
     return judge(known, settings), outcome
 
 
-class _Transcript(NamedTuple):
-    begun: list[Step]
-    waiting: list[Step]  # begun and not ended
-    wrong: list[Step]  # ended with wrong data
-    done: set[int]  # ranks that came to the end
-    library: dict[str, Any]
-
-
-def _transcript(output: str) -> _Transcript:
-    """What the lines of the probe say."""
-    begun: list[Step] = []
-    waiting: list[Step] = []
-    wrong: list[Step] = []
-    done: set[int] = set()
-    library: dict[str, Any] = {}
-    for line in _json_lines(output):
-        kind, step = line["probe"], _step(line)
-        if kind == "library":
-            library = library or line
-            # A rank that prints this has left MPI_Init; before, it did not know its number.
-            kind, step = "end", _START
-        if kind == "begin":
-            begun.append(step)
-            waiting.append(step)
-        elif kind == "end":
-            with suppress(ValueError):
-                waiting.remove(step)
-            if line.get("valid") is False:
-                wrong.append(step)
-        elif kind == "done":
-            done.add(step.rank)
-    return _Transcript(begun, waiting, wrong, done, library)
-
-
-def _step(line: Mapping[str, Any]) -> Step:
-    if line.get("call") == _START.call:
-        return _START
-    call = str(line.get("call", ""))
-    return Step(int(line.get("rank", -1)), call, line.get("bytes"), line.get("memory"))
-
-
-def _json_lines(output: str) -> Iterator[dict[str, Any]]:
+def _lines(output: str) -> Iterator[dict[str, Any]]:
+    """Those of the probe, among others."""
     for text in output.splitlines():
         with suppress(json.JSONDecodeError):
             line = json.loads(text)
             if isinstance(line, dict) and "probe" in line:
                 yield line
+
+
+def _steps(lines: Iterable[Mapping[str, Any]], *kinds: str) -> Iterator[Step]:
+    """Those in the lines of some kinds."""
+    for line in lines:
+        kind, call = line["probe"], str(line.get("call", ""))
+        if kind not in kinds:
+            continue
+        # A rank that prints its library has left MPI_Init; before, it did not know its number.
+        if kind == "library" or call == _START.call:
+            yield _START
+        else:
+            yield Step(int(line.get("rank", -1)), call, line.get("bytes"), line.get("memory"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commlens.base.errors import Status, say, worst
 from commlens.base.outputs import reserve_folder, reserve_record_file
-from commlens.jobs.explain import Result
+from commlens.jobs.causes import Result
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
-from commlens.jobs.explain import EndedJob, Result, explain
+from commlens.jobs.causes import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
@@ -154,7 +154,8 @@ class Session:
         if outcome.status == 0:
             return Result(status, kept, counted=counted)
         settings = self.launcher.settings(job)
-        cause = probe.explain_failed_start(ended.log, self.native.about.mpi, settings)
+        log = "\n".join([*ended.error.lines, ended.held])
+        cause = probe.explain_failed_start(log, self.native.about.mpi, settings)
         result = explain(ended, cause)
         if not self.settings.silent:
             sys.stderr.writelines(f"{line}\n" for line in result.quoted)

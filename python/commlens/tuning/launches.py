@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from commlens.base.errors import CommlensError, Status, reason
-from commlens.jobs.explain import Result
+from commlens.jobs.causes import Result
 from commlens.jobs.process import Times
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session

@@ -16,7 +16,7 @@ from commlens.compare.verdicts import Proof
 from commlens.findings import Setting
 from commlens.findings.behaviour import Listener, Plan, folder_of, listened
 from commlens.findings.examination import Examination
-from commlens.jobs.explain import Result
+from commlens.jobs.causes import Result
 from commlens.jobs.native import Native
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave

@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from commlens.jobs import suite
-from commlens.jobs.causes import Cause
+from commlens.jobs.causes import Cause, first
 from commlens.jobs.launchers import Chosen
 from commlens.jobs.spec import JobSpec
 from commlens.knowledge.launchers import Launcher
@@ -43,9 +43,9 @@ def test_a_launcher() -> None:
 
 def test_a_cause() -> None:
     cause = msgspec.convert(entry("A cause of a failure is one entry"), Cause, strict=False)
-    groups = cause.groups("mmap: no space left in /dev/shm/x")
-    assert groups is not None
-    assert cause.message(**groups) == (
+    applies = first([cause], "mmap: no space left in /dev/shm/x", {})
+    assert applies is not None
+    assert cause.message(**applies[1]) == (
         "shared memory is full (/dev/shm/x): remove what other jobs have left there"
     )
 

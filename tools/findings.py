@@ -22,8 +22,8 @@ DOCTOR = TOP / "docs" / "doctor.md"
 LIST = ("<!-- checks -->\n", "<!-- end -->")
 sys.path.insert(0, str(TOP / "python"))
 
-from commlens.findings.protocols import switches  # noqa: E402
 from commlens.findings.rule import Rule, rules_on_machines, rules_on_records  # noqa: E402
+from commlens.findings.rules.sizes import switches  # noqa: E402
 
 HEAD = """\
 # Reference: findings
@@ -77,7 +77,7 @@ def doctor_page(current: str) -> str:
 
 def _without_names(fix: str) -> str:
     """A finding fills in what its records show."""
-    variables = ", ".join(f"`{name}`" for name in switches())
+    variables = ", ".join(dict.fromkeys(f"`{one.name}`" for one in switches()))
     more = f" SWITCH is one of {variables}." if "{switch}" in fix else ""
     fix = fix.replace("{hint}", "")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix) + more

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from commlens.base.errors import CommlensError, Status
 from commlens.jobs.native import Native
@@ -30,6 +31,7 @@ _SHORT = {
 _TIMEOUT_S = "25"  # without progress
 _OURS, _PROGRESS = "commlens: ", "commlens progress:"
 _MOST_LINES = 4
+_ALONE = "ranks were asked for, but MPI has 1"
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,12 @@ class Failure:
     status: int
 
     @property
-    def is_slow(self) -> bool:
-        """Whether it was ended as it took too long."""
-        return self.status == Status.STALLED and any(TOO_LONG in line for line in self.said)
+    def ending(self) -> Literal["alone", "slow", "failed"]:
+        """`alone`: each rank took itself for the only one; `slow`: it was ended after too long."""
+        if any(_ALONE in line for line in self.said):
+            return "alone"
+        is_slow = self.status == Status.STALLED and any(TOO_LONG in line for line in self.said)
+        return "slow" if is_slow else "failed"
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,8 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     words: dict[str, str] = {}  # names for the texts, mostly of the fix
     sets: dict[str, str] = {}  # the fix as variables to try; `unset` removes one
     shown_by: str = ""  # of facts.RUNS: what shows that it helps
-    # A function of the module of the same name as this file, by default named as the code, with
-    # arguments: thresholds and texts.
+    # A function of findings/rules or findings/checks, by default named as the code, with arguments:
+    # thresholds and texts.
     look: str = ""
     limits: dict[str, Union[int, float]] = {}
     texts: dict[str, str] = {}
@@ -114,11 +114,6 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     gpus: list[GpuTest] = []
     differ: dict[str, str] = {}  # names and paths of what must be alike on all nodes
     unknown: str = "none"  # what stands for a fact that is not known
-
-    @property
-    def has_conditions(self) -> bool:
-        """Whether it is decided without a function of its own."""
-        return bool(self.where or self.variables or self.gpus or self.differ)
 
     @property
     def fixes(self) -> dict[str, str]:

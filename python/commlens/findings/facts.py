@@ -65,11 +65,6 @@ def names(selection: str, component: str) -> bool:
     return not selection.startswith("^") and component in selection.split(",")
 
 
-def is_open_mpi(machine: Machine) -> bool:
-    """Whether the MPI library is Open MPI, and its ompi_info is here."""
-    return machine.mpi.family == "openmpi" and machine.mpi.open_mpi is not None
-
-
 def open_mpi(machine: Machine) -> OpenMpi:
     """What ompi_info prints, for a rule that needs Open MPI."""
     assert machine.mpi.open_mpi is not None
@@ -89,7 +84,7 @@ def uses_ucx(machine: Machine) -> bool:
     """Whether the bytes of MPI go through UCX, as far as settings and devices decide."""
     if not machine.ucx.library:
         return False
-    if not is_open_mpi(machine):
+    if machine.mpi.family != "openmpi" or machine.mpi.open_mpi is None:
         return True
     pml, _ = parameter(machine, "pml")
     if not allows(pml, "ucx"):

@@ -1,9 +1,9 @@
 """A rule finds one kind of trouble: an entry of knowledge/rules (on records and profiles) or of
 knowledge/checks (on machines).
 
-What needs more than conditions on values is decided by a function of the module of the same name in
-rules/ or checks/. It looks at a View, or at the Machine, and yields an Observation for each place
-where something is wrong.
+What needs more than conditions on values is decided by a function of a module in rules/ or checks/,
+which has the name of the code. It looks at a View, or at the Machine, and yields an Observation for
+each place where something is wrong.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Literal, get_args
 
 from msgspec import structs
@@ -83,7 +84,8 @@ class Rule(Entry, kw_only=True):
         """Applies the rule. A rule on a machine that fails is not applicable, with the error."""
         by_sentence: dict[str, list[Finding]] = {}
         reasons: list[str] = []
-        for part in view.of_each_machine if "machine" in self.needs else [view]:
+        each = [View(machines=[machine]) for machine in view.machines]
+        for part in each if "machine" in self.needs else [view]:
             try:
                 for finding in self._findings(part):
                     by_sentence.setdefault(finding.sentence, []).append(finding)
@@ -103,22 +105,19 @@ class Rule(Entry, kw_only=True):
                 FACTS[name].require(view.machine)
         if "failure" in self.needs:
             _ = view.runs
-        host = view.machines[0].host if view.machines else ""
         looked_at = view.machine if "machine" in self.needs else view
         for seen in self.decide(looked_at, **self.limits, **self.texts):
-            yield self._finding(seen, host, self._facts(view, seen))
+            yield self._finding(view, seen)
 
-    def _facts(self, view: View, seen: Observation) -> Mapping[str, Any]:
-        of_machine = structs.asdict(view.machine) if "machine" in self.needs else {}
-        facts = {**of_machine, **seen.facts}
-        return {**facts, **{name: filled(text, facts) for name, text in self.words.items()}}
-
-    def _finding(self, seen: Observation, host: str, facts: Mapping[str, Any]) -> Finding:
+    def _finding(self, view: View, seen: Observation) -> Finding:
+        facts = structs.asdict(view.machine) if "machine" in self.needs else {}
+        facts.update(seen.facts)
+        facts.update({name: filled(text, facts) for name, text in self.words.items()})
         what = filled(text_of_kind(self.says, seen.which), facts)
         shown = [Quote(filled(a, facts), filled(b, facts)) for a, b in self.shown]
         evidence = replace(
             seen.evidence,
-            where=seen.evidence.where or host,
+            where=seen.evidence.where or next((one.host for one in view.machines), ""),
             quotes=(*seen.evidence.quotes, *shown),
         )
         sets = {filled(a, facts): filled(b, facts) for a, b in self.sets.items()}
@@ -180,30 +179,24 @@ def rule_of(entry: Entry, section: str, decide: Look) -> Rule:
         raise ValueError(f"the rule '{entry.code}' needs {unknown}")
     below = next((test.below for test in entry.where.values() if test.below is not None), None)
     when = filled(entry.when, {**_COMMON, **entry.limits, "below": below})
-    declared = {
-        **structs.asdict(entry),
-        "needs": needs,
-        "when": when,
-        "says": entry.says or "{text}",
-    }
+    declared = {**structs.asdict(entry), "needs": needs, "when": when}
     return Rule(**declared, section=section, decide=decide)
 
 
 def _rules_of(folder: str) -> Iterator[Rule]:
     """Those of a folder of knowledge/, whose functions are in the folder of this name here."""
+    package = import_module(f"{__package__}.{folder}")
+    functions: dict[str, Look] = {}
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        functions.update(vars(import_module(module.name)))
     for name in knowledge.names(folder):
         file = knowledge.load(f"{folder}/{name}", RuleFile)
         for entry in file.rules:
-            yield rule_of(entry, file.section, _function(entry, f"{__package__}.{folder}", name))
-
-
-def _function(entry: Entry, folder: str, name: str) -> Look:
-    if entry.has_conditions:
-        decide: Look = import_module(f"{folder}.conditions").of_machine
-        return partial(decide, entry)
-    own = entry.look or entry.code.replace("-", "_")
-    function: Look = getattr(import_module(f"{folder}.{name}"), own)
-    return function
+            if entry.where or entry.variables or entry.gpus or entry.differ:
+                decide: Look = partial(functions["of_machine"], entry)
+            else:
+                decide = functions[entry.look or entry.code.replace("-", "_")]
+            yield rule_of(entry, file.section, decide)
 
 
 @cache
@@ -216,8 +209,3 @@ def rules_on_records() -> tuple[Rule, ...]:
 def rules_on_machines() -> tuple[Rule, ...]:
     """Those that doctor applies, in their order."""
     return tuple(sorted(_rules_of("checks"), key=lambda one: SECTIONS.index(one.section)))
-
-
-def all_rules() -> tuple[Rule, ...]:
-    """Those on records and profiles, then those on machines."""
-    return rules_on_records() + rules_on_machines()

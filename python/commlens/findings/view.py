@@ -1,20 +1,71 @@
 """What rules look at: records by what can be compared, profiles, and machines.
 
-What was measured amid others' work is left out of comparisons.
+What was measured amid the work of others says little of anything else, and is left out of
+comparisons.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple, Optional, TypeVar
 
 from commlens.base.text import memory_name, plural
-from commlens.findings.disturbance import is_disturbed, is_on_gpu
 from commlens.findings.finding import Cost, Evidence
-from commlens.model import TIME_METRIC, Group, Record, Start, Statistic, difference, groups
+from commlens.model import TIME_METRIC, Group, Record, Start, difference, groups
 from commlens.model.profile import Function, Profile, mean
+from commlens.model.start import count_numbers, ranges_of
+
+
+@cache
+def is_on_gpu(memory: str) -> bool:
+    """Whether a side of it is in memory that a GPU computes on."""
+    return bool({"device", "managed"} & set(memory.split(":")))
+
+
+def is_disturbed(record: Record) -> bool:
+    """Whether ranks took turns on a processor or on a GPU."""
+    places = record.start.placement
+    gpus = [(one.host, one.device.uuid) for one in places if one.device]
+    return bool(crowds([(one.host, one.cores) for one in places])) or (
+        is_on_gpu(record.memory) and len(set(gpus)) < len(gpus)
+    )
+
+
+class Crowd(NamedTuple):
+    """Ranks of a host that have fewer processors than they are."""
+
+    host: str
+    ranks: int
+    processors: int
+
+
+def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
+    """Of hosts and processors of ranks: those hosts where all ranks together are too many, or those
+    of one binding. What is unknown of a rank is no evidence."""
+    by_host: dict[str, list[str]] = {}
+    for host, processors in places:
+        by_host.setdefault(host, []).append(processors)
+    found = []
+    for host, bindings in by_host.items():
+        if not all(bindings):
+            continue
+        crowd = Crowd(host, len(bindings), count_numbers(bindings))
+        if crowd.ranks > crowd.processors:
+            found.append(crowd)
+            continue
+        counts = Counter(bindings).items()
+        bound = [Crowd(host, ranks, count_numbers([one])) for one, ranks in counts]
+        found += [one for one in bound if one.ranks > one.processors][:1]
+    return found
+
+
+def has_number(text: str, number: int | None) -> bool:
+    """Whether a list as in /proc, such as `0-3,8`, has a number."""
+    return number is not None and any(first <= number <= last for first, last in ranges_of(text))
+
 
 if TYPE_CHECKING:
     from commlens.findings.behaviour import Behaviour
@@ -22,7 +73,17 @@ if TYPE_CHECKING:
 
 _IN_A_ROW = 3  # sizes
 STEADY = 0.1  # half the width of an interval, of the median
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 LEAST_SHARE = 0.01  # of the time of a profiled program: what costs less is not worth a change
+
+
+def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """The items by their keys."""
+    found: dict[_Key, list[_Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 class NotApplicable(Exception):  # noqa: N818, it is no error
@@ -64,9 +125,7 @@ class View:
     @cached_property
     def launches(self) -> list[tuple[Start, tuple[Record, ...]]]:
         """Each with its records."""
-        found: dict[int, list[Record]] = {}
-        for record in self.records:
-            found.setdefault(id(record.start), []).append(record)
+        found = grouped(self.records, lambda record: id(record.start))
         return [(alike[0].start, tuple(alike)) for alike in found.values()]
 
     @cached_property
@@ -81,11 +140,6 @@ class View:
         return self.machines[0]
 
     @property
-    def of_each_machine(self) -> list[View]:
-        """A view of each machine by itself."""
-        return [View(machines=[machine]) for machine in self.machines]
-
-    @property
     def runs(self) -> Behaviour:
         """How short runs ended. Raises NotApplicable where there were none."""
         if self.behaviour is None or self.behaviour.why_none:
@@ -98,25 +152,9 @@ class View:
         return "no job was started" if self.behaviour is None else self.behaviour.why_none
 
 
-@dataclass
-class Curve:
-    """One transport over sizes, and over launches with the same settings."""
-
-    by_size: dict[int | None, list[Record]] = field(default_factory=dict)  # a record per launch
-
-    @property
-    def name(self) -> str:
-        """The transport, for a sentence."""
-        return transport_name(next(iter(self.by_size.values()))[0])
-
-    @property
-    def by_start(self) -> list[list[Record]]:
-        """Of each launch its records with a size, the smallest first."""
-        found: dict[str, list[Record]] = {}
-        for size in sorted(size for size in self.by_size if size is not None):
-            for record in self.by_size[size]:
-                found.setdefault(record.start.start, []).append(record)
-        return list(found.values())
+# One transport over sizes, and over launches with the same settings: of each size a record per
+# launch.
+Curve = dict[Optional[int], list[Record]]
 
 
 @dataclass
@@ -128,11 +166,6 @@ class Alternatives:
     memory: str
     variant: str
     curves: dict[str, Curve] = field(default_factory=dict)  # by transport
-
-    @property
-    def is_on_gpu(self) -> bool:
-        """Whether a side of it is in memory that a GPU computes on."""
-        return is_on_gpu(self.memory)
 
     def where(self, sizes: Sequence[int | None] = ()) -> str:
         """The group, memory, variant and sizes, for a sentence."""
@@ -182,25 +215,17 @@ def _alternatives(group: Group) -> Iterable[Alternatives]:
         start = record.start.start, is_on_gpu(record.memory)
         if start not in calm:
             calm[start] = not is_disturbed(record)
-        if not calm[start] or time_of(record) is None:
+        time = record.statistics.get(TIME_METRIC) if record.measured else None
+        if not calm[start] or time is None or time.median <= 0:
             continue
-        key = record.memory, record.variant_value, settings_of(record.start)
+        # Starts that agree in the rest repeat each other: on the same cores and GPUs, too.
+        settings = tuple(sorted(record.start.settings_of_transport.items()))
+        place = tuple(record.start.placement), record.start.mpi, settings
+        key = record.memory, record.variant_value, place
         own = found.setdefault(key, Alternatives(group, record.memory, record.variant_value))
-        curve = own.curves.setdefault(record.transport, Curve())
-        curve.by_size.setdefault(record.size, []).append(record)
+        curve = own.curves.setdefault(record.transport, {})
+        curve.setdefault(record.size, []).append(record)
     return found.values()
-
-
-def settings_of(start: Start) -> tuple[object, ...]:
-    """Starts that agree in it repeat each other: on the same cores and GPUs, too."""
-    settings = tuple(sorted(start.settings_of_transport.items()))
-    return tuple(start.placement), start.mpi, settings
-
-
-def time_of(record: Record) -> Statistic | None:
-    """That of the whole operation, if there is a time to compare."""
-    time = record.statistics.get(TIME_METRIC) if record.measured else None
-    return time if time and time.median > 0 else None
 
 
 class Slower(NamedTuple):
@@ -245,8 +270,8 @@ def slower_at(
     mine: Curve, theirs: Curve, compare: Callable[[list[Record], list[Record]], Slower | None]
 ) -> tuple[list[int | None], dict[int | None, Slower]]:
     """The sizes that both have, and those at which `compare` says so, where they are enough."""
-    sizes = [size for size in mine.by_size if size in theirs.by_size]
-    pairs = {size: compare(mine.by_size[size], theirs.by_size[size]) for size in sizes}
+    sizes = [size for size in mine if size in theirs]
+    pairs = {size: compare(mine[size], theirs[size]) for size in sizes}
     found = {size: pair for size, pair in pairs.items() if pair}
     return sizes, found if is_sure(sizes, list(found)) else {}
 

@@ -34,6 +34,9 @@ class NetworkAdapter(Seen, frozen=True, kw_only=True):
     link: PciLink = PciLink()
     distances: dict[str, Distance] = {}  # noqa: RUF012 (by the address of a GPU)
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def is_up(self) -> bool:
         """Whether the port has a link."""

@@ -13,7 +13,7 @@ import pytest
 
 import cases_records
 from commlens.findings import SEVERITIES, Finding, checks, rules
-from commlens.findings.rule import Rule, all_rules, rules_on_machines, rules_on_records
+from commlens.findings.rule import Rule, rules_on_machines, rules_on_records
 from commlens.findings.view import View
 from commlens.model.profile import Profile
 from machine_cases import Cases, cases_of, outcome, recorded_machine
@@ -29,7 +29,8 @@ CASES: dict[tuple[str, bool], Cases] = {
     **{(code, False): cases for code, cases in cases_records.CASES.items()},
     **{(code, True): cases for one in _FILES for code, cases in cases_of(one).items()},
 }
-RULES = {(rule.code, rule.is_of_machine): rule for rule in all_rules()}
+ALL = (*rules_on_records(), *rules_on_machines())
+RULES = {(rule.code, rule.is_of_machine): rule for rule in ALL}
 
 
 def view_of(given: View | Records) -> View:
@@ -49,7 +50,7 @@ def named(kind: str) -> list[object]:
 
 
 def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
-    assert CASES.keys() == RULES.keys() and len(RULES) == len(all_rules())
+    assert CASES.keys() == RULES.keys() and len(RULES) == len(ALL)
     assert sum(len(cases_of(one)) for one in _FILES) + len(cases_records.CASES) == len(CASES)
     assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
     assert [key for key, own in _OF_DEVICES.items() if not own.not_applicable] == []
@@ -69,7 +70,7 @@ def test_every_function_decides_a_rule(folder: ModuleType) -> None:
         and not name.startswith("_")
     }
     helpers = {"compared", "of_machine"}  # of entries with conditions
-    assert {one.__name__ for one in own - {rule.decide for rule in all_rules()}} <= helpers
+    assert {one.__name__ for one in own - {rule.decide for rule in ALL}} <= helpers
 
 
 @pytest.mark.parametrize(("rule", "make"), named("speaks"))

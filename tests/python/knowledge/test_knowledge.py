@@ -13,7 +13,7 @@ from commlens import knowledge
 from commlens.compare import references
 from commlens.findings.entry import RuleFile
 from commlens.findings.facts import Fact
-from commlens.findings.protocols import Switches
+from commlens.findings.rules.sizes import Switch
 from commlens.jobs import suite
 from commlens.jobs.causes import Causes
 from commlens.jobs.sites import site
@@ -45,7 +45,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/mpi": KnownMpi,
     "libraries/nccl-variables": NcclVariables,
     "libraries/nvidia-smi": Fields,
-    "libraries/protocol-switches": Switches,
+    "libraries/protocol-switches": list[Switch],
     "libraries/rules": Rules,
     "libraries/ucx": UcxTransports,
     "matrices/": Matrix,

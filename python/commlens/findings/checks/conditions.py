@@ -4,17 +4,18 @@ what must be alike on all nodes (`differ`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from commlens.findings.checks.nodes import compared
 from commlens.findings.entry import Entry, filled, value_at
 from commlens.findings.facts import RUNS, variable
 from commlens.findings.finding import Quote, Setting
 from commlens.findings.rule import Seen, observed
-from commlens.findings.view import View, not_seen
+from commlens.findings.view import NotApplicable, View, grouped, not_seen
 from commlens.machine.gpus import Gpu
 from commlens.machine.machine import Machine
+
+ONE_NODE = "one node was looked at"
 
 
 def of_machine(entry: Entry, looked_at: Any) -> Seen:
@@ -31,6 +32,24 @@ def _differences(entry: Entry, view: View) -> Seen:
         }
 
     return compared(view, facts)
+
+
+def compared(view: View, facts: Callable[[Machine], Mapping[str, str]]) -> Seen:
+    """Compares the facts of all machines, by their names."""
+    own = {machine.host: facts(machine) for machine in view.machines}
+    if len(view.machines) < 2:
+        raise NotApplicable(ONE_NODE)
+    for name in dict.fromkeys(name for one in own.values() for name in one):
+        values = {host: one.get(name, "none") for host, one in own.items()}
+        by_value = grouped(values, values.__getitem__)
+        if len(by_value) > 1:
+            # The fewest first: that is the odd one.
+            ordered = sorted(by_value.items(), key=lambda item: len(item[1]))
+            lines = [(", ".join(hosts[:3]), f"{name}: {value or 'empty'}")
+                     for value, hosts in ordered]  # fmt: skip
+            odd = lines[0][0]
+            quotes = (Quote(*line) for line in lines)
+            yield observed(*quotes, where=odd, name=name, count=len(view.machines), odd=odd)
 
 
 def _of_machine(entry: Entry, machine: Machine) -> Seen:

@@ -21,7 +21,7 @@ from commlens.machine.ucx import known_transports
 _SHARED_MEMORY = {"vader", "sm", "smcuda"}
 
 
-def misspelt_setting(machine: Machine, is_near: bool = True) -> Seen:
+def unknown_settings(machine: Machine, is_near: bool) -> Seen:
     """Of variables that their library does not know those with a likely spelling, or without."""
     info = machine.mpi.open_mpi
     for one in (*machine.ucx.unknown, *machine.nccl.unknown, *(info.unknown if info else ())):
@@ -29,24 +29,16 @@ def misspelt_setting(machine: Machine, is_near: bool = True) -> Seen:
             yield observed(variable=one)
 
 
-def setting_of_no_library(machine: Machine) -> Seen:
-    return misspelt_setting(machine, is_near=False)
-
-
 def ucx_tls_without_gpu(machine: Machine) -> Seen:
     value, quote = variable(machine, "UCX_TLS")
-    kind = gpu_kind(machine)
-    if value and _leaves_out_gpu(value, kind):
-        listed = [one for one in value.lstrip("^").split(",") if not one.startswith(kind)]
-        better = f"^{','.join(listed)}" if value.startswith("^") else ",".join([*listed, kind])
+    kind, excludes = gpu_kind(machine), value.startswith("^")
+    listed = value.lstrip("^").split(",")
+    fitting = {"all", *known_transports().for_gpu_memory[kind]}
+    if value and excludes != fitting.isdisjoint(one.strip().lstrip("\\") for one in listed):
+        rest = [one for one in listed if not one.startswith(kind)]
+        better = f"^{','.join(rest)}" if excludes else ",".join([*rest, kind])
         better = "all" if better in ("^", f",{kind}") else better
         yield observed(quote, value=value, better=better, kind=kind)
-
-
-def _leaves_out_gpu(value: str, kind: str) -> bool:
-    listed = {one.strip().lstrip("\\") for one in value.lstrip("^").split(",")}
-    has = bool(listed & {"all", *known_transports().for_gpu_memory[kind]})
-    return has if value.startswith("^") else not has
 
 
 def ucx_tls_tcp_only(machine: Machine) -> Seen:

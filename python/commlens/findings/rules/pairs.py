@@ -8,10 +8,9 @@ from statistics import median, quantiles
 from typing import NamedTuple
 
 from commlens.base.text import format_value, plural
-from commlens.findings.disturbance import is_disturbed
 from commlens.findings.finding import Evidence
 from commlens.findings.rule import Seen, found
-from commlens.findings.view import View, text_of
+from commlens.findings.view import View, is_disturbed, text_of
 from commlens.model import Record
 from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
 

@@ -1,20 +1,33 @@
-"""Placement of ranks."""
+"""Placement of ranks, and clocks and power limits of their GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from commlens.base.text import plural
-from commlens.findings.disturbance import Crowd, crowds, has_number, is_on_gpu
 from commlens.findings.facts import SHORTEST_HOST_MESSAGE
 from commlens.findings.finding import Evidence, Setting
 from commlens.findings.rule import Seen, found
-from commlens.findings.view import LEAST_SHARE, View, cost_of, on_gpu_of, text_of, total_of
-from commlens.model import Place, Record, Start
+from commlens.findings.view import (
+    LEAST_SHARE,
+    Crowd,
+    View,
+    cost_of,
+    crowds,
+    grouped,
+    has_number,
+    is_on_gpu,
+    on_gpu_of,
+    text_of,
+    total_of,
+)
+from commlens.machine.gpus import Gpu
+from commlens.model import Record, Start
 from commlens.model.profile import mean
-from commlens.model.start import count_numbers
+from commlens.model.start import Device, count_numbers
 
 _LONGEST = 60  # characters of a list of cores
+_LOWERED = 0.99  # of the default limit: drivers round
 
 
 def ranks_share_cores(view: View) -> Seen:
@@ -85,27 +98,57 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
 
 def far_from_gpu(view: View) -> Seen:
     for start, records in view.launches:
-        far = [place for place in start.placement if _is_far(place)]
-        on_gpu = on_gpu_of(records)
-        if far and on_gpu:
+        placed = [(one, one.device.numa_node) for one in start.placement if one.device]
+        known = [(one, node) for one, node in placed if node >= 0 and one.numa_nodes]
+        far = [one for one, node in known if not has_number(one.numa_nodes, node)]
+        if far and (on_gpu := on_gpu_of(records)):
             nodes = far[0].numa_nodes[:_LONGEST]
             evidence = Evidence(text_of(start), on_gpu)
             yield found(evidence, start=start, place=far[0], nodes=nodes, far=far)
 
 
-def _is_far(place: Place) -> bool:
-    if place.device is None or place.device.numa_node < 0 or not place.numa_nodes:
-        return False
-    return not has_number(place.numa_nodes, place.device.numa_node)
-
-
 def ranks_share_gpu(view: View) -> Seen:
     for start, records in view.launches:
-        by_gpu: dict[tuple[str, str], list[Place]] = {}
-        for place in start.placement:
-            if place.device:
-                by_gpu.setdefault((place.host, place.device.uuid), []).append(place)
+        placed = [one for one in start.placement if one.device]
+        by_gpu = grouped(placed, lambda one: (one.host, one.device and one.device.uuid))
         shared = [places for places in by_gpu.values() if len(places) > 1]
-        on_gpu = on_gpu_of(records)
-        if shared and on_gpu:
+        if shared and (on_gpu := on_gpu_of(records)):
             yield found(Evidence(text_of(start), on_gpu), ranks=shared[0], first=shared[0][0])
+
+
+def gpu_clocks_changed(view: View, change: float) -> Seen:
+    for start, records in view.launches:
+        own = [record for record in records if _least(record) > 0]
+        if len(own) < 2:
+            continue
+        low, high = min(own, key=_least), max(own, key=_least)
+        share = 1 - _least(low) / _least(high)
+        if share > change:
+            limits = {limit for one in own if one.gpu_clock for limit in one.gpu_clock.limits}
+            yield found(
+                Evidence(text_of(start), (low, high)),
+                launch=text_of(start),
+                lowest=_least(low),
+                highest=_least(high),
+                share=share,
+                why=f"; limited by: {', '.join(sorted(limits))}" if limits else "",
+            )
+
+
+def gpu_power_limit_lowered(view: View) -> Seen:
+    for start, records in view.launches:
+        lowered = [one for one in start.placement if one.device and is_lowered(one.device)]
+        if lowered and (on_gpu := on_gpu_of(records)):
+            yield found(
+                Evidence(text_of(start), on_gpu), start=start, lowered=lowered, first=lowered[0]
+            )
+
+
+def _least(record: Record) -> float:
+    return record.gpu_clock.least_MHz if record.gpu_clock else 0.0
+
+
+def is_lowered(gpu: Device | Gpu) -> bool:
+    """Of its power limit; what is unknown is not."""
+    now, usual = gpu.power_limit_W, gpu.default_power_limit_W
+    return now is not None and usual is not None and now < _LOWERED * usual

@@ -1,15 +1,28 @@
-"""Sizes of messages."""
+"""Sizes of messages, and which variable decides the protocol of a message by its size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+import msgspec
+
+from commlens import knowledge
 from commlens.base.text import format_fraction
 from commlens.findings.finding import Cost, Evidence
-from commlens.findings.protocols import switch_of
 from commlens.findings.rule import Observation, Seen, found
-from commlens.findings.view import Alternatives, Curve, View, differ, is_steady, median_us, where
+from commlens.findings.view import (
+    Alternatives,
+    Curve,
+    Slower,
+    View,
+    differ,
+    grouped,
+    is_on_gpu,
+    is_steady,
+    median_us,
+    transport_name,
+    where,
+)
 from commlens.model import TIME_METRIC, Record
 from commlens.model.record import BYTES
 
@@ -17,10 +30,37 @@ _STAYS = 0.9  # of the time at the size before: what falls below was no step but
 _EVEN = 1.1  # how much steps from size to size may differ in width
 
 
-class _Jump(NamedTuple):
-    before: Record
-    after: Record
-    factor: float  # by how much the time grows more than from size to size on both sides
+class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A variable, two values that are worth a comparison, and the records that it is for."""
+
+    name: str
+    values: tuple[str, str]
+    transport: str = ""
+    mpi: str = ""  # part of the library's name
+    version: str = ""  # the first number of its version
+    variables: dict[str, str] = {}
+    on_gpu: bool = False  # MPI is given GPU memory, which `staged` has brought to the host before
+    between_nodes: bool = False
+
+    def is_for(self, record: Record) -> bool:
+        """Whether the variable steers the library that carries the record's bytes."""
+        library = record.start.mpi.lower()
+        on_gpu = record.transport != "staged" and is_on_gpu(record.memory)
+        major = library.rpartition(" ")[2].lstrip("v").partition(".")[0]
+        environment = record.start.environment
+        return (
+            self.transport in ("", record.transport)
+            and self.mpi in library
+            and self.version in ("", major)
+            and all(environment.get(name) == value for name, value in self.variables.items())
+            and (on_gpu or not self.on_gpu)
+            and (record.start.nodes > 1 or not self.between_nodes)
+        )
+
+
+def switches() -> list[Switch]:
+    """Those of all libraries."""
+    return knowledge.load("libraries/protocol-switches", list[Switch])
 
 
 def jump_between_sizes(view: View, jump: float) -> Seen:
@@ -28,23 +68,22 @@ def jump_between_sizes(view: View, jump: float) -> Seen:
         for curve in own.curves.values():
             jumps = _jumps_of_all_launches(curve, jump)
             if jumps:
-                worst = max(jumps, key=lambda one: one.factor)
-                yield _jump_observation(own, curve, worst, jumps)
+                yield _jump_observation(own, max(jumps, key=lambda one: one.ratio), jumps)
 
 
-def _jumps_of_all_launches(curve: Curve, jump: float) -> list[_Jump]:
-    by_place: dict[tuple[int | None, int | None], list[_Jump]] = {}
-    launches = 0
-    for records in curve.by_start:
-        launches += len(records) >= 4
-        for one in _jumps(records, jump):
-            by_place.setdefault((one.before.size, one.after.size), []).append(one)
-    shown = [own for own in by_place.values() if len(own) == launches]
-    return [min(own, key=lambda one: one.factor) for own in shown]
+def _jumps_of_all_launches(curve: Curve, jump: float) -> list[Slower]:
+    sized = [one for records in curve.values() for one in records if one.size is not None]
+    sized.sort(key=lambda one: one.size or 0)
+    launches = [own for own in grouped(sized, lambda one: one.start.start).values() if len(own) > 3]
+    jumps = (one for own in launches for one in _jumps(own, jump))
+    by_place = grouped(jumps, lambda one: (one.other.size, one.record.size))
+    shown = [own for own in by_place.values() if len(own) == len(launches)]
+    return [min(own, key=lambda one: one.ratio) for own in shown]
 
 
-def _jumps(records: Sequence[Record], jump: float) -> Iterator[_Jump]:
-    """Of one launch. A smooth curve grows no more than beside it: a + b n, with even steps."""
+def _jumps(records: Sequence[Record], jump: float) -> Iterator[Slower]:
+    """Of one launch: the record after it, that before it, and by how much the time grows more than
+    from size to size on both sides. A smooth curve (a + b n, with even steps) grows no more."""
     for four in zip(records, records[1:], records[2:], records[3:]):
         if not _is_even([one.size or 0 for one in four]):
             continue
@@ -53,7 +92,7 @@ def _jumps(records: Sequence[Record], jump: float) -> Iterator[_Jump]:
         beside = max(1.0, rise, further)
         stays = min(rise, further) >= _STAYS
         if growth > jump * beside and stays and _is_apart(before, after, jump):
-            yield _Jump(before, after, growth / beside)
+            yield Slower(after, before, growth / beside)
 
 
 def _is_even(sizes: Sequence[int]) -> bool:
@@ -75,24 +114,24 @@ def _is_apart(before: Record, after: Record, jump: float) -> bool:
     return one is None or other is None or other.time_us / one.time_us * jump < growth
 
 
-def _jump_observation(
-    own: Alternatives, curve: Curve, worst: _Jump, jumps: Sequence[_Jump]
-) -> Observation:
+def _jump_observation(own: Alternatives, worst: Slower, jumps: Sequence[Slower]) -> Observation:
     group = own.group
-    before, after = worst.before, worst.after
-    sizes = [group.describe_size(jump.after.size or 0) for jump in jumps if jump is not worst]
-    switch = switch_of(after)
-    share = 1 - 1 / worst.factor
+    after, before, factor = worst
+    sizes = [group.describe_size(jump.record.size or 0) for jump in jumps if jump is not worst]
+    switch = next((one for one in switches() if one.is_for(after)), None)
     worst_first = sorted(jumps, key=lambda one: one is not worst)
-    records = tuple(record for jump in worst_first for record in (jump.before, jump.after))
+    name = transport_name(after)
     return found(
-        Evidence(own.where([before.size, after.size]), records),
-        Cost(median_us(after) * 1e-6 * share, share, "operation"),
+        Evidence(
+            own.where([before.size, after.size]),
+            tuple(record for jump in worst_first for record in (jump.other, jump.record)),
+        ),
+        worst.cost,
         which="known switch" if switch else "",
-        transport=f"{curve.name[:1].upper()}{curve.name[1:]}",
+        transport=f"{name[:1].upper()}{name[1:]}",
         times=[median_us(before), median_us(after)],
         sizes=[group.describe_size(one.size or 0) for one in (before, after)],
-        factor=worst.factor,
+        factor=factor,
         place=where(group, own.memory, own.variant),
         also=f"; also at {', '.join(sizes)}" if sizes else "",
         benchmark=group.benchmark,
@@ -109,11 +148,9 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
         if not own.group.is_sweep or parameter is None or parameter.unit != BYTES:
             continue
         curves = own.curves.values()
-        largest = max(size or 0 for curve in curves for size in curve.by_size)
-        best = min(
-            (record for curve in curves for record in curve.by_size.get(largest, ())),
-            key=median_us,
-        )
+        largest = max(size or 0 for curve in curves for size in curve)
+        fitting = (record for curve in curves for record in curve.get(largest, ()))
+        best = min(fitting, key=median_us)
         ceiling, low = best.ceiling, best.statistics[TIME_METRIC].ci_low
         if largest < large or ceiling is None or low is None or not is_steady(best):
             continue

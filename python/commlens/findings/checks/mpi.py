@@ -1,9 +1,16 @@
-"""The MPI library of the program, and its launchers."""
+"""The MPI library of the program, its launchers, and UCX below it."""
 
 from __future__ import annotations
 
 from commlens.findings.entry import is_no
-from commlens.findings.facts import allows, gpu_kind, open_mpi, parameter, variable
+from commlens.findings.facts import (
+    allows,
+    gpu_kind,
+    open_mpi,
+    parameter,
+    takes_ucx_anywhere,
+    variable,
+)
 from commlens.findings.finding import Quote
 from commlens.findings.rule import Seen, observed
 from commlens.findings.view import NotApplicable, not_seen
@@ -25,14 +32,12 @@ def two_mpi_libraries_in_program(machine: Machine) -> Seen:
         for name, path in machine.mpi.libraries.items()
         if path and (is_mpi_library(name) or name.startswith("libmpi_cxx."))
     }
-    if len(set(map(_folder, own.values()))) > 1:
+    # /usr has links to /lib, or from there.
+    folders = {path.rpartition("/")[0].removeprefix("/usr") for path in own.values()}
+    if len(folders) > 1:
         lines = [f"{name} => {path}" for name, path in own.items()]
         quotes = (Quote(f"ldd {machine.mpi.program}", line) for line in lines)
         yield observed(*quotes, listed=" and ".join(own.values()))
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0].removeprefix("/usr")  # which has links to /lib, or from there
 
 
 def launcher_of_another_mpi(machine: Machine) -> Seen:
@@ -117,3 +122,42 @@ def btl_openib_beside_ucx(machine: Machine) -> Seen:
     btl, quote = parameter(machine, "btl")
     if info.has("btl", "openib") and info.has("pml", "ucx") and allows(btl, "openib"):
         yield observed(Quote("ompi_info", "btl: openib; pml: ucx"), quote)
+
+
+def ucx_without_gpu_support(machine: Machine) -> Seen:
+    ucx, kind = machine.ucx, gpu_kind(machine)
+    if ucx.modules is None and ucx.transports is None:
+        raise not_seen(ucx.why_not_seen)
+    if ucx.transports is not None and f"{kind}_copy" in ucx.transports:
+        return
+    if ucx.modules is not None and not ucx.has_module(f"uct_{kind}"):
+        modules = Quote(ucx.library, f"modules: {', '.join(ucx.modules) or 'none'}")
+        configured = Quote("ucx_info -v", ucx.configured or "configured without")
+        yield observed(modules, configured, which="no module", kind=kind)
+    elif ucx.transports is not None:
+        listed = Quote("ucx_info -d", f"Transport: {', '.join(ucx.transports)}")
+        yield observed(listed, which="no transport", kind=kind)
+
+
+def ucx_module_not_loaded(machine: Machine) -> Seen:
+    kind = gpu_kind(machine)
+    for module, missing in machine.ucx.missing.items():
+        is_for_gpu = module.startswith(("uct_cuda", "uct_rocm"))
+        if module.startswith(f"uct_{kind}") if is_for_gpu and kind else not is_for_gpu:
+            quotes = (Quote(f"ldd lib{module}.so", f"{name} => not found") for name in missing)
+            yield observed(*quotes, module=module, missing=missing)
+
+
+def ucx_refused(machine: Machine) -> Seen:
+    pml, quote = parameter(machine, "pml")
+    accepted = machine.devices.mellanox or machine.devices.gpus or takes_ucx_anywhere(machine)
+    if pml == "ucx" and not accepted:
+        yield observed(quote, line=quote.line)
+
+
+def ucx_info_of_another_ucx(machine: Machine) -> Seen:
+    why = machine.ucx.why_not_seen
+    if "another" in why:
+        yield observed()
+    elif why:
+        raise not_seen(why)

@@ -1,20 +1,46 @@
-"""What of the placement needs the machine to be seen; the rest are rules on records."""
+"""How nodes differ, how the ranks of short runs are placed there, and how these runs ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from commlens.findings.disturbance import has_number
+from commlens.base.errors import status_text
+from commlens.findings.checks.conditions import ONE_NODE, compared
 from commlens.findings.facts import SHORTEST_MESSAGE
 from commlens.findings.finding import Quote, Setting
 from commlens.findings.rule import Observation, Seen, observed
-from commlens.findings.view import NotApplicable, View, not_seen
+from commlens.findings.view import NotApplicable, View, grouped, has_number, not_seen
+from commlens.jobs.probe import GpuSupport
 from commlens.machine.machine import Machine
 from commlens.model import Place
 from commlens.model.start import count_numbers
 
 _MOST_CORES = 4096  # of a node: a larger list is none
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+
+
+def nodes_missing(view: View) -> Seen:
+    hosts = sorted({machine.host for machine in view.machines})
+    if view.nodes < 2:
+        raise NotApplicable(ONE_NODE)
+    if len(hosts) < view.nodes:
+        yield observed(asked=view.nodes, hosts=hosts, first=hosts[:8], answers=len(view.machines))
+
+
+def nodes_differ_in_settings(view: View, of_node: str) -> Seen:
+    """`of_node`: variables that are of each node other than they must be."""
+
+    def facts(machine: Machine) -> dict[str, str]:
+        info = machine.mpi.open_mpi
+        files = info.from_files if info else ()
+        variables = machine.environment.items()
+        differing = {name: value for name, value in variables if name not in of_node.split()}
+        return {
+            **{f"The setting {one.name} in a file": one.value for one in files},
+            **{f"The setting {name}": value for name, value in differing.items()},
+        }
+
+    return compared(view, facts)
 
 
 def _placed(view: View) -> Iterator[tuple[Machine, list[Place]]]:
@@ -129,13 +155,40 @@ def one_gpu_visible(view: View) -> Seen:
 
 def _by_wrapper(view: View) -> Iterator[Observation]:
     for start, _ in view.launches:
-        by_host: dict[str, set[tuple[int, str]]] = {}
-        for place in start.placement:
-            if place.device:
-                own = by_host.setdefault(place.host, set())
-                own.add((place.device.ordinal, place.device.uuid))
-        for host, devices in by_host.items():
-            if len({uuid for _, uuid in devices}) > 1 and {one for one, _ in devices} == {0}:
+        for host, places in grouped(start.placement, lambda one: one.host).items():
+            devices = {(one.device.ordinal, one.device.uuid) for one in places if one.device}
+            if len(devices) > 1 and {ordinal for ordinal, _ in devices} == {0}:
                 listed = [f"GPU {ordinal} is {uuid}" for ordinal, uuid in sorted(devices)[:2]]
                 quote = Quote(f"placement of {start.benchmark.name}", ", ".join(listed))
                 yield observed(quote, where=host, ranks=len(devices), host=host)
+
+
+def short_runs(view: View, ending: str) -> Seen:
+    """The first of those that ended so, with all their names."""
+    verdict = view.runs.verdict
+    is_explained = verdict is not None and verdict.support is GpuSupport.BROKEN
+    failures = [one for one in view.runs.failures if one.ending == ending]
+    if failures and not (ending == "failed" and is_explained):
+        first = failures[0]
+        said = first.said[-1:] if ending == "slow" else first.said
+        yield observed(
+            *(Quote(f"commlens run {first.benchmark}", line[:300]) for line in said),
+            failures=failures,
+            names=[one.benchmark for one in failures],
+            benchmark=first.benchmark,
+            status=first.status,
+            meaning=status_text(first.status),
+        )
+
+
+def mpi_fails_on_gpu_memory(view: View) -> Seen:
+    verdict = view.runs.verdict
+    if verdict is None:
+        raise NotApplicable("no GPU memory was given to MPI")
+    if verdict.support in (GpuSupport.UNSUPPORTED, GpuSupport.BROKEN):
+        yield observed(
+            sentence=verdict.sentence.rstrip("."),
+            variables=", ".join(f"{name}={value}" for name, value in verdict.fix.items()),
+            which="" if verdict.fix else "no setting helps",
+            setting=Setting(verdict.fix, shown_by=SHORTEST_MESSAGE) if verdict.fix else None,
+        )

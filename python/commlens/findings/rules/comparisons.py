@@ -1,0 +1,144 @@
+"""Times that differ: between transports, directions and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commlens.base.text import format_number, memory_name, plural
+from commlens.findings.finding import Evidence
+from commlens.findings.rule import Observation, Seen, found
+from commlens.findings.view import (
+    Alternatives,
+    Slower,
+    View,
+    differ,
+    grouped,
+    is_on_gpu,
+    is_steady,
+    median_us,
+    on_gpu_of,
+    slower,
+    slower_at,
+    transport_name,
+)
+from commlens.model import TIME_METRIC, Record
+
+_LONGEST = 300  # characters of a reason
+
+
+def mpi_slower(view: View, transport: str, factor: float) -> Seen:
+    """MPI on GPU memory takes more than `factor` times as long as `transport`."""
+    for own in view.alternatives:
+        is_for_it = is_on_gpu(own.memory) and own.group.ranks > 1
+        if is_for_it and {"mpi", transport} <= own.curves.keys():
+            sizes, pairs = slower_at(
+                own.curves["mpi"],
+                own.curves[transport],
+                lambda records, others: slower(records, others, factor),
+            )
+            if pairs:
+                yield _observation(own, len(sizes), pairs)
+
+
+def _observation(own: Alternatives, sizes: int, pairs: dict[int | None, Slower]) -> Observation:
+    ordered = sorted(pairs.values(), key=lambda pair: -pair.ratio)
+    worst = ordered[0]
+    records = tuple(record for pair in ordered for record in (pair.record, pair.other))
+    return found(
+        Evidence(own.where(list(pairs)), records),
+        worst.cost,
+        times=f"{worst.ratio:.1f}" if worst.ratio < 10 else f"{worst.ratio:,.0f}",
+        library=transport_name(worst.other),
+        place=own.where([worst.record.size]),
+        many=f"; slower at {len(pairs)} of {sizes} sizes" if sizes > 1 else "",
+    )
+
+
+def transport_not_available(view: View) -> Seen:
+    told: set[tuple[str, str, str]] = set()
+    for start, own in view.launches:
+        on_gpu = [one for one in on_gpu_of(own) if one.transport in ("mpi", "ccl")]
+        by_place = grouped(on_gpu, lambda one: (one.transport, one.memory))
+        for (transport, memory), records in by_place.items():
+            first = records[0]
+            key = transport, start.host, first.reason
+            # It may be there, and these cases none for it.
+            is_there = transport == "ccl" and "ccl" in start.versions
+            is_skipped = all(record.status == "skipped" for record in records)
+            if not is_skipped or is_there or key in told:
+                continue
+            told.add(key)
+            place = f"{first.benchmark}, {plural(start.ranks, 'rank')}, {memory_name(memory)}"
+            yield found(
+                Evidence(place, tuple(records)),
+                which=transport,
+                name=transport_name(first),
+                host=start.host,
+                place=place,
+                reason=first.reason[:_LONGEST].rstrip("."),
+            )
+
+
+def direction_slower(view: View, factor: float) -> Seen:
+    known = {(id(own.group), own.memory, own.variant): own for own in view.alternatives}
+    for own in view.alternatives:
+        one, _, other = own.memory.partition(":")
+        back = known.get((id(own.group), f"{other}:{one}", own.variant))
+        if back is not None and one != other:
+            for name in sorted(own.curves.keys() & back.curves.keys()):
+                yield from _slower_than(own, back, name, factor)
+
+
+def _slower_than(own: Alternatives, back: Alternatives, transport: str, factor: float) -> Seen:
+    def compare(records: Sequence[Record], others: Sequence[Record]) -> Slower | None:
+        """The fastest of the slow ones and the slowest of the fast ones, as directions are launches
+        of their own; None where these do not differ enough."""
+        record, other = min(records, key=median_us), max(others, key=median_us)
+        ratio = median_us(record) / median_us(other)
+        return Slower(record, other, ratio) if ratio > factor and differ(record, other) else None
+
+    _, pairs = slower_at(own.curves[transport], back.curves[transport], compare)
+    if pairs:
+        worst = max(pairs.values(), key=lambda pair: pair.ratio)
+        yield found(
+            Evidence(own.where(list(pairs)), (worst.record, worst.other)),
+            worst.cost,
+            there=memory_name(own.memory),
+            others=memory_name(back.memory),
+            transport=transport,
+            time=median_us(worst.record),
+            other_time=median_us(worst.other),
+            place=own.where([worst.record.size]),
+        )
+
+
+def launches_differ(view: View, spread: float) -> Seen:
+    for own in view.alternatives:
+        for curve in own.curves.values():
+            pairs = (_apart(records, spread) for records in curve.values())
+            apart = sorted(filter(None, pairs), key=lambda pair: -pair.ratio)
+            if apart:
+                high, low, ratio = apart[0]
+                records = tuple(one for pair in apart for one in (pair.record, pair.other))
+                yield found(
+                    Evidence(own.where([pair.record.size for pair in apart]), records),
+                    launches=len({one.start.start for one in curve[low.size]}),
+                    place=own.where([low.size]),
+                    transport=low.transport,
+                    share=ratio - 1,
+                    times=f"{format_number(median_us(low))} and {format_number(median_us(high))}",
+                    width=max(one.statistics[TIME_METRIC].half_width for one in (low, high)),
+                    many=f"; so at {len(apart)} of {len(curve)} sizes" if len(curve) > 1 else "",
+                )
+
+
+def _apart(records: Sequence[Record], spread: float) -> Slower | None:
+    """The slowest launch and the fastest, where the intervals over their samples do not overlap:
+    what is said of launches here cannot be told over launches."""
+    launches = {record.start.start: record for record in records}.values()
+    low, high = min(launches, key=median_us), max(launches, key=median_us)
+    pair = Slower(high, low, median_us(high) / median_us(low))
+    end, beginning = low.statistics[TIME_METRIC].ci_high, high.statistics[TIME_METRIC].ci_low
+    if end is None or beginning is None or end >= beginning or pair.ratio - 1 <= spread:
+        return None
+    return pair if is_steady(low) and is_steady(high) else None

@@ -1,0 +1,189 @@
+"""What programs and operations do: messages, communicators, overlap, results."""
+
+from __future__ import annotations
+
+import re
+
+from commlens.base.text import format_bytes, format_percent, format_time
+from commlens.findings.finding import Cost, Evidence
+from commlens.findings.rule import Observation, Seen, found
+from commlens.findings.view import (
+    LEAST_SHARE,
+    View,
+    calls,
+    cost_of,
+    grouped,
+    is_disturbed,
+    mean_bytes,
+    so_in,
+    total_of,
+    transport_name,
+    where,
+)
+from commlens.model import Group, Record
+from commlens.model.profile import imbalance_of, mean
+
+_SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
+# Those whose data is the same whatever the number of ranks, so that calls can be combined.
+_COMBINES = re.compile(r"MPI_(Allreduce|Reduce|Bcast|Allgather|Gather|Scan|Exscan)(_c)?")
+_MAKES_COMMUNICATORS = re.compile(
+    r"MPI_(Comm_(i?dup(_with_info)?|split(_type)?|create(_group)?|free)|Cart_(create|sub)"
+    r"|(Dist_g|G)raph_create(_adjacent)?|Intercomm_(create|merge))"
+)
+_FREE = "MPI_Comm_free"
+_PART = "communicators"  # of an operation that times making them
+_LONGEST = 300  # characters of a message
+
+
+def uneven_work(view: View, share: float) -> Seen:
+    for profile in [one for one in view.profiles if one.outside_s]:
+        outside = imbalance_of(profile.outside_s)
+        most = max(profile.outside_s)
+        index = profile.outside_s.index(most)
+        # How much longer than the others it waited for a processor, which is not work.
+        queued = max(0.0, profile.queued_s[index] - mean(profile.queued_s))
+        cost = min(outside.imbalance_s - queued, mean(profile.mpi_s))
+        if cost >= share * total_of(profile):
+            rank = profile.placement[index].rank
+            yield found(*cost_of(profile, cost), rank=rank, most=most, mean=outside.mean_s)
+
+
+def many_small_messages(view: View, many: int, small: int) -> Seen:
+    """`many` per rank of less than `small` bytes."""
+    for profile in view.profiles:
+        sends = [own for own in profile.communicating if _SENDS.fullmatch(own.name)]
+        own = [one for one in sends if sum(one.bytes) and mean_bytes(one) < small]
+        cost = mean(profile.in_functions(own))
+        if sum(one.mean_calls for one in own) >= many and cost >= LEAST_SHARE * total_of(profile):
+            size = round(mean([mean_bytes(one) for one in own]))
+            yield found(*cost_of(profile, cost), calls=calls(own), size=size)
+
+
+def tiny_collectives(view: View, many: int, tiny: int, hint: str) -> Seen:
+    """`many` per rank with up to `tiny` bytes; `hint` where waiting was not measured."""
+    for profile in view.profiles:
+        combined = [own for own in profile.communicating if _COMBINES.fullmatch(own.name)]
+        own = [one for one in combined if one.mean_calls >= many and mean_bytes(one) <= tiny]
+        waiting = sum(mean(one.waiting_s) for one in own)
+        cost = mean(profile.in_functions(own)) - waiting
+        if own and cost >= LEAST_SHARE * total_of(profile):
+            yield found(
+                *cost_of(profile, cost),
+                calls=calls(own),
+                hint="" if waiting else hint,
+                sizes=[format_bytes(round(mean_bytes(one))) for one in own],
+            )
+
+
+def communicators_in_a_loop(view: View, in_a_loop: int) -> Seen:
+    for profile in view.profiles:
+        made = [own for own in profile.functions if _MAKES_COMMUNICATORS.fullmatch(own.name)]
+        looped = [own for own in made if own.mean_calls >= in_a_loop and own.name != _FREE]
+        cost = mean(profile.in_functions(made))
+        if looped and cost >= LEAST_SHARE * total_of(profile):
+            yield found(*cost_of(profile, cost), which="program", calls=calls(looped))
+    for group in view.groups:
+        yield from _of_records(group)
+
+
+def _of_records(group: Group) -> Seen:
+    """One of each memory, that where it costs the largest share."""
+    made = (one for one in group.records if one.calls and _made(one) > 0)
+    costly = [one for one in made if _making(one) >= LEAST_SHARE and not is_disturbed(one)]
+    for memory, records in grouped(costly, lambda one: one.memory).items():
+        records.sort(key=_making, reverse=True)
+        worst = records[0]
+        place = where(group, memory, worst.variant_value, [worst.size])
+        yield found(
+            Evidence(place, tuple(records)),
+            Cost(_making_s(worst), _making(worst), "operation"),
+            which="operation",
+            made=_made(worst),
+            place=place,
+            transport=worst.transport,
+            others=so_in(records),
+        )
+
+
+def _making_s(record: Record) -> float:
+    """Of an operation, the fastest sample of its part that makes them: others may have waited."""
+    own = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
+    return sum(own)
+
+
+def _making(record: Record) -> float:
+    """The share of it."""
+    if not record.measured or not record.together_s:
+        return 0.0
+    return min(1.0, _making_s(record) / record.together_s)
+
+
+def _made(record: Record) -> float:
+    """Communicators per operation."""
+    return sum(
+        count
+        for name, count in record.calls.items()
+        if name != _FREE and _MAKES_COMMUNICATORS.fullmatch(name)
+    )
+
+
+def communication_not_hidden(view: View, hidden: float, share: float) -> Seen:
+    """Less than `hidden` of the shorter streams is, and it costs more than `share`."""
+    for group in view.groups:
+        own = [one for one in group.records if one.parts and group.ranks > 1]
+        exposed = (one for one in own if _is_exposed(one, hidden, share))
+        for records in grouped(exposed, lambda one: (one.transport, one.memory)).values():
+            if not is_disturbed(records[0]):
+                yield _not_hidden(group, sorted(records, key=_saved, reverse=True))
+
+
+def _not_hidden(group: Group, records: list[Record]) -> Observation:
+    """`records`: of one transport, the worst first."""
+    worst = records[0]
+    together, ideal = worst.together_s or 0.0, worst.ideal_s or 0.0
+    hidden = worst.hidden.median if worst.hidden else 0.0
+    streams = sorted(worst.alone_s.items(), key=lambda item: -item[1])
+    place = where(group, worst.memory, worst.variant_value, [worst.size])
+    return found(
+        Evidence(place, tuple(records)),
+        Cost(together - ideal, _saved(worst), "operation"),
+        which="ccl" if worst.transport == "ccl" else "MPI",
+        transport=transport_name(worst),
+        amount=format_percent(hidden) if hidden > 0 else "nothing",
+        place=place,
+        others=so_in(records),
+        alone=" and ".join(f"{name} {format_time(time)}" for name, time in streams[:2]),
+        together=together,
+    )
+
+
+def _saved(record: Record) -> float:
+    """Of the time, what perfect overlap would save."""
+    return 1 - (record.ideal_s or 0.0) / (record.together_s or 1.0)
+
+
+def _is_exposed(record: Record, most: float, share: float) -> bool:
+    """Where it was asked for: `overlap` off is a measurement without it."""
+    hidden, together, ideal = record.hidden, record.together_s, record.ideal_s
+    if hidden is None or hidden.ci_high is None or not together or not ideal:
+        return False
+    if not record.measured or record.parameters.get("overlap") is False:
+        return False
+    return hidden.ci_high < most and together > ideal * (1 + share)
+
+
+def wrong_results(view: View) -> Seen:
+    for group in view.groups:
+        failed = [one for one in group.records if one.validation.status == "failed"]
+        by_place = grouped(failed, lambda one: (one.transport, one.memory))
+        for (_, memory), own in by_place.items():
+            first = own[0]
+            place = where(group, memory, first.variant_value, [record.size for record in own])
+            message = first.validation.message[:_LONGEST].rstrip(".")
+            yield found(
+                Evidence(place, tuple(own)),
+                transport=transport_name(first),
+                cases=own,
+                place=place,
+                first=f", first: {message}" if message else "",
+            )

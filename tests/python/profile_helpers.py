@@ -162,7 +162,7 @@ def _install(name: str, folder: Path) -> Mpi:
     if compiler is None or ("mpich" in _shown_by(compiler)) != (name == "mpich"):
         _lack(f"{family} is not installed")
     built = profile_program.read_library(Path(_BUILT))
-    if built is not None and built.is_for(family):
+    if built is not None and built.mpi.startswith(family):
         return Mpi(name, built.path, folder)
     # Without the compiler's name CMake can find another MPI.
     folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]

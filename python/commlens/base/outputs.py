@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from itertools import count
 from pathlib import Path
 
 from commlens.base.errors import CommlensError, reason
 
 
-def reserve_record_file(folder: Path, name: str) -> Path:
-    """Creates `folder`/`name`-<time>.jsonl, empty. Raises CommlensError where it cannot be
-    written."""
-    return _reserve(folder, name, ".jsonl", partial(Path.touch, exist_ok=False))
-
-
-def reserve_folder(parent: Path, name: str) -> Path:
-    """Creates the folder `parent`/`name`-<time>. Raises CommlensError where that fails."""
-    return _reserve(parent, name, "", Path.mkdir)
+def reserve(folder: Path, name: str, ending: str = "") -> Path:
+    """Creates the folder, or with an ending the empty file, `folder`/`name`-<time>`ending`. Raises
+    CommlensError where it cannot be written."""
+    stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            path = folder / f"{stem if number == 1 else f'{stem}-{number}'}{ending}"
+            with suppress(FileExistsError):
+                path.touch(exist_ok=False) if ending else path.mkdir()
+                return path
+    except OSError as error:
+        raise CommlensError(
+            f"--out {folder}: results cannot be written there ({reason(error)}); "
+            "name another folder"
+        ) from None
+    raise AssertionError("unreachable: count never ends")
 
 
 def write_text(out: Path, path: Path, text: str) -> None:
@@ -32,20 +38,3 @@ def write_text(out: Path, path: Path, text: str) -> None:
     except OSError as error:
         what = "the file" if path == out else path.name
         raise CommlensError(f"--out {out}: {what} cannot be written ({reason(error)})") from None
-
-
-def _reserve(folder: Path, name: str, ending: str, create: Callable[[Path], None]) -> Path:
-    stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number in count(1):
-            path = folder / f"{stem if number == 1 else f'{stem}-{number}'}{ending}"
-            with suppress(FileExistsError):
-                create(path)
-                return path
-    except OSError as error:
-        raise CommlensError(
-            f"--out {folder}: results cannot be written there ({reason(error)}); "
-            "name another folder"
-        ) from None
-    raise AssertionError("unreachable: count never ends")

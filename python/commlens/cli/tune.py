@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from commlens.base.errors import CommlensError
-from commlens.base.outputs import reserve_folder
+from commlens.base.outputs import reserve
 from commlens.base.terminal import echo
 from commlens.cli import job_options, values
 from commlens.jobs.native import find_native
@@ -112,7 +112,7 @@ def tune(
     if dry_run:
         command.show_plan(made)
         return
-    folder = reserve_folder(out, f"tune-{made.job.benchmark}")
+    folder = reserve(out, f"tune-{made.job.benchmark}")
     made.save(folder)
     echo(f"search: {folder}")
     sys.exit(command.tune(session, made, folder, budget, launches))
@@ -143,7 +143,7 @@ def _matrix(
             f" commlens tune {wanted.benchmark} --matrix {name}"
         )
     lacking = matrix.missing(wanted, session, entry)
-    folder = reserve_folder(out, f"tune-{name}")
+    folder = reserve(out, f"tune-{name}")
     if lacking:
         return matrix.show_published(wanted, lacking, folder)
     options = Options(wanted.options).replaced_by(entry.options)

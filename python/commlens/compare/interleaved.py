@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from commlens.base.errors import CommlensError, say, worst
-from commlens.base.outputs import reserve_folder
+from commlens.base.outputs import reserve
 from commlens.base.text import plural
 from commlens.compare.matching import Side
 from commlens.jobs.native import find_native
@@ -46,7 +46,7 @@ def measure(
         if name in prepared:
             raise CommlensError(f"--a and --b are both {name}: name two settings that differ")
         prepared[name] = session, job
-    folder = reserve_folder(settings.out, f"compare-{entry.benchmark}")
+    folder = reserve(settings.out, f"compare-{entry.benchmark}")
 
     def announce(name: str, launch: int) -> None:
         say(f"{entry.benchmark}, launch {launch} of {entry.launches or 1}: {name}")

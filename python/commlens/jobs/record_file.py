@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commlens.base.errors import CommlensError, reason
-from commlens.base.outputs import reserve_record_file
+from commlens.base.outputs import reserve
 from commlens.base.text import plural
 from commlens.jobs import process
 from commlens.model import Record, load
@@ -69,8 +69,8 @@ class RecordFile:
         name = f"{self.path.stem}-job"
         if self._is_file or self._spare is None:
             with suppress(CommlensError):
-                return reserve_record_file(self.path.parent, name)
-        return reserve_record_file(self._spare or self.path.parent, name)
+                return reserve(self.path.parent, name, ".jsonl")
+        return reserve(self._spare or self.path.parent, name, ".jsonl")
 
     def end_job(self, own: Path) -> Kept:
         """Keeps what the job has written to its own file, and returns what that is."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from commlens.base.errors import Status, say, worst
-from commlens.base.outputs import reserve_folder, reserve_record_file
+from commlens.base.outputs import reserve
 from commlens.jobs.causes import Result
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
@@ -116,7 +116,7 @@ def run_into_file(
         record_file = RecordFile.of_user(Path(given), out)
     else:
         collects = bool(titles) or jobs[0].launches > 1
-        record_file = RecordFile(reserve_record_file(out, benchmark), collects=collects)
+        record_file = RecordFile(reserve(out, benchmark, ".jsonl"), collects=collects)
 
     def announce(index: int, launch: int) -> None:
         if titles or jobs[index].launches > 1:
@@ -135,7 +135,7 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
     run. Raises CommlensError for bad usage."""
     jobs = session.jobs(specs)
     out, is_dry = session.settings.out, session.settings.dry_run
-    folder = out / f"{name}-TIME" if is_dry else reserve_folder(out, name)
+    folder = out / f"{name}-TIME" if is_dry else reserve(out, name)
 
     def path_of(index: int, launch: int) -> Path:
         job = jobs[index]

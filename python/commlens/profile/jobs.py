@@ -1,4 +1,4 @@
-"""What the ranks of a profiled command left: their files, job by job."""
+"""What the ranks of a profiled command left: their files, and the record of each job."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import psutil
 
-from commlens.profile.rank_files import RankFile
+import commlens
+from commlens.base.text import plural
+from commlens.knowledge.secrets import mask_words
+from commlens.model.profile import FINALIZED, VERSION, Peer, Profile
+from commlens.profile import call_sites
+from commlens.profile.rank_files import RankFile, merge_functions, merge_regions
 
 # As rank_file.cpp names them: complete, begun, or with the error that kept it from being written.
 _NAME = re.compile(
@@ -24,6 +31,7 @@ _LATE_LOCAL_S = 5.0  # how long ranks may outlive their launcher
 _LATE_REMOTE_S = 2.0  # and files of other nodes may take to become visible
 _POLL_S = 0.05
 _MOST_NAMED = 8  # ranks
+_SPAWNING = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 
 _File = TypeVar("_File")
 
@@ -38,21 +46,6 @@ class Started:
     is_written: bool
     error: int  # of the system, where its file could not be written
 
-    @property
-    def is_running(self) -> bool:
-        """On this machine; a zombie has ended."""
-        try:
-            state = Path(f"/proc/{self.pid}/stat").read_text(errors="replace")
-        except OSError:
-            return False
-        has_ended = state.rpartition(")")[2].split()[:1] in (["Z"], ["X"])
-        return self.host == socket.gethostname() and not has_ended
-
-    @property
-    def is_awaited(self) -> bool:
-        """Whether its file may become visible: of another node."""
-        return not (self.host == socket.gethostname() or self.is_written or self.error)
-
 
 @dataclass(frozen=True)
 class Left:
@@ -66,11 +59,16 @@ class Left:
 
 def collect(folder: Path) -> Left:
     """All that ranks wrote. Those that still run are given a moment to end."""
+    here = socket.gethostname()
     deadline = time.monotonic() + _LATE_LOCAL_S
-    while any(own.is_running for own in started(folder)) and time.monotonic() < deadline:
+    while time.monotonic() < deadline and any(
+        own.host == here and _is_running(own.pid) for own in started(folder)
+    ):
         time.sleep(_POLL_S)
     deadline = time.monotonic() + _LATE_REMOTE_S
-    while any(own.is_awaited for own in started(folder)) and time.monotonic() < deadline:
+    while time.monotonic() < deadline and any(
+        not (own.host == here or own.is_written or own.error) for own in started(folder)
+    ):
         time.sleep(_POLL_S)
     files = _read(sorted(folder.glob("rank-*.json")), RankFile)
     unseen = _read(sorted(folder.glob("unseen-*.json")), str)
@@ -78,6 +76,13 @@ def collect(folder: Path) -> Left:
     known = {(file.rank, file.host, file.pid) for file in files}
     lost = [own for own in started(folder) if (own.rank, own.host, own.pid) not in known]
     return Left(jobs(files), lost, unseen, refused)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.Error:
+        return False
 
 
 def started(folder: Path) -> list[Started]:
@@ -158,3 +163,87 @@ def named_ranks(ranks: Sequence[int]) -> str:
     shown = ", ".join(map(str, sorted(ranks)[:_MOST_NAMED]))
     hidden = f" and {len(ranks) - _MOST_NAMED} more" if len(ranks) > _MOST_NAMED else ""
     return f"rank{'' if len(ranks) == 1 else 's'} {shown}{hidden}"
+
+
+def profiles(command: Sequence[str], left: Left, status: int) -> list[Profile]:
+    """One for each job that the command started."""
+    now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    # Bytes that are not UTF-8 are replaced.
+    words = [word.encode("utf-8", "replace").decode() for word in mask_words(command)]
+    return [_profile(words, left, job, status, now) for job in range(len(left.jobs))]
+
+
+def _profile(command: list[str], left: Left, job: int, status: int, now: str) -> Profile:
+    ranks = left.jobs[job]
+    first = ranks[0]
+    size = max(file.size for file in ranks)
+    missing = sorted(set(range(size)) - {file.rank for file in ranks})
+    return Profile(
+        profile=VERSION,
+        time=now,
+        run=f"{now}-{os.uname().nodename}-{os.getpid()}" + (f"-{job + 1}" if job else ""),
+        command=command,
+        exit_status=status,
+        mpi=first.mpi,
+        program=first.program,
+        thread_level=first.thread_level,
+        ranks=size,
+        nodes=len({file.host for file in ranks}),
+        placement=[file.place for file in ranks],
+        missing_ranks=missing,
+        total_s=[file.total_ns / 1e9 for file in ranks],
+        functions=merge_functions(ranks),
+        peers=[
+            Peer(sender=file.rank, receiver=peer, bytes=bytes_, messages=messages)
+            for file in ranks
+            for peer, bytes_, messages in file.peers
+        ],
+        call_sites=call_sites.resolve(ranks),
+        regions=merge_regions(ranks),
+        warnings=[*_warnings(left, job, missing)],
+        versions={"commlens": commlens.__version__, "mpi": first.mpi},
+        environment=next((file.environment for file in ranks if file.rank == 0), {}),
+    )
+
+
+def _warnings(left: Left, job: int, missing: Sequence[int]) -> Iterator[str]:
+    files = left.jobs[job]
+    if len(left.jobs) > 1:
+        program = Path(files[0].program).name
+        yield f"job {job + 1} of {len(left.jobs)} that the command started: {program}"
+    if len(files) > 1 and all(file.size == 1 for file in files):
+        yield (
+            f"each of {len(files)} processes ran as the only rank: "
+            f"the launcher is not that of the program's MPI ({files[0].mpi})"
+        )
+    explained = [own for own in left.lost if own.rank in missing]
+    yield from losses(explained)
+    if silent := sorted(set(missing) - {own.rank for own in explained}):
+        yield f"no file from {named_ranks(silent)}: killed, or the folder is not visible there"
+    yield from _endings(files)
+    if any(function.name in _SPAWNING for file in files for function in file.functions):
+        yield "the processes that MPI_Comm_spawn started are not profiled"
+    yield from _dropped(files)
+
+
+def _endings(files: Sequence[RankFile]) -> Iterator[str]:
+    endings: dict[tuple[str, str], list[int]] = {}
+    for file in files:
+        if file.ending != FINALIZED:
+            endings.setdefault((file.ending, file.place.inside), []).append(file.rank)
+    for (ending, inside), ranks in endings.items():
+        yield f"{named_ranks(ranks)} ended by {ending}" + (f", within {inside}" if inside else "")
+
+
+def _dropped(files: Sequence[RankFile]) -> Iterator[str]:
+    if not all(file.has_peers for file in files):
+        yield "bytes by peer are unknown: too many ranks, or a program of MPI sessions"
+    if sites := sum(file.dropped_call_sites for file in files):
+        yield f"{plural(sites, 'call')} from further call sites are not counted by site"
+    if requests := sum(file.dropped_requests for file in files):
+        yield (
+            f"the bytes of {plural(requests, 'persistent request')} are not counted: too many "
+            "requests exist at a time"
+        )
+    if regions := sum(file.dropped_regions for file in files):
+        yield f"{regions} times a region began that is not counted: too many, or nested too deep"

@@ -53,10 +53,6 @@ class ProfilingLibrary:
     path: Path
     mpi: str  # for which it was built: "Open MPI 4.1.4"
 
-    def is_for(self, family: str) -> bool:
-        """Whether it is for this MPI family; any is for an unknown one."""
-        return not family or self.mpi.startswith(family)
-
 
 @dataclass(frozen=True)
 class Command:
@@ -89,16 +85,14 @@ def parse(words: Sequence[str]) -> Command:
         )
     if launcher is None:
         return Command(words, [0])
-    programs = []
+    programs: list[int] = []
     start = 1
     while start < len(words) and words[start] in launcher.subcommands:
         start += 1
-    while start < len(words):
+    while start < len(words) or not programs:
         programs.append(_program_from(words, start, launcher))
         separators = (index for index in range(start, len(words)) if words[index] == ":")
         start = next((index + 1 for index in separators if index > programs[-1]), len(words))
-    if not programs:
-        raise CommlensError(f"{words[0]} is given no program to start")
     return Command(words, programs)
 
 
@@ -120,7 +114,10 @@ def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> in
             index += 1 + (values or 0)
             continue
         if shutil.which(word):
-            return index if is_certain else _settled_by_separator(words, index)
+            later = range(index + 1, len(words) - 1)
+            end = next((n for n in later if words[n] in (":", "--")), 0)  # 0: the launcher
+            is_value = not is_certain and words[end] == "--" and shutil.which(words[end + 1])
+            return end + 1 if is_value else index
         is_certain = True
         missing.append(word)
         index += 1
@@ -131,13 +128,6 @@ def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> in
         f"{what} that exists: {', '.join(map(repr, missing))} is neither an executable file nor on "
         "the PATH"
     )
-
-
-def _settled_by_separator(words: Sequence[str], guess: int) -> int:
-    end = next((n for n in range(guess + 1, len(words) - 1) if words[n] in (":", "--")), None)
-    if end is None or words[end] == ":" or not shutil.which(words[end + 1]):
-        return guess
-    return end + 1
 
 
 def _program_after_separator(words: Sequence[str], separator: int) -> int:
@@ -187,7 +177,7 @@ def find_library(
             "with `cmake --preset host && cmake --build --preset host`, or name it in "
             "COMMLENS_PROFILE_LIBRARY"
         )
-    found = next((library for library in libraries if library.is_for(wanted)), None)
+    found = next((own for own in libraries if own.mpi.startswith(wanted)), None)
     if found is None:
         raise CommlensError(
             f"{program} is linked to {wanted}, but {libraries[0].path} was built for "

@@ -16,12 +16,11 @@ from pathlib import Path
 import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
-from commlens.base.outputs import reserve_folder, reserve_record_file
+from commlens.base.outputs import reserve
 from commlens.jobs import process
 from commlens.model.profile import Profile
 from commlens.profile import program as profile_program
-from commlens.profile.assemble import profiles
-from commlens.profile.jobs import Left, collect, losses
+from commlens.profile.jobs import Left, collect, losses, profiles
 
 _POLL_S = 0.05
 # Who signals a whole process group, as `timeout` does, has told the launcher too. A launcher that
@@ -89,7 +88,7 @@ def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str,
 def _folder_of_ranks(out: Path) -> Iterator[Path]:
     """Beside the record, so that other nodes see it too; a temporary folder if that fails."""
     try:
-        folder = reserve_folder(out, "profile-ranks").resolve()
+        folder = reserve(out, "profile-ranks").resolve()
         _check_space(folder, out)
     except CommlensError as error:
         say(f"{error}. The program runs, and its record is not kept")
@@ -158,7 +157,7 @@ def _explain_nothing(program: str, family: str, left: Left) -> None:
 
 def _write(out: Path, found: Sequence[Profile]) -> Path | None:
     try:
-        path = reserve_record_file(out, "profile")
+        path = reserve(out, "profile", ".jsonl")
     except CommlensError:
         return None  # reported before the program ran
     try:

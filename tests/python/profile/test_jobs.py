@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commlens.profile.assemble import profiles
-from commlens.profile.jobs import Left, jobs, losses, started
+from commlens.profile.jobs import Left, jobs, losses, profiles, started
 from commlens.profile.rank_files import RankFile, RankFunction
 from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
 

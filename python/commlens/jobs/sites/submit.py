@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
-from commlens.base.outputs import reserve_folder
+from commlens.base.outputs import reserve
 from commlens.base.text import whole_number
 from commlens.jobs import watchdog
 from commlens.jobs.sites import script
@@ -77,7 +77,7 @@ def submit(site: Site, request: Request, out: Path) -> Submitted:
             f"{site.site}` runs at once"
         )
     text = script.render(site, request)
-    folder = reserve_folder(out, site.site).resolve()
+    folder = reserve(out, site.site).resolve()
     try:
         (folder / _SCRIPT).write_text(text, encoding="utf-8")
         job = SCHEDULERS[site.scheduler].submit_job(folder / _SCRIPT)

@@ -41,12 +41,8 @@ def status_text(status: int) -> str:
 def worst(statuses: Iterable[int]) -> int:
     """The status with which several jobs end together; an unknown one, such as that of a signal,
     is worse than all."""
-    order = list(_WORDS)
-    return max(
-        statuses,
-        key=lambda status: order.index(status) if status in order else len(order),
-        default=Status.OK,
-    )
+    order = {status: place for place, status in enumerate(_WORDS)}
+    return max(statuses, key=lambda status: order.get(status, len(order)), default=Status.OK)
 
 
 class CommlensError(Exception):
@@ -59,17 +55,13 @@ class CommlensError(Exception):
 
 
 def say(message: str) -> None:
-    """One line to the user; the standard output belongs to tables and to the native program."""
-    with suppress(OSError):  # a message that nobody can read ends nothing
-        print(f"commlens: {printable(_shortened(message))}", file=sys.stderr, flush=True)
-
-
-def _shortened(message: str) -> str:
-    """In one line, with the beginning and the fix of one that repeats what was written at great
-    length."""
+    """One line to the user; the standard output belongs to tables and to the native program. Of one
+    that repeats what was written at great length, the beginning and the fix."""
     line = " ".join(message.splitlines())
-    half = _LONGEST // 2
-    return line if len(line) <= _LONGEST else f"{line[:half]} ... {line[-half:]}"
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
+    with suppress(OSError):  # a message that nobody can read ends nothing
+        print(f"commlens: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def reason(error: OSError) -> str:

@@ -82,9 +82,7 @@ def _shortened(message: str) -> str:
 
 def _clean(line: str) -> str:
     """The same JSON with printable characters in the place of what steers a terminal."""
-    text = line.rstrip("\r\n")
-    if not text.isprintable():
-        text = printable(text)
+    text = printable(line.rstrip("\r\n"))
     return _ESCAPE.sub(_clean_escape, text) if "\\" in text else text
 
 

@@ -2,7 +2,7 @@
 
 from commlens.model.cases import Group, groups, merged_transports
 from commlens.model.comparison import difference
-from commlens.model.over_launches import launches_of, over_launches
+from commlens.model.launches import launches_of, over_launches
 from commlens.model.reading import load, load_each, read
 from commlens.model.record import TIME_METRIC, CaseKey, Record, case_key, option_text
 from commlens.model.results import Ceiling, Interval, Statistic

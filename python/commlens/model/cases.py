@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from commlens.base.text import format_bytes, format_count
 from commlens.model.comparison import difference
-from commlens.model.launch_labels import launch_labels
+from commlens.model.launches import launch_labels
 from commlens.model.record import BYTES, Record, option_text
 from commlens.model.start import Metric, Parameter, Start
 

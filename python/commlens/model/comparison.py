@@ -25,7 +25,7 @@ from itertools import product
 from typing import Literal
 
 from commlens.model import rank_test
-from commlens.model.over_launches import launches_of
+from commlens.model.launches import launches_of
 from commlens.model.record import Record
 from commlens.model.results import Statistic
 from commlens.model.start import Metric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commlens.model import groups, launches_of, over_launches
-from commlens.model.over_launches import OverLaunches
+from commlens.model.launches import OverLaunches
 from record_helpers import launches, parsed
 from sample_applications import make_exchange_record
 from sample_records import make_record

@@ -1,10 +1,11 @@
-"""Several launches of one job as one record: the median of their medians, and how far they spread.
+"""Several launches of one job: as one record, with the median of their medians and how far they
+spread; and what sets launches apart that measured the same.
 
 The struct is evaluated by Python 3.9 too, as in start.py.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Optional
 
@@ -12,6 +13,7 @@ import msgspec
 
 from commlens.model.record import Record, case_key
 from commlens.model.results import Ceiling, LaunchesStatistic, Part, PartStatistics
+from commlens.model.start import Start
 
 
 class OverLaunches(Record, frozen=True, tag_field="kind", tag="record", eq=False):
@@ -97,3 +99,61 @@ def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
         metrics=metrics,
         rate=median(rates) if rates else None,
     )
+
+
+def launch_labels(records: Sequence[Record]) -> tuple[dict[str, str], dict[str, str]]:
+    """By the names of launches: `UCX_TLS=sm, start 2`, whose numbers are the same on each number of
+    ranks; and `UCX_TLS=sm, 03:04`, with as much of the time as sets launches apart, if any does.
+    Both are empty if one label is enough for all."""
+    launches = {record.start.start: record.start for record in records}
+    cells = [
+        (record.size, record.transport, record.memory, record.variant_value) for record in records
+    ]
+    if len(launches) == 1 or len(set(cells)) == len(records):
+        return {}, {}
+    settings = _settings(launches)
+    # Starts with the same settings that measured different things are one series; those that repeat
+    # something are not.
+    by_label = Counter((settings[one.start.start], cell) for one, cell in zip(records, cells))
+    again = {label for (label, _), count in by_label.items() if count > 1}
+    repeated = {name: start for name, start in launches.items() if settings[name] in again}
+    numbers: Counter[str] = Counter()
+    numbered = dict(settings)
+    for start in repeated:
+        numbers[settings[start]] += 1
+        numbered[start] = f"{settings[start]}, start {numbers[settings[start]]}"
+    has_settings = len(set(settings.values())) > 1
+    for times in _times(repeated):
+        if len({(settings[start], time) for start, time in times.items()}) == len(times):
+            dated = {
+                start: f"{settings[start]}, {time}" if has_settings else time
+                for start, time in times.items()
+            }
+            return numbered, {**settings, **dated}
+    return numbered, numbered
+
+
+def _settings(launches: Mapping[str, Start]) -> dict[str, str]:
+    """The settings that differ."""
+    described = {
+        name: {
+            "host": start.host,
+            "MPI": start.mpi,
+            **{name: f"{name}={value}" for name, value in start.settings_of_transport.items()},
+        }
+        for name, start in launches.items()
+    }
+    names = sorted({name for one in described.values() for name in one})
+    differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
+    return {
+        start: ", ".join(one[name] for name in differing if name in one) or "default settings"
+        for start, one in described.items()
+    }
+
+
+def _times(launches: Mapping[str, Start]) -> list[dict[str, str]]:
+    """Their times, in more and more words."""
+    times = {name: start.time.replace("T", " ") for name, start in launches.items()}
+    is_one_day = len({time[:10] for time in times.values()}) == 1
+    begin, ends = (11, (16, 19)) if is_one_day else (0, (10, 16, 19))
+    return [{name: time[begin:end] for name, time in times.items()} for end in ends]

@@ -13,11 +13,9 @@ from commlens.base.errors import CommlensError, Status, reason, say, worst
 from commlens.cli.compare import compare
 from commlens.cli.doctor import doctor
 from commlens.cli.list import list_
-from commlens.cli.plot import plot
 from commlens.cli.profile import profile
-from commlens.cli.report import report
+from commlens.cli.records import plot, report, show
 from commlens.cli.run import run
-from commlens.cli.show import show
 from commlens.cli.sites import job, sites, submit_
 from commlens.cli.tune import tune
 from commlens.jobs.spec import FORMER_NAMES

@@ -12,7 +12,7 @@ import click
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.text import plural
-from commlens.cli import job_options, values
+from commlens.cli import option
 from commlens.cli.records import (
     load_any,
     tell_pictures,
@@ -60,25 +60,22 @@ none of the cases could be decided.
 @click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, interleaved.")
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
-@job_options.number(
+@option.number(
     "--launches", "Launches of each side with --run: fewer than 5 decide little.", 1000, "5"
 )
-@job_options.ranks()
-@job_options.launcher()
-@job_options.launcher_arguments()
-@job_options.out("Folder for the records of --run.")
+@option.ranks
+@option.launcher
+@option.launcher_arguments
+@option.out(help="Folder for the records of --run.")
 @click.option(
-    "--threshold", metavar="PERCENT", callback=values.percent, default="3%", show_default=True,
+    "--threshold", metavar="PERCENT", callback=option.percent, default="3%", show_default=True,
     help="What counts as the same.",
 )  # fmt: skip
 @click.option(
-    "--fail-if-slower", metavar="PERCENT", callback=values.percent,
+    "--fail-if-slower", metavar="PERCENT", callback=option.percent,
     help="End with status 1 if a case is slower by at least this.",
 )  # fmt: skip
-@click.option(
-    "--format", "form", metavar="NAME", callback=values.word(FORMATS), default="table",
-    show_default=True, help=f"{', '.join(FORMATS)}.",
-)  # fmt: skip
+@option.form(FORMATS)
 @click.option(
     "--plot", "picture", type=click.Path(path_type=Path), help="Draw it: .png, .svg or .pdf."
 )
@@ -94,7 +91,7 @@ def compare(
     fail_if_slower: float | None,
     form: str,
     picture: Path | None,
-    **others: Any,  # of job_options
+    **job: Any,  # its ranks ...
 ) -> None:
     """Runs the command; its help is _HELP."""
     if picture:
@@ -104,7 +101,7 @@ def compare(
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
-        entry = job_options.spec(benchmark, Options.parse(what), **others)
+        entry = option.spec(benchmark, Options.parse(what), **job)
         status, matched = _measured(entry, a, b, launcher, out)
     else:
         if a or b:

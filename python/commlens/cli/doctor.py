@@ -13,7 +13,7 @@ from rich.console import Console
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
-from commlens.cli import job_options, values
+from commlens.cli import option
 from commlens.render.doctor_document import FILE
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _HELP = """Look for what makes communication slow or wrong on this machine: its 
 hardware, limits and settings; and run short benchmarks. Nothing on the machine is changed.
 
 PROGRAM is one whose MPI library is to be looked at; by default the native program of commlens.
+Settings in --launcher-args (-x, --mca) count as set.
 
 \b
 Examples:
@@ -38,21 +39,18 @@ _MOST_NODES = 100_000
 
 @click.command(help=_HELP)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
-@job_options.number(
+@option.number(
     "--nodes",
     "Number of nodes to check, through the launcher.  [default: this one, without a launcher]",
     _MOST_NODES,
 )
-@job_options.launcher()
-@job_options.launcher_arguments("As in run. Settings in them (-x, --mca) count as set.")
+@option.launcher
+@option.launcher_arguments
 @click.option("--no-runs", is_flag=True, help="Start no benchmark.")
 @click.option(
     "--prove", is_flag=True, help="Try each fix that is a setting: measure without it and with it."
 )
-@click.option(
-    "--format", "form", metavar="NAME", callback=values.word(["text", "json"]), default="text",
-    show_default=True, help="text, json.",
-)  # fmt: skip
+@option.form(("text", "json"))
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -78,8 +76,7 @@ def doctor(
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
-    arguments = launcher_args
-    plan = Plan(launcher, JobSpec(launcher_arguments=arguments, nodes=nodes or 0), out)
+    plan = Plan(launcher, JobSpec(launcher_arguments=launcher_args, nodes=nodes or 0), out)
     terminal = console() if form == "text" else Console(quiet=True)
     progress = Progress(terminal)
     examination = examine_program(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from commlens.base.terminal import console, echo
-
-if TYPE_CHECKING:
-    from commlens.model.profile import Profile
+from commlens.cli import option
 
 _MAX_CALL_DEPTH = 8  # of the profiling library
 
@@ -23,13 +20,12 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     is_flag=True,
     help="Also show from which function and line each function was called.",
 )
-@click.option(
+@option.number(
     "--call-depth",
-    type=click.IntRange(1, _MAX_CALL_DEPTH),
-    metavar="N",
-    help="Distinguish call sites by N callers: the function that calls MPI, the one that calls "
+    "Distinguish call sites by N callers, 1 to 8: the function that calls MPI, the one that calls "
     "that, and so on. Implies --callsites; above 1 each call walks the stack, which takes "
     "microseconds.",
+    _MAX_CALL_DEPTH,
 )
 @click.option(
     "--waiting",
@@ -43,13 +39,7 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     help='Time the regions between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), or '
     "MPI_Pcontrol(N) and MPI_Pcontrol(-N).",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
-    show_default=True,
-    help="Folder for the record.",
-)
+@option.out(help="Folder for the record.")
 @click.argument(
     "program",
     nargs=-1,
@@ -79,6 +69,8 @@ def profile(
       commlens profile --callsites --out profiles -- srun -n 64 ./program input.txt
     """
     from commlens.profile import run as profiling
+    from commlens.render.profile_tables import profile_things
+    from commlens.render.terminal import print_things
 
     options = profiling.ProfileOptions(
         call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
@@ -87,7 +79,7 @@ def profile(
     for number, own in enumerate(outcome.profiles):
         if number:
             echo("")
-        print_profile(own)
+        print_things(console(), profile_things(own))
     if outcome.file is not None:
         echo(f"\nrecord:   {outcome.file}")
         from commlens.render.plots import plot_beside
@@ -95,11 +87,3 @@ def profile(
         for picture in plot_beside(outcome.profiles, outcome.file):
             echo(f"picture:  {picture}")
     context.exit(outcome.status)
-
-
-def print_profile(profile: Profile) -> None:
-    """Prints the tables of a profile."""
-    from commlens.render.profile_tables import profile_things
-    from commlens.render.terminal import print_things
-
-    print_things(console(), profile_things(profile))

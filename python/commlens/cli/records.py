@@ -1,23 +1,29 @@
-"""What the commands that read records have in common."""
+"""`commlens show`, `plot` and `report`: records as tables, as pictures and as a page; and what the
+commands that read records have in common."""
 
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 
 from commlens.base.errors import CommlensError, Status, say
-from commlens.base.terminal import echo
+from commlens.base.outputs import write_text
+from commlens.base.terminal import console, echo
 from commlens.base.text import printable
-from commlens.model import load
-from commlens.model.reading import Loaded
+from commlens.model import load, load_each
+from commlens.model.reading import Loaded, Room
 
 if TYPE_CHECKING:
     from commlens.render.plots import Drawn
+
+_records = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
 
 
 @contextmanager
@@ -81,3 +87,118 @@ def tell_problems(loaded: Loaded) -> Status:
     for problem in loaded.problems:
         say(problem)
     return Status.FAILED if loaded.problems else Status.OK
+
+
+@click.command()
+@_records
+@click.option("--wide", is_flag=True, help="Show all metrics.")
+@click.option(
+    "--findings",
+    "every_finding",
+    is_flag=True,
+    help="Show every finding, not the worst of each kind alone.",
+)
+def show(records: tuple[Path, ...], wide: bool, every_finding: bool) -> None:
+    """Show RECORDS, files or folders of them, as tables, and what they give reason to change.
+
+    \b
+    Examples:
+      commlens show results
+      commlens show monday.jsonl tuesday.jsonl
+      commlens show results --findings
+    """
+    from commlens.render import show as tables
+    from commlens.render.profile_tables import profile_things
+    from commlens.render.terminal import print_things
+
+    loaded = load_any(records)
+    if loaded.records:
+        with without_collections():
+            tables.show(loaded.records, tables.console(), wide, every_finding)
+    for profile in loaded.profiles:
+        print_things(console(), profile_things(profile))
+    sys.exit(tell_problems(loaded))
+
+
+@click.command()
+@_records
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Picture to write: .png, .svg or .pdf.",
+)
+def plot(records: tuple[Path, ...], out: Path) -> None:
+    """Draw RECORDS, files or folders of them, against size; and how far the parts of an operation
+    overlap.
+
+    Timelines are a picture of their own, NAME-timeline where --out has NAME.
+
+    Profiles are drawn as time by function, bytes by peer and sizes of messages. Beside other
+    records they get a picture of their own, NAME-profiles.
+
+    \b
+    Examples:
+      commlens plot results --out all.png
+      commlens plot monday.jsonl tuesday.jsonl --out both.pdf
+    """
+    from commlens.render import plots as pictures
+
+    pictures.check_ending(out)
+    loaded = load_any(records)
+    status = tell_problems(loaded)
+    if loaded.records:
+        tell_pictures(pictures.plot(loaded.records, out))
+    if loaded.profiles:
+        picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
+        tell_pictures(pictures.plot_profiles(loaded.profiles, picture))
+    sys.exit(status)
+
+
+@click.command()
+@_records
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write.  [default: report.html; with --format markdown the standard output]",
+)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["html", "markdown"]),
+    default="html",
+    show_default=True,
+    help="A page for a browser, or text for a ticket or a pull request.",
+)
+def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
+    """Write a report of RECORDS, files or folders of them, for somebody who was not there: what was
+    found, the machine, every benchmark as pictures and tables, and the command lines.
+
+    What `commlens doctor --out` or `--format json` wrote, doctor.json, may be among RECORDS.
+
+    The page is one file, which loads nothing from a network. It holds the records: `commlens show`,
+    `plot` and `report` read them from it.
+
+    \b
+    Examples:
+      commlens report results
+      commlens report monday.jsonl tuesday.jsonl --out both.html
+      commlens report results --format markdown
+      commlens report results doctor.json
+    """
+    from commlens.render import report as reports
+
+    with without_collections(), telling() as tell:
+        with_records, of_doctor = reports.examined(records)
+        sources = load_each(with_records, Room(reports.MOST_RECORDS), tell)
+        whole = reports.build(sources, of_doctor, tell)
+        if not of_doctor.documents:
+            check_any(whole.loaded, records)
+        text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
+    if layout == "markdown" and out is None:
+        echo(text.rstrip("\n"))
+    else:
+        out = out or Path("report.html")
+        write_text(out, out, text)
+        echo(out)
+    sys.exit(tell_problems(whole.loaded))

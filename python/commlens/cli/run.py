@@ -14,8 +14,8 @@ import click
 from commlens.base.errors import CommlensError, Status
 from commlens.base.terminal import echo
 from commlens.base.text import plural, whole_number
-from commlens.cli import job_options
-from commlens.jobs import launchers, suite
+from commlens.cli import option
+from commlens.jobs import suite
 from commlens.jobs.native import find_native
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
@@ -64,37 +64,35 @@ A suite is a list of benchmarks with their options, and how they are launched:
     options_metavar="[OPTIONS] [OPTIONS OF THE BENCHMARK]",
 )
 @click.argument("benchmark", required=False, metavar="BENCHMARK...")
-@job_options.ranks("Number of ranks.  [default: that of the job, else one per GPU, at least 2]")
-@job_options.number("--nodes", "Nodes to spread the ranks over.  [default: all of the allocation]")
-@job_options.number(
-    "--ranks-per-node", "Ranks per node; a benchmark of pairs takes two ranks per pair."
-)
+@option.ranks
+@option.number("--nodes", "Nodes to spread the ranks over.  [default: all of the allocation]")
+@option.number("--ranks-per-node", "Ranks per node; a benchmark of pairs takes two ranks per pair.")
 @click.option(
     "--scaling",
     metavar="RANKS,...",
     help="Run on each of these numbers of ranks, and show speed-up and efficiency.",
 )
-@job_options.number(
+@option.number(
     "--launches",
     "How often to launch the whole job: launches differ more than samples.  [default: 1]",
     MOST_LAUNCHES,
 )
-@job_options.variables("Set an environment variable for all ranks; may be given several times.")
+@option.variables(help="Set an environment variable for all ranks; may be given several times.")
 @click.option(
     "--settings",
     "settings_file",
     metavar="FILE",
     help="Settings that `commlens tune` has found: its best.env, or a file of exports of your own.",
 )
-@job_options.launcher(f"Starts the ranks: {', '.join(launchers.CHOICES)}.")
-@job_options.launcher_arguments("More options for the launcher, as one text.")
+@option.launcher
+@option.launcher_arguments
 @click.option(
     "--site",
     "site_name",
     metavar="NAME",
     help="Launch as on this machine (`commlens sites`), whose modules are loaded already.",
 )
-@job_options.out("Folder for the records.")
+@option.out(help="Folder for the records.")
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
 @click.option(
@@ -115,9 +113,6 @@ def run(
     context: click.Context,
     /,
     benchmark: str | None,
-    ranks: int | None,
-    nodes: int | None,
-    ranks_per_node: int | None,
     scaling: str | None,
     settings_file: str | None,
     launcher: str,
@@ -128,21 +123,19 @@ def run(
     no_probe: bool,
     show_help: bool,
     options: tuple[str, ...],
-    **others: Any,  # of job_options
+    **job: Any,  # its ranks, variables ...
 ) -> None:
     """Runs benchmarks or a suite; _HELP is the help."""
     if show_help:
         _show_help(context, benchmark)
         return
     names, words = _benchmarks(benchmark, options)
-    _check_ranks(ranks, nodes, ranks_per_node)
-    counts = _scaling(scaling, ranks or ranks_per_node, names) if scaling is not None else []
-    given = fix.read(Path(settings_file)) if settings_file is not None else Change()
-    of_file = JobSpec("", given.options, 0, given.environment, given.launcher_arguments)
-    numbers: Any = {"ranks": ranks, "nodes": nodes, "ranks_per_node": ranks_per_node}
-    overrides = of_file.overridden_by(
-        job_options.spec("", Options.parse(words), **numbers, **others)
-    )
+    given = option.spec("", Options.parse(words), **job)
+    _check_ranks(given)
+    counts = _scaling(scaling, given.ranks or given.ranks_per_node, names)
+    found = fix.read(Path(settings_file)) if settings_file is not None else Change()
+    of_file = JobSpec("", found.options, 0, found.environment, found.launcher_arguments)
+    overrides = of_file.overridden_by(given)
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
     settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
@@ -195,25 +188,29 @@ def _benchmarks(first: str | None, words: Sequence[str]) -> tuple[list[str], lis
     return [first, *more], list(words[len(more) :])
 
 
-def _check_ranks(ranks: int | None, nodes: int | None, ranks_per_node: int | None) -> None:
+def _check_ranks(job: JobSpec) -> None:
     """Raises CommlensError for numbers that cannot go together."""
-    if ranks and ranks_per_node:
+    if job.ranks and job.ranks_per_node:
         raise CommlensError(
-            f"--ranks-per-node {ranks_per_node} beside --ranks {ranks}: both say how many ranks; "
-            "leave one of them out"
+            f"--ranks-per-node {job.ranks_per_node} beside --ranks {job.ranks}: both say how many"
+            " ranks; leave one of them out"
         )
-    if ranks and nodes and ranks < nodes:
-        raise CommlensError(f"--nodes {nodes} with --ranks {ranks}: a node needs a rank at least")
+    if 0 < job.ranks < job.nodes:
+        raise CommlensError(
+            f"--nodes {job.nodes} with --ranks {job.ranks}: a node needs a rank at least"
+        )
 
 
-def _scaling(text: str, ranks: int | None, names: Sequence[str]) -> list[int]:
+def _scaling(text: str | None, ranks: int, names: Sequence[str]) -> list[int]:
     """The numbers of ranks in `1,2,4`. Raises CommlensError for what is none, or cannot go with
     the other words."""
+    if text is None:
+        return []
     words = text.split(",")
     counts = [whole_number(word) or 0 for word in words]
     wrong = [word for word, count in zip(words, counts) if not 1 <= count <= MOST_RANKS]
     mistake = ""
-    if ranks is not None:
+    if ranks:
         mistake = f" beside --ranks {ranks}: both say on how many ranks; leave one of them out"
     elif len(names) > 1 or suite.is_suite(names[0]):
         what = f"{names[0]} is a suite" if len(names) == 1 else f"{len(names)} benchmarks are named"

@@ -12,7 +12,7 @@ import click
 from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import console, echo
 from commlens.base.text import whole_number
-from commlens.cli import job_options
+from commlens.cli import option
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
 from commlens.render import run_summary
@@ -64,41 +64,22 @@ def minutes_in(text: str) -> int | None:
     numbers = [number for part in text.split(":") if (number := whole_number(part)) is not None]
     if len(numbers) != text.count(":") + 1 or len(numbers) > 3:
         return None
-    if len(numbers) == 1:
-        return numbers[0]
-    hours, minutes, *seconds = numbers
-    return hours * 60 + minutes + any(seconds)
-
-
-def _minutes(_: click.Context, option: click.Parameter, text: str) -> int:
-    number = minutes_in(text)
-    if number is None or not 1 <= number <= _MOST_MINUTES:
-        raise CommlensError(
-            f"--time {text[:40] or repr('')}: write minutes (30), or hours and minutes (00:30:00)"
-        )
-    return number
+    hours, minutes, *seconds = numbers if len(numbers) > 1 else (0, *numbers)
+    found = hours * 60 + minutes + any(seconds)
+    return found if 1 <= found <= _MOST_MINUTES else None
 
 
 def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options that `job` and `submit` have in common."""
-    for option in reversed(
-        [
-            job_options.number("--nodes", "Nodes of the job.", _MOST_NODES, "1"),
-            click.option(
-                "--time",
-                "minutes",
-                metavar="MINUTES",
-                callback=_minutes,
-                default=_DEFAULT_MINUTES,
-                show_default=True,
-                help="The job's time limit: 30, or 00:30:00.",
-            ),
-            click.option("--account", default="", metavar="NAME", help="Project that pays."),
-            click.option("--queue", default="", metavar="NAME", help="Not the site's usual one."),
-        ]
-    ):
-        command = option(command)
-    return command
+    time = click.option(
+        "--time", "minutes", metavar="MINUTES", default=_DEFAULT_MINUTES, show_default=True,
+        callback=option.value(minutes_in, "write minutes (30), or hours and minutes (00:30:00)"),
+        help="The job's time limit: 30, or 00:30:00.",
+    )  # fmt: skip
+    nodes = option.number("--nodes", "Nodes of the job.", _MOST_NODES, "1")
+    account = click.option("--account", default="", metavar="NAME", help="Project that pays.")
+    queue = click.option("--queue", default="", metavar="NAME", help="Not the site's usual one.")
+    return nodes(time(account(queue(command))))
 
 
 @click.command(options_metavar="[OPTIONS]")
@@ -130,7 +111,7 @@ def job(
 @click.command("submit", options_metavar="[OPTIONS]")
 @click.argument("name", metavar="SITE", required=False)
 @_options_of_jobs
-@job_options.out("Folder for the folder of the job.")
+@option.out(help="Folder for the folder of the job.")
 @click.option("--detach", is_flag=True, help="Do not wait for the end of the job.")
 @click.option("--attach", metavar="JOB", help="Wait for a job that was submitted before.")
 @click.option("--dry-run", is_flag=True, help="Print the script and submit nothing.")

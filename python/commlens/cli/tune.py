@@ -12,7 +12,7 @@ import click
 from commlens.base.errors import CommlensError
 from commlens.base.outputs import reserve
 from commlens.base.terminal import echo
-from commlens.cli import job_options, values
+from commlens.cli import option
 from commlens.jobs.native import find_native
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import JobSpec, Options
@@ -48,7 +48,7 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
 )
 @click.argument("benchmark", required=False)
 @click.option(
-    "--budget", metavar="TIME", callback=values.duration, default="10m", show_default=True,
+    "--budget", metavar="TIME", callback=option.duration, default="10m", show_default=True,
     help="How long it may take: 90s, 10m, 2h.",
 )  # fmt: skip
 @click.option(
@@ -56,7 +56,7 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
     help="Which settings: curated, library (beside those, all that the installed libraries list),"
     " or a YAML file; may be given several times.",
 )  # fmt: skip
-@job_options.number(
+@option.number(
     "--launches",
     "Launches of the winner and of the default at the end: fewer than 5 decide little.",
     100,
@@ -65,11 +65,11 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
 @click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")
 @click.option("--resume", metavar="FOLDER", help="Go on with the search in this folder.")
-@job_options.ranks()
-@job_options.variables("Set a variable for all launches; it is then not varied.")
-@job_options.launcher()
-@job_options.launcher_arguments()
-@job_options.out("Folder for the folder of this search.")
+@option.ranks
+@option.variables(help="Set a variable for all launches; it is then not varied.")
+@option.launcher
+@option.launcher_arguments
+@option.out(help="Folder for the folder of this search.")
 @click.option("--dry-run", is_flag=True, help="Print what would be tried and run nothing.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def tune(
@@ -84,7 +84,7 @@ def tune(
     out: Path,
     dry_run: bool,
     options: tuple[str, ...],
-    **others: Any,  # of job_options
+    **job: Any,  # its ranks, variables ...
 ) -> None:
     """Runs the command; its help is _HELP."""
     if resume is not None:
@@ -98,7 +98,7 @@ def tune(
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     session = Session(find_native(), _settings(launcher, out))
     name = session.native.benchmark(benchmark).name
-    entry = job_options.spec(name, Options.parse(options), **others)
+    entry = option.spec(name, Options.parse(options), **job)
     if matrix is not None:
         if by_size or dry_run or spaces != ("curated",):
             raise CommlensError(

@@ -1,0 +1,132 @@
+"""Options of the command line that several commands have: how jobs are launched, where their
+records go; and values, whose mistakes are reported as all others are: option, value and fix."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commlens.base.errors import CommlensError
+from commlens.base.text import whole_number
+from commlens.jobs.launchers import CHOICES
+from commlens.jobs.spec import MOST_RANKS, JobSpec, Options, parse_environment
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Callback = Callable[[click.Context, click.Parameter, Any], Any]
+_LONGEST = 40  # characters of a value that a message repeats
+
+
+def value(read: Callable[[str], Any], fix: str) -> Callback:
+    """A callback of an option: what `read` makes of its text; None is a mistake, which `fix` puts
+    right."""
+
+    def convert(_: click.Context, option: click.Parameter, text: str | None) -> Any:
+        found = None if text is None else read(text)
+        if text is not None and found is None:
+            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+            raise CommlensError(f"{max(option.opts, key=len)} {shown or repr('')}: {fix}")
+        return found
+
+    return convert
+
+
+def _percent(text: str) -> float | None:
+    """`5%` or `5` as a fraction, 0.05."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        return None
+    return number / 100 if 0 <= number <= 1000 else None
+
+
+def _seconds(text: str) -> float | None:
+    """In `90s`, `10m`, `2h` or `90`."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text, re.ASCII)
+    factors = {"": 1, "s": 1, "m": 60, "h": 3600}
+    return float(found[1]) * factors[found[2]] or None if found else None
+
+
+def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
+    """The words of a text, as a shell would split it."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CommlensError(f"{option.opts[0]} {text!r}: {str(error).lower()}") from None
+
+
+percent = value(_percent, "write a percentage from 0 to 1000, as in 5%")
+duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
+
+
+def word(words: Sequence[str]) -> Callback:
+    """A callback for one of several words."""
+    fix = f"write {', '.join(words[:-1])} or {words[-1]}"
+    return value(lambda text: text if text in words else None, fix)
+
+
+def count(most: int) -> Callback:
+    """A callback for a whole number from 1 to `most`."""
+
+    def read(text: str) -> int | None:
+        number = whole_number(text)
+        return number if number is not None and 1 <= number <= most else None
+
+    return value(read, f"write a whole number from 1 to {most:,}")
+
+
+def number(
+    name: str, help_text: str, most: int = MOST_RANKS, default: str | None = None
+) -> Decorator:
+    """An option with a whole number from 1 to `most`."""
+    return click.option(
+        name, metavar="N", callback=count(most), default=default, help=help_text,
+        show_default=default is not None,
+    )  # fmt: skip
+
+
+ranks = click.option(
+    "-n", "--ranks", metavar="N", callback=count(MOST_RANKS),
+    help="Number of ranks.  [default: that of the job, else one per GPU, at least 2]",
+)  # fmt: skip
+launcher = click.option(
+    "--launcher", metavar="NAME", callback=word(CHOICES), default="auto", show_default=True,
+    help=f"Starts the ranks: {', '.join(CHOICES)}.",
+)  # fmt: skip
+launcher_arguments = click.option(
+    "--launcher-args", default="", metavar="TEXT", callback=_words,
+    help="More options for the launcher, as one text.",
+)  # fmt: skip
+variables = partial(click.option, "--env", "variables", multiple=True, metavar="NAME=VALUE")
+out = partial(
+    click.option, "--out", metavar="FOLDER", default="results", show_default=True,
+    callback=value(lambda text: Path(text) if text else None, "name a folder"),
+)  # fmt: skip
+
+
+def form(names: Sequence[str]) -> Decorator:
+    """`--format`, of which the first is the default."""
+    return click.option(
+        "--format", "form", metavar="NAME", callback=word(names), default=names[0],
+        show_default=True, help=f"{', '.join(names)}.",
+    )  # fmt: skip
+
+
+def spec(
+    benchmark: str,
+    options: Options,
+    variables: Sequence[str] = (),
+    launcher_args: Sequence[str] = (),
+    **numbers: int | None,
+) -> JobSpec:
+    """The job that a command's options name, of which one that is not given is None."""
+    given: Any = {name: number for name, number in numbers.items() if number is not None}
+    environment = parse_environment(variables)
+    return JobSpec(
+        benchmark, options, environment=environment, launcher_arguments=launcher_args, **given
+    )

@@ -59,13 +59,8 @@ class Chosen:
         with_gpus: bool = False,
     ) -> list[str]:
         """The command line that launches the job. The user's own arguments come last."""
-        own = self.start(
-            job.ranks,
-            min(job.nodes, job.ranks),
-            job.environment,
-            job.launcher_arguments,
-            with_gpus=with_gpus,
-        )
+        nodes, arguments = min(job.nodes, job.ranks), job.launcher_arguments
+        own = self.start(job.ranks, nodes, job.environment, arguments, with_gpus=with_gpus)
         return [*own, *job.program(native, record_file)]
 
     def start(
@@ -168,20 +163,16 @@ def options_here(launcher: Launcher, mpi_family: str, environment: Mapping[str, 
     asked = launcher.from_variables.items()
     wanted = [(text, environment.get(name, "")) for name, text in asked]
     options = [text.format(value=value) for text, value in wanted if value]
-    return [*_mpi_type(launcher.mpi_types.get(mpi_family, ()), environment), *options]
-
-
-def _mpi_type(types: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """The type of MPI for srun, unless the user or the site has set one: with Slurm's own default,
-    `none`, each rank takes itself for the only one, or Open MPI aborts with a misleading hint."""
+    # With Slurm's own default, `none`, each rank takes itself for the only one, or Open MPI aborts
+    # with a misleading hint.
+    types = launcher.mpi_types.get(mpi_family, ())
     if not types or environment.get("SLURM_MPI_TYPE"):
-        return []
+        return options  # the user or the site has set one
     config = _output(["scontrol", "show", "config"], environment)
-    default = re.search(r"^MpiDefault\s*=\s*(\S+)", config, re.MULTILINE)
-    if default is None or default[1] != "none":
-        return []
+    if not re.search(r"^MpiDefault\s*=\s*none\s*$", config, re.MULTILINE):
+        return options
     known = _output(["srun", "--mpi=list"], environment).split()
-    return next(([f"--mpi={name}"] for name in types if name in known), [])
+    return [*[f"--mpi={name}" for name in types if name in known][:1], *options]
 
 
 def _of_mpi(requested: str, native: Native, given: Allocation | None, path: str | None) -> Chosen:
@@ -194,7 +185,10 @@ def _of_mpi(requested: str, native: Native, given: Allocation | None, path: str 
             f"--launcher {requested}: there is no {names[0]} on the PATH; "
             "load the MPI module with which commlens was built"
         )
-    candidates = [Chosen(program, _launcher_of(program), given) for program in programs]
+    candidates = []
+    for program in programs:
+        known = launcher_of_version(_output([program, "--version"]))
+        candidates.append(Chosen(program, known or UNKNOWN, given))
     if requested != "auto":
         return candidates[0]
     family = native.about.mpi_family
@@ -224,10 +218,6 @@ def physical_cores() -> int:
 
 def _on_path(names: Sequence[str], path: str | None) -> list[str]:
     return [place for name in names if (place := shutil.which(name, path=path))]
-
-
-def _launcher_of(program: str) -> Launcher:
-    return launcher_of_version(_output([program, "--version"])) or UNKNOWN
 
 
 def _folders_of_linked_mpi(program: Path) -> list[str]:

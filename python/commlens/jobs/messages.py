@@ -201,8 +201,8 @@ class ErrorFilter(Filter):
                 self._block = [line]
             elif _HELD_LINES.match(text):
                 self._hold([line])
-            elif text and not self._is_repeated(text):
-                self._pass(line)
+            elif text and not (text.startswith("commlens: ") and text in self.lines):
+                self._pass(line)  # a rank that takes itself for the only one repeats the others
             return
         self._block.append(line)
         if is_edge and _HELD_BLOCKS.search("\n".join(map(_text, self._block))):
@@ -210,10 +210,6 @@ class ErrorFilter(Filter):
             self._block = []
         elif is_edge:
             self._pass_block()
-
-    def _is_repeated(self, text: str) -> bool:
-        """Whether another rank has printed it: where each takes itself for the only one."""
-        return text.startswith("commlens: ") and text in self.lines
 
 
 def _text(line: bytes) -> str:

@@ -108,8 +108,10 @@ class Native:
     def mistakes(self, jobs: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
         """The mistake in each command line, given as ranks and words, in the words of the program;
         empty: none that can be known before it runs."""
-        lines = [{"ranks": ranks, "words": list(map(_readable, words))} for ranks, words in jobs]
-        return self._ask_for(list[str], "--check", question=json.dumps(lines))
+        lines = [{"ranks": ranks, "words": words} for ranks, words in jobs]
+        # JSON cannot hold what is not UTF-8.
+        text = json.dumps(lines, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        return self._ask_for(list[str], "--check", question=text.decode("utf-8", "replace"))
 
     def _ask(self, *arguments: str, question: str = "", through: Sequence[str] = ()) -> str:
         command = [*through, str(self.path), *arguments]
@@ -180,11 +182,6 @@ def find_native(environment: Mapping[str, str] = os.environ) -> Native:
         f"the native program {PROGRAM} is missing: build it with `pip install .` or with "
         "`cmake --preset host && cmake --build --preset host`, or name it in COMMLENS_BENCH"
     )
-
-
-def _readable(word: str) -> str:
-    """Without what is not UTF-8, which JSON cannot hold."""
-    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _is_program(path: Path) -> bool:

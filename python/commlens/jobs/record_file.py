@@ -20,6 +20,9 @@ from commlens.base.text import plural
 from commlens.jobs import process
 from commlens.model import Record, load
 
+# A device or a pipe, to which records may go too, need not end. Unlike Path.is_file this never raises.
+_is_regular = os.path.isfile
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -34,7 +37,7 @@ class Kept:
     def __str__(self) -> str:
         if not self.records:
             return "no record was written"
-        verb = "kept in" if is_regular(self.path) else "written to"
+        verb = "kept in" if _is_regular(self.path) else "written to"
         return f"{plural(len(self.records), 'record')} {verb} {self.path}"
 
 
@@ -50,7 +53,7 @@ class RecordFile:
     def of_user(cls, path: Path, spare: Path) -> RecordFile:
         """The file that the user has named. Raises CommlensError where it cannot be written."""
         is_new = not os.path.lexists(path)
-        if is_new or is_regular(path) or path.is_dir():
+        if is_new or _is_regular(path) or path.is_dir():
             try:
                 with path.open("ab"):
                     pass
@@ -74,7 +77,11 @@ class RecordFile:
 
     def end_job(self, own: Path) -> Kept:
         """Keeps what the job has written to its own file, and returns what that is."""
-        kept = _kept(own)
+        kept = Kept([], own)
+        if own.exists():
+            loaded = load([own])
+            nodes = max((start.nodes for start in loaded.launches), default=1)
+            kept = Kept(loaded.records, own, loaded.problems, nodes=nodes)
         if kept.records or kept.problems:
             if own == self.path:
                 return kept
@@ -95,51 +102,32 @@ class RecordFile:
     @property
     def _is_file(self) -> bool:
         """Or will be one."""
-        return is_regular(self.path) or not self.path.exists()
+        return _is_regular(self.path) or not self.path.exists()
 
     def discard_if_empty(self) -> None:
         """Removes a file into which nothing was written."""
         with suppress(OSError):
-            if is_regular(self.path) and self.path.stat().st_size == 0:
+            if _is_regular(self.path) and self.path.stat().st_size == 0:
                 self.path.unlink()
-
-
-def is_regular(path: Path) -> bool:
-    """Whether it can be read back. A device or a pipe, to which records may go too, need not
-    end."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def append(source: Path, target: Path) -> None:
     """Appends all lines of a file to another, or none where that fails. Raises OSError."""
-    before = target.stat().st_size if is_regular(target) else 0
+    before = target.stat().st_size if _is_regular(target) else 0
     # Without O_NONBLOCK a pipe that nobody reads would never be open.
     descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o666)
     os.set_blocking(descriptor, True)
     try:
         with os.fdopen(descriptor, "wb") as file, source.open("rb") as lines:
-            if before and _last_byte(target) != b"\n":
-                file.write(b"\n")  # half a line of an earlier crash stays apart
+            if before:
+                with target.open("rb") as present:
+                    present.seek(-1, os.SEEK_END)
+                    is_whole = present.read() == b"\n"
+                if not is_whole:
+                    file.write(b"\n")  # half a line of an earlier crash stays apart
             shutil.copyfileobj(lines, file)
     except OSError:
         with suppress(OSError):
-            if is_regular(target):
+            if _is_regular(target):
                 os.truncate(target, before)
         raise
-
-
-def _last_byte(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1)
-
-
-def _kept(own: Path) -> Kept:
-    if not own.exists():
-        return Kept([], own)
-    loaded = load([own])
-    nodes = max((start.nodes for start in loaded.launches), default=1)
-    return Kept(loaded.records, own, loaded.problems, nodes=nodes)

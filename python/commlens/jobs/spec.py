@@ -152,10 +152,17 @@ class JobSpec:
     def resolved(self, native: Native, allocation: Allocation | None) -> JobSpec:
         """The job with its numbers of ranks, nodes and launches.
 
-        Raises CommlensError for a benchmark that does not exist, and for numbers that are too
-        large.
+        A number of nodes is 0 where the launcher need not be given it. Raises CommlensError for a
+        benchmark that does not exist, and for numbers that are too large.
         """
-        nodes = _nodes_of(self, allocation)
+        available = (allocation.nodes if allocation else None) or 0
+        if self.nodes and available and self.nodes > available:
+            raise CommlensError(
+                f"--nodes {self.nodes}: this allocation has {plural(available, 'node')}"
+            )
+        nodes = available if available > 1 else 0
+        if self.nodes or self.ranks_per_node:
+            nodes = self.nodes or available
         return replace(
             self,
             benchmark=native.benchmark(self.benchmark).name,
@@ -213,21 +220,6 @@ def resolve(
 
 def _at(spec: JobSpec, mistake: str) -> CommlensError:
     return CommlensError(f"{spec.where}: {mistake}" if spec.where else mistake)
-
-
-def _nodes_of(spec: JobSpec, allocation: Allocation | None) -> int:
-    """The number of nodes, where the launcher must be given it, else 0.
-
-    Raises CommlensError for more nodes than the allocation has.
-    """
-    available = (allocation.nodes if allocation else None) or 0
-    if spec.nodes and available and spec.nodes > available:
-        raise CommlensError(
-            f"--nodes {spec.nodes}: this allocation has {plural(available, 'node')}"
-        )
-    if spec.nodes or spec.ranks_per_node:
-        return spec.nodes or available
-    return available if available > 1 else 0
 
 
 def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation | None) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Union
 
 from commlens import knowledge
 from commlens.base import user_yaml
@@ -27,42 +27,21 @@ _FALSE = ("false", "no", "off")
 _LONGEST_NAME = 100
 
 
-class _Kind(NamedTuple):
-    """What a value must be, and its test: in a suite every value is text."""
-
-    must_be: str
-    holds: Callable[[Any], bool]
-
-    def check(self, value: Any, where: str) -> None:
-        """Raises CommlensError where the value is none."""
-        if not self.holds(value):
-            raise CommlensError(f"{where} must be {self.must_be}, not {_shown(value)}")
-
-
-def _number(most: int) -> _Kind:
-    def holds(value: Any) -> bool:
-        return isinstance(value, str) and 1 <= (whole_number(value) or 0) <= most
-
-    return _Kind(f"a whole number from 1 to {most:,}", holds)
-
-
-def _mapping(example: str) -> _Kind:
-    return _Kind(f"a mapping (`{example}`)", lambda value: isinstance(value, dict))
-
-
-_TEXT = _Kind("a single value", lambda value: isinstance(value, str))
-_SUITE = {
-    "runs": _Kind("a list (`- benchmark: latency`)", lambda it: isinstance(it, list) and bool(it)),
+# What a value must be: its type, or the largest number, as every value of a suite is text.
+_Kind = tuple[Union[type, int], str]
+_TEXT: _Kind = (str, "a single value")
+_SUITE: dict[str, _Kind] = {
+    "runs": (list, "a list (`- benchmark: latency`)"),
     "name": _TEXT,
     "description": _TEXT,
 }
-_ENTRY = {
-    "benchmark": _TEXT._replace(must_be="a name from `commlens list`"),
-    "options": _mapping("options: {repeat: 10}"),
-    "ranks": _number(MOST_RANKS),
-    "environment": _mapping("environment: {UCX_TLS: all}"),
+_ENTRY: dict[str, _Kind] = {
+    "benchmark": (str, "a name from `commlens list`"),
+    "options": (dict, "a mapping (`options: {repeat: 10}`)"),
+    "ranks": (MOST_RANKS, f"a whole number from 1 to {MOST_RANKS:,}"),
+    "environment": (dict, "a mapping (`environment: {UCX_TLS: all}`)"),
     "launcher_args": _TEXT,
-    "launches": _number(MOST_LAUNCHES),
+    "launches": (MOST_LAUNCHES, f"a whole number from 1 to {MOST_LAUNCHES:,}"),
 }
 
 
@@ -103,8 +82,7 @@ def of_names(names: Sequence[str]) -> Suite:
     if len(suites) == 1:
         return suites[0]
     joined = "-".join(one.name for one in suites)
-    entries = [entry for one in suites for entry in one.entries]
-    return Suite(joined[:_LONGEST_NAME], f"{', '.join(names)}", entries)
+    return Suite(joined[:_LONGEST_NAME], "", [entry for one in suites for entry in one.entries])
 
 
 def parse(text: str, source: str) -> Suite:
@@ -136,8 +114,13 @@ def _name(given: str | None, source: str) -> str:
 
 
 def _entry(data: Any, where: str) -> JobSpec:
-    _mapping("benchmark: latency").check(data, f"{where}:")
-    entry = _renamed(data, where)
+    _require(data, (dict, "a mapping (`benchmark: latency`)"), f"{where}:")
+    entry = dict(data)
+    for name, former in FORMER_NAMES.items():
+        if former in entry and name in entry:
+            raise CommlensError(f"{where}: '{former}' is the former name of '{name}'; leave it out")
+        if former in entry:
+            entry[name] = entry.pop(former)
     _check(entry, _ENTRY, "benchmark", where)
     words = entry.get("launcher_args", "")
     try:
@@ -148,7 +131,7 @@ def _entry(data: Any, where: str) -> JobSpec:
     for name, value in environment.items():
         if not is_variable(name):
             raise CommlensError(f"{where}: environment '{name}' cannot be the name of a variable")
-        _TEXT.check(value, f"{where}: environment '{name}'")
+        _require(value, _TEXT, f"{where}: environment '{name}'")
     return JobSpec(
         entry["benchmark"],
         _options(entry.get("options", {}), where),
@@ -160,13 +143,15 @@ def _entry(data: Any, where: str) -> JobSpec:
     )
 
 
-def _renamed(data: Mapping[Any, Any], where: str) -> dict[Any, Any]:
-    """The mapping with the present names of its keys."""
-    present = {former: name for name, former in FORMER_NAMES.items()}
-    for former, name in present.items():
-        if former in data and name in data:
-            raise CommlensError(f"{where}: '{former}' is the former name of '{name}'; leave it out")
-    return {present.get(name, name): value for name, value in data.items()}
+def _require(value: Any, kind: _Kind, where: str) -> None:
+    """Raises CommlensError for a value that is none of the kind."""
+    wanted, must_be = kind
+    if isinstance(wanted, int):
+        holds = isinstance(value, str) and 1 <= (whole_number(value) or 0) <= wanted
+    else:
+        holds = isinstance(value, wanted) and value != []
+    if not holds:
+        raise CommlensError(f"{where} must be {must_be}, not {_shown(value)}")
 
 
 def _check(data: Mapping[Any, Any], kinds: Mapping[str, _Kind], needed: str, where: str) -> None:
@@ -175,7 +160,7 @@ def _check(data: Mapping[Any, Any], kinds: Mapping[str, _Kind], needed: str, whe
             raise CommlensError(f"{where}: unknown key '{name}'; known are {', '.join(kinds)}")
     for name, kind in kinds.items():
         if name in data or name == needed:
-            kind.check(data.get(name), f"{where}: '{name}'")
+            _require(data.get(name), kind, f"{where}: '{name}'")
 
 
 def _options(texts: Mapping[str, Any], where: str) -> Options:
@@ -192,7 +177,7 @@ def _options(texts: Mapping[str, Any], where: str) -> Options:
 def _option(value: Any, where: str) -> str | None:
     values = value if isinstance(value, list) else [value]
     for one in values:
-        _TEXT.check(one, where)
+        _require(one, _TEXT, where)
     text = ",".join(values)
     if isinstance(value, str) and text.lower() in _FALSE:
         raise CommlensError(

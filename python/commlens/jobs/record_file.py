@@ -20,7 +20,7 @@ from commlens.base.text import plural
 from commlens.jobs import process
 from commlens.model import Record, load
 
-# A device or a pipe, to which records may go too, need not end. Unlike Path.is_file this never raises.
+# A device or a pipe, to which records may go too, need not end. Path.is_file raises some errors.
 _is_regular = os.path.isfile
 
 

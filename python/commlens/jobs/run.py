@@ -110,7 +110,8 @@ def run_into_file(
     benchmark, given, out = jobs[0].benchmark, specs[0].options.text("record"), session.settings.out
     if session.settings.dry_run:
         planned = Path(given or out / f"{benchmark}-TIME.jsonl")
-        _print_commands(session, jobs, lambda *_: planned)
+        for index, _ in _order(jobs):
+            session.print_command(jobs[index], planned)
         return None
     if given:
         record_file = RecordFile.of_user(Path(given), out)
@@ -122,7 +123,10 @@ def run_into_file(
         if titles or jobs[index].launches > 1:
             say(f"{titles[index] if titles else benchmark}{_which(jobs[index], launch)}")
 
-    runs = _runs(session, jobs, lambda *_: record_file, announce)
+    runs = [
+        JobRun(session, job, lambda _: record_file, partial(announce, index))
+        for index, job in enumerate(jobs)
+    ]
     try:
         interruption = interleave(runs)
     finally:
@@ -144,7 +148,8 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
         return Path(job.options.text("record") or own)
 
     if is_dry:
-        _print_commands(session, jobs, path_of)
+        for index, launch in _order(jobs):
+            session.print_command(jobs[index], path_of(index, launch))
         return None
 
     def file_of(index: int, launch: int) -> RecordFile:
@@ -155,30 +160,13 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
         which = _which(jobs[index], launch)
         print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", flush=True)
 
-    runs = _runs(session, jobs, file_of, announce)
+    runs = [
+        JobRun(session, job, partial(file_of, index), partial(announce, index))
+        for index, job in enumerate(jobs)
+    ]
     given = [Path(text) for job in jobs if (text := job.options.text("record"))]
     return Ran(specs, runs, list(dict.fromkeys(given)) or [folder], interleave(runs), folder)
 
 
-def _runs(
-    session: Session,
-    jobs: Sequence[JobSpec],
-    file_of: Callable[[int, int], RecordFile],
-    announce: Callable[[int, int], None],
-) -> list[JobRun]:
-    """The functions are given the index of a job and the number of its launch."""
-    return [
-        JobRun(session, job, partial(file_of, index), partial(announce, index))
-        for index, job in enumerate(jobs)
-    ]
-
-
 def _which(job: JobSpec, launch: int) -> str:
     return f", launch {launch} of {job.launches}" if job.launches > 1 else ""
-
-
-def _print_commands(
-    session: Session, jobs: Sequence[JobSpec], path_of: Callable[[int, int], Path]
-) -> None:
-    for index, launch in _order(jobs):
-        session.print_command(jobs[index], path_of(index, launch))

@@ -123,10 +123,17 @@ class Session:
         """The job as MPI's support of GPU memory allows it, or its result without a launch."""
         if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
             return job
-        verdict, interrupted = self._verdict(job, requests)
-        if interrupted:
-            say("interrupted while MPI was tried with GPU memory; no record was written")
-            return Result(128 + interrupted, interrupted=True, counted=True)
+        conditions = (*job.environment.items(), *job.launcher_arguments)
+        if conditions not in self._verdicts:
+            ranks = min(2, self._most_ranks)
+            verdict, outcome = probe.run_probe(job, ranks, self.launcher, self.native, requests)
+            if outcome.interrupted:
+                say("interrupted while MPI was tried with GPU memory; no record was written")
+                return Result(128 + outcome.interrupted, interrupted=True, counted=True)
+            self._verdicts[conditions] = verdict
+            if verdict.sentence:
+                self._say(verdict.sentence)
+        verdict = self._verdicts[conditions]
         if verdict.support is GpuSupport.BROKEN:
             return Result(Status.FAILED)
         if verdict.support is GpuSupport.UNSUPPORTED:
@@ -180,20 +187,6 @@ class Session:
             return causes.of_job("program-not-run", launcher=launcher, arguments=arguments)
         program, mpi = self.launcher.program, self.native.about.mpi
         return causes.of_job("other-launcher", launcher=launcher, program=program, mpi=mpi)
-
-    def _verdict(self, job: JobSpec, requests: list[int]) -> tuple[ProbeVerdict, int | None]:
-        """The verdict of a probe under the job's conditions, which is printed once; and the signal
-        that ended it."""
-        conditions = (*job.environment.items(), *job.launcher_arguments)
-        if conditions in self._verdicts:
-            return self._verdicts[conditions], None
-        ranks = min(2, self._most_ranks)
-        verdict, outcome = probe.run_probe(job, ranks, self.launcher, self.native, requests)
-        if not outcome.interrupted:
-            self._verdicts[conditions] = verdict
-            if verdict.sentence:
-                self._say(verdict.sentence)
-        return verdict, outcome.interrupted
 
     def _command(self, job: JobSpec, record_file: Path) -> list[str]:
         with_gpus = self.native.about.has_gpu

@@ -111,7 +111,7 @@ def _observe(native: Native, plan: Plan, folder: Path, said: Listener) -> Behavi
             break
         if result.status not in (Status.OK, Status.NOTHING_RAN):
             failures.append(Failure(job.benchmark, said.take(), result.status))
-    verdict = next(iter(session.verdicts), None)
+    verdict = next(iter(session.verdicts.values()), None)
     return Behaviour(records, failures, verdict, "", interrupted)
 
 

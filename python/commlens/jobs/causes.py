@@ -153,13 +153,9 @@ def explain(job: EndedJob, known_cause: str) -> Result:
 
     if killed_by and died is None and not gave_reason:
         status = int(Status.FAILED)
-        killed = of_job(
-            "launcher-killed",
-            launcher=job.launcher,
-            number=killed_by,
-            description=signal.strsignal(killed_by),
-        )
-        return because(killed)
+        text = signal.strsignal(killed_by)
+        facts = {"launcher": job.launcher, "number": killed_by, "description": text}
+        return because(of_job("launcher-killed", **facts))
     # The program's table then shows it, too.
     in_records = any(record.status != "ok" for record in job.kept.records)
     if gave_reason or (died is None and not left and in_records):

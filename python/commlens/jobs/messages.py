@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import BinaryIO
 
 from commlens.knowledge.launchers import LAUNCHERS
 
@@ -124,10 +125,10 @@ class Filter:
     known passes through.
     """
 
-    def __init__(self, write: Callable[[bytes], object]) -> None:
+    def __init__(self, stream: BinaryIO | None) -> None:
         self.held: list[str] = []
         self.lines: list[str] = []  # all that passed
-        self._write = write
+        self._stream = stream  # None: nothing is shown
         self._partial = b""
         self._block: list[bytes] = []
 
@@ -155,7 +156,9 @@ class Filter:
 
     def _pass(self, line: bytes) -> None:
         self.lines.append(_text(line))
-        self._write(line)
+        if self._stream is not None:
+            self._stream.write(line)
+            self._stream.flush()
 
     def _hold(self, lines: list[bytes]) -> None:
         self.held.extend(_text(line) for line in lines)

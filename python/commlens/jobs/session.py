@@ -7,10 +7,9 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
@@ -47,13 +46,8 @@ class Session:
         self.settings = settings
         self.launcher = launchers.choose(settings.launcher, native)
         self.native = replace(native, through=self.launcher.on_a_node())
-        self._verdicts: dict[tuple[object, ...], ProbeVerdict] = {}
+        self.verdicts: dict[tuple[object, ...], ProbeVerdict] = {}  # by the conditions of a probe
         self._most_ranks = 0
-
-    @property
-    def verdicts(self) -> list[ProbeVerdict]:
-        """The verdicts of probes, one for each set of conditions."""
-        return list(self._verdicts.values())
 
     def jobs(self, entries: Sequence[JobSpec]) -> list[JobSpec]:
         """The resolved jobs. Raises CommlensError for mistakes, before anything runs."""
@@ -90,8 +84,8 @@ class Session:
     ) -> Result:
         own = record_file.begin_job()
         quiet = self.settings.quiet or self.settings.silent
-        output = OutputFilter(_writer(None if quiet else sys.stdout.buffer))
-        error = ErrorFilter(_writer(None if self.settings.silent else sys.stderr.buffer))
+        output = OutputFilter(None if quiet else sys.stdout.buffer)
+        error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer)
         watchdog = Watchdog(own, limit_of(job.options), self.launcher.may_wait)
         nodes = NodeWatch(own)
         limit_s = self.settings.time_limit_s
@@ -124,16 +118,16 @@ class Session:
         if not self.settings.use_probe or not probe.is_needed(self.native, job.options):
             return job
         conditions = (*job.environment.items(), *job.launcher_arguments)
-        if conditions not in self._verdicts:
+        if conditions not in self.verdicts:
             ranks = min(2, self._most_ranks)
             verdict, outcome = probe.run_probe(job, ranks, self.launcher, self.native, requests)
             if outcome.interrupted:
                 say("interrupted while MPI was tried with GPU memory; no record was written")
                 return Result(128 + outcome.interrupted, interrupted=True, counted=True)
-            self._verdicts[conditions] = verdict
+            self.verdicts[conditions] = verdict
             if verdict.sentence:
                 self._say(verdict.sentence)
-        verdict = self._verdicts[conditions]
+        verdict = self.verdicts[conditions]
         if verdict.support is GpuSupport.BROKEN:
             return Result(Status.FAILED)
         if verdict.support is GpuSupport.UNSUPPORTED:
@@ -191,14 +185,3 @@ class Session:
     def _command(self, job: JobSpec, record_file: Path) -> list[str]:
         with_gpus = self.native.about.has_gpu
         return self.launcher.command(job, self.native.path, record_file, with_gpus=with_gpus)
-
-
-def _writer(stream: BinaryIO | None) -> Callable[[bytes], None]:
-    """Writes to a stream; None: nowhere."""
-
-    def write(data: bytes) -> None:
-        if stream is not None:
-            stream.write(data)
-            stream.flush()
-
-    return write

@@ -53,8 +53,7 @@ class Request:
             raise CommlensError(
                 f"--nodes {self.nodes}: a job on {site.site} has at most {plural(most, 'node')}"
             )
-        fitting = [limit for limit in site.limits if self.nodes <= limit.nodes]
-        hours = max((limit.hours for limit in fitting[:1]), default=None)
+        hours = next((limit.hours for limit in site.limits if self.nodes <= limit.nodes), None)
         if hours is not None and self.minutes > hours * 60:
             raise CommlensError(
                 f"--time {self.minutes} (minutes): a job of {plural(self.nodes, 'node')} on "

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -21,13 +22,13 @@ from run_helpers import cases
 
 def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
     """Feeds the text in chunks, as a pipe might."""
-    written = bytearray()
-    found = kind(written.extend)
+    written = io.BytesIO()
+    found = kind(written)
     data = text.encode()
     for start in range(0, len(data), chunk):
         found.feed(data[start : start + chunk])
     found.finish()
-    assert written.decode().split() == "\n".join(found.lines).split()
+    assert written.getvalue().decode().split() == "\n".join(found.lines).split()
     return found
 
 

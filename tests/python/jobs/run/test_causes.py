@@ -30,7 +30,7 @@ def test_what_is_recognized_by_patterns_was_captured() -> None:
 @pytest.mark.parametrize(("name", "message"), cases("why mpirun has not started"))
 def test_why_mpirun_has_not_started(name: str, message: str) -> None:
     """On two nodes with Open MPI 4.1.4, where the folder of TMPDIR has no inodes or blocks left."""
-    output = ErrorFilter(lambda _: None)
+    output = ErrorFilter(None)
     output.feed(captured(name).encode())
     output.finish()
     assert [line for line in output.lines if "PMIX" in line or "ORTE" in line] == []

@@ -138,7 +138,7 @@ def run(
     overrides = of_file.overridden_by(given)
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
-    settings = Settings(launcher, out, dry_run, use_probe=not no_probe, wide=wide)
+    settings = Settings(launcher, out, dry_run, use_probe=not no_probe)
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:

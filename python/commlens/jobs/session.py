@@ -33,7 +33,6 @@ class Settings:
     out: Path
     dry_run: bool = False
     use_probe: bool = True
-    wide: bool = False
     quiet: bool = False  # the output of jobs is not shown
     time_limit_s: float = math.inf  # of each job
     silent: bool = False  # nor is anything printed: a failure is the `reason` of a result

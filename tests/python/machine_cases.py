@@ -28,15 +28,14 @@ from commlens.findings.behaviour import Behaviour, Failure
 from commlens.findings.rule import RuleOutcome, rules_on_machines
 from commlens.findings.view import View
 from commlens.jobs.probe import ProbeVerdict
-from commlens.machine import cpus, kernel, links, nics
+from commlens.machine import cpus, gpu_drivers, kernel, links, nics
 from commlens.machine.cpus import CpuView
 from commlens.machine.gpus import DeviceView
 from commlens.machine.limits import Limit, LimitView, SharedMemory
-from commlens.machine.machine import Machine, look_at_gpus
+from commlens.machine.machine import Machine
+from commlens.machine.messaging import NcclView, UcxView
 from commlens.machine.mpi import MpiLauncher, MpiLibrary, MpiView, OpenMpi
-from commlens.machine.nccl import NcclView
 from commlens.machine.system import Output
-from commlens.machine.ucx import UcxView
 from machine_helpers import RecordedSystem, recorded
 from record_helpers import parsed
 from rule_records import placement
@@ -150,7 +149,7 @@ def recorded_machine(
     system = recorded(folder, name, **changes)
     own = msgspec.structs.replace(
         _seen_in_files(system.folder),
-        gpus=look_at_gpus(system),
+        gpus=gpu_drivers.look(system),
         links=links.look(system),
         ucx=msgspec.convert(ucx or {}, UcxView, strict=False),
     )

@@ -1,18 +1,18 @@
 """The kernel: its version, its modules, and what it allows between processes and devices."""
 
-import re
 from collections.abc import Iterator
-from typing import Literal, Optional
+from typing import Optional
 
 from commlens.base.text import whole_number
-from commlens.machine.system import PartView, System, line, line_of
+from commlens.machine.libraries import numbers_in
+from commlens.machine.system import PartView, System, group_in, line, line_of
 
 # Those that move bytes between GPUs, NICs and processes. The kernel writes `-` as `_`.
 MODULES = (
     "amdgpu", "gdrdrv", "ib_uverbs", "knem", "nv_peer_mem", "nvidia", "nvidia_peermem", "xpmem",
 )  # fmt: skip
 _DMABUF_KERNEL = (5, 12)  # the first in which drivers of NICs register memory by dma-buf
-_DMABUF_DRIVER = 515  # of NVIDIA, with CUDA 11.7: its open kernel modules export dma-bufs
+_DMABUF_DRIVER = (515,)  # of NVIDIA, with CUDA 11.7: its open kernel modules export dma-bufs
 _CAP_SYS_PTRACE = 19
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _NVIDIA = "/proc/driver/nvidia/version"
@@ -72,6 +72,7 @@ def look(system: System) -> KernelView:
     if not scope.isdecimal():
         unseen["ptrace_scope"] = f"there is no {_YAMA}"
     balancing = whole_number(line_of(system, "/proc/sys/kernel/numa_balancing"))
+    effective = group_in(system.read("/proc/self/status"), r"^CapEff:\s*([0-9a-fA-F]{1,16})$")
     return KernelView(
         release=release,
         modules=modules,
@@ -79,8 +80,8 @@ def look(system: System) -> KernelView:
         nvidia_is_open="Open Kernel Module" in nvidia if nvidia else None,
         dmabuf=_dmabuf(release, nvidia, modules),
         ptrace_scope=int(scope) if scope.isdecimal() and len(scope) < 4 else None,
-        may_trace=_may_trace(system.read("/proc/self/status") or ""),
-        thp=_chosen(line_of(system, _HUGE)),
+        may_trace=bool(int(effective, 16) >> _CAP_SYS_PTRACE & 1) if effective else None,
+        thp=group_in(system.read(_HUGE), r"\[(always|madvise|never)\]"),
         huge_pages=whole_number(line_of(system, "/proc/sys/vm/nr_hugepages")),
         numa_balancing=None if balancing is None else balancing > 0,
         container=_container(system),
@@ -98,20 +99,13 @@ def _modules(system: System) -> Iterator[str]:
 def _dmabuf(
     release: Optional[str], nvidia: Optional[str], modules: Optional[list[str]]
 ) -> Optional[bool]:
-    version = re.match(r"(\d{1,4})\.(\d{1,4})", release or "")
-    if version is None or modules is None:
+    version = numbers_in(release)[:2]
+    if not version or modules is None:
         return None
-    is_new = (int(version.group(1)), int(version.group(2))) >= _DMABUF_KERNEL
+    is_new = version >= _DMABUF_KERNEL
     if nvidia:
-        driver = re.search(r"\s(\d{3,4})\.\d+", nvidia)
-        is_open = "Open Kernel Module" in nvidia
-        return is_new and is_open and driver is not None and int(driver.group(1)) >= _DMABUF_DRIVER
+        return is_new and "Open Kernel Module" in nvidia and numbers_in(nvidia) >= _DMABUF_DRIVER
     return is_new if "amdgpu" in modules else None
-
-
-def _may_trace(status: str) -> Optional[bool]:
-    found = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", status, re.MULTILINE)
-    return bool(int(found.group(1), 16) >> _CAP_SYS_PTRACE & 1) if found else None
 
 
 def _container(system: System) -> Optional[str]:
@@ -119,9 +113,3 @@ def _container(system: System) -> Optional[str]:
         if system.environment.get(name):
             return f"{name} is set"
     return next((path for path in _CONTAINERS if system.read(path) is not None), None)
-
-
-def _chosen(text: Optional[str]) -> Optional[Literal["always", "madvise", "never"]]:
-    """Of `always [madvise] never` that in brackets."""
-    found = re.search(r"\[(always|madvise|never)\]", text or "")
-    return found.group(1) if found else None  # type: ignore[return-value]

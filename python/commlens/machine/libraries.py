@@ -1,11 +1,18 @@
-"""Which shared libraries the loader finds, and which version a library reports."""
+"""Libraries: which the loader finds, which version they report, and what is set for those of
+communication: variables of the environment, and names that none knows."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 import sys
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 
+import msgspec
+
+from commlens.knowledge import load
+from commlens.knowledge.secrets import mask_variables
 from commlens.machine.system import System
 
 _LDD_LINE = re.compile(r"^\s*(\S+) => (?:(/\S+)|(not found))", re.MULTILINE)
@@ -26,6 +33,9 @@ else:
     library.ncclGetVersion(ctypes.byref(number))
     print(number.value)
 """
+# Of a likeness of 0 to 1. Letters that changed places count more: `UCX_TSL` is 0.86 like `UCX_TLS`,
+# but so is `UCX_RC_TIMEOUT` like `UCX_UD_TIMEOUT`.
+_LIKELY, _LIKELY_PERMUTED = 0.9, 0.85
 
 
 def loaded_by(system: System, file: str) -> dict[str, str]:
@@ -33,18 +43,6 @@ def loaded_by(system: System, file: str) -> dict[str, str]:
     does not find it. Nothing where the file is none of the dynamic loader's, such as a script."""
     output = system.run("ldd", file)
     return {name: path for name, path, _ in _LDD_LINE.findall(output.text)} if output.ok else {}
-
-
-def known_to_loader(system: System) -> dict[str, str]:
-    """The libraries of the loader's cache, with their paths."""
-    # A user's PATH often lacks the folder of ldconfig.
-    found: dict[str, str] = {}
-    for program in ("ldconfig", "/sbin/ldconfig"):
-        for name, path in _CACHE_LINE.findall(system.run(program, "-p").text):
-            found.setdefault(name, path)
-        if found:
-            break
-    return found
 
 
 def folders_of(variable: str, system: System) -> list[str]:
@@ -58,7 +56,10 @@ def find_library(system: System, name: str) -> str:
     for folder in folders_of("LD_LIBRARY_PATH", system):
         if name in system.names(folder):
             return posixpath.join(folder, name)
-    return known_to_loader(system).get(name, "")
+    for program in ("ldconfig", "/sbin/ldconfig"):  # a user's PATH often lacks its folder
+        if known := _CACHE_LINE.findall(system.run(program, "-p").text):
+            return next((path for own, path in known if own == name), "")
+    return ""
 
 
 def version_of(system: System, library: str, kind: str) -> str:
@@ -93,3 +94,62 @@ def numbers_in(version: str | None) -> tuple[int, ...]:
     """`(5, 0, 7)` of `Open MPI v5.0.7, package: ...`; empty where there is none."""
     match = re.search(r"\d{1,9}(?:\.\d{1,9})+", version or "")
     return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+class Variables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of variables.yaml, which describes each list."""
+
+    recorded: tuple[str, ...]
+    of_launcher: tuple[str, ...]
+    transport_settings: tuple[str, ...]
+    per_process: tuple[str, ...]
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """A name that the library which it is for does not know."""
+
+    name: str
+    value: str
+    library: str  # `UCX 1.22.0`
+    near: str = ""  # the likely spelling
+
+
+class FileSetting(msgspec.Struct, frozen=True):
+    """A setting in a file of a library."""
+
+    name: str
+    value: str
+    place: str  # `/etc/openmpi/openmpi-mca-params.conf:68`
+
+
+def communication_variables(system: System) -> dict[str, str]:
+    """The variables that concern communication, secrets masked."""
+    known = load("variables", Variables)
+    found = {
+        name: value
+        for name, value in sorted(system.environment.items())
+        if name.startswith(known.recorded) and not name.startswith(known.of_launcher)
+    }
+    return mask_variables(found)
+
+
+def unknown_variables(
+    variables: Mapping[str, str],
+    beginning: str,
+    known: Collection[str],
+    library: str,
+    ignored: tuple[str, ...] = (),
+) -> tuple[Unknown, ...]:
+    """The variables with this beginning that are not among the known names."""
+    found = [
+        (name, value)
+        for name, value in variables.items()
+        if name.startswith(beginning) and name not in known and not name.startswith(ignored)
+    ]
+    return tuple(Unknown(name, value, library, _near(name, known)) for name, value in found)
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    close = get_close_matches(name, known, n=5, cutoff=_LIKELY_PERMUTED)
+    permuted = next((one for one in close if sorted(one) == sorted(name)), "")
+    return permuted or next(iter(get_close_matches(name, known, n=1, cutoff=_LIKELY)), "")

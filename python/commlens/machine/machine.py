@@ -6,30 +6,16 @@ import platform
 
 import msgspec
 
-from commlens.machine import (
-    amd,
-    cpus,
-    kernel,
-    limits,
-    links,
-    mpi,
-    nccl,
-    nics,
-    nvidia,
-    pci,
-    settings,
-    ucx,
-)
+from commlens.machine import cpus, gpu_drivers, kernel, libraries, limits, links, mpi, nics
 from commlens.machine.cpus import CpuView
 from commlens.machine.gpus import DeviceView, GpuView, count_devices
 from commlens.machine.kernel import KernelView
 from commlens.machine.limits import LimitView
 from commlens.machine.links import LinkView
+from commlens.machine.messaging import NcclView, UcxView, look_at_nccl, look_at_ucx
 from commlens.machine.mpi import MpiView
-from commlens.machine.nccl import NcclView
 from commlens.machine.nics import NicView
 from commlens.machine.system import System
-from commlens.machine.ucx import UcxView
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -55,23 +41,14 @@ def look(system: System, program: str = "") -> Machine:
     return Machine(
         host=platform.node(),
         devices=count_devices(system),
-        gpus=look_at_gpus(system),
+        gpus=gpu_drivers.look(system),
         links=links.look(system),
         nics=nics.look(system),
         cpus=cpus.look(system),
         kernel=kernel.look(system),
         limits=limits.look(system),
         mpi=own,
-        ucx=ucx.look(system, own),
-        nccl=nccl.look(system, own),
-        environment=settings.communication(system),
+        ucx=look_at_ucx(system, own),
+        nccl=look_at_nccl(system, own),
+        environment=libraries.communication_variables(system),
     )
-
-
-def look_at_gpus(system: System) -> GpuView:
-    """By the tools of the vendor whose GPUs the bus shows."""
-    installed = pci.gpus(system)
-    if {one.vendor for one in installed} == {"amd"}:
-        return amd.look(system, installed)
-    # Where the bus shows none, as in some containers, nvidia-smi may.
-    return nvidia.look(system, installed)

@@ -9,8 +9,8 @@ import msgspec
 
 from commlens import knowledge
 from commlens.knowledge.launchers import launcher_of_version
-from commlens.machine import libraries, settings
-from commlens.machine.settings import FileSetting, Unknown
+from commlens.machine import libraries
+from commlens.machine.libraries import FileSetting, Unknown
 from commlens.machine.system import Output, System
 
 _LIBRARY = re.compile(r"libmpi(ch)?(_cray|_gnu\S*|_amd|_nvidia)?\.so[.\d]*")
@@ -110,7 +110,8 @@ def look(system: System, program: str = "") -> MpiView:
     # A script that starts the program: the library is that of the tools on the PATH.
     linked = own or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
     path = next((path for name, path in linked.items() if is_mpi_library(name) and path), "")
-    library = _library(system, path) if path else None
+    version = libraries.version_of(system, path, "mpi") if path else ""
+    library = MpiLibrary(path, version, family_of(version)) if path else None
     slurm = "SLURM_JOB_ID" in system.environment
     return MpiView(
         program=program,
@@ -132,11 +133,6 @@ def look(system: System, program: str = "") -> MpiView:
 def is_mpi_library(name: str) -> bool:
     """`libmpi.so.40`, `libmpich.so.12`, `libmpi_cray.so.12`"""
     return _LIBRARY.fullmatch(name) is not None
-
-
-def _library(system: System, path: str) -> MpiLibrary:
-    version = libraries.version_of(system, path, "mpi")
-    return MpiLibrary(path, version, family_of(version))
 
 
 def family_of(text: str) -> str:
@@ -225,20 +221,18 @@ def parse_info(output: Output, system: System) -> OpenMpi:
         {framework: tuple(own) for framework, own in components.items()},
         dict(_UNLOADABLE.findall(output.error)),
         {name: values[name] for name in _KNOWN.looked_at if name in values},
-        tuple(_from_files(values, sources)),
+        tuple(
+            FileSetting(name, values.get(name, ""), match[1])
+            for name, source in sources.items()
+            if (match := _FILE.match(source))
+        ),
         _unknown(system, names, version),
     )
-
-
-def _from_files(values: dict[str, str], sources: dict[str, str]) -> Iterator[FileSetting]:
-    for name, source in sources.items():
-        if match := _FILE.match(source):
-            yield FileSetting(name, values.get(name, ""), match[1])
 
 
 def _unknown(system: System, names: Iterable[str], version: str) -> tuple[Unknown, ...]:
     known = {f"OMPI_MCA_{name}" for name in names}
     is_whole = len(known) > 500  # less is no list of all parameters
-    variables = settings.communication(system) if is_whole else {}
+    variables = libraries.communication_variables(system) if is_whole else {}
     library = f"Open MPI {version}"
-    return settings.unknown(variables, "OMPI_MCA_", known, library, _KNOWN.of_runtime)
+    return libraries.unknown_variables(variables, "OMPI_MCA_", known, library, _KNOWN.of_runtime)

@@ -8,6 +8,7 @@ seen is None, with its reason.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -124,6 +125,12 @@ def line_of(system: System, path: str) -> str | None:
 def line(text: str | None) -> str:
     """A text of one line, for a terminal, and not longer than anybody reads."""
     return printable((text or "").strip())[:_LONGEST_LINE]
+
+
+def group_in(text: str | None, pattern: str) -> str | None:
+    """What the group of a pattern, in which ^ and $ are the ends of a line, matches in a text."""
+    found = re.search(pattern, text or "", re.MULTILINE)
+    return found[1] if found else None
 
 
 def control_groups(system: System, controller: str) -> Iterator[str]:

@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from commlens import knowledge
+from commlens.machine.messaging import known_transports
 from commlens.machine.system import System
-from commlens.machine.ucx import known_transports
 from commlens.tuning.space import Situation, TuningSetting, Value, parse
 
 _ANSWER_TIME_S = 60  # of ompi_info on a slow file system

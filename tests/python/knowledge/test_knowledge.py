@@ -20,11 +20,10 @@ from commlens.jobs.sites import site
 from commlens.jobs.sites.schedulers import Scheduler
 from commlens.knowledge.launchers import Launchers
 from commlens.knowledge.secrets import Secrets
+from commlens.machine.gpu_drivers import Fields
+from commlens.machine.libraries import Variables, communication_variables
+from commlens.machine.messaging import UcxTransports
 from commlens.machine.mpi import KnownMpi
-from commlens.machine.nccl import NcclVariables
-from commlens.machine.nvidia import Fields
-from commlens.machine.settings import Variables, communication
-from commlens.machine.ucx import UcxTransports
 from commlens.model.levels import LevelNames
 from commlens.render.plots.colors import Looks
 from commlens.tuning import space
@@ -43,7 +42,7 @@ STRUCTS: Mapping[str, type] = {
     "launchers": Launchers,
     "levels": LevelNames,
     "libraries/mpi": KnownMpi,
-    "libraries/nccl-variables": NcclVariables,
+    "libraries/nccl-variables": list[str],
     "libraries/nvidia-smi": Fields,
     "libraries/protocol-switches": list[Switch],
     "libraries/rules": Rules,
@@ -95,8 +94,8 @@ def test_no_name_stands_twice_in_a_list() -> None:
             assert isinstance(words, int) or len(set(words)) == len(words), field
 
 
-def test_settings_of_the_allocator_are_variables_of_communication() -> None:
+def test_settings_of_the_allocator_are_variables_of_communication_variables() -> None:
     """As in the native program: MPI copies large arrays through memory that it allocates."""
     kept = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MALLOC_ARENA_MAX": "1", "UCX_TLS": "sm"}
     system: Any = SimpleNamespace(environment={**kept, "HOME": "/", "OMPI_MCA_ess": "env"})
-    assert communication(system) == kept
+    assert communication_variables(system) == kept

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.machine.machine import look_at_gpus as look
+from commlens.machine.gpu_drivers import look
 from commlens.machine.system import Output
 from machine_helpers import RecordedSystem, recorded, unpacked
 from run_helpers import cases

@@ -12,8 +12,8 @@ import pytest
 
 from commlens.findings.rule import rules_on_machines
 from commlens.findings.view import View
-from commlens.machine import cpus, kernel, links, nics
-from commlens.machine.machine import Machine, look_at_gpus
+from commlens.machine import cpus, gpu_drivers, kernel, links, nics
+from commlens.machine.machine import Machine
 from commlens.machine.system import Output, System
 from hostile import TEXTS
 from machine_helpers import recorded
@@ -62,7 +62,7 @@ def test_nothing_fails(text: str, target: str) -> None:
     system = Odd(text.encode(errors="replace").decode(), target)  # as bytes are decoded
     machine = Machine(
         host="node01",
-        gpus=look_at_gpus(system),
+        gpus=gpu_drivers.look(system),
         links=links.look(system),
         nics=nics.look(system),
         cpus=cpus.look(system),
@@ -76,7 +76,7 @@ def test_nothing_fails(text: str, target: str) -> None:
         assert all(str(finding).isprintable() for finding in found.findings)
 
 
-@pytest.mark.parametrize("look", [look_at_gpus, links.look, nics.look, cpus.look, kernel.look])
+@pytest.mark.parametrize("look", [gpu_drivers.look, links.look, nics.look, cpus.look, kernel.look])
 @pytest.mark.parametrize("name", [*MACHINES, ""])
 def test_a_view_can_be_sent(name: str, look: Callable[[System], object], tmp_path: Path) -> None:
     """That of this machine too, whatever it is."""

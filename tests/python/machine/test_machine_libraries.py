@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commlens.machine import gpus, limits, machine, mpi, nccl, settings, ucx
-from commlens.machine.libraries import numbers_in, resolved, version_command
+from commlens.machine import gpus, libraries, limits, machine, messaging, mpi
+from commlens.machine.libraries import FileSetting, numbers_in, resolved, version_command
 from commlens.machine.mpi import MpiLibrary, MpiView
-from commlens.machine.settings import FileSetting
 from commlens.machine.system import Output, System
 from conftest import captured
 from machine_helpers import RecordedSystem
@@ -108,7 +107,7 @@ def test_parameters_that_it_knows_or_passes_on(tmp_path: Path) -> None:
 
 def test_names_that_are_alike_and_no_mistakes() -> None:
     known = {"UCX_UD_TIMEOUT", "UCX_TLS"}
-    own = settings.unknown({"UCX_RC_TIMEOUT": "1", "UCX_TSL": "x"}, "UCX_", known, "UCX")
+    own = libraries.unknown_variables({"UCX_RC_TIMEOUT": "1", "UCX_TSL": "x"}, "UCX_", known, "UCX")
     assert [(one.name, one.near) for one in own] == [("UCX_RC_TIMEOUT", ""), ("UCX_TSL", "UCX_TLS")]
 
 
@@ -157,7 +156,7 @@ def test_slurm_is_asked_in_its_allocations(tmp_path: Path) -> None:
 def test_ucx_as_mpi_loads_it(tmp_path: Path) -> None:
     files(tmp_path, "usr/lib/libgdrapi.so.2")
     here = open_mpi_5(tmp_path, UCX_TSL="x", UCX_TLS="all", LD_LIBRARY_PATH="/usr/lib")
-    own = ucx.look(here, mpi.look(here, "/opt/app"))
+    own = messaging.look_at_ucx(here, mpi.look(here, "/opt/app"))
     assert (own.library, own.version) == (LIBUCP, "1.22.0")
     assert "--with-cuda=/usr/local/cuda" in own.configured
     assert own.modules == ("uct_cma", "uct_cuda")
@@ -175,7 +174,7 @@ def test_an_older_ucx_info_says_its_version_alone(tmp_path: Path) -> None:
             "ucx_info -d": captured("ucx-info-d-1.13"),
         }
         view = MpiView(libraries={"libucp.so.0": LIBUCP})
-        own = ucx.look(system(tmp_path, outputs), view)
+        own = messaging.look_at_ucx(system(tmp_path, outputs), view)
         assert own.version == version and (own.transports is not None) == is_own
         assert ("another UCX" in own.why_not_seen) != is_own
 
@@ -187,7 +186,7 @@ def test_ucx_of_a_component_that_is_loaded_later(tmp_path: Path) -> None:
         "ldd /opt/ompi/lib/openmpi/mca_pml_ucx.so": f"\tlibucp.so.0 => {LIBUCP} (0x0)\n",
         asked(LIBUCP, "ucx"): "1.13.1\n",
     }
-    own = ucx.look(system(tmp_path, outputs), MpiView(library=MpiLibrary(LIBMPI)))
+    own = messaging.look_at_ucx(system(tmp_path, outputs), MpiView(library=MpiLibrary(LIBMPI)))
     assert own.library == LIBUCP and own.why_not_seen == "ucx_info: not installed"
     assert own.modules is None and own.transports is None
 
@@ -198,7 +197,7 @@ def test_nccl_and_its_files(tmp_path: Path) -> None:
     path = "/opt/nccl/libnccl.so.2"
     here = system(tmp_path, {asked(path, "nccl"): "22803\n"}, HOME="/home/me", NCCL_ALOG="Ring",
                   NCCL_PROTO="LL")  # fmt: skip
-    own = nccl.look(here, MpiView(libraries={"libnccl.so.2": path}))
+    own = messaging.look_at_nccl(here, MpiView(libraries={"libnccl.so.2": path}))
     assert own.version == "2.28.3"
     assert {one.name: (one.value, one.place) for one in own.from_files} == {
         "NCCL_DEBUG": ("INFO", "/home/me/.nccl.conf:1"),
@@ -208,7 +207,11 @@ def test_nccl_and_its_files(tmp_path: Path) -> None:
 
 
 def test_the_number_of_nccl() -> None:
-    assert [nccl.version_text(code) for code in ("22803", "2804", "x")] == ["2.28.3", "2.8.4", ""]
+    assert [messaging.version_text(code) for code in ("22803", "2804", "x")] == [
+        "2.28.3",
+        "2.8.4",
+        "",
+    ]
 
 
 def test_limits_and_shared_memory(tmp_path: Path) -> None:
@@ -258,7 +261,7 @@ def test_the_environment_has_what_concerns_communication_and_no_secret() -> None
         "UCX_TLS": "all", "HOME": "/root", "NCCL_API_KEY": "x1", "OMP_NUM_THREADS": "2",
         "OMPI_MCA_orte_hnp_uri": "1.0;tcp://10.0.0.1:4242", "OMPI_MCA_ess_base_vpid": "1",
     }  # fmt: skip
-    own = settings.communication(System(variables))
+    own = libraries.communication_variables(System(variables))
     assert own == {"NCCL_API_KEY": "***", "OMP_NUM_THREADS": "2", "UCX_TLS": "all"}
 
 

@@ -16,7 +16,7 @@ from commlens.findings.finding import Quote, Setting
 from commlens.findings.rule import Seen, observed
 from commlens.findings.view import NotApplicable
 from commlens.machine.machine import Machine
-from commlens.machine.ucx import known_transports
+from commlens.machine.messaging import known_transports
 
 _SHARED_MEMORY = {"vader", "sm", "smcuda"}
 

@@ -1,4 +1,4 @@
-"""UCX: the library that MPI uses, how it was built, and which transports it has here."""
+"""UCX below MPI, and NCCL or RCCL: their versions, what they have here, and their settings."""
 
 import posixpath
 import re
@@ -7,21 +7,22 @@ from typing import Optional
 import msgspec
 
 from commlens import knowledge
-from commlens.machine import libraries, settings
+from commlens.machine import libraries
+from commlens.machine.libraries import FileSetting, Unknown
 from commlens.machine.mpi import MpiView
-from commlens.machine.settings import Unknown
-from commlens.machine.system import System
+from commlens.machine.system import System, group_in
 
 _LIBRARY = "libucp.so.0"
 _MODULE = re.compile(r"lib(uct_\w+|ucx_\w+)\.so")
-_CONFIGURED = re.compile(r"^# [Cc]onfigured with: (.*)$", re.MULTILINE)
-_VERSION = re.compile(r"^# (?:Library version: |Version |UCT version=)(\S+)", re.MULTILINE)
-_INFO_LIBRARY = re.compile(r"^# Library path: (/\S+)", re.MULTILINE)
+_CONFIGURED = r"^# [Cc]onfigured with: (.*?)\s*$"
+_VERSION = r"^# (?:Library version: |Version |UCT version=)(\S+)"
+_INFO_LIBRARY = r"^# Library path: (/\S+)"
 _TRANSPORT = re.compile(r"^# +Transport: (\S+)", re.MULTILINE)
 _DEVICE = re.compile(r"^# +Device: (\S+)", re.MULTILINE)
 _MODULES = re.compile(r'^#define (uct\w*)_MODULES\s+"([^"]*)"', re.MULTILINE)
 _NAME = re.compile(r"^#?\s?(UCX_\w+)=", re.MULTILINE)
-_GDRCOPY = "uct_cuda_gdrcopy"
+_LIBRARIES = ("libnccl.so.2", "librccl.so.1")
+_OF_IMAGES = ("NCCL_VERSION",)  # which containers of CUDA set, to say what is in them
 
 
 class UcxTransports(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,14 +62,14 @@ class UcxView(msgspec.Struct, frozen=True):
         return name in (self.modules or ())
 
 
-def look(system: System, mpi: MpiView) -> UcxView:
+def look_at_ucx(system: System, mpi: MpiView) -> UcxView:
     """Asks the loader, the library and its ucx_info."""
     library = _library_of(system, mpi)
     if not library:
         return UcxView(why_not_seen="the MPI library does not use UCX")
     about, transports = system.run("ucx_info", "-v"), system.run("ucx_info", "-d")
     build = system.run("ucx_info", "-b")
-    version = libraries.version_of(system, library, "ucx") or _first(_VERSION, about.text)
+    version = libraries.version_of(system, library, "ucx") or group_in(about.text, _VERSION) or ""
     own = about.ok and _is_of(system, library, version, about.text)
     folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
     files = {match[1]: name for name in system.names(folder) if (match := _MODULE.match(name))}
@@ -77,7 +78,7 @@ def look(system: System, mpi: MpiView) -> UcxView:
     return UcxView(
         library,
         version,
-        _first(_CONFIGURED, about.text) if own else "",
+        (group_in(about.text, _CONFIGURED) or "") if own else "",
         modules,
         _missing(system, folder, files),
         tuple(dict.fromkeys(_TRANSPORT.findall(transports.text)))
@@ -88,11 +89,6 @@ def look(system: System, mpi: MpiView) -> UcxView:
         _unknown(system, version) if own else (),
         "" if own else why_not,
     )
-
-
-def _first(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return match[1].strip() if match else ""
 
 
 def _library_of(system: System, mpi: MpiView) -> str:
@@ -113,9 +109,9 @@ def _library_of(system: System, mpi: MpiView) -> str:
 
 def _is_of(system: System, library: str, version: str, about: str) -> bool:
     """Whether ucx_info is that of this library; that of an old UCX prints its version alone."""
-    said = _first(_INFO_LIBRARY, about)
+    said = group_in(about, _INFO_LIBRARY)
     if not said:
-        return _first(_VERSION, about) == version
+        return group_in(about, _VERSION) == version
     one, other = (libraries.resolved(system, path) for path in (said, library))
     return posixpath.dirname(one) == posixpath.dirname(other)
 
@@ -141,8 +137,57 @@ def _missing(system: System, folder: str, files: dict[str, str]) -> dict[str, tu
 
 
 def _unknown(system: System, version: str) -> tuple[Unknown, ...]:
-    variables = settings.communication(system)
+    variables = libraries.communication_variables(system)
     if not any(name.startswith("UCX_") for name in variables):
         return ()
     known = set(_NAME.findall(system.run("ucx_info", "-caf").text))
-    return settings.unknown(variables, "UCX_", known, f"UCX {version}") if known else ()
+    return libraries.unknown_variables(variables, "UCX_", known, f"UCX {version}") if known else ()
+
+
+class NcclView(msgspec.Struct, frozen=True):
+    """NCCL or RCCL, and its settings in files."""
+
+    library: str = ""  # that of the program, or the one that the loader finds
+    version: str = ""
+    from_files: tuple[FileSetting, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+
+
+def look_at_nccl(system: System, mpi: MpiView) -> NcclView:
+    """Asks the loader and the library, and reads the files of settings."""
+    library = next((mpi.libraries[name] for name in _LIBRARIES if name in mpi.libraries), "")
+    found_by_loader = (libraries.find_library(system, name) for name in _LIBRARIES)
+    library = library or next(filter(None, found_by_loader), "")
+    version = version_text(libraries.version_of(system, library, "nccl")) if library else ""
+    own = tuple(_settings(system))
+    variables = {
+        **{one.name: one.value for one in own},
+        **libraries.communication_variables(system),
+    }
+    if "rccl" in library:  # which has names of its own
+        return NcclView(library, version, own)
+    known = [f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables", list[str])]
+    found = libraries.unknown_variables(variables, "NCCL_", known, "NCCL", _OF_IMAGES)
+    return NcclView(library, version, own, found)
+
+
+def version_text(number: str) -> str:
+    """`2.28.3` of 22803, `2.8.4` of 2804."""
+    if not number.isdecimal():
+        return ""
+    code = int(number)
+    major = 10_000 if code >= 10_000 else 1000
+    return f"{code // major}.{code % major // 100}.{code % 100}"
+
+
+def _settings(system: System) -> list[FileSetting]:
+    """Those of the administrator and of the user; the latter come first."""
+    home = system.environment.get("HOME", "")
+    own = system.environment.get("NCCL_CONF_FILE") or f"{home}/.nccl.conf"
+    found: dict[str, FileSetting] = {}
+    for path in (own, "/etc/nccl.conf"):
+        for number, line in enumerate((system.read(path) or "").splitlines(), start=1):
+            name, equals, value = line.strip().partition("=")
+            if equals and name.startswith("NCCL_"):
+                found.setdefault(name, FileSetting(name, value, f"{path}:{number}"))
+    return list(found.values())

@@ -1,31 +1,33 @@
-"""What `nvidia-smi -q -x` prints, whose format has versions: elements were renamed.
-
-Versions 10 and 11 (drivers before 530), 12 (from 530 on) and 13 (from 575 on) are read.
-"""
+"""What drivers report of GPUs: nvidia-smi, whose XML has versions, in which elements were renamed
+(10 and 11 before driver 530, 12 from it on, 13 from 575 on); and of AMD amdgpu below /sys, with
+names by amd-smi or rocm-smi."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 from msgspec import Struct
 
 from commlens import knowledge
-from commlens.base.text import printable
+from commlens.base.text import printable, whole_number
 from commlens.machine import pci
 from commlens.machine.gpus import Gpu, GpuView
 from commlens.machine.pci import PciDevice, PciLink
-from commlens.machine.system import System
+from commlens.machine.system import System, group_in, line, line_of
 
 _COMMAND = ("nvidia-smi", "-q", "-x")
 _TIME_LIMIT_S = 20.0  # without persistence mode it takes seconds for each GPU
 _VENDOR = "NVIDIA GPUs"
 _LONGEST = 200
-_RELEASE = re.compile(r"release (\d+\.\d+)")
 _REASON = re.compile(r"clocks_(?:throttle|event)_reason_(\w+)")
 _SECTIONS = ("clocks_event_reasons", "clocks_throttle_reasons")
+_AMD_DRIVER = "amdgpu"
+_NAMES = "names of AMD GPUs"
+_AMD_TIME_LIMIT_S = 15.0
 
 
 class Fields(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,11 +42,19 @@ class Fields(Struct, frozen=True, forbid_unknown_fields=True):
 _FIELDS = knowledge.load("libraries/nvidia-smi", Fields)
 
 
-def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
+def look(system: System) -> GpuView:
+    """Asks the tools of the vendor whose GPUs the bus shows."""
+    installed = pci.gpus(system)
+    if {one.vendor for one in installed} == {"amd"}:
+        return _of_amd(system, installed)
+    # Where the bus shows none, as in some containers, nvidia-smi may.
+    return _of_nvidia(system, installed)
+
+
+def _of_nvidia(system: System, installed: Sequence[PciDevice]) -> GpuView:
     """Asks nvidia-smi, and nvcc for the version of the toolkit."""
     addresses = [one.address for one in installed]
-    toolkit = _RELEASE.search(system.run("nvcc", "--version").text)
-    version = toolkit.group(1) if toolkit else None
+    version = group_in(system.run("nvcc", "--version").text, r"release (\d+\.\d+)")
     output = system.run(*_COMMAND, time_limit_s=_TIME_LIMIT_S)
     why = output.why_not
     if not why:
@@ -55,7 +65,7 @@ def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
     if why:
         return GpuView(installed=addresses, toolkit=version, unseen={_VENDOR: why})
     by_address = {one.address: one for one in installed}
-    gpus = [_gpu(index, one, by_address) for index, one in enumerate(tree.findall("gpu"))]
+    gpus = [_nvidia_gpu(index, one, by_address) for index, one in enumerate(tree.findall("gpu"))]
     return GpuView(
         vendor="nvidia" if gpus else None,
         driver=_text(tree, "driver_version"),
@@ -68,7 +78,7 @@ def look(system: System, installed: Sequence[PciDevice]) -> GpuView:
     )
 
 
-def _gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
+def _nvidia_gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) -> Gpu:
     address = pci.normal_address(tree.get("id", ""))
     device = installed.get(address or "")
     limits = _clock_limits(tree)
@@ -168,3 +178,105 @@ def _any(tree: Xml.Element, *paths: str) -> bool | None:
     said = {"Yes": True, "Enabled": True, "No": False, "Disabled": False}
     known = [said[text] for text in (_text(tree, path) for path in paths) if text in said]
     return any(known) if known else None
+
+
+def _of_amd(system: System, installed: Sequence[PciDevice]) -> GpuView:
+    """Reads /sys, and asks amd-smi or rocm-smi for names."""
+    addresses = [one.address for one in installed]
+    own = [one for one in installed if one.driver == _AMD_DRIVER]
+    if not own:
+        why = "none of them has the driver amdgpu"
+        return GpuView(installed=addresses, unseen={"AMD GPUs": why})
+    names, why = _names(system)
+    return GpuView(
+        vendor="amd",
+        driver=line_of(system, "/sys/module/amdgpu/version"),
+        rocm=line_of(system, "/opt/rocm/.info/version"),
+        gpus=[_amd_gpu(system, index, one, names) for index, one in enumerate(own)],
+        installed=addresses,
+        source=f"/sys/bus/pci/drivers/{_AMD_DRIVER}",
+        unseen={_NAMES: why} if why else {},
+    )
+
+
+def _amd_gpu(system: System, index: int, device: PciDevice, names: dict[str, str]) -> Gpu:
+    folder = f"/sys/bus/pci/devices/{device.address}"
+    sensors = next(
+        (f"{folder}/hwmon/{name}" for name in system.names(f"{folder}/hwmon")), f"{folder}/hwmon"
+    )
+    unique = line_of(system, f"{folder}/unique_id")
+    errors = system.read(f"{folder}/ras/umc_err_count")
+    busy = whole_number(line_of(system, f"{folder}/gpu_busy_percent"))
+    return Gpu(
+        index=index,
+        name=names.get(device.address) or line_of(system, f"{folder}/product_name"),
+        uuid=f"GPU-{unique}" if unique else None,
+        pci=device.address,
+        numa_node=device.numa_node,
+        memory_bytes=whole_number(line_of(system, f"{folder}/mem_info_vram_total")),
+        # Of `ue: 0` and `ce: 4`, a line each.
+        uncorrected_errors=whole_number(group_in(errors, r"^ue:\s*(\d{1,15})")),
+        power_limit_W=_watts(line_of(system, f"{sensors}/power1_cap")),
+        default_power_limit_W=_watts(line_of(system, f"{sensors}/power1_cap_default")),
+        link=device.link,
+        is_idle=None if busy is None else busy == 0,
+        partition=line_of(system, f"{folder}/current_compute_partition"),
+    )
+
+
+def _names(system: System) -> tuple[dict[str, str], str]:
+    """By PCI address; else why there are none."""
+    reasons = []
+    for command, names_in in (
+        (("amd-smi", "static", "--asic", "--bus", "--json"), _of_amd_smi),
+        (("rocm-smi", "--showproductname", "--showbus", "--json"), _of_rocm_smi),
+    ):
+        output = system.run(*command, time_limit_s=_AMD_TIME_LIMIT_S)
+        if output.ok:
+            found = dict(names_in(_json(output.text)))
+            return found, "" if found else f"{output.command}: its output cannot be read"
+        reasons.append(output.why_not)
+    return {}, "; ".join(reasons)
+
+
+def _of_amd_smi(data: Any) -> Iterator[tuple[str, str]]:
+    """A list, since ROCm 6.4 within an object."""
+    entries = data.get("gpu_data") if isinstance(data, dict) else data
+    for one in entries if isinstance(entries, list) else []:
+        bus, asic = _part(one, "bus"), _part(one, "asic")
+        address = pci.normal_address(str(bus.get("bdf", "")))
+        if address and isinstance(asic.get("market_name"), str):
+            yield address, line(asic["market_name"])
+
+
+def _of_rocm_smi(data: Any) -> Iterator[tuple[str, str]]:
+    """By card; the keys are written `Card series` or `Card Series`."""
+    for one in data.values() if isinstance(data, dict) else []:
+        fields = {str(key).lower(): str(value) for key, value in _dict(one).items()}
+        address = pci.normal_address(fields.get("pci bus", ""))
+        name = fields.get("card series") or fields.get("card model")
+        if address and name:
+            yield address, line(name)
+
+
+def _part(one: Any, name: str) -> dict[str, Any]:
+    return _dict(_dict(one).get(name))
+
+
+def _dict(one: Any) -> dict[str, Any]:
+    return one if isinstance(one, dict) else {}
+
+
+def _json(text: str) -> Any:
+    """Warnings may stand before it."""
+    start = re.search(r"^[\[{]", text, re.MULTILINE)
+    try:
+        return json.loads(text[start.start() :]) if start else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _watts(text: str | None) -> float | None:
+    """From microwatts."""
+    number = whole_number(text)
+    return number / 1e6 if number else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from commlens.base.terminal import echo
 from commlens.cli import option
 from commlens.jobs.native import find_native
 from commlens.jobs.session import Session, Settings
-from commlens.jobs.spec import JobSpec, Options
+from commlens.jobs.spec import Options
 
 _HELP = """Find the settings of the MPI library, of UCX, of NCCL and of the launcher with which
 BENCHMARK is fastest here.
@@ -93,9 +92,16 @@ def tune(
                 f"--resume {resume}: the search has its benchmark and options; leave out"
                 f" '{benchmark}'"
             )
-        sys.exit(_resume(Path(resume), out, budget, launches))
+        from commlens.tuning import command, plan
+
+        made = plan.resumed(Path(resume))
+        session = Session(find_native(), _settings(made.launcher, out))
+        sys.exit(command.tune(session, made, Path(resume), budget, launches))
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
+    from commlens.tuning import command, plan
+    from commlens.tuning import matrix as matrices
+
     session = Session(find_native(), _settings(launcher, out))
     name = session.native.benchmark(benchmark).name
     entry = option.spec(name, Options.parse(options), **job)
@@ -105,9 +111,7 @@ def tune(
                 f"--matrix {matrix} measures the settings that it names: leave out --space,"
                 " --by-size and --dry-run"
             )
-        sys.exit(_matrix(session, entry, matrix, out, budget, launches))
-    from commlens.tuning import command, plan
-
+        sys.exit(matrices.measure(session, entry, matrix, out, budget, launches))
     made = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
         command.show_plan(made)
@@ -121,31 +125,3 @@ def tune(
 def _settings(launcher: str, out: Path) -> Settings:
     """A start that fails is a result; so GPU memory needs no probe, and nothing else is said."""
     return Settings(launcher, out, use_probe=False, silent=True)
-
-
-def _resume(folder: Path, out: Path, budget: float, launches: int) -> int:
-    from commlens.tuning import command, plan
-
-    made = plan.resumed(folder)
-    session = Session(find_native(), _settings(made.launcher, out))
-    return command.tune(session, made, folder, budget, launches)
-
-
-def _matrix(
-    session: Session, entry: JobSpec, name: str, out: Path, budget: float, launches: int
-) -> int:
-    from commlens.tuning import matrix
-
-    wanted = matrix.matrix(name)
-    if entry.benchmark != wanted.benchmark:
-        raise CommlensError(
-            f"--matrix {name} is of {wanted.benchmark}, not of {entry.benchmark}: write"
-            f" commlens tune {wanted.benchmark} --matrix {name}"
-        )
-    lacking = matrix.missing(wanted, session, entry)
-    folder = reserve(out, f"tune-{name}")
-    if lacking:
-        return matrix.show_published(wanted, lacking, folder)
-    options = Options(wanted.options).replaced_by(entry.options)
-    whole = replace(entry, options=options)
-    return matrix.measure(wanted, session, whole, folder, budget, launches)

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from commlens import knowledge
 from commlens.base.errors import CommlensError, Status, say
+from commlens.base.outputs import reserve
 from commlens.base.terminal import console, echo
 from commlens.base.text import format_bytes, format_number, labelled
 from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
-from commlens.jobs.spec import JobSpec
+from commlens.jobs.spec import JobSpec, Options
 from commlens.render.plots.ranges import Point, SettingsCurve, draw, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
@@ -62,20 +64,28 @@ def missing(wanted: Matrix, session: Session, entry: JobSpec) -> list[str]:
     return found + [fact for fact in wanted.needs.has if fact not in facts]
 
 
-def show_published(wanted: Matrix, lacking: Sequence[str], folder: Path) -> int:
-    """What was published instead of what cannot be measured here."""
-    say(f"{wanted.title} cannot be measured here; missing: {', '.join(lacking)}")
-    if wanted.published:
-        source = find(wanted.published)
-        echo(f"published: {source.title} ({source.machine})\n")
-        _show(source.title, "latency (us)", True, _published(wanted), (), folder)
-    return Status.NOTHING_RAN
-
-
 def measure(
-    wanted: Matrix, session: Session, entry: JobSpec, folder: Path, budget_s: float, launches: int
+    session: Session, entry: JobSpec, name: str, out: Path, budget_s: float, launches: int
 ) -> int:
-    """Interleaved: each setting once per round."""
+    """Interleaved, each setting once per round; or shows what was published, where this machine
+    lacks something. Raises CommlensError for what cannot be measured."""
+    wanted = matrix(name)
+    if entry.benchmark != wanted.benchmark:
+        raise CommlensError(
+            f"--matrix {name} is of {wanted.benchmark}, not of {entry.benchmark}: write"
+            f" commlens tune {wanted.benchmark} --matrix {name}"
+        )
+    lacking = missing(wanted, session, entry)
+    folder = reserve(out, f"tune-{name}")
+    published = _published(wanted) if wanted.published else []
+    if lacking:
+        say(f"{wanted.title} cannot be measured here; missing: {', '.join(lacking)}")
+        if published:
+            source = find(wanted.published)
+            echo(f"published: {source.title} ({source.machine})\n")
+            _show(source.title, "latency (us)", True, published, (), folder)
+        return Status.NOTHING_RAN
+    entry = replace(entry, options=Options(wanted.options).replaced_by(entry.options))
     space = Space([TuningSetting(_SETTING, wanted.settings, wanted.title, "group")])
     transports = [entry.options.text("transport") or "mpi"]
     made = Launches(folder, Slots())
@@ -90,11 +100,10 @@ def measure(
     output.print_failures(bench)
     if reference is None:
         raise CommlensError("no setting has measured anything", Status.FAILED)
-    slots_measured = list(reference.medians)
-    own = [output.curve_of(bench, name, choice, slots_measured) for name, choice in choices.items()]
-    in_bytes = any(slot.in_bytes for slot in slots_measured)
+    slots = list(reference.medians)
+    own = [output.curve_of(bench, name, choice, slots) for name, choice in choices.items()]
     metric = labelled(reference.metric.label, reference.metric.unit)
-    published = _published(wanted) if wanted.published else []
+    in_bytes = any(slot.in_bytes for slot in slots)
     _show(wanted.title, metric, in_bytes, own, published, folder)
     return Status.OK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import BinaryIO
@@ -64,7 +64,8 @@ def death(log: str, status: int) -> Death | None:
     if deaths := _found(_DEATHS, log):
         groups = next((one for one in deaths if one.get("rank")), deaths[0])
         number = groups.get("number") or _SIGNALS_BY_DESCRIPTION[groups["description"]]
-        return Death(_rank(groups), int(number), groups.get("node") or "")
+        rank = int(groups["rank"]) if groups.get("rank") else None
+        return Death(rank, int(number), groups.get("node") or "")
     if status > 128 and status - 128 in signal.valid_signals():
         return Death(None, status - 128)
     return None
@@ -73,7 +74,7 @@ def death(log: str, status: int) -> Death | None:
 def departure(log: str) -> str:
     """`rank 1 left without MPI_Finalize`, where the launcher reports that; else empty."""
     found = _found(_all("departed"), log)
-    return f"{_who(_rank(found[0]))} left without MPI_Finalize" if found else ""
+    return f"{_who(found[0].get('rank'))} left without MPI_Finalize" if found else ""
 
 
 def lost_node(log: str) -> str:
@@ -85,10 +86,6 @@ def lost_node(log: str) -> str:
 def _found(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
     """The groups of the patterns that are found."""
     return [match.groupdict() for one in patterns if (match := re.search(one, log))]
-
-
-def _rank(groups: Mapping[str, str]) -> int | None:
-    return int(groups["rank"]) if groups.get("rank") else None
 
 
 def ending(held: str) -> tuple[str, int] | None:
@@ -114,7 +111,7 @@ def first_sentence(lines: Sequence[str]) -> str:
     return re.split(r"\.(?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].rstrip(" :")
 
 
-def _who(rank: int | None) -> str:
+def _who(rank: int | str | None) -> str:
     return "a rank" if rank is None else f"rank {rank}"
 
 
@@ -144,53 +141,45 @@ class Filter:
         if self._partial.strip(b"\0 "):
             self._take(self._partial)
         self._partial = b""
-        self._pass_block()
-
-    def _pass_block(self) -> None:
-        for line in self._block:
-            self._pass(line)
-        self._block = []
+        self._pass()
 
     def _take(self, line: bytes) -> None:
         raise NotImplementedError
 
-    def _pass(self, line: bytes) -> None:
-        self.lines.append(_text(line))
-        if self._stream is not None:
-            self._stream.write(line)
-            self._stream.flush()
+    def _pass(self, *lines: bytes) -> None:
+        """Passes on the block, and then these."""
+        for line in (*self._block, *lines):
+            self.lines.append(_text(line))
+            if self._stream is not None:
+                self._stream.write(line)
+                self._stream.flush()
+        self._block = []
 
-    def _hold(self, lines: list[bytes]) -> None:
-        self.held.extend(_text(line) for line in lines)
+    def _hold(self, *lines: bytes) -> None:
+        """Holds back the block, and then these."""
+        self.held += map(_text, (*self._block, *lines))
+        self._block = []
 
 
 class OutputFilter(Filter):
     """Of the standard output, which is the program's but for the boxes of MPICH's launcher."""
 
+    _is_in_box = False
+
     def _take(self, line: bytes) -> None:
         text = _text(line)
-        if len(self._block) > 1 and _BOX_LINE.match(text):
-            self._hold([line])
+        goes_on = self._is_in_box and _BOX_LINE.match(text)
+        self._is_in_box = bool(goes_on or (self._block and _BOX_TITLE.match(text)))
+        if self._is_in_box:
+            self._hold(line)
             return
-        if len(self._block) == 1 and _BOX_TITLE.match(text):
-            self._block.append(line)
-            self._hold(self._block)
-            return
-        if len(self._block) == 1:
-            self._pass_block()
-        self._block = []
+        self._pass()
         if _BOX_EDGE.fullmatch(text):
             self._block = [line]
         elif _OUTSIDE_BOX.match(text):
-            self._hold([line])
+            self._hold(line)
         else:
             self._pass(line)
-
-    def finish(self) -> None:
-        """Passes on what is left, but for the rest of a box."""
-        if len(self._block) > 1:
-            self._block = []
-        super().finish()
 
 
 class ErrorFilter(Filter):
@@ -199,20 +188,17 @@ class ErrorFilter(Filter):
     def _take(self, line: bytes) -> None:
         text = _text(line)
         is_edge = _DASHES.fullmatch(text) is not None
-        if not self._block:
-            if is_edge:
-                self._block = [line]
-            elif _HELD_LINES.match(text):
-                self._hold([line])
-            elif text and not (text.startswith("commlens: ") and text in self.lines):
-                self._pass(line)  # a rank that takes itself for the only one repeats the others
-            return
-        self._block.append(line)
-        if is_edge and _HELD_BLOCKS.search("\n".join(map(_text, self._block))):
-            self._hold(self._block)
-            self._block = []
-        elif is_edge:
-            self._pass_block()
+        if self._block or is_edge:
+            is_end = is_edge and bool(self._block)
+            self._block.append(line)
+            if is_end and _HELD_BLOCKS.search("\n".join(map(_text, self._block))):
+                self._hold()
+            elif is_end:
+                self._pass()
+        elif _HELD_LINES.match(text):
+            self._hold(line)
+        elif text and not (text.startswith("commlens: ") and text in self.lines):
+            self._pass(line)  # a rank that takes itself for the only one repeats the others
 
 
 def _text(line: bytes) -> str:

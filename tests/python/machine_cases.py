@@ -31,7 +31,7 @@ from commlens.jobs.probe import ProbeVerdict
 from commlens.machine import cpus, gpu_drivers, kernel, links, nics
 from commlens.machine.cpus import CpuView
 from commlens.machine.gpus import DeviceView
-from commlens.machine.limits import Limit, LimitView, SharedMemory
+from commlens.machine.kernel import Limit, LimitView, SharedMemory
 from commlens.machine.machine import Machine
 from commlens.machine.messaging import NcclView, UcxView
 from commlens.machine.mpi import MpiLauncher, MpiLibrary, MpiView, OpenMpi

@@ -71,25 +71,21 @@ def examine_program(
 
     `begin` gets the machines before the first outcome. Raises CommlensError where no node answers.
     """
-    native, why_none = _native()
+    native, why_none = None, ""
+    try:
+        native = find_native(os.environ)
+    except CommlensError as error:
+        why_none = str(error)
     looked_at = str(program.resolve()) if program else str(native.path) if native else ""
     machines = _machines(looked_at, native, plan)
     begin(machines)
 
     def observe() -> Behaviour:
-        if not with_runs:
-            return Behaviour(why_none="no job was started (--no-runs)")
-        return behaviour.observe(native, plan) if native else Behaviour(why_none=why_none)
+        if with_runs and native:
+            return behaviour.observe(native, plan)
+        return Behaviour(why_none=why_none if with_runs else "no job was started (--no-runs)")
 
     return examine(machines, observe, tell, nodes=plan.spec.nodes or 1, native=native)
-
-
-def _native() -> tuple[Native | None, str]:
-    """The native program, or why there is none."""
-    try:
-        return find_native(os.environ), ""
-    except CommlensError as error:
-        return None, str(error)
 
 
 def _machines(program: str, native: Native | None, plan: Plan) -> list[Machine]:
@@ -123,13 +119,14 @@ def examine(
         whole.outcomes.append(outcome)
         tell(outcome)
 
-    for rule in every:
-        if not _needs_runs(rule):
-            add(rule.outcome(whole.view))
+    def apply(*, after_runs: bool) -> None:
+        for rule in every:
+            if after_runs != {"records", "failure"}.isdisjoint(rule.needs):
+                add(rule.outcome(whole.view))
+
+    apply(after_runs=False)
     whole.view = View(machines=machines, nodes=nodes, behaviour=observe())
-    for rule in every:
-        if _needs_runs(rule):
-            add(rule.outcome(whole.view))
+    apply(after_runs=True)
     known = {finding.code for finding in whole.findings}
     try:
         found = [finding for finding in _of_runs(whole.view) if finding.code not in known]
@@ -137,10 +134,6 @@ def examine(
     except ImportError as error:  # of a package that only some rules need
         add(RuleOutcome(RECORDS, (), f"cannot be seen: {error}"))
     return whole
-
-
-def _needs_runs(rule: Rule) -> bool:
-    return not {"records", "failure"}.isdisjoint(rule.needs)
 
 
 def _of_runs(view: View) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Optional
 
 import msgspec
@@ -76,7 +75,7 @@ class Manager(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: tuple[str, ...] = ()
 
 
-class CommandLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+class CommandLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a launcher's command line is read: its options, by the words that follow them."""
 
     programs: str
@@ -85,14 +84,11 @@ class CommandLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=
     flags: str = ""
     subcommands: tuple[str, ...] = ()
 
-    @cached_property
-    def _counts(self) -> Mapping[str, int]:
-        texts = {0: self.flags, 1: self.values, 2: self.pairs}
-        return {name: count for count, text in texts.items() for name in text.split()}
-
     def values_of(self, option: str) -> int | None:
         """The number of words that follow the option; None: unknown."""
-        return 0 if "=" in option else self._counts.get(option.lstrip("-"))
+        listed = enumerate((self.flags, self.values, self.pairs))
+        known = (count for count, names in listed if option.lstrip("-") in names.split())
+        return 0 if "=" in option else next(known, None)
 
 
 class Launchers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from commlens.model.start import count_numbers
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
 _LONGEST = 200
+_TOPOLOGY = ("physical_package_id", "core_id", "thread_siblings_list")
 _ENDS = ("quota", "period")
 _LIST = re.compile(r"(\d{1,6}(-\d{1,6})?(,|$))*")
 
@@ -64,8 +65,10 @@ def look(system: System) -> CpuView:
     unseen: dict[str, str] = {}
     info = system.read("/proc/cpuinfo") or ""
     names = [one for one in system.names(_CPU) if re.fullmatch(r"cpu\d+", one)]
-    places = [_topology(system, name) for name in names]
-    known = [place for place in places if place is not None]
+    topology = [
+        [line_of(system, f"{_CPU}/{name}/topology/{file}") for file in _TOPOLOGY] for name in names
+    ]
+    known = [(socket, core) for socket, core, _ in topology if socket and core]
     model = _field(info, "model name") or _field(info, "Model")
     if not known:
         unseen["sockets and cores"] = f"{_CPU} has no topology"
@@ -81,7 +84,7 @@ def look(system: System) -> CpuView:
         sockets=len({socket for socket, _ in known}) or None,
         cores=len(set(known)) or None,
         threads=len(names) or None,
-        siblings=list(dict.fromkeys(filter(None, (_siblings(system, one) for one in names)))),
+        siblings=list(dict.fromkeys(filter(None, (_list(siblings) for *_, siblings in topology)))),
         numa=list(_numa(system)),
         memory_bytes=_kib(system.read("/proc/meminfo") or "", "MemTotal"),
         allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
@@ -92,17 +95,6 @@ def look(system: System) -> CpuView:
         virtual="hypervisor" in flags.split() if flags else None,
         unseen=unseen,
     )
-
-
-def _topology(system: System, name: str) -> Optional[tuple[str, str]]:
-    folder = f"{_CPU}/{name}/topology"
-    socket = line_of(system, f"{folder}/physical_package_id")
-    core = line_of(system, f"{folder}/core_id")
-    return (socket, core) if socket and core else None
-
-
-def _siblings(system: System, name: str) -> Optional[str]:
-    return _list(line_of(system, f"{_CPU}/{name}/topology/thread_siblings_list"))
 
 
 def _numa(system: System) -> Iterator[NumaNode]:

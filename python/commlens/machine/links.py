@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Literal, Optional
+from typing import Literal, Optional, get_args
 
 from commlens.machine import pci
-from commlens.machine.pci import PciDevice
+from commlens.machine.pci import Distance, PciDevice
 from commlens.machine.system import Output, PartView, Seen, System
 
 Kind = Literal["NVLink", "xGMI", "PIX", "PXB", "PHB", "NODE", "SYS"]
 
+# As nvidia-smi writes them; old drivers say SOC instead of SYS.
+_KINDS: dict[str, Kind] = {**{one: one for one in get_args(Distance)}, "SOC": "SYS"}
 _MATRIX = ("nvidia-smi", "topo", "-m")
 _PEERS = ("nvidia-smi", "topo", "-p2p", "r")
 _NVLINKS = ("nvidia-smi", "nvlink", "-s")
@@ -96,7 +98,7 @@ def _of_nvidia(system: System, matrix: Output, unseen: dict[str, str]) -> list[P
         Pair(
             first=first,
             second=second,
-            kind=_kind(text),
+            kind="NVLink" if _NVLINK.fullmatch(text) else _KINDS.get(text),
             count=int(text[2:]) if _NVLINK.fullmatch(text) else None,
             peer_access=access.get((first, second)),
         )
@@ -124,14 +126,6 @@ def _cells(text: str) -> dict[tuple[str, str], str]:
             if other is not None and cell != "X":
                 found[own.group(1), other.group(1)] = cell
     return found
-
-
-def _kind(cell: str) -> Optional[Kind]:
-    if _NVLINK.fullmatch(cell):
-        return "NVLink"
-    kinds: tuple[Kind, ...] = ("PIX", "PXB", "PHB", "NODE", "SYS")
-    # Old drivers say SOC instead of SYS.
-    return next((one for one in kinds if one == cell), "SYS" if cell == "SOC" else None)
 
 
 def _of_kernel(system: System, installed: Sequence[PciDevice]) -> Iterator[Pair]:

@@ -6,11 +6,10 @@ import platform
 
 import msgspec
 
-from commlens.machine import cpus, gpu_drivers, kernel, libraries, limits, links, mpi, nics
+from commlens.machine import cpus, gpu_drivers, kernel, libraries, links, mpi, nics
 from commlens.machine.cpus import CpuView
 from commlens.machine.gpus import DeviceView, GpuView, count_devices
-from commlens.machine.kernel import KernelView
-from commlens.machine.limits import LimitView
+from commlens.machine.kernel import KernelView, LimitView
 from commlens.machine.links import LinkView
 from commlens.machine.messaging import NcclView, UcxView, look_at_nccl, look_at_ucx
 from commlens.machine.mpi import MpiView
@@ -46,7 +45,7 @@ def look(system: System, program: str = "") -> Machine:
         nics=nics.look(system),
         cpus=cpus.look(system),
         kernel=kernel.look(system),
-        limits=limits.look(system),
+        limits=kernel.look_at_limits(system),
         mpi=own,
         ucx=look_at_ucx(system, own),
         nccl=look_at_nccl(system, own),

@@ -116,17 +116,12 @@ def _net(system: System, name: str, gpus: list[PciDevice]) -> Iterator[NetworkAd
     yield _placed(nic, system, folder, gpus)
 
 
-def _device(system: System, folder: str) -> Optional[PciDevice]:
-    """The last address on the way to it; /sys has links to both the device and its class."""
-    target = system.link(folder) or ""
-    addresses = pci.path_of(target)[1:]
-    return pci.device(system, addresses[-1]) if addresses else None
-
-
 def _placed(
     nic: NetworkAdapter, system: System, folder: str, gpus: list[PciDevice]
 ) -> NetworkAdapter:
-    device = _device(system, folder)
+    # Its device is the last on the way to it; /sys has links to both the device and its class.
+    addresses = pci.path_of(system.link(folder) or "")[1:]
+    device = pci.device(system, addresses[-1]) if addresses else None
     if device is None:
         return nic
     ids = [line_of(system, f"{folder}/device/{name}") for name in ("vendor", "device")]

@@ -1,7 +1,8 @@
 """Devices on the PCI bus, as the kernel lists them below /sys: where they are, and their links."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import Literal, Optional
 
 from commlens.machine.system import Seen, System
@@ -120,16 +121,12 @@ def distance(one: PciDevice, other: PciDevice) -> Optional[Distance]:
         if one.numa_node is None or other.numa_node is None:
             return None
         return "NODE" if one.numa_node == other.numa_node else "SYS"
-    common = _common(one.path, other.path)
+    pairs = zip(one.path, other.path)
+    common = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     if common <= 1:
         return "PHB"
     # Below the switch that both have, each has the switch's port and itself.
     return "PIX" if max(len(one.path), len(other.path)) - common <= 2 else "PXB"
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    pairs = enumerate(zip(one, other))
-    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _text(system: System, address: str, name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commlens.machine import gpus, libraries, limits, machine, messaging, mpi
+from commlens.machine import gpus, kernel, libraries, machine, messaging, mpi
 from commlens.machine.libraries import FileSetting, numbers_in, resolved, version_command
 from commlens.machine.mpi import MpiLibrary, MpiView
 from commlens.machine.system import Output, System
@@ -219,7 +219,7 @@ def test_limits_and_shared_memory(tmp_path: Path) -> None:
     files(tmp_path, **{"proc/self/limits": of_process})
     command = "test -w /dev/shm"
     outputs = {"df -Pk /dev/shm": of_folder, command: Output(command, status=1)}
-    own = limits.look(system(tmp_path, outputs))
+    own = kernel.look_at_limits(system(tmp_path, outputs))
     assert own.stack and (own.stack.soft, own.stack.hard) == (8 << 20, None)
     assert own.locked_memory and own.locked_memory.line == "Max locked memory 65536 65536"
     assert own.open_files is None
@@ -233,14 +233,14 @@ def test_memory_of_a_group_or_of_those_around_it(
 ) -> None:
     values = {f"{folder}/{limit}": "4294967296\n", f"{folder}/{used}": "4096\n"}
     files(tmp_path, **{"proc/self/cgroup": groups, **values})
-    own = limits.look(system(tmp_path, {})).cgroup_memory
+    own = kernel.look_at_limits(system(tmp_path, {})).cgroup_memory
     assert own and (own.limit, own.used, own.place) == (4 << 30, 4096, f"/{folder}/{limit}")
     statistics = "anon 96\nactive_file 3000\ninactive_file 1000\n"
     files(tmp_path, **{f"{folder}/memory.stat": statistics})
-    own = limits.look(system(tmp_path, {})).cgroup_memory
+    own = kernel.look_at_limits(system(tmp_path, {})).cgroup_memory
     assert own and own.used == 96
     (tmp_path / folder / limit).write_text("max\n")
-    assert limits.look(system(tmp_path, {})).cgroup_memory is None
+    assert kernel.look_at_limits(system(tmp_path, {})).cgroup_memory is None
 
 
 def test_devices(tmp_path: Path) -> None:

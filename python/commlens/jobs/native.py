@@ -133,10 +133,8 @@ class Native:
             mistake += "limited (`ulimit -a`), raise the limit"
         except subprocess.CalledProcessError as error:
             last = (str(error.stderr).strip().splitlines() or ["it printed nothing"])[-1]
-            mistake = (
-                f"ended with status {error.returncode} ({last}): is it {PROGRAM}, and does it "
-            )
-            mistake += "run here?"
+            mistake = f"ended with status {error.returncode} ({last}): "
+            mistake += f"is it {PROGRAM}, and does it run here?"
         else:
             return answer.stdout
         raise CommlensError(f"`{' '.join(command)}` {mistake}")

@@ -173,12 +173,9 @@ class Group:
             own.sort(key=lambda record: record is not best)
         return found
 
-    def is_used(self, record: Record) -> bool:
-        """Whether it is the candidate of its start and size that an application would use."""
-        return record.candidate is not None and record in self._used
-
     @cached_property
-    def _used(self) -> set[Record]:
+    def used(self) -> set[Record]:
+        """The candidates that an application would use, one of each start and size."""
         found: dict[tuple[str, int | None], tuple[float, Record]] = {}
         for record in self.records:
             if record.measured and record.candidate:

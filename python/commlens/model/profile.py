@@ -5,7 +5,6 @@ knowledge/record_fields.yaml. Their annotations are evaluated, also by Python 3.
 does not postpone them.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,6 @@ from commlens.model.start import AtLeastOne, Count, Ranks, Time
 VERSION: Literal[1] = 1
 FINALIZED = "finalized"
 _ARRAYS = ("calls", "time_s", "max_s", "waiting_s", "bytes")
-_IS_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 _CPUS = r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$"
 
 Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
@@ -48,16 +46,12 @@ class Imbalance:
     percent: float  # 100: all the work is on one rank, 0: it is the same on each
 
 
-def imbalance(mean_s: float, max_s: float, ranks: int) -> Imbalance:
-    """Of a time in seconds: its mean and its maximum over the ranks."""
+def imbalance_of(times_s: Sequence[float]) -> Imbalance:
+    """Of a time in seconds per rank."""
+    mean_s, max_s, ranks = mean(times_s), max(times_s, default=0.0), len(times_s)
     excess = max(0.0, max_s - mean_s)
     percent = 100 * excess / max_s * ranks / (ranks - 1) if max_s > 0 and ranks > 1 else 0.0
     return Imbalance(mean_s, excess, percent)
-
-
-def imbalance_of(times_s: Sequence[float]) -> Imbalance:
-    """Of a time in seconds per rank."""
-    return imbalance(mean(times_s), max(times_s, default=0.0), len(times_s))
 
 
 def mean(values: Sequence[float]) -> float:
@@ -276,11 +270,6 @@ class Profile(ProfileStruct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(Profile)
-
-
-def is_profile(line: str) -> bool:
-    """Whether a line of a file of records is a profile."""
-    return _IS_PROFILE.match(line) is not None
 
 
 def parse(line: str) -> Profile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,6 +27,7 @@ _LONGEST_NAME = 200
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
 _ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
+_PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 
 Tell = Callable[[str], None]  # what is done now
@@ -148,7 +150,7 @@ class _Reader:
 
     def _keep(self, line: str) -> None:
         """Raises ValueError with what is wrong with the line."""
-        if profile_record.is_profile(line):
+        if _PROFILE.match(line):
             self._loaded.profiles.append(profile_record.parse(line))
             return
         try:

@@ -129,10 +129,6 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         """Whether the case ended well, with a main metric."""
         return self.status == "ok" and self.main is not None
 
-    def metric_in(self, unit: str) -> Optional[Metric]:
-        """The first of its metrics in this unit."""
-        return next((metric for metric in self.metrics if metric.unit == unit), None)
-
     @property
     def size_parameter(self) -> Optional[Parameter]:
         """What a sweep of this benchmark runs over, if this record has it as a whole number."""
@@ -240,8 +236,8 @@ class CaseKey(NamedTuple):
 
 def case_key(record: Record) -> CaseKey:
     """The key of a case, which follows from the roles that its benchmark declares."""
-    own = record.parameters
-    names = (name for name in record.start.case_parameters if name in own)
+    own, declared = record.parameters, record.start.parameters
+    names = sorted(name for name in own if declared[name].role != "derived")
     return CaseKey(
         record.benchmark,
         record.start.backend,

@@ -267,11 +267,6 @@ class Ceiling(Strict, frozen=True):
         "else": {"required": ["rate"]},
     }
 
-    @property
-    def is_of_network(self) -> bool:
-        """Of what is between nodes, rather than of a copy."""
-        return self.name == "link rate" or self.name.startswith("TCP stream")
-
     def __post_init__(self) -> None:
         if self.part is not None and self.metrics:
             raise ValueError("the ceiling of a part has no metrics")

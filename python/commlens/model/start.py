@@ -226,11 +226,6 @@ class Start:
         return [one for one in self.benchmark.parameters if one.role == "size"]
 
     @cached_property
-    def case_parameters(self) -> list[str]:
-        """The names of those that are part of the case."""
-        return sorted(one.name for one in self.benchmark.parameters if one.role != "derived")
-
-    @cached_property
     def variant(self) -> Optional[Parameter]:
         """The parameter whose values this start compares."""
         return next((one for one in self.benchmark.parameters if one.role == "variant"), None)

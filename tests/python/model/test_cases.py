@@ -234,7 +234,7 @@ def test_what_follows_from_the_ranks_is_told_beside_the_settings() -> None:
 
 def test_the_candidate_with_the_fewest_seconds_is_used() -> None:
     def used(group: Group) -> list[str]:
-        return [one.variant_value for one in group.records if group.is_used(one)]
+        return [one.variant_value for one in group.records if one in group.used]
 
     (group,) = grouped(*modes())
     assert used(group) == ["neighbor"]
@@ -269,7 +269,7 @@ def medians_read(sizes: int, monkeypatch: pytest.MonkeyPatch) -> int:
         patch.setattr(cases, "_median", counting)
         for one in group.records:
             group.standing(one)
-            group.is_used(one)
+            assert group.used is not None
             group.series_number(one)
     return read
 

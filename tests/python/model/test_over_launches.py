@@ -67,7 +67,7 @@ def test_an_application_uses_what_is_fastest_over_launches() -> None:
         for mode, seconds in (("pairwise", 1e-6), ("all-reduce", 2e-6))
     ]
     (group,) = groups(over_launches(parsed(*records)))
-    used = [one for one in group.records if group.is_used(one)]
+    used = [one for one in group.records if one in group.used]
     assert len(used) == 1
 
 

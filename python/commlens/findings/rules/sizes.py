@@ -28,6 +28,7 @@ from commlens.model.record import BYTES
 
 _STAYS = 0.9  # of the time at the size before: what falls below was no step but an accident
 _EVEN = 1.1  # how much steps from size to size may differ in width
+_OF_NETWORK = ("link rate", "TCP stream")  # ceilings of what is between nodes
 
 
 class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,7 +161,7 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
             yield found(
                 Evidence(place, (best,)),
                 Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
-                which="between nodes" if ceiling.is_of_network else "",
+                which="between nodes" if ceiling.name.startswith(_OF_NETWORK) else "",
                 transport=best.transport,
                 fraction=format_fraction(fraction),
                 ceiling=ceiling.name,

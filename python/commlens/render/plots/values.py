@@ -43,7 +43,7 @@ def bars_panel(
     used = [
         place
         for place, record in enumerate(records)
-        if any(group.is_used(record) for group in groups)
+        if any(record in group.used for group in groups)
     ]
     values = [record.statistics[metric.name] for record in records]
     draw = partial(_draw, metric, list(bars), values, lines, used)

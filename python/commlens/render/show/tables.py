@@ -159,7 +159,7 @@ def _choice_columns(group: Group, records: Sequence[Record]) -> list[Column[Reco
         ),
         Column(
             "",
-            lambda record: "used" if group.is_used(record) else "",
+            lambda record: "used" if record in group.used else "",
             left=True,
             style="bold green",
         ),
@@ -197,7 +197,7 @@ def _common_calls(measured: Sequence[Record]) -> list[Line]:
 
 
 def _used_lines(group: Group) -> list[Line]:
-    used = [record for record in group.records if group.is_used(record)]
+    used = [record for record in group.records if record in group.used]
     texts = [(one.candidate.text if one.candidate else "", _doubt(group, one)) for one in used]
     return [
         [("  used config: ", "green"), (text or NOTHING, ""), (doubt, "dim")]

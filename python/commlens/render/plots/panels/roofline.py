@@ -189,5 +189,5 @@ def _has_point(record: Record) -> bool:
 def _point(record: Record) -> tuple[float, float]:
     """FLOP/byte and GFLOP/s."""
     flops, moved = (record.number(f"{name}_per_iteration") or 0 for name in ("flops", "bytes"))
-    metric = record.metric_in(_UNIT)
+    metric = next((one for one in record.metrics if one.unit == _UNIT), None)
     return flops / moved, record.statistics[metric.name].median if metric else 0.0

@@ -51,7 +51,7 @@ def panels(content: Content) -> Iterator[Panel]:
     """A panel for each group with parts that were measured within the operation."""
     for over, operations in grouped(content, by_level=False):
         group, records = operations[0].group, [one.record for one in operations]
-        used = [position for position, record in enumerate(records) if group.is_used(record)]
+        used = [position for position, record in enumerate(records) if record in group.used]
         candidates = [records[position].candidate for position in used]
         names = " and ".join(dict.fromkeys(one.name for one in candidates if one))
         title = joined(f"{group.benchmark} by part{over}", operations[0].difference, separator=", ")

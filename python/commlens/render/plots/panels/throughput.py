@@ -152,7 +152,7 @@ def _write_notes(axes: Axes, growths: _Growths) -> None:
 
 
 def _metric(record: Record) -> Metric | None:
-    return record.metric_in(_UNIT)
+    return next((one for one in record.metrics if one.unit == _UNIT), None)
 
 
 def _growth(own: Sequence[Record]) -> Growth:

@@ -19,10 +19,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commlens.model import rank_test
 from commlens.model.launches import launches_of
@@ -37,8 +36,7 @@ Basis = Literal["launches", "samples", "few launches"]
 _MOST_SAMPLES = 20_000  # of a start, for a p value
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """How many times worse one is than the other, with its interval."""
 
     value: float

@@ -92,9 +92,10 @@ class Iteration(NamedTuple):
 
 def middle_iteration(timeline: Timeline) -> Iteration | None:
     """A V-cycle, and what the solver does until the next one. None without a second V-cycle."""
-    by_rank: dict[int, list[list[Span]]] = {}
-    for rank in sorted({span.rank for span in timeline.spans}):
-        by_rank[rank] = _iterations([span for span in timeline.spans if span.rank == rank])
+    ranks = sorted({span.rank for span in timeline.spans})
+    by_rank = {
+        rank: _iterations([span for span in timeline.spans if span.rank == rank]) for rank in ranks
+    }
     count = min((len(found) for found in by_rank.values()), default=0)
     if count < 2:
         return None

@@ -12,10 +12,11 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from statistics import NormalDist, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
+_TAIL = round(2 / LEVEL)  # one in so many are beyond each end of an interval
 # How often one comparison may see a difference where there is none: who is asked for more launches
 # compares up to three times, and all of them together are to be wrong in 5 of 100 cases.
 DECISION = 0.05 / 3
@@ -88,13 +89,7 @@ def _lower_rank_of_differences(count: int, other_count: int, level: float) -> in
         quantile = NormalDist().inv_cdf(level / 2)
         return max(0, math.floor(count * other_count / 2 + quantile * deviation + 0.5))
     allowed = level / 2 * math.comb(count + other_count, count)
-    below, rank = 0, 0
-    for ways in _ways(count, other_count):
-        below += ways
-        if below > allowed:
-            return rank
-        rank += 1
-    return rank
+    return sum(below <= allowed for below in accumulate(_ways(count, other_count)))
 
 
 def _ways(count: int, other_count: int) -> list[int]:
@@ -113,13 +108,8 @@ def _ways(count: int, other_count: int) -> list[int]:
 def lower_rank_of_median(count: int) -> int:
     """The rank of the lower end of a 95% interval of the median of so many values, from 1; 0: there
     is none (fewer than 6). As src/measure/statistics.cpp has it for samples."""
-    below, rank = 0, 0
-    for successes in range(count // 2):
-        below += math.comb(count, successes)
-        if below > LEVEL / 2 * 2**count:
-            break
-        rank += 1
-    return rank
+    ways = accumulate(range(1, count // 2), lambda n, k: n * (count - k + 1) // k, initial=1)
+    return sum(_TAIL * below <= 2**count for below in accumulate(ways))  # may exceed any float
 
 
 def u_test(baseline: Sequence[float], other: Sequence[float]) -> float:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from commlens.model.profile import Caller, CallSite
@@ -58,6 +59,7 @@ def _addresses(site: RankCallSite, program: str) -> list[tuple[str, int]]:
     return found
 
 
+@cache
 def _functions(module: str) -> list[tuple[int, int]]:
     """The addresses that belong to a function with a symbol, be it exported or in the table that
     `strip` removes: where each begins and ends."""
@@ -71,7 +73,8 @@ def _functions(module: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _is_in(functions: Sequence[tuple[int, int]], address: int) -> bool:
+def _is_in_function(module: str, address: int) -> bool:
+    functions = _functions(module)
     index = bisect_right(functions, (address, 1 << 64)) - 1
     return index >= 0 and address < functions[index][1]
 
@@ -91,22 +94,16 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
     lines = _answer(["addr2line", "-f", "-e", module], addresses).splitlines()
     if shutil.which("nm") is None or len(lines) != 2 * len(offsets):
         return unknown
-    functions: list[tuple[int, int]] | None = None
+    # Without parameters: those of C++ can be longer than a line.
+    demangled = _answer(["c++filt", "-p"], "".join(f"{name}\n" for name in lines[::2])).splitlines()
+    callers = demangled if len(demangled) == len(offsets) else lines[::2]
     found = {}
-    for offset, caller, place in zip(offsets, _demangled(lines[::2]), lines[1::2]):
+    for offset, caller, place in zip(offsets, callers, lines[1::2]):
         file, _, number = place.partition(" ")[0].rpartition(":")
         line = int(number) if number.isdigit() else 0
         # In a stripped file addr2line names the last exported function before the address, which
         # can have ended long before it.
-        if line == 0 and functions is None:
-            functions = _functions(module)
-        is_known = caller != "??" and (line > 0 or _is_in(functions or [], offset))
+        is_known = caller != "??" and (line > 0 or _is_in_function(module, offset))
         name = caller if is_known else unknown[offset].caller
         found[offset] = Caller(name, file if line else "", line)
     return found
-
-
-def _demangled(names: Sequence[str]) -> Sequence[str]:
-    """Without parameters: those of C++ can be longer than a line."""
-    lines = _answer(["c++filt", "-p"], "".join(f"{name}\n" for name in names)).splitlines()
-    return lines if len(lines) == len(names) else names

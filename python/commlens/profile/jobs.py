@@ -220,19 +220,15 @@ def _warnings(left: Left, job: int, missing: Sequence[int]) -> Iterator[str]:
     yield from losses(explained)
     if silent := sorted(set(missing) - {own.rank for own in explained}):
         yield f"no file from {named_ranks(silent)}: killed, or the folder is not visible there"
-    yield from _endings(files)
-    if any(function.name in _SPAWNING for file in files for function in file.functions):
-        yield "the processes that MPI_Comm_spawn started are not profiled"
-    yield from _dropped(files)
-
-
-def _endings(files: Sequence[RankFile]) -> Iterator[str]:
     endings: dict[tuple[str, str], list[int]] = {}
     for file in files:
         if file.ending != FINALIZED:
             endings.setdefault((file.ending, file.place.inside), []).append(file.rank)
     for (ending, inside), ranks in endings.items():
         yield f"{named_ranks(ranks)} ended by {ending}" + (f", within {inside}" if inside else "")
+    if any(function.name in _SPAWNING for file in files for function in file.functions):
+        yield "the processes that MPI_Comm_spawn started are not profiled"
+    yield from _dropped(files)
 
 
 def _dropped(files: Sequence[RankFile]) -> Iterator[str]:

@@ -45,7 +45,7 @@ def start_medians(
     return values
 
 
-@pytest.mark.parametrize(("count", "rank"), [(5, 0), (6, 1), (8, 1), (9, 2), (20, 6)])
+@pytest.mark.parametrize(("count", "rank"), [(5, 0), (6, 1), (8, 1), (9, 2), (20, 6), (2000, 956)])
 def test_the_interval_of_a_median_is_that_of_samples(count: int, rank: int) -> None:
     """As src/measure/statistics.cpp has it."""
     assert lower_rank_of_median(count) == rank

@@ -106,7 +106,9 @@ def compare(
     else:
         if a or b:
             raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
-        if by is None and len(what) == 2 and _is_published(what[1]):
+        # What is no file may be the name of published results.
+        is_file = len(what) != 2 or os.path.lexists(what[1])
+        if by is None and not is_file and not what[1].endswith(".jsonl") and "/" not in what[1]:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
                     f"{what[1]} has single values, of which no difference is significant:"
@@ -143,14 +145,9 @@ def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
         )
     loaded = [load_any([Path(name)]) for name in what]
     status = worst(tell_problems(one) for one in loaded)
-    names = _names(what)
+    names = what if what[0] != what[1] else [f"{what[0]} (1)", f"{what[1]} (2)"]
     baseline, other = (_side(name, one.records) for name, one in zip(names, loaded))
     return status, [match(baseline, other)]
-
-
-def _is_published(name: str) -> bool:
-    """Whether it is no file, and may be the name of published results."""
-    return not os.path.lexists(name) and not name.endswith(".jsonl") and "/" not in name
 
 
 def _published(records: str, name: str, form: str) -> int:
@@ -161,11 +158,6 @@ def _published(records: str, name: str, form: str) -> int:
     loaded = load_any([Path(records)])
     published.comparison_of(_side(records, loaded.records), source).print_as(form)
     return tell_problems(loaded)
-
-
-def _names(what: Sequence[str]) -> list[str]:
-    """As they were written; numbered where both are the same."""
-    return list(what) if what[0] != what[1] else [f"{what[0]} (1)", f"{what[1]} (2)"]
 
 
 def _side(name: str, records: Sequence[Record]) -> Side:

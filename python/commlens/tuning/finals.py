@@ -63,25 +63,19 @@ def play(bench: Bench, launches: int) -> list[Final]:
 
 
 def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
-    candidates = _candidates(bench, target)
-    if not candidates:
+    reference = bench.reference
+    least = _BETTER if reference and reference.is_default else math.inf
+    ranked = sorted(bench.ranked(target), key=lambda one: (one[0], len(one[1])))
+    good = [choice for score, choice in ranked if choice and score < least]
+    if not good:
         return Final(target, DEFAULT, Verdict.SAME)
-    winner = _selected(bench, target, candidates, until)
+    winner = _selected(bench, target, good[: _ROUNDS[0][0]], until)
     stage = f"final {target.name}: {bench.space.text(winner)}"
     default = bench.known(DEFAULT)
     fails = f"{default.ending}: {default.reason}" if default and not default.is_ok else ""
     sides = [winner] if fails else [DEFAULT, winner]
     bench.interleave(stage, sides, launches, until, final=True)
     return _judged(bench, target, winner, stage, fails)
-
-
-def _candidates(bench: Bench, target: Target) -> list[Choice]:
-    """The best by what was measured so far."""
-    reference = bench.reference
-    least = _BETTER if reference and reference.is_default else math.inf
-    ranked = sorted(bench.ranked(target), key=lambda one: (one[0], len(one[1])))
-    good = [choice for score, choice in ranked if choice and score < least]
-    return good[: _ROUNDS[0][0]]
 
 
 def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until: float) -> Choice:

@@ -10,7 +10,14 @@ from statistics import median
 from typing import Any
 
 from commlens.base.terminal import console, echo
-from commlens.base.text import format_fraction, format_ratio, format_value, labelled, plural
+from commlens.base.text import (
+    format_fraction,
+    format_ratio,
+    format_value,
+    labelled,
+    memory_name,
+    plural,
+)
 from commlens.compare.verdicts import Verdict
 from commlens.model.comparison import FEWEST_APART
 from commlens.render.comparison import comparison_of
@@ -51,7 +58,7 @@ def print_target(bench: Bench, target: Target) -> None:
         Column("launches", lambda row: len(bench.ok(row[1]))),
     ]
     title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
-    where = target.slots[0].where
+    where = memory_name(target.slots[0].memory)
     table = Table(columns, rows[:_MOST_ROWS], title=title, subtitle=where, notes=notes)
     table.fitted(console().width)
     print_things(console(), [table])
@@ -201,7 +208,9 @@ def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
         known = [(slot.size or 0, reference.ceilings.get(slot)) for slot in slots]
         ceiling = [Point(size, one, one, one) for size, one in known if one is not None]
         curves.append(SettingsCurve("ceiling", ceiling, is_ceiling=True))
-        title = f"{bench.runner.entry.benchmark}, {final.target.name}, {slots[0].where}"
+        title = (
+            f"{bench.runner.entry.benchmark}, {final.target.name}, {memory_name(slots[0].memory)}"
+        )
         drawn = [curve for curve in curves if curve.points]
         panels.append(ranges_panel(title, metric, slots[0].in_bytes, drawn))
     ranges.draw(panels, out)

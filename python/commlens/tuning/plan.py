@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +16,10 @@ from commlens.jobs.native import Native
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec, Options
 from commlens.tuning import library
-from commlens.tuning.space import (
-    Situation,
-    Space,
-    TuningSetting,
-    applicable,
-    curated,
-    facts_of_machine,
-    load,
-    version_in,
-)
+from commlens.tuning.space import Situation, Space, TuningSetting, applicable, curated, load
 
 PLAN = "search.json"
+_VERSION = re.compile(r"\d+(\.\d+)*")
 
 
 class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,3 +158,20 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
         return given.split(",")
     wanted = list(native.about.transports) if given else ["mpi", "staged"] if on_gpu else ["mpi"]
     return [name for name in wanted if name in native.about.transports]
+
+
+def version_in(text: str) -> str:
+    """`5.0.7` of `Open MPI 5.0.7`"""
+    found = _VERSION.search(text)
+    return found[0] if found else ""
+
+
+def facts_of_machine(root: Path = Path("/")) -> set[str]:
+    """Adapters that the kernel knows."""
+    patterns = {
+        "InfiniBand adapter": "sys/class/infiniband/*",
+        "Mellanox adapter": "sys/class/infiniband/mlx*",
+        "Slingshot adapter": "sys/class/cxi/*",
+        "gdrcopy": "dev/gdrdrv",
+    }
+    return {fact for fact, pattern in patterns.items() if any(root.glob(pattern))}

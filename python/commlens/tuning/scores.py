@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean, median
 from typing import NamedTuple
 
-from commlens.base.text import format_bytes, format_count, memory_name
+from commlens.base.text import format_bytes, format_count
 from commlens.model import CaseKey, Metric, Record, case_key
 from commlens.model.record import BYTES
 
@@ -31,11 +31,6 @@ class Slot(NamedTuple):
         if self.size is None:
             return ""
         return format_bytes(self.size) if self.in_bytes else format_count(self.size)
-
-    @property
-    def where(self) -> str:
-        """The kind of memory, in words."""
-        return memory_name(self.memory)
 
 
 class SlotValue(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,6 @@ from commlens.jobs.spec import Options, is_variable
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
-_VERSION = re.compile(r"\d+(\.\d+)*")
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -307,20 +305,3 @@ def is_met(name: str, text: str, here: Situation, environment: Mapping[str, str]
         if name in known:
             return known[name] == text
     return here.implied.get(name) == text
-
-
-def version_in(text: str) -> str:
-    """`5.0.7` of `Open MPI 5.0.7`"""
-    found = _VERSION.search(text)
-    return found[0] if found else ""
-
-
-def facts_of_machine(root: Path = Path("/")) -> set[str]:
-    """Adapters that the kernel knows."""
-    patterns = {
-        "InfiniBand adapter": "sys/class/infiniband/*",
-        "Mellanox adapter": "sys/class/infiniband/mlx*",
-        "Slingshot adapter": "sys/class/cxi/*",
-        "gdrcopy": "dev/gdrdrv",
-    }
-    return {fact for fact, pattern in patterns.items() if any(root.glob(pattern))}

@@ -8,15 +8,8 @@ import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.tuning.matrix import matrix
-from commlens.tuning.space import (
-    Space,
-    TuningSetting,
-    applicable,
-    curated,
-    facts_of_machine,
-    parse,
-    version_in,
-)
+from commlens.tuning.plan import facts_of_machine, version_in
+from commlens.tuning.space import Space, TuningSetting, applicable, curated, parse
 from tuning_helpers import CASES, here, settings
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -135,12 +134,9 @@ class Listener:
 @contextmanager
 def listened() -> Iterator[Listener]:
     """Takes what is written to the standard error meanwhile."""
-    said, before = Listener(), sys.stderr
-    sys.stderr = said.stream
-    try:
+    said = Listener()
+    with redirect_stderr(said.stream):
         yield said
-    finally:
-        sys.stderr = before
 
 
 @contextmanager

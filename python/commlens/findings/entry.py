@@ -112,7 +112,7 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     where: dict[str, Test] = {}  # paths, all of them
     variables: dict[str, Variable] = {}
     gpus: list[GpuTest] = []
-    differ: dict[str, str] = {}  # names and paths of what must be alike on all nodes
+    differ: dict[str, str] = {}  # names, and paths as in texts of what all nodes must have alike
     unknown: str = "none"  # what stands for a fact that is not known
 
     @property

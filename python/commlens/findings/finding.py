@@ -69,9 +69,7 @@ class Setting:
             f"unset {name}" if value is None else f"{name}={value}"
             for name, value in self.variables.items()
         ]
-        return ", ".join(
-            [*words, *([" ".join(self.launcher_arguments)] * bool(self.launcher_arguments))]
-        )
+        return ", ".join(filter(None, (*words, " ".join(self.launcher_arguments))))
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,10 @@ def assemble(output: str) -> list[Machine]:
         found.setdefault(name, {})[int(number)] = part
         counts[name] = int(count)
     whole = [own for name, own in found.items() if len(own) == counts[name]]
-    machines = [_machine("".join(own[number] for number in sorted(own))) for own in whole]
+    texts = ["".join(own[number] for number in sorted(own)) for own in whole]
+    data = [zlib.decompressobj().decompress(base64.b85decode(text), 2**24) for text in texts]
+    machines = [msgspec.json.decode(one, type=Machine) for one in data]
     return sorted(machines, key=lambda one: one.host)
-
-
-def _machine(text: str) -> Machine:
-    data = zlib.decompressobj().decompress(base64.b85decode(text), 2**24)
-    return msgspec.json.decode(data, type=Machine)
 
 
 def look(

@@ -11,19 +11,16 @@ import msgspec
 import yaml
 
 _ENDING = ".yaml"
-_LOADER = getattr(
-    yaml, "CBaseLoader", yaml.BaseLoader
-)  # every scalar is a text: `no` is no boolean
+# Every scalar is a text: `no` is no boolean.
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _Kind = TypeVar("_Kind")
 
 
 @cache
 def names(folder: str) -> tuple[str, ...]:
     """The files of a folder such as `sites`, without their ending, in alphabetical order."""
-    entries = (files(__name__) / folder).iterdir()
-    return tuple(
-        sorted(path.name[: -len(_ENDING)] for path in entries if path.name.endswith(_ENDING))
-    )
+    entries = (path.name for path in (files(__name__) / folder).iterdir())
+    return tuple(sorted(one.removesuffix(_ENDING) for one in entries if one.endswith(_ENDING)))
 
 
 @cache

@@ -55,12 +55,8 @@ def mask_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 def mask_words(words: Iterable[str]) -> list[str]:
     """A command line: `--password=***`, `--token ***`, `-x NAME=***`, and URLs with passwords."""
-    masked: list[str] = []
-    before = ""
-    for word in words:
-        masked.append(_mask_word(word, before))
-        before = word
-    return masked
+    listed = list(words)
+    return [_mask_word(word, before) for word, before in zip(listed, ["", *listed])]
 
 
 def _mask_word(word: str, before: str) -> str:

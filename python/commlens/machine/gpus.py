@@ -74,11 +74,6 @@ class GpuView(PartView, frozen=True, kw_only=True):
             return "there is no GPU"
         return f"GPUs cannot be seen ({'; '.join(self.unseen.values())})"
 
-    @property
-    def why_no_nvidia(self) -> str:
-        """Where they are not of NVIDIA."""
-        return "there is no GPU of NVIDIA" if self.vendor else self.why_none
-
 
 class DeviceView(msgspec.Struct, frozen=True):
     """How many GPUs and RDMA adapters the files of the kernel show to any library."""
@@ -91,11 +86,6 @@ class DeviceView(msgspec.Struct, frozen=True):
     def gpus(self) -> int:
         """Of both vendors."""
         return self.nvidia_gpus + self.amd_gpus
-
-    @property
-    def rdma_count(self) -> int:
-        """How many RDMA adapters there are."""
-        return len(self.rdma)
 
     @property
     def mellanox(self) -> tuple[str, ...]:

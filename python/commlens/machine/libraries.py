@@ -18,7 +18,7 @@ from commlens.machine.system import System
 _LDD_LINE = re.compile(r"^\s*(\S+) => (?:(/\S+)|(not found))", re.MULTILINE)
 _CACHE_LINE = re.compile(r"^\s*(\S+) \(.*\) => (/\S+)$", re.MULTILINE)
 # In a process of its own: a library may do anything when it is loaded.
-_ASK = """
+ASK = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
 if sys.argv[2] == "mpi":
@@ -64,13 +64,8 @@ def find_library(system: System, name: str) -> str:
 
 def version_of(system: System, library: str, kind: str) -> str:
     """The first line of what a library of `kind` mpi, ucx or nccl reports; empty: nothing."""
-    output = system.run(*version_command(library, kind))
+    output = system.run(sys.executable, "-c", ASK, library, kind)
     return output.text.strip().splitlines()[0].strip() if output.ok and output.text.strip() else ""
-
-
-def version_command(library: str, kind: str) -> tuple[str, ...]:
-    """The command that loads a library and prints its version."""
-    return (sys.executable, "-c", _ASK, library, kind)
 
 
 def resolved(system: System, path: str) -> str:

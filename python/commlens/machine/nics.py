@@ -49,14 +49,10 @@ class NicView(PartView, frozen=True, kw_only=True):
     nics: list[NetworkAdapter] = []  # noqa: RUF012 (msgspec copies it)
 
     @property
-    def rdma(self) -> list[NetworkAdapter]:
-        """InfiniBand and RoCE."""
-        return [one for one in self.nics if one.rdma]
-
-    @property
     def mellanox(self) -> list[NetworkAdapter]:
-        """By the names of their driver."""
-        return [one for one in self.rdma if (one.driver or one.name).startswith("mlx")]
+        """InfiniBand and RoCE, by the names of their driver."""
+        rdma = (one for one in self.nics if one.rdma)
+        return [one for one in rdma if (one.driver or one.name).startswith("mlx")]
 
     @property
     def fast(self) -> list[NetworkAdapter]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commlens.machine import gpus, kernel, libraries, machine, messaging, mpi
-from commlens.machine.libraries import FileSetting, numbers_in, resolved, version_command
+from commlens.machine.libraries import ASK, FileSetting, numbers_in, resolved
 from commlens.machine.mpi import MpiLibrary, MpiView
 from commlens.machine.system import Output, System
 from conftest import captured
@@ -21,7 +21,7 @@ LIBMPI, LIBUCP = "/opt/ompi/lib/libmpi.so.40", "/opt/ucx/lib/libucp.so.0"
 
 
 def asked(library: str, kind: str) -> str:
-    return " ".join(version_command(library, kind))
+    return f"{sys.executable} -c {ASK} {library} {kind}"
 
 
 def files(folder: Path, *names: str, **texts: str) -> None:

@@ -25,7 +25,7 @@ def test_infiniband_and_ethernet(tmp_path: Path) -> None:
     assert second.distances["0000:98:00.0"] == "PIX"
     assert not other.rdma and other.rate_Gbps == 1 and other.is_up
     assert other.distances["0000:18:00.0"] == "NODE"
-    assert view.rdma == [first, second]
+    assert view.fast == [first, second]
 
 
 def test_slingshot(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from commlens.findings.entry import Entry, filled, value_at
 from commlens.findings.facts import RUNS, variable
 from commlens.findings.finding import Quote, Setting
@@ -20,18 +22,15 @@ ONE_NODE = "one node was looked at"
 
 def of_machine(entry: Entry, looked_at: Any) -> Seen:
     """Applies an entry to a machine, or to all of a view where they are compared."""
-    return _differences(entry, looked_at) if entry.differ else _of_machine(entry, looked_at)
 
+    def shown(machine: Machine, path: str) -> str:
+        is_known = value_at(machine, path.partition(":")[0]) not in (None, "")
+        return filled(f"{{{path}}}", structs.asdict(machine)) if is_known else entry.unknown
 
-def _differences(entry: Entry, view: View) -> Seen:
     def facts(machine: Machine) -> dict[str, str]:
-        values = {name: value_at(machine, path) for name, path in entry.differ.items()}
-        return {
-            name: entry.unknown if value in (None, "") else filled("{value}", {"value": value})
-            for name, value in values.items()
-        }
+        return {name: shown(machine, path) for name, path in entry.differ.items()}
 
-    return compared(view, facts)
+    return compared(looked_at, facts) if entry.differ else _of_machine(entry, looked_at)
 
 
 def compared(view: View, facts: Callable[[Machine], Mapping[str, str]]) -> Seen:

@@ -15,8 +15,9 @@ from commlens.base.errors import CommlensError, Status
 from commlens.jobs.native import Native
 from commlens.jobs.probe import ProbeVerdict
 from commlens.jobs.record_file import RecordFile
-from commlens.jobs.session import TOO_LONG, Session, Settings
+from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import JobSpec, Options
+from commlens.jobs.watchdog import TOO_LONG
 from commlens.model import Record
 
 BENCHMARKS = ("latency", "bandwidth", "allreduce")

@@ -94,7 +94,7 @@ class EndedJob:
     output: OutputFilter
     error: ErrorFilter
     kept: Kept
-    lost_node: str = ""  # the sentence of a NodeWatch
+    lost_node: str = ""  # the sentence of a Watchdog
 
     @property
     def held(self) -> str:

@@ -19,9 +19,8 @@ from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
-from commlens.jobs.watchdog import NodeWatch, Watchdog, limit_of
+from commlens.jobs.watchdog import Watchdog, limit_of
 
-TOO_LONG = "the job took longer than"
 _GPU_OFF = "gpu-aware-mpi-off"
 
 
@@ -85,31 +84,24 @@ class Session:
         quiet = self.settings.quiet or self.settings.silent
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer)
-        watchdog = Watchdog(own, limit_of(job.options), self.launcher.may_wait)
-        nodes = NodeWatch(own)
-        limit_s = self.settings.time_limit_s
-
-        def reason(times: process.Times) -> str:
-            is_late = times.since_start > limit_s
-            late = f"{TOO_LONG} {limit_s:g} s, and was ended" if is_late else ""
-            return nodes.lost or watchdog(times) or late or why_end(times)
-
+        limits_s = limit_of(job.options), self.settings.time_limit_s
+        watchdog = Watchdog(own, *limits_s, may_wait=self.launcher.may_wait)
         try:
-            with nodes:
+            with watchdog:
                 outcome = process.run(
                     self._command(job, own),
                     {**os.environ, **job.environment},
-                    nodes.observing(output.feed),
-                    nodes.observing(error.feed),
+                    watchdog.observing(output.feed),
+                    watchdog.observing(error.feed),
                     requests,
-                    why_end=reason,
+                    why_end=lambda times: watchdog(times) or why_end(times),
                 )
             output.finish()
             error.finish()
         finally:
             kept = record_file.end_job(own)
         launcher = Path(self.launcher.program).name
-        ended = EndedJob(outcome, launcher, output, error, kept, nodes.lost)
+        ended = EndedJob(outcome, launcher, output, error, kept, watchdog.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
 
     def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:

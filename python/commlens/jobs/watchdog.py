@@ -1,4 +1,4 @@
-"""Ends a job that does not start, that shows no activity any more, or that has lost a node.
+"""Ends a job that does not start, shows no activity any more, has lost a node, or takes too long.
 
 A rank that makes no progress is the business of the native program's own watchdog (`--timeout`),
 which reports which rank was where. That cannot look before MPI has started the ranks, and not where
@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
@@ -24,6 +23,7 @@ from commlens.jobs.process import Times
 from commlens.jobs.spec import Options
 from commlens.model import load
 
+TOO_LONG = "the job took longer than"
 _LIMIT_S = 120.0
 _LEAST_S = 30.0  # MPI takes its time to start; and ranks that live report every ten seconds
 _WITHOUT_NEWS_S = 2.0
@@ -35,34 +35,15 @@ _PORT = 9  # "discard": a node that lives refuses the connection, or takes it
 _PROGRESS = b"commlens progress"  # also where the program waits
 
 
-@dataclass
-class Watchdog:
-    """Watches a job: called all the time, it gives the reason to end it, or an empty text."""
-
-    record_file: Path  # its first line is written when all ranks have started
-    limit_s: float
-    may_wait: bool = False  # for its start, as in the queue of a resource manager
-    _has_started: bool = False
-
-    def __call__(self, times: Times) -> str:
-        """Why the job is to be ended; empty: it goes on."""
-        with suppress(OSError):
-            self._has_started = self._has_started or self.record_file.stat().st_size > 0
-        code, seconds = "not-started", 0.0 if self.may_wait else times.since_start
-        if self._has_started:
-            code, seconds = "no-activity", times.since_output
-        return causes.of_job(code, limit=f"{self.limit_s:g}") if seconds > self.limit_s else ""
-
-
 def limit_of(options: Options) -> float:
     """The limit of `--timeout`, if it is not too short for a launch."""
     given = float(options.text("timeout") or _LIMIT_S)
     return max(given, _LEAST_S) if given > 0 else math.inf
 
 
-class NodeWatch:
-    """A context within which the nodes of a job are watched; `lost` is a sentence on the node
-    that was lost, or empty.
+class Watchdog:
+    """A context within which a job is watched. Called all the time, it gives the reason to end the
+    job, or an empty text; `lost` is that reason where a node was lost.
 
     MPI does not notice: a rank waits for as long as its peer sends nothing, and a resource manager
     looks after its nodes every few minutes. So nodes are asked themselves, but only while there is
@@ -70,20 +51,37 @@ class NodeWatch:
     answered when the job began: firewalls are no failures.
     """
 
-    def __init__(self, record_file: Path) -> None:
+    def __init__(
+        self, record_file: Path, limit_s: float, most_s: float = math.inf, *, may_wait: bool = False
+    ) -> None:
         self.lost = ""
-        self._record_file = record_file  # its first line has the node of each rank
+        self._record_file = record_file  # written when all have started, with the node of each rank
+        self._limit_s, self._most_s = limit_s, most_s  # without activity, and in all
+        self._may_wait = may_wait  # for its start, as in the queue of a resource manager
+        self._has_started = False
         self._news = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> NodeWatch:
+    def __enter__(self) -> Watchdog:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join(_ANSWER_TIME_S)
+
+    def __call__(self, times: Times) -> str:
+        """Why the job is to be ended; empty: it goes on."""
+        with suppress(OSError):
+            self._has_started = self._has_started or self._record_file.stat().st_size > 0
+        code, seconds = "not-started", 0.0 if self._may_wait else times.since_start
+        if self._has_started:
+            code, seconds = "no-activity", times.since_output
+        if self.lost or seconds > self._limit_s:
+            return self.lost or causes.of_job(code, limit=f"{self._limit_s:g}")
+        is_late = times.since_start > self._most_s
+        return f"{TOO_LONG} {self._most_s:g} s, and was ended" if is_late else ""
 
     def observing(self, take: Callable[[bytes], object]) -> Callable[[bytes], None]:
         """Hands on what the job writes, and takes it for news."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commlens.jobs import watchdog
-from commlens.jobs.watchdog import NodeWatch
+from commlens.jobs.watchdog import Watchdog
 from run_helpers import wait_for
 from sample_records import lines, make_record
 
@@ -37,12 +38,12 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Nodes:
     monkeypatch.setattr(watchdog, "answering", nodes.answering)
     for name in ("_WITHOUT_NEWS_S", "_PAUSE_S", "_POLL_S"):
         monkeypatch.setattr(watchdog, name, 0.02)
-    monkeypatch.setattr(NodeWatch, "_ranks_by_node", lambda _: {"n1": [0, 1], "n2": [2, 3]})
+    monkeypatch.setattr(Watchdog, "_ranks_by_node", lambda _: {"n1": [0, 1], "n2": [2, 3]})
     return nodes
 
 
 def test_a_node_that_falls_silent_is_lost(nodes: Nodes, tmp_path: Path) -> None:
-    with NodeWatch(tmp_path / "records") as watch:
+    with Watchdog(tmp_path / "records", math.inf) as watch:
         wait_for(lambda: nodes.questions > 2 * watchdog._QUESTIONS)
         assert watch.lost == ""
         nodes.alive.remove("n2")
@@ -54,7 +55,7 @@ def test_a_node_that_falls_silent_is_lost(nodes: Nodes, tmp_path: Path) -> None:
 
 def test_a_node_that_never_answered_is_not_watched(nodes: Nodes, tmp_path: Path) -> None:
     nodes.alive.remove("n2")
-    with NodeWatch(tmp_path / "records") as watch:
+    with Watchdog(tmp_path / "records", math.inf) as watch:
         wait_for(lambda: nodes.questions > 2 * watchdog._QUESTIONS)
     assert watch.lost == ""
 
@@ -64,7 +65,7 @@ def test_no_node_is_asked_while_there_is_news(
 ) -> None:
     monkeypatch.setattr(watchdog, "_WITHOUT_NEWS_S", 30)
     taken: list[bytes] = []
-    with NodeWatch(tmp_path / "records") as watch:
+    with Watchdog(tmp_path / "records", math.inf) as watch:
         wait_for(lambda: nodes.questions == 1)  # when the job begins
         nodes.alive.clear()
         hear = watch.observing(taken.append)
@@ -80,7 +81,7 @@ def test_which_rank_is_where_stands_in_the_records(tmp_path: Path) -> None:
     record = make_record()
     file.write_text("".join(lines([record])))
     hosts = {place["host"] for place in record["start"]["placement"]}
-    assert set(NodeWatch(file)._ranks_by_node()) == hosts
+    assert set(Watchdog(file, math.inf)._ranks_by_node()) == hosts
 
 
 def test_this_machine_answers() -> None:

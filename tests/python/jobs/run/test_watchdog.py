@@ -38,6 +38,7 @@ def test_a_job_that_falls_silent_is_ended(tmp_path: Path) -> None:
     assert "no activity for 30 s" in asked(file, 1000, 31)
     assert "no activity for 30 s" in asked(file, 1000, 31, may_wait=True)
     assert Watchdog(file, math.inf)(Times(1000, 1000)) == ""
+    assert Watchdog(file, 30, 60)(Times(61, 0)) == "the job took longer than 60 s, and was ended"
 
 
 @pytest.mark.parametrize(

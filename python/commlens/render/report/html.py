@@ -22,7 +22,7 @@ from commlens.render import plots as plot
 from commlens.render.profile_tables import profile_things
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
-from commlens.render.report.svg import Styles, inline_svg
+from commlens.render.report.svg import inline_svg
 from commlens.render.report.table import MOST_COLUMNS, PageTable
 from commlens.render.table import Table
 
@@ -48,7 +48,7 @@ class Pictures:
 
     def __init__(self, tell: Tell) -> None:
         self.left_out: list[str] = []
-        self.styles = Styles()
+        self.classes: dict[str, str] = {}  # of their styles
         self._tell = tell
         self._number = 0
 
@@ -56,7 +56,7 @@ class Pictures:
         """Turns a figure into SVG."""
         self._number += 1
         self._tell(f"drawing {title}")
-        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.styles)))
+        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.classes)))
 
     @contextmanager
     def left_out_if_too_high(self, card: Card) -> Iterator[None]:
@@ -124,7 +124,7 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
         ]
     data, missing = _data(report)
     script, style = (_environment().get_template(name).render().strip() for name in _OWN)
-    style = f"{style}\n{pictures.styles.text}"
+    style = "\n".join([style, *(f".{own} {{ {rule} }}" for rule, own in pictures.classes.items())])
     return _environment().get_template("report.html.j2").render(
         report=report,
         pictures=by_card,

@@ -25,7 +25,7 @@ from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.jobs.session import Settings
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record
-from commlens.render.comparison import FORMATS, comparison_of
+from commlens.render.comparison import FORMATS, comparison_of, published_comparison_of
 
 _MANY_CASES = 50  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
@@ -152,11 +152,10 @@ def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
 
 def _published(records: str, name: str, form: str) -> int:
     from commlens.compare.references import find
-    from commlens.render import published_comparison as published
 
     source = find(name)
     loaded = load_any([Path(records)])
-    published.comparison_of(_side(records, loaded.records), source).print_as(form)
+    published_comparison_of(_side(records, loaded.records), source).print_as(form)
     return tell_problems(loaded)
 
 

@@ -14,7 +14,7 @@ from commlens.base.errors import CommlensError, Status, say
 from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.cli import option
-from commlens.render.doctor_document import FILE
+from commlens.render.doctor import FILE
 
 if TYPE_CHECKING:
     from commlens.compare.verdicts import Proof

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
+
+from commlens.base.errors import CommlensError
 from commlens.base.terminal import console, echo
-from commlens.base.text import format_value, labelled, plural
-from commlens.compare.matching import Matched, Missing
+from commlens.base.text import format_ratio, format_value, labelled, plural, printable
+from commlens.compare.matching import Matched, Missing, Side, case_names
+from commlens.compare.references import Beside, Source, beside
 from commlens.compare.verdicts import ComparisonResult, Row, Verdict
-from commlens.model.comparison import Ratio
-from commlens.render.data import print_csv, print_json, rows_of
+from commlens.model import Statistic, case_key, launches_of, over_launches
 from commlens.render.markdown import section
-from commlens.render.table import Column, Lines, Note, Table, Thing, data
+from commlens.render.table import Column, Line, Lines, Table, Thing, data
 from commlens.render.terminal import print_things
 
 _MOST_NAMES = 12  # of cases in a line
@@ -26,21 +31,31 @@ class Comparison:
     """What is printed: tables, lines below them, and what JSON has beside the cases."""
 
     tables: Sequence[Table[Any]]
-    lines: Lines = field(default_factory=lambda: Lines([]))
+    lines: Sequence[Line] = ()
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
 
     def print_as(self, form: str) -> None:
         """Prints it in one of FORMATS."""
-        things: list[Thing] = [*self.tables, self.lines]
+        things: list[Thing] = [*self.tables, Lines(self.lines)]
+        rows = (row for table in self.tables for row in table.plain)
         if form == "table":
             print_things(console(), things)
         elif form == "markdown":
             echo("\n".join(line for one in things for line in section(one)))
         elif form == "csv":
-            print_csv(self.tables)
+            text = io.StringIO()
+            columns = (column for table in self.tables[:1] for column in table.declared)
+            names = [column.key for column in columns if column.key]
+            writer = csv.DictWriter(text, names, lineterminator="\n")
+            writer.writeheader()
+            for row in rows:
+                texts = {name: printable(one) for name, one in row.items() if isinstance(one, str)}
+                writer.writerow({**row, **texts})
+            echo(text.getvalue().rstrip("\n"))
         else:
-            print_json({**self.before, "cases": rows_of(self.tables), **self.after})
+            document = {**self.before, "cases": list(rows), **self.after}
+            echo(msgspec.json.format(msgspec.json.encode(document), indent=1).decode())
 
 
 FORMATS = ("table", "markdown", "csv", "json")
@@ -48,11 +63,11 @@ FORMATS = ("table", "markdown", "csv", "json")
 
 def comparison_of(result: ComparisonResult) -> Comparison:
     """A table for each pair of sides that were compared."""
-    lines = [[(f"  {text}", "dim")] for text in result.how] if result.rows else []
-    lines += [[(f"  {summary(result.rows)}", "bold")]] if result.rows else []
+    lines: list[Line] = [[(f"  {text}", "dim")] for text in result.how]
+    lines.append([(f"  {summary(result.rows)}", "bold")])
     return Comparison(
         [_table(one, result.rows_of(one)) for one in result.matched],
-        Lines(lines),
+        lines if result.rows else [],
         {"threshold": result.threshold},
         {
             "missing": [own._asdict() for one in result.matched for own in one.missing],
@@ -65,22 +80,18 @@ def comparison_of(result: ComparisonResult) -> Comparison:
 def _table(matched: Matched, rows: Sequence[Row]) -> Table[Row]:
     case, *others = COLUMNS
     notes = [f"{row.name}: {row.case.note}" for row in rows if row.case.note]
+    notes = [*matched.changed, *notes, *_missing_lines(matched.missing)]
     return Table(
         [case, data("baseline", lambda row: matched.baseline.name), *others],
         rows,
         title=matched.other.name,
         subtitle=f"against {matched.baseline.name}",
         about=matched.differences,
-        notes=warnings((*matched.changed, *notes, *missing_lines(matched.missing))),
+        notes=[(text, "yellow") for text in notes],
     )
 
 
-def warnings(texts: Sequence[str]) -> list[Note]:
-    """Notes below a table that need attention."""
-    return [(text, "yellow") for text in texts]
-
-
-def missing_lines(missing: Sequence[Missing]) -> list[str]:
+def _missing_lines(missing: Sequence[Missing]) -> list[str]:
     """`only in before (2 cases): latency 1 B, mpi, host; ...`"""
     found: dict[str, list[str]] = {}
     for one in missing:
@@ -109,10 +120,6 @@ def _ratio(value: float) -> str:
     return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
-def _interval(ratio: Ratio) -> str:
-    return f"{_ratio(ratio.low)} to {_ratio(ratio.high)}"
-
-
 COLUMNS: tuple[Column[Row], ...] = (
     Column("case", lambda row: row.name, left=True, wraps=True, key="case"),
     data("other", lambda row: row.other),
@@ -128,7 +135,11 @@ COLUMNS: tuple[Column[Row], ...] = (
     data("other_launches", lambda row: row.found.launches[1]),
     data("basis", lambda row: row.found.basis),
     Column("ratio", lambda row: row.found.ratio, format=_ratio, key="ratio"),
-    Column("95% interval", lambda row: row.found.interval, format=_interval),
+    Column(
+        "95% interval",
+        lambda row: row.found.interval,
+        format=lambda own: f"{_ratio(own.low)} to {_ratio(own.high)}",
+    ),
     data("ratio_low", lambda row: row.found.interval.low if row.found.interval else None),
     data("ratio_high", lambda row: row.found.interval.high if row.found.interval else None),
     data("p", lambda row: row.found.p_value),
@@ -147,4 +158,86 @@ COLUMNS: tuple[Column[Row], ...] = (
     ),
     data("launches_needed", lambda row: row.launches_needed),
     Column("what to do", lambda row: row.why, left=True, style="dim", wraps=True, if_any=True),
+)
+
+
+def published_comparison_of(side: Side, source: Source) -> Comparison:
+    """The records of one side beside the values of one source.
+
+    Raises CommlensError where nothing is comparable.
+    """
+    records = over_launches(side.records)
+    found = [one for one in beside(records) if one.source.name == source.name]
+    figures = [figure for figure in source.figures if figure.metric]
+    if not found:
+        benchmarks = ", ".join(sorted({figure.benchmark for figure in figures})) or "no benchmark"
+        raise CommlensError(
+            f"{source.name}: none of its values is comparable with {side.name}: it has those of"
+            f" {benchmarks}; docs/reference.md says what must agree"
+        )
+    names = case_names({case_key(one): [one] for one in records})
+    there = {id(one.figure) for one in found}
+    ours = {case_key(one.record) for one in found}
+    missing = [Missing(name, side.name) for key, name in names.items() if key not in ours]
+    for figure in figures:
+        if id(figure) not in there:
+            size = f"{figure.size_name} {figure.size:,g}, " if figure.size else ""
+            missing.append(Missing(f"{figure.benchmark}, {size}{figure.where}", source.name))
+    case = Column[Beside](
+        "case", lambda one: names[case_key(one.record)], left=True, wraps=True, key="case"
+    )
+    table = Table(
+        [case, *_PUBLISHED_COLUMNS],
+        found,
+        title=side.name,
+        subtitle=f"against {source.name}: {source.title}",
+        notes=[
+            *[(text, "yellow") for text in _missing_lines(missing)],
+            "ratio: ours over the published value; of a single value no difference is significant",
+        ],
+    )
+    return Comparison([table], after={"missing": [one._asdict() for one in missing]})
+
+
+def _statistic(one: Beside) -> Statistic | None:
+    return one.record.statistics.get(one.figure.metric)
+
+
+def _lies(one: Beside) -> str | None:
+    """Where ours lies: whether the published value is within what our launches or samples gave."""
+    statistic = _statistic(one)
+    if one.ratio is None:
+        return "another size or memory"
+    if statistic is None:
+        return None
+    low, high = statistic.drawn
+    if one.figure.value < low:
+        return "ours is above"
+    return "ours is below" if one.figure.value > high else "within our interval"
+
+
+def _drawn(one: Beside) -> str | None:
+    statistic = _statistic(one)
+    if statistic is None:
+        return None
+    return " to ".join(format_value(end, one.metric.unit) for end in statistic.drawn)
+
+
+_PUBLISHED_COLUMNS: tuple[Column[Beside], ...] = (
+    data("source", lambda one: one.source.name),
+    data("url", lambda one: one.source.url),
+    Column("metric", lambda one: labelled(one.metric.label, one.metric.unit)),
+    data("metric", lambda one: one.figure.metric),
+    data("unit", lambda one: one.metric.unit),
+    Column("ours", lambda one: format_value(one.ours, one.metric.unit)),
+    data("ours", lambda one: one.ours),
+    Column("interval or range", _drawn),
+    Column("launches", lambda one: len(launches_of(one.record)), key="launches"),
+    Column("published", lambda one: format_value(one.figure.value, one.metric.unit)),
+    data("published", lambda one: one.figure.value),
+    data("as_printed", lambda one: one.figure.as_printed),
+    data("printed_unit", lambda one: one.figure.printed_unit),
+    Column("ratio", lambda one: one.ratio, format=format_ratio, key="ratio"),
+    Column("where ours lies", _lies, left=True),
+    Column("published for", lambda one: one.figure.where, left=True, wraps=True, key="where"),
 )

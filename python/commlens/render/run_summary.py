@@ -4,19 +4,21 @@ and where records and pictures are."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from commlens.base.errors import Status, say, status_text
-from commlens.base.text import plural
+from commlens.base.terminal import echo
+from commlens.base.text import format_bytes, format_ratio, plural
+from commlens.compare.references import Beside, nearest
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record, groups, load, over_launches
 from commlens.model.scaling import scalings
-from commlens.render import dftfe, show
+from commlens.render import show
 from commlens.render.table import Column, Lines, Table
 from commlens.render.terminal import print_things
 
@@ -76,13 +78,43 @@ def _print_tables(
     """The tables, unless the output is for programs; for the format of DFT-FE the nearest published
     lines."""
     form = options.text("format")
-    if form == dftfe.FORMAT:
-        dftfe.print_published(records)
+    if form == "dftfe":
+        echo("\n".join(published_lines(records)))
     if records and form in ("", "table"):
         console = show.console()
         for print_table in tables:
             console.print()
             print_table(console)
+
+
+def published_lines(records: Sequence[Record]) -> Iterator[str]:
+    """The published results that are nearest to the records, each once, as comments in the words of
+    the DFT-FE mini-app."""
+    measured = [record for record in records if record.measured]
+    if not measured:
+        return
+    found = [one for record in measured for one in nearest(record)]
+    closest: dict[int, Beside] = {}
+    for one in found:
+        other = closest.get(id(one.figure))
+        if other is None or (one.same_size and not other.same_size):
+            closest[id(one.figure)] = one
+    if not closest:
+        yield "# published: nothing for these parameters (docs/reference.md)"
+        return
+    yield "# published, nearest in memory, size, nodes and ranks; ratios are ours over theirs"
+    head = ""
+    for one in closest.values():
+        figure = one.figure
+        size = format_bytes(figure.size) if figure.size else ""
+        words = (figure.where, size, f"{figure.memory} memory" if figure.memory else "")
+        own = f"# {one.source.name}: {', '.join(filter(None, words))}"
+        if own != head:
+            head = own
+            yield head
+        # No ratio where sizes or kinds of memory differ.
+        ratio = "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
+        yield f"#   {figure.quantity}: {figure.as_printed}{ratio}"
 
 
 def _print_count(ran: Ran) -> None:

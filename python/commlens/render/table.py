@@ -1,6 +1,6 @@
 """One model of a table: columns are declared once, rows are anything, and four writers print it.
 
-The writers are `terminal.py`, `markdown.py`, `data.py` (CSV and JSON) and `report/table.py` (HTML).
+The writers are `terminal.py`, `markdown.py`, `comparison.py` (CSV and JSON) and `report/html.py`.
 """
 
 from __future__ import annotations

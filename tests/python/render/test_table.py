@@ -15,9 +15,8 @@ from rich.console import Console
 
 from commlens.compare import Side, judge, match
 from commlens.render.comparison import COLUMNS, FORMATS, Comparison
-from commlens.render.data import print_csv, print_json, rows_of
 from commlens.render.markdown import section, table_lines
-from commlens.render.report.table import PageTable
+from commlens.render.report.html import PageTable
 from commlens.render.table import Column, Lines, Table, Thing, data
 from commlens.render.terminal import print_things
 from record_helpers import parsed
@@ -143,11 +142,11 @@ def test_styles_reach_the_terminal_alone() -> None:
 
 def test_csv_and_json_have_the_values_themselves(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table([NAME, WEIGHT, NOTE, data("length", lambda fruit: len(fruit.name))], FRUIT)
-    print_csv([table, table])
+    Comparison([table, table]).print_as("csv")
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(rows) == 6 and rows[1] == {"name": "watermelon", "grams": "2500.0", "length": "10"}
-    print_json({"fruit": rows_of([table])})
-    assert json.loads(capsys.readouterr().out)["fruit"][2] == {
+    Comparison([table]).print_as("json")
+    assert json.loads(capsys.readouterr().out)["cases"][2] == {
         "name": "unknown", "grams": None, "length": 7
     }  # fmt: skip
 

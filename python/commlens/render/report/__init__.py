@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commlens.render.doctor_document import Examined, examined
+from commlens.render.doctor import Examined, examined
 from commlens.render.report.content import MOST_RECORDS, Report, build
 from commlens.render.report.html import to_html
 from commlens.render.report.markdown import to_markdown

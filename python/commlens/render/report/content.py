@@ -14,7 +14,7 @@ from commlens.findings import SEVERITIES, Finding, findings, worst_first
 from commlens.model import Start, launches_of
 from commlens.model.profile import Profile
 from commlens.model.reading import Loaded, Tell
-from commlens.render.doctor_document import Examined
+from commlens.render.doctor import Examined
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.machine import HostGroup, machines
 from commlens.render.table import Column, Table

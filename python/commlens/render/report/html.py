@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -23,8 +23,7 @@ from commlens.render.profile_tables import profile_things
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
 from commlens.render.report.svg import inline_svg
-from commlens.render.report.table import MOST_COLUMNS, PageTable
-from commlens.render.table import Table
+from commlens.render.table import Cells, Table
 
 _LONGEST_TEXT = 2000  # characters
 _MOST_LINES = 200  # of a block
@@ -33,115 +32,148 @@ _MOST_PICTURES = 16  # of a card
 _MOST_RECORDS = 50_000  # of a file: that of more is larger, and to pack it takes its time
 _COARSE: Any = {"path.simplify_threshold": 0.5}  # points, by which a long curve may be elsewhere
 _OWN = ("report.js", "report.css")
+MOST_COLUMNS = 32  # which the page's style can name
+_COMMON_STYLES = ("left", "dim", "green")
+_LONG = 44  # characters
+_OFTEN = 4  # times that the long texts of a column stand there
 _MOST_BYTES = 12_000_000  # of the records in the page, packed: what mail takes
 
 
-class Picture(NamedTuple):
-    """An SVG element with its title."""
+class Cell(NamedTuple):
+    """A cell of the page."""
 
-    title: str
-    svg: Markup
+    text: str
+    style: str  # words: beside those of its column
+
+
+class PageTable(NamedTuple):
+    """A table as a page has it: what all cells of a column have in common is said once.
+
+    `style` has `left2 dim3`, where the second column is flush left and the third is dim.
+    """
+
+    heads: Sequence[Sequence[str]]  # the lines of each
+    style: str
+    rows: Sequence[Sequence[Cell]]
+    notes: Mapping[str, str]  # the marks that stand in it for long texts, by these
+
+    @classmethod
+    def of(cls, table: Table[Any], most_rows: int) -> PageTable:
+        """The first rows of a table."""
+        notes: dict[str, str] = {}
+        style: list[str] = []
+        columns = []
+        for number, column in enumerate(table.columns, start=1):
+            left = ["left"] * column.left
+            rows = range(len(column.texts))
+            styles = [[*column.style_of(row).split(), *left] for row in rows]
+            common = [word for word in _COMMON_STYLES if all(word in words for words in styles)]
+            common = common if number <= MOST_COLUMNS else []
+            style += [f"{word}{number}" for word in common]
+            own = [[word for word in words if word not in common] for words in styles[:most_rows]]
+            columns.append(list(_cells(column, own, notes)))
+        heads = [column.head.split("\n") for column in table.columns]
+        cells = list(zip_longest(*columns, fillvalue=Cell("", "")))
+        return cls(heads, " ".join(style), cells, notes)
+
+
+def _cells(column: Cells, styles: Sequence[list[str]], notes: dict[str, str]) -> Iterator[Cell]:
+    long = [text for text in column.texts[: len(styles)] if len(text) > _LONG]
+    is_noted = len(long) >= _OFTEN * len(set(long))
+    for row, (text, style) in enumerate(zip(column.texts, styles)):
+        style = [*style, *["again"] * column.is_again(row)]
+        if len(text) > _LONG and is_noted:
+            text = notes.setdefault(text, f"[{len(notes) + 1}]")
+        elif len(text) > _LONG:
+            style.append("long")
+        yield Cell(text, " ".join(style))
 
 
 class Pictures:
-    """Draws each when the page comes to it; no two have an id in common."""
+    """Draws each as an SVG element when the page comes to it; no two have an id in common."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, report: Report, tell: Tell) -> None:
+        self.by_card: dict[str, dict[str, list[Markup]]] = {card.name: {} for card in report.cards}
+        self.timelines: list[tuple[str, Markup]] = []  # with their titles
         self.left_out: list[str] = []
         self.classes: dict[str, str] = {}  # of their styles
         self._tell = tell
         self._number = 0
+        for draw in (self._draw_card, self._draw_timelines):
+            for card in report.cards:
+                try:
+                    draw(card)
+                except CommlensError:  # the page has its tables
+                    self.left_out.append(f"{card.benchmark}: its pictures would be too high")
+        self.of_profiles = [
+            [self._svg(one, "profile") for one in plot.draw_profile_singly(profile)]
+            for profile in report.profiles
+        ]
 
-    def add(self, figure: Any, title: str) -> Picture:
-        """Turns a figure into SVG."""
+    def _svg(self, figure: Any, title: str) -> Markup:
         self._number += 1
         self._tell(f"drawing {title}")
-        return Picture(title, Markup(inline_svg(figure, f"p{self._number}", title, self.classes)))
+        return Markup(inline_svg(figure, f"p{self._number}", title, self.classes))
 
-    @contextmanager
-    def left_out_if_too_high(self, card: Card) -> Iterator[None]:
-        """What cannot be drawn is left out of the page, which has its tables."""
-        try:
-            yield
-        except CommlensError:
-            self.left_out.append(f"{card.benchmark}: its pictures would be too high")
-
-    def of_card(self, card: Card) -> dict[str, list[Picture]]:
+    def _draw_card(self, card: Card) -> None:
         """By the name of the section; of several sections by that of the card."""
         measured = [record for record in card.records if record.measured]
         chosen, left_out = plot.select(measured, lambda _: 0.0)
         self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
         sections = {id(one): own.name for own in card.sections for one in own.group.records}
-        found: dict[str, list[Picture]] = {}
+        found: dict[str, list[Markup]] = {}
         for number, (panel, figure) in enumerate(plot.draw_singly(chosen) if chosen else ()):
             if number == _MOST_PICTURES:
                 self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
                 break
             name = sections[id(panel.group.records[0])] if panel.group else card.name
-            found.setdefault(name, []).append(self.add(figure, panel.title))
-        return found
+            found.setdefault(name, []).append(self._svg(figure, panel.title))
+        self.by_card[card.name] = found
 
-    def timelines(self, card: Card) -> list[Picture]:
-        """Draws the timelines of a card, below each other, as one picture, if it has any."""
+    def _draw_timelines(self, card: Card) -> None:
+        """Below each other, as one picture, if the card has any."""
         timed = [record for record in card.records if record.timeline]
         chosen, _ = plot.select(timed, lambda _: 0.0)
         figure, missing = plot.draw_timelines(chosen, with_head=False) if chosen else (None, 0)
         if missing:
             self.left_out.append(f"{card.benchmark}: left out {plural(missing, 'timeline')}")
-        title = f"{card.benchmark}: one operation, step by step"
-        return [] if figure is None else [self.add(figure, title)]
-
-
-class Data(NamedTuple):
-    """A file of records, as a link."""
-
-    kind: str
-    name: str
-    what: str
-    url: Markup
+        if figure is not None:
+            title = f"{card.benchmark}: one operation, step by step"
+            self.timelines.append((title, self._svg(figure, title)))
 
 
 def to_html(report: Report, tell: Tell = lambda _: None) -> str:
     """The page. `tell` is told of each picture before it is drawn."""
-    pictures = Pictures(tell)
-    by_card: dict[str, dict[str, list[Picture]]] = {card.name: {} for card in report.cards}
-    timelines: list[Picture] = []
     with plot.styled(), matplotlib.rc_context(_COARSE):
-        for card in report.cards:
-            with pictures.left_out_if_too_high(card):
-                by_card[card.name] = pictures.of_card(card)
-        for card in report.cards:
-            with pictures.left_out_if_too_high(card):
-                timelines += pictures.timelines(card)
-        profiles = [
-            (
-                profile_id(number),
-                " ".join(own.command),
-                [pictures.add(one, "profile") for one in plot.draw_profile_singly(own)],
-                list(profile_things(own)),
-            )
-            for number, own in enumerate(report.profiles)
-        ]
+        pictures = Pictures(report, tell)
     data, missing = _data(report)
     script, style = (_environment().get_template(name).render().strip() for name in _OWN)
     style = "\n".join([style, *(f".{own} {{ {rule} }}" for rule, own in pictures.classes.items())])
+    # Nothing is fetched, and no other script and style than ours has any effect.
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
+        " img-src data:; base-uri 'none'; form-action 'none'"
+    )
     return _environment().get_template("report.html.j2").render(
         report=report,
-        pictures=by_card,
-        timelines=timelines,
-        profiles=profiles,
+        pictures=pictures,
+        profiles=[
+            (profile_id(number), " ".join(own.command), svgs, list(profile_things(own)))
+            for number, (own, svgs) in enumerate(zip(report.profiles, pictures.of_profiles))
+        ],
         data=data,
         problem_lines=[[(problem, "")] for problem in report.loaded.problems],
         left_out=[*report.left_out, *pictures.left_out, *missing],
         script=Markup(script),
         style=Markup(style),
-        policy=_policy(script, style),
+        policy=policy,
         version=commlens.__version__,
     )  # fmt: skip
 
 
-def _data(report: Report) -> tuple[list[Data], list[str]]:
-    """A link for each file, and a sentence for each that is too large."""
+def _data(report: Report) -> tuple[list[tuple[str, str, str, Markup]], list[str]]:
+    """A link for each file: its kind, its name, what it has, and the file itself; and a sentence
+    for each that is too large."""
     found, missing = [], []
     room = _MOST_BYTES
     for name, loaded in report.sources:
@@ -154,22 +186,13 @@ def _data(report: Report) -> tuple[list[Data], list[str]]:
         room -= len(url)
         counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
         what = ", ".join(plural(count, noun) for count, noun in counts if count)
-        found.append(
-            Data(RECORDS, name, f"{what}, {format_bytes(round(len(url), -2))}", Markup(url))
-        )
+        what = f"{what}, {format_bytes(round(len(url), -2))}"
+        found.append((RECORDS, name, what, Markup(url)))
     for name, text in report.examined.texts:
         if url := pack([text.encode()], room):
             room -= len(url)
-            found.append(Data(DOCTOR, name, "what doctor found", Markup(url)))
+            found.append((DOCTOR, name, "what doctor found", Markup(url)))
     return found, missing
-
-
-def _policy(script: str, style: str) -> str:
-    """Nothing is fetched, and no other script and style than ours has any effect."""
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
-        " img-src data:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _hash(text: str) -> str:

@@ -8,16 +8,24 @@ from rich.console import Console
 
 from commlens import findings as diagnose
 from commlens.base.terminal import console
+from commlens.findings import Finding
+from commlens.findings.finding import finding_lines, hint, shortened
 from commlens.model import Record, groups, over_launches
 from commlens.model.scaling import Scaling, scalings
-from commlens.render.findings import findings_block
 from commlens.render.show.machine import machines
 from commlens.render.show.scaling import scaling_tables
 from commlens.render.show.tables import group_tables
-from commlens.render.table import Lines
+from commlens.render.table import Line, Lines
 from commlens.render.terminal import print_things
 
 __all__ = ["console", "show", "show_scaling"]
+STYLES = {
+    "error": "bold red",
+    "problem": "bold red",
+    "warning": "yellow",
+    "advice": "cyan",
+    "note": "cyan",
+}
 
 
 def show(
@@ -45,3 +53,20 @@ def show(
 def show_scaling(scaling: Scaling, console: Console) -> None:
     """Prints the tables of one benchmark by the number of ranks."""
     print_things(console, [*scaling_tables(scaling), Lines([[]])])
+
+
+def leveled(level: str, texts: Sequence[str]) -> list[Line]:
+    """The lines of a finding, the first of which begins with its level."""
+    first, *others = texts
+    return [[(level, STYLES[level]), (first[len(level) :], "")], *([(text, "")] for text in others)]
+
+
+def findings_block(findings: Sequence[Finding], width: int, every: bool) -> Lines:
+    """`every`: each finding, else the worst of each code. Nothing where there is none."""
+    listed = [(one, 0) for one in findings] if every else list(shortened(findings))
+    lines: list[Line] = []
+    for finding, more in listed:
+        lines += leveled(finding.severity, finding_lines(finding, finding.severity, width, more))
+    if not every and (rest := hint(findings)):
+        lines.append([(rest, "dim")])
+    return Lines([[("findings", "bold")], *lines, []] if lines else [])

@@ -13,9 +13,8 @@ from commlens.model.levels import has_levels
 from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC
 from commlens.render.show import details
 from commlens.render.show.columns import metric_columns, place_columns
-from commlens.render.show.levels import level_tables
 from commlens.render.show.pairs import pair_blocks
-from commlens.render.show.parts import overlap_table, shares_table
+from commlens.render.show.parts import level_tables, overlap_table, shares_table
 from commlens.render.show.published import published_tables
 from commlens.render.show.scaling import gain_lines
 from commlens.render.table import NOTHING, Column, Line, Lines, Table, Thing

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from commlens.compare import references as reference
-from commlens.render.dftfe import published_lines
+from commlens.render.run_summary import published_lines
 from conftest import Commlens
 from plot_helpers import details, drawn, legends
 from record_helpers import allreduce, device_latency, parsed

@@ -12,8 +12,7 @@ import pytest
 from commlens.model import load_each
 from commlens.render import report
 from commlens.render.report import build, to_html
-from commlens.render.report.html import _environment
-from commlens.render.report.table import MOST_COLUMNS, PageTable
+from commlens.render.report.html import MOST_COLUMNS, PageTable, _environment
 from commlens.render.table import Column, Table
 from conftest import Commlens
 from record_helpers import write

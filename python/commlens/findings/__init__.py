@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commlens.findings.finding import (
-    SEVERITIES,
-    Cost,
-    Evidence,
-    Finding,
-    Quote,
-    Setting,
-    Severity,
-    worst_first,
-)
+from commlens.findings.finding import SEVERITIES, Finding, Setting, worst_first
 from commlens.findings.rule import rules_on_records
 from commlens.findings.view import View
 from commlens.model import Group, Record
 from commlens.model.profile import Profile
 
-__all__ = [
-    "SEVERITIES",
-    "Cost",
-    "Evidence",
-    "Finding",
-    "Quote",
-    "Setting",
-    "Severity",
-    "findings",
-    "worst_first",
-]
+__all__ = ["SEVERITIES", "Finding", "Setting", "findings", "worst_first"]
 
 
 def findings(

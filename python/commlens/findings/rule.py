@@ -102,15 +102,15 @@ class Rule(Entry, kw_only=True):
     def _findings(self, view: View) -> Iterator[Finding]:
         for name in self.needs:
             if name in FACTS:
-                FACTS[name].require(view.machine)
+                FACTS[name].require(view.machines[0])
         if "failure" in self.needs:
             _ = view.runs
-        looked_at = view.machine if "machine" in self.needs else view
+        looked_at = view.machines[0] if "machine" in self.needs else view
         for seen in self.decide(looked_at, **self.limits, **self.texts):
             yield self._finding(view, seen)
 
     def _finding(self, view: View, seen: Observation) -> Finding:
-        facts = structs.asdict(view.machine) if "machine" in self.needs else {}
+        facts = structs.asdict(view.machines[0]) if "machine" in self.needs else {}
         facts.update(seen.facts)
         facts.update({name: filled(text, facts) for name, text in self.words.items()})
         what = filled(text_of_kind(self.says, seen.which), facts)

@@ -45,11 +45,9 @@ class Crowd(NamedTuple):
 def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
     """Of hosts and processors of ranks: those hosts where all ranks together are too many, or those
     of one binding. What is unknown of a rank is no evidence."""
-    by_host: dict[str, list[str]] = {}
-    for host, processors in places:
-        by_host.setdefault(host, []).append(processors)
     found = []
-    for host, bindings in by_host.items():
+    for host, own in grouped(places, lambda place: place[0]).items():
+        bindings = [processors for _, processors in own]
         if not all(bindings):
             continue
         crowd = Crowd(host, len(bindings), count_numbers(bindings))
@@ -133,11 +131,6 @@ class View:
         """What may be compared of the records that were measured undisturbed."""
         several = (group for group in self.groups if len(group.records) > 1)
         return [one for group in several for one in _alternatives(group)]
-
-    @property
-    def machine(self) -> Machine:
-        """The machine of a rule that looks at each by itself."""
-        return self.machines[0]
 
     @property
     def runs(self) -> Behaviour:

@@ -2,7 +2,6 @@
 lets a process have: memory and files."""
 
 import re
-from collections.abc import Iterator
 from typing import Optional
 
 import msgspec
@@ -74,7 +73,11 @@ def look(system: System) -> KernelView:
     """Reads /proc and /sys."""
     unseen: dict[str, str] = {}
     release = line_of(system, "/proc/sys/kernel/osrelease")
-    modules = list(_modules(system)) if system.names(_BUILT_IN) else None
+    # Loaded, as in /proc/modules, or built into the kernel.
+    lines = (system.read("/proc/modules") or "").splitlines()
+    built_in = system.names(_BUILT_IN)
+    present = {line.partition(" ")[0] for line in lines} | set(built_in)
+    modules = [name for name in MODULES if name in present] if built_in else None
     if modules is None:
         unseen["kernel modules"] = f"there is no {_BUILT_IN}"
     nvidia = line((system.read(_NVIDIA) or "").partition("\n")[0]) or None
@@ -97,13 +100,6 @@ def look(system: System) -> KernelView:
         container=_container(system),
         unseen=unseen,
     )
-
-
-def _modules(system: System) -> Iterator[str]:
-    """Loaded, as in /proc/modules, or built into the kernel."""
-    lines = (system.read("/proc/modules") or "").splitlines()
-    present = {line.partition(" ")[0] for line in lines} | set(system.names(_BUILT_IN))
-    return (name for name in MODULES if name in present)
 
 
 def _dmabuf(

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from commlens.compare.verdicts import Proof
-from commlens.findings import Evidence, Finding, Setting, behaviour
+from commlens.findings import Finding, Setting, behaviour
 from commlens.findings.behaviour import Plan, observe
 from commlens.findings.entry import Entry
 from commlens.findings.examination import Examination
+from commlens.findings.finding import Evidence
 from commlens.findings.nodes import assemble, pieces
 from commlens.findings.rule import RuleOutcome, rule_of, rules_on_machines
 from commlens.findings.view import View

@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from cases_records import CASES as OF_RECORDS
-from commlens.findings import Finding, Quote, rule
+from commlens.findings import Finding, rule
 from commlens.findings.behaviour import Behaviour
 from commlens.findings.checks.conditions import of_machine
 from commlens.findings.entry import Entry
 from commlens.findings.examination import examine
+from commlens.findings.finding import Quote
 from commlens.findings.rule import SECTIONS, Look, Rule, RuleOutcome, Seen, observed, rule_of
 from commlens.findings.view import NotApplicable, View
 from commlens.machine.gpus import DeviceView

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from commlens.findings import Cost, Evidence, Finding, findings
-from commlens.findings.finding import finding_lines, hint, shortened
+from commlens.findings import Finding, findings
+from commlens.findings.finding import Cost, Evidence, finding_lines, hint, shortened
 from commlens.model import load, read
 from conftest import Commlens
 from hostile import ESCAPES, files

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from statistics import median, quantiles
-from typing import NamedTuple
 
 from commlens.base.text import format_value, plural
 from commlens.findings.finding import Evidence
@@ -35,46 +34,37 @@ def slow_pair(view: View, factor: float, fewest: int) -> Seen:
         yield found(Evidence(where, tuple(record for record, *_ in slow)), sentence=sentence)
 
 
-class _Kind(NamedTuple):
-    """The pairs across nodes, or those within nodes."""
-
-    pairs: Sequence[RankPair]
-    reference: float
-    name: str
-
-
-def _kinds(matrix: PairMatrix, fewest: int) -> Iterator[_Kind]:
+def _kinds(matrix: PairMatrix, fewest: int) -> Iterator[tuple[list[RankPair], float, str]]:
+    """The pairs across nodes, and those within nodes, with what is usual of them, and its name."""
     across = [pair for pair in matrix.pairs if matrix.is_across_nodes(pair)]
     within = [pair for pair in matrix.pairs if not matrix.is_across_nodes(pair)]
     if len(across) >= fewest:
         values = [pair.value for pair in across]
         low, _, high = quantiles(values, n=4, method="inclusive")
         best = low if matrix.metric.better == "lower" else high
-        yield _Kind(across, best, "the best quarter of the pairs across nodes")
+        yield across, best, "the best quarter of the pairs across nodes"
     if len(within) >= fewest:
-        yield _Kind(within, median(pair.value for pair in within), "the median within nodes")
+        yield within, median(pair.value for pair in within), "the median within nodes"
 
 
 def _slow(record: Record, matrix: PairMatrix, factor: float, fewest: int) -> str:
     """What is slow, in a sentence without its full stop; empty: nothing."""
     metric, slowest = matrix.metric, matrix.pairs[0]
-    for kind in _kinds(matrix, fewest):
-        slow = [one for one in kind.pairs if metric.ratio(one.value, kind.reference) >= factor]
+    for pairs, reference, name in _kinds(matrix, fewest):
+        ratio = metric.ratio(slowest.value, reference)
+        slow = [one for one in pairs if metric.ratio(one.value, reference) >= factor]
         # Beside a pair that is 100 times worse, one that is 1.6 times worse is no second one.
-        clear = sqrt(metric.ratio(slowest.value, kind.reference))
-        counted = [one for one in slow if metric.ratio(one.value, kind.reference) >= clear]
+        counted = [one for one in slow if metric.ratio(one.value, reference) >= sqrt(ratio)]
         again = record.statistics[metric.name]
         end = again.ci_low if metric.better == "lower" else again.ci_high
         # The slowest pair was measured again by itself, as the record's own samples.
-        is_sure = end is not None and metric.ratio(end, kind.reference) >= factor
-        if slowest not in slow or not is_sure:
-            continue
-        value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"
-        ratio = metric.ratio(slowest.value, kind.reference)
-        return (
-            f"{_what(matrix, kind.pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
-            f" {ratio:.1f} times worse than {kind.name}"
-        )
+        is_sure = end is not None and metric.ratio(end, reference) >= factor
+        if slowest in slow and is_sure:
+            value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"
+            return (
+                f"{_what(matrix, pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
+                f" {ratio:.1f} times worse than {name}"
+            )
     return ""
 
 

@@ -49,9 +49,6 @@ Numbers = Annotated[str, Meta(pattern=r"^(\d{1,6}(-\d{1,6})?(,|$))*$")]
 Role = Literal["size", "setting", "derived", "variant"]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
-UNKNOWN_HOST = "unknown host"
-UNKNOWN_MPI = "unknown MPI"
-
 
 class Strict(
     Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True
@@ -198,63 +195,32 @@ class Start:
         self.line = line
         self.start = line.start
         self.time = line.time
-        self.benchmark = line.benchmark
+        self.benchmark = benchmark = line.benchmark
         self.backend, self.ranks, self.nodes = line.backend, line.ranks, line.nodes
         self.transports, self.placement = line.transports, line.placement
         self.warnings, self.notes = line.warnings, line.notes
         self.versions, self.environment = line.versions, mask_variables(line.environment)
         self.settings, self.command = line.settings, mask_words(line.command)
-
-    @cached_property
-    def metrics(self) -> dict[str, Metric]:
-        """By name, in the order in which they are shown."""
-        return {metric.name: metric for metric in self.benchmark.metrics}
-
-    @cached_property
-    def parameters(self) -> dict[str, Parameter]:
-        """The declared parameters by name."""
-        return {parameter.name: parameter for parameter in self.benchmark.parameters}
-
-    @cached_property
-    def facts(self) -> dict[str, FactDeclaration]:
-        """The declared facts by name."""
-        return {fact.name: fact for fact in self.benchmark.facts}
-
-    @cached_property
-    def size_parameters(self) -> list[Parameter]:
-        """The parameters that a sweep may run over."""
-        return [one for one in self.benchmark.parameters if one.role == "size"]
-
-    @cached_property
-    def variant(self) -> Optional[Parameter]:
-        """The parameter whose values this start compares."""
-        return next((one for one in self.benchmark.parameters if one.role == "variant"), None)
-
-    @property
-    def host(self) -> str:
-        """That of the first rank."""
-        return self.placement[0].host if self.placement else UNKNOWN_HOST
-
-    @cached_property
-    def gpu(self) -> Optional[str]:
-        """The name of the first rank's GPU that has one."""
-        return next((place.device.name for place in self.placement if place.device), None)
-
-    @property
-    def mpi(self) -> str:
-        """The MPI library with its version."""
-        return self.versions.get("mpi") or UNKNOWN_MPI
-
-    @cached_property
-    def settings_of_transport(self) -> dict[str, str]:
-        """The environment that changes how bytes travel."""
-        return {name: self.environment[name] for name in self.settings if name in self.environment}
-
-    @cached_property
-    def setting(self) -> tuple[object, ...]:
-        """Where and with what it ran: launches that agree in this are repetitions."""
-        settings, versions = self.settings_of_transport, self.versions
-        return self.host, tuple(sorted(settings.items())), tuple(sorted(versions.items()))
+        # What is declared, by name, in the order in which it is shown.
+        self.metrics = {one.name: one for one in benchmark.metrics}
+        self.parameters = {one.name: one for one in benchmark.parameters}
+        self.facts = {one.name: one for one in benchmark.facts}
+        # What a sweep may run over; and what has values that this start compares.
+        self.size_parameters = [one for one in benchmark.parameters if one.role == "size"]
+        self.variant = next((one for one in benchmark.parameters if one.role == "variant"), None)
+        self.host = line.placement[0].host
+        self.gpu = next((place.device.name for place in line.placement if place.device), None)
+        self.mpi = line.versions.get("mpi") or "unknown MPI"  # with its version
+        # The environment that changes how bytes travel.
+        self.settings_of_transport = {
+            name: self.environment[name] for name in line.settings if name in self.environment
+        }
+        # Where and with what it ran: launches that agree in this are repetitions.
+        self.setting = (
+            self.host,
+            tuple(sorted(self.settings_of_transport.items())),
+            tuple(sorted(line.versions.items())),
+        )
 
     @cached_property
     def is_oversubscribed(self) -> bool:

@@ -28,9 +28,9 @@ def test_parts_within_stand_in_one_bar_for_each_transport_and_variant() -> None:
     axes = figure.axes[0]
     assert y_labels(axes) == VARIANTS
     bars: list[Any] = list(axes.patches)
-    assert [bar.get_width() for bar in bars[:5]] == pytest.approx([6, 3, 8, 4, 1])
-    assert [bar.get_x() for bar in bars[:5]] == pytest.approx([0, 6, 9, 17, 21])
-    assert [bar.get_width() for bar in bars[5:10]] == pytest.approx([6, 3, 8, 0, 1])
+    assert [bar.get_width() for bar in bars[:5]] == pytest.approx([6e-3, 3e-3, 8e-3, 4e-3, 1e-3])
+    assert [bar.get_x() for bar in bars[:5]] == pytest.approx([0, 6e-3, 9e-3, 17e-3, 21e-3])
+    assert [bar.get_width() for bar in bars[5:10]] == pytest.approx([6e-3, 3e-3, 8e-3, 0, 1e-3])
     assert {"22.00 ms", "18.00 ms", "27%", "36%"} <= set(texts(axes))
     assert not any("ideal" in text or "overlap" in text for text in texts(axes))
 
@@ -54,7 +54,7 @@ def test_a_ceiling_is_a_mark_at_its_time_from_the_parts_beginning() -> None:
         line for line in lines if line.get_linestyle() == "None" and len(line.get_xdata()) == 1
     ]
     ends = [mark.get_xdata()[0] for mark in marks]
-    assert ends == pytest.approx([6 + 0.8 * 3, 9 + 0.9 * 8])
+    assert ends == pytest.approx([6e-3 + 0.8 * 3e-3, 9e-3 + 0.9 * 8e-3])
     assert len({mark.get_marker() for mark in marks}) == 2
 
 
@@ -64,9 +64,9 @@ def test_parts_add_up_to_the_bar_and_no_number_covers_its_end() -> None:
     axes = drawn(record).axes[0]
     bars: list[Any] = list(axes.patches)
     assert [bar.get_width() for bar in bars] == pytest.approx(
-        [19 / 21 * part for part in (6, 3, 8, 4)] + [0]
+        [19 / 21 * part for part in (6e-3, 3e-3, 8e-3, 4e-3)] + [0]
     )
-    assert bars[-1].get_x() == pytest.approx(19)
+    assert bars[-1].get_x() == pytest.approx(19e-3)
     assert details(axes) == "parts scaled to the time where their medians add up to more"
     assert {"29%", "14%", "38%"} <= set(texts(axes)) and "19%" not in texts(axes), (
         "the interval lies there"
@@ -89,7 +89,7 @@ def test_a_ceiling_of_the_whole_is_a_line() -> None:
     assert titles(figure) == ["fft by part"]
     lines: list[Any] = list(figure.axes[0].lines)
     (dashed,) = [line for line in lines if line.get_linestyle() == "--"]
-    assert list(dashed.get_xdata()) == pytest.approx([9, 9])
+    assert list(dashed.get_xdata()) == pytest.approx([9e-3, 9e-3])
     assert legends(figure)[0][0] == "ceiling: network"
 
 

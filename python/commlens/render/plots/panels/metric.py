@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from commlens.base.text import labelled, memory_name
 from commlens.compare.references import Beside, lines_of
 from commlens.model import Group, Metric, Record
+from commlens.render.plots.bars import BarLine, Bars, bars_of_records
 from commlens.render.plots.content import CeilingLine, Content
 from commlens.render.plots.lines import in_order
 from commlens.render.plots.panel import LegendEntry, Panel, line_entries
 from commlens.render.plots.style import Series
 from commlens.render.plots.ticks import is_in_bytes, set_metric_axis, set_size_axis
-from commlens.render.plots.values import BarLine, bars_panel
 
 ORDER = 0
 
@@ -103,9 +103,10 @@ class _Shown:
         ceilings = [
             BarLine(self.content.ceiling_style(own), own.points[0][1]) for own in self.ceilings
         ]
-        own: dict[str, Any] = {"group": self.group, "is_replaceable": True, "legend": self.legend}
-        lines = [*ceilings, *marks]
-        return bars_panel(title, details, self.metric, bars, lines, [self.group], **own)
+        drawn = bars_of_records(self.metric, bars, [self.group])
+        return Bars(self.metric.label, self.metric.unit, drawn, [*ceilings, *marks]).panel(
+            title, details, group=self.group, is_replaceable=True, legend=self.legend
+        )
 
     def curves(self, column: int | None = None) -> Panel:
         """A panel of a sweep."""

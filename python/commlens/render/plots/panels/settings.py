@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commlens.model import Group
+from commlens.render.plots.bars import BarLine, Bars, bars_of_records
 from commlens.render.plots.colors import looks
 from commlens.render.plots.content import PUBLISHED_LINE, Content, ceiling_style
 from commlens.render.plots.lines import lines, note_of, published
 from commlens.render.plots.panel import Panel, joined
 from commlens.render.plots.style import Theme
-from commlens.render.plots.values import BarLine, bars_panel
 
 ORDER = 2
 
@@ -50,12 +50,11 @@ def _panel(groups: Sequence[Group], theme: Theme) -> Iterator[Panel]:
     size = next(iter(bars.values())).size
     names = " and ".join(dashes)
     notes = ", ".join(note_of(one) for one in published(list(bars.values()), metric.name))
-    yield bars_panel(
-        joined(first.benchmark, "" if size is None else first.describe_size(size), separator=", "),
-        joined(names and f"dashed: the ceiling, {names}", notes and f"violet: published, {notes}"),
-        metric,
-        bars,
-        marks,
-        groups,
-        replaces=groups,
+    title = joined(
+        first.benchmark, "" if size is None else first.describe_size(size), separator=", "
     )
+    details = joined(
+        names and f"dashed: the ceiling, {names}", notes and f"violet: published, {notes}"
+    )
+    drawn = Bars(metric.label, metric.unit, bars_of_records(metric, bars, groups), marks)
+    yield drawn.panel(title, details, replaces=groups)

@@ -222,11 +222,11 @@ def _alternatives(group: Group) -> Iterable[Alternatives]:
 
 
 class Slower(NamedTuple):
-    """One record takes longer than another of the same launch."""
+    """One record takes longer than another."""
 
     record: Record
     other: Record
-    ratio: float  # of the medians of their times
+    ratio: float  # of the medians of their times; of sizes, by how much more than expected
 
     @property
     def cost(self) -> Cost:
@@ -240,19 +240,13 @@ def median_us(record: Record) -> float:
     return record.statistics[TIME_METRIC].median
 
 
-def slower(
-    records: Iterable[Record], others: Iterable[Record], factor: float = 1.0
-) -> Slower | None:
+def slower(records: Iterable[Record], others: Iterable[Record], factor: float) -> Slower | None:
     """Whether it takes more than `factor` times as long, in each launch that has both.
 
     The pair that shows it least. None where a launch does not show it, or none has both.
     """
     of_start = {other.start.start: other for other in others}
-    both = [
-        (record, of_start[record.start.start])
-        for record in records
-        if record.start.start in of_start
-    ]
+    both = [(one, of_start[one.start.start]) for one in records if one.start.start in of_start]
     found = [Slower(one, other, median_us(one) / median_us(other)) for one, other in both]
     if not found or not all(one.ratio > factor and differ(one.record, one.other) for one in found):
         return None
@@ -310,10 +304,8 @@ def mean_bytes(function: Function) -> float:
 
 def calls(functions: Iterable[Function]) -> str:
     """`MPI_Cart_sub 400 and MPI_Comm_split 20 times per rank`"""
-    counts = [
-        f"{own.name} {own.mean_calls:,.0f}"
-        for own in sorted(functions, key=lambda own: -own.mean_calls)
-    ]
+    ordered = sorted(functions, key=lambda own: -own.mean_calls)
+    counts = [f"{own.name} {own.mean_calls:,.0f}" for own in ordered]
     most = 3
     if len(counts) > most:
         counts[most:] = [f"{len(counts) - most} more"]

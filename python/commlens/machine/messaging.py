@@ -68,7 +68,7 @@ def look_at_ucx(system: System, mpi: MpiView) -> UcxView:
     if not library:
         return UcxView(why_not_seen="the MPI library does not use UCX")
     about, transports = system.run("ucx_info", "-v"), system.run("ucx_info", "-d")
-    build = system.run("ucx_info", "-b")
+    seen, build = transports.text, system.run("ucx_info", "-b")
     version = libraries.version_of(system, library, "ucx") or group_in(about.text, _VERSION) or ""
     own = about.ok and _is_of(system, library, version, about.text)
     folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
@@ -81,10 +81,8 @@ def look_at_ucx(system: System, mpi: MpiView) -> UcxView:
         (group_in(about.text, _CONFIGURED) or "") if own else "",
         modules,
         _missing(system, folder, files),
-        tuple(dict.fromkeys(_TRANSPORT.findall(transports.text)))
-        if own and transports.ok
-        else None,
-        tuple(dict.fromkeys(_DEVICE.findall(transports.text))) if own else (),
+        tuple(dict.fromkeys(_TRANSPORT.findall(seen))) if own and transports.ok else None,
+        tuple(dict.fromkeys(_DEVICE.findall(seen))) if own else (),
         libraries.find_library(system, "libgdrapi.so.2"),
         _unknown(system, version) if own else (),
         "" if own else why_not,
@@ -111,19 +109,15 @@ def _is_of(system: System, library: str, version: str, about: str) -> bool:
     """Whether ucx_info is that of this library; that of an old UCX prints its version alone."""
     said = group_in(about, _INFO_LIBRARY)
     if not said:
-        return group_in(about, _VERSION) == version
+        return (group_in(about, _VERSION) or "") == version
     one, other = (libraries.resolved(system, path) for path in (said, library))
     return posixpath.dirname(one) == posixpath.dirname(other)
 
 
 def _modules_of_build(text: str) -> list[str]:
     """`uct_cuda`, `uct_cuda_gdrcopy` of `#define uct_cuda_MODULES ":gdrcopy"`"""
-    return [
-        f"{parent}_{name}"
-        for parent, names in _MODULES.findall(text)
-        for name in names.split(":")
-        if name
-    ]
+    listed = _MODULES.findall(text)
+    return [f"{parent}_{name}" for parent, names in listed for name in names.split(":") if name]
 
 
 def _missing(system: System, folder: str, files: dict[str, str]) -> dict[str, tuple[str, ...]]:
@@ -160,12 +154,10 @@ def look_at_nccl(system: System, mpi: MpiView) -> NcclView:
     library = library or next(filter(None, found_by_loader), "")
     version = version_text(libraries.version_of(system, library, "nccl")) if library else ""
     own = tuple(_settings(system))
-    variables = {
-        **{one.name: one.value for one in own},
-        **libraries.communication_variables(system),
-    }
     if "rccl" in library:  # which has names of its own
         return NcclView(library, version, own)
+    variables = {one.name: one.value for one in own}
+    variables.update(libraries.communication_variables(system))
     known = [f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables", list[str])]
     found = libraries.unknown_variables(variables, "NCCL_", known, "NCCL", _OF_IMAGES)
     return NcclView(library, version, own, found)

@@ -57,15 +57,11 @@ def profile_things(profile: Profile) -> Iterator[Thing]:
 
 def _head(profile: Profile) -> Iterator[str]:
     yield f"# profile of {' '.join(profile.command)}"
-    yield (
-        f"# {plural(profile.ranks, 'rank')} on {plural(profile.nodes, 'node')}, "
-        f"{profile.library}, {profile.time}"
-    )
+    where = f"{plural(profile.ranks, 'rank')} on {plural(profile.nodes, 'node')}"
+    yield f"# {where}, {profile.library}, {profile.time}"
     if profile.threads > 1:
-        yield (
-            f"# up to {profile.threads} threads of a rank call MPI: times are means over its "
-            "threads"
-        )
+        count = f"up to {profile.threads} threads"
+        yield f"# {count} of a rank call MPI: times are means over its threads"
     yield from (f"# {warning}" for warning in profile.warnings)
 
 
@@ -112,11 +108,12 @@ _IMBALANCES: list[Column[_Line]] = [
 
 def _name_column(title: str) -> Column[_Line]:
     """Functions are indented, below what they belong to."""
-
-    def style(row: _Line) -> str:
-        return "" if row.name.startswith(" ") else "bold"
-
-    return Column(title, lambda row: row.name, left=True, style=style)
+    return Column(
+        title,
+        lambda row: row.name,
+        left=True,
+        style=lambda row: "" if row.name.startswith(" ") else "bold",
+    )
 
 
 def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Line]:
@@ -161,21 +158,21 @@ def _sizes(communicators: Communicators) -> str | None:
 def waiting_table(profile: Profile) -> Table[Function]:
     """Which part of the time of each function was spent waiting for other ranks."""
 
-    def time(function: Function) -> float:
-        return mean(function.time_s)
+    def percent(function: Function) -> float:
+        return _part(mean(function.waiting_s), mean(function.time_s))
 
-    def waiting(function: Function) -> float:
-        return mean(function.waiting_s)
+    def transfer(function: Function) -> float:
+        return max(0.0, mean(function.time_s) - mean(function.waiting_s))
 
     def rank(function: Function) -> int:
         index = function.waiting_s.index(max(function.waiting_s))
         return profile.placement[index].rank
 
     columns: list[Column[Function]] = [
-        Column("Time", time, "s", _seconds),
-        Column("Waiting", waiting, "s", _seconds),
-        Column("Wait %", lambda one: _part(waiting(one), time(one)), format=_percent),
-        Column("Transfer", lambda one: max(0.0, time(one) - waiting(one)), "s", _seconds),
+        Column("Time", lambda one: mean(one.time_s), "s", _seconds),
+        Column("Waiting", lambda one: mean(one.waiting_s), "s", _seconds),
+        Column("Wait %", percent, format=_percent),
+        Column("Transfer", transfer, "s", _seconds),
         Column("Most waiting", lambda one: max(one.waiting_s), "s", _seconds),
         Column("Rank", rank),
         Column("Function", lambda one: one.name, left=True),
@@ -192,28 +189,25 @@ def call_sites_table(profile: Profile) -> Table[CallSite]:
     def waiting(site: CallSite) -> float | None:
         return _part(site.waiting_s, site.time_s) if site.function in waiting_in else None
 
+    def chain(site: CallSite) -> str:
+        places: list[CallSite | Caller] = [site, *site.callers]
+        return f"{site.function} from {' < '.join(map(_place, places))}"
+
     columns: list[Column[CallSite]] = [
         Column("Time", lambda site: site.time_s / ranks, "s", _seconds),
         Column("Wait %", waiting, format=_percent, if_any=True),
         Column("Calls", lambda site: site.calls / ranks, format=_calls),
         Column("Bytes per rank", lambda site: site.bytes / ranks, format=format_bytes),
-        Column("Function called from", _chain, left=True),
+        Column("Function called from", chain, left=True),
     ]
     notes = []
     if len(sites) > _MOST_CALL_SITES:
         more = format_count(len(sites) - _MOST_CALL_SITES)
         notes.append(f"... and {more} more sites in the record")
     if any(_ADDRESS.search(site.caller) for site in sites[:_MOST_CALL_SITES]):
-        notes.append(
-            "+0x...: an address in a file without symbols (stripped); `--call-depth 2` adds the "
-            "caller"
-        )
+        address = "+0x...: an address in a file without symbols (stripped)"
+        notes.append(f"{address}; `--call-depth 2` adds the caller")
     return Table(columns, sites[:_MOST_CALL_SITES], notes=notes)
-
-
-def _chain(site: CallSite) -> str:
-    places: list[CallSite | Caller] = [site, *site.callers]
-    return f"{site.function} from {' < '.join(map(_place, places))}"
 
 
 def _place(place: CallSite | Caller) -> str:
@@ -238,7 +232,10 @@ def ranks_table(profile: Profile) -> Table[int]:
         Column("USER", lambda index: profile.outside_s[index], "s", _seconds),
         Column("MPI", lambda index: profile.mpi_s[index], "s", _seconds),
         Column("CPU %", busy, format="{:.0f}%".format),
-        *(_function_column(one) for one in functions[:_MOST_FUNCTIONS]),
+        *(
+            Column[int](one.name, one.time_s.__getitem__, "s", _seconds)
+            for one in functions[:_MOST_FUNCTIONS]
+        ),
         Column("Processors", lambda index: places[index].cpus or None, left=True),
         Column("Host", lambda index: places[index].host, left=True),
     ]
@@ -246,10 +243,6 @@ def ranks_table(profile: Profile) -> Table[int]:
     hidden = len(places) - len(shown)
     note = f"... and {hidden} more ranks, whose time in MPI lies between, in the record"
     return Table(columns, shown, notes=[note] if shown and hidden else [])
-
-
-def _function_column(function: Function) -> Column[int]:
-    return Column(function.name, function.time_s.__getitem__, "s", _seconds)
 
 
 def _shown_ranks(profile: Profile) -> Sequence[int]:

@@ -75,11 +75,6 @@ class Cells:
         measure = len if everything.isascii() else text_width
         self.width = max(width, max(map(measure, texts), default=0))
 
-    @property
-    def has_any(self) -> bool:
-        """Whether a row has a value."""
-        return any(value not in (None, "") for value in self.values)
-
     def is_again(self, row: int) -> bool:
         """Whether the row above has said it."""
         key = self.column.once
@@ -123,7 +118,11 @@ class Table(Generic[Row]):
         self.title, self.subtitle, self.about = title, subtitle, about
         self.notes = [(note, "dim") if isinstance(note, str) else note for note in notes]
         shown = [Cells(one, rows) for one in self.declared if one.title is not None]
-        self.columns = [one for one in shown if not one.column.if_any or one.has_any]
+        self.columns = [
+            one
+            for one in shown
+            if not one.column.if_any or any(value not in (None, "") for value in one.values)
+        ]
 
     @property
     def plain(self) -> list[dict[str, Any]]:

@@ -123,10 +123,7 @@ def _shown(things: Iterable[Thing]) -> Iterator[Thing]:
         if isinstance(thing, Table):
             yield thing
             continue
-        full = [number for number, line in enumerate(thing.lines) if not _is_empty(line)]
+        texts = ["".join(text for text, _ in line).strip() for line in thing.lines]
+        full = [number for number, text in enumerate(texts) if text]
         if full:
             yield Lines(thing.lines[full[0] : full[-1] + 1])
-
-
-def _is_empty(line: Sequence[tuple[str, str]]) -> bool:
-    return not any(text.strip() for text, _ in line)

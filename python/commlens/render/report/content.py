@@ -123,7 +123,12 @@ def build(
     if loaded.dropped:
         text = f"looked at are {count:,} of {count + loaded.dropped:,} records, the first in the"
         left_out.append(f"{text} files and those that failed: name fewer files")
-    found = _with_those_of_doctor(findings(loaded.records, loaded.profiles), examined)
+    found = findings(loaded.records, loaded.profiles)
+    # What doctor found in records that are here too is said once.
+    said = {(one.code, one.sentence) for one in found}
+    others = (one.finding for document in examined.documents for one in document.findings)
+    new = {(one.code, one.sentence): one for one in others}
+    found = sorted([*found, *(new[one] for one in new if one not in said)], key=worst_first)
     profiles = loaded.profiles[:_MOST_PROFILES]
     # Of launches in several files each once, those without records too.
     all_launches = list({(one.start, one.time): one for one in loaded.launches}.values())
@@ -147,14 +152,6 @@ def build(
         launches=Table(_LAUNCHES, by_time[:_MOST_LAUNCHES]),
         left_out=[*left_out, *unseen],
     )
-
-
-def _with_those_of_doctor(own: Sequence[Finding], examined: Examined) -> list[Finding]:
-    """The worst first. What doctor found in records that are here too is said once."""
-    said = {(one.code, one.sentence) for one in own}
-    others = (one.finding for document in examined.documents for one in document.findings)
-    new = {(one.code, one.sentence): one for one in others}
-    return sorted([*own, *(new[one] for one in new if one not in said)], key=worst_first)
 
 
 def _settings(start: Start) -> str:

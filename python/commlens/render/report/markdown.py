@@ -11,7 +11,7 @@ from commlens.findings import Finding
 from commlens.render.markdown import escaped, paragraphs, prose, table_lines
 from commlens.render.profile_tables import time_table
 from commlens.render.report.content import Report
-from commlens.render.table import Line, Table, Thing
+from commlens.render.table import Line, Table
 
 _MOST_ROWS = 100  # of a table
 _MOST_LINES = 60  # of a block
@@ -30,7 +30,9 @@ def to_markdown(report: Report) -> str:
         text=partial(escaped, longest=_LONGEST_SENTENCE),
         prose=partial(prose, longest=_LONGEST_SENTENCE),
         observed=_observed,
-        thing=_thing,
+        thing=lambda one: (
+            "\n".join(table_lines(one, _MOST_ROWS)) if isinstance(one, Table) else _block(one.lines)
+        ),
         block=_block,
         time_table=time_table,
     )
@@ -42,10 +44,6 @@ def _observed(finding: Finding) -> str:
     """What was found, and the lines that show it."""
     quotes = "; ".join(map(str, finding.evidence.quotes))
     return f"{finding.sentence} ({quotes})" if quotes else finding.sentence
-
-
-def _thing(one: Thing) -> str:
-    return "\n".join(table_lines(one, _MOST_ROWS)) if isinstance(one, Table) else _block(one.lines)
 
 
 def _block(lines: Sequence[Line]) -> str:

@@ -43,17 +43,6 @@ def _rate(ceiling: Ceiling) -> str:
     return f"{format_number(ceiling.rate)} {ceiling.unit}"
 
 
-def has_several_ceilings(record: Record) -> bool:
-    """Whether one column of the main table cannot show them."""
-    return len(record.ceilings) > 1 or any(ceiling.part for ceiling in record.ceilings)
-
-
-def no_ceiling_lines(records: Iterable[Record]) -> list[Line]:
-    """Why records have no ceiling: each reason once."""
-    reasons = dict.fromkeys(record.no_ceiling for record in records if record.no_ceiling)
-    return [[("  no ceiling: ", "yellow"), (reason, "")] for reason in reasons]
-
-
 def calls_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """How often an operation calls each function of MPI."""
     columns = [
@@ -165,7 +154,10 @@ def reason_lines(group: Group) -> list[Line]:
     struck: dict[tuple[str, str, str, str], list[int]] = {}
     for record in group.records:
         if record.status != "ok":
-            kind = (record.status, record.transport, record.memory, _reason(record))
+            reason, message = record.reason, record.validation.message
+            if message not in reason:
+                reason = f"{reason}; {message}" if reason else message
+            kind = (record.status, record.transport, record.memory, reason)
             struck.setdefault(kind, []).extend([] if record.size is None else [record.size])
     lines: list[Line] = []
     for (status, transport, memory, reason), sizes in struck.items():
@@ -177,10 +169,3 @@ def reason_lines(group: Group) -> list[Line]:
         style = "red" if status == "failed" else "yellow"
         lines.append([(f"  {status}: ", style), (f"{place}: {reason}", "")])
     return lines
-
-
-def _reason(record: Record) -> str:
-    message = record.validation.message
-    if message and message not in record.reason:
-        return f"{record.reason}; {message}" if record.reason else message
-    return record.reason

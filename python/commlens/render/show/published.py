@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from commlens.base.text import format_ratio, format_value, labelled
-from commlens.compare.references import Beside, Figure, Line, beside, by_ranks, find, lines_of
+from commlens.compare.references import Beside, Line, beside, by_ranks, find, lines_of
 from commlens.model import Group, Metric, Record
 from commlens.render.show.columns import metric_columns, place_columns
 from commlens.render.table import Column, Lines, Table, Thing
@@ -44,16 +43,12 @@ def published_by_ranks(benchmark: str) -> Iterator[Thing]:
     for name in dict.fromkeys(own[0].source for own in quantities):
         setups = [own for own in quantities if own[0].source == name]
         ranks = sorted({one.ranks for own in setups for one in own if one.ranks})
-        columns = [Column[int]("ranks", lambda count: count), *map(_setup_column, setups)]
+        columns = [Column[int]("ranks", lambda count: count)]
+        for own in setups:
+            head = "\n".join([*textwrap.wrap(own[0].setup, _HEAD_WIDTH), own[0].quantity])
+            columns.append(Column(head, {one.ranks: one.as_printed for one in own}.get))
         yield _heading(f"{name}: {find(name).title}")
         yield Table(columns, ranks)
-
-
-def _setup_column(figures: Sequence[Figure]) -> Column[int]:
-    printed = {one.ranks: one.as_printed for one in figures}
-    first = figures[0]
-    head = "\n".join([*textwrap.wrap(first.setup, _HEAD_WIDTH), first.quantity])
-    return Column(head, printed.get)
 
 
 def _best(found: Sequence[Beside]) -> list[Beside]:
@@ -71,11 +66,16 @@ def _single_values(group: Group, found: Sequence[Beside]) -> Table[Beside]:
     unit = units.pop() if len(units) == 1 else ""
     is_named = len({(one.metric.label, one.metric.unit) for one in found}) > 1
     places = [column.of(lambda one: one.record) for column in place_columns(group)]
+
+    def size_there(one: Beside) -> str:
+        size = one.figure.size
+        return "" if one.same_size or size is None else group.format_size(size)
+
     columns: list[Column[Beside]] = [
         Column("ours", lambda one: _value(one, one.ours), unit),
         Column("published", lambda one: _value(one, one.figure.value), unit),
         Column("ratio", lambda one: one.ratio, format=format_ratio),
-        Column("size there", partial(_other_size, group), if_any=True),
+        Column("size there", size_there, if_any=True),
         Column("source", lambda one: one.source.name, left=True, style="cyan"),
         Column("", lambda one: one.figure.where, left=True),
     ]
@@ -83,13 +83,6 @@ def _single_values(group: Group, found: Sequence[Beside]) -> Table[Beside]:
         "", lambda one: labelled(one.metric.label, "" if unit else one.metric.unit), left=True
     )
     return Table([*places, *[name] * is_named, *columns], found)
-
-
-def _other_size(group: Group, one: Beside) -> str:
-    """Of values of another size than the record's."""
-    if one.same_size or one.figure.size is None:
-        return ""
-    return group.format_size(one.figure.size)
 
 
 def _value(one: Beside, value: float) -> str:

@@ -9,21 +9,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from commlens.base.text import format_percent, format_value, memory_name
-from commlens.model import (
-    TIME_METRIC,
-    Group,
-    Metric,
-    Record,
-    difference,
-    option_text,
-)
-from commlens.model.scaling import (
-    Position,
-    Scaling,
-    VariantPair,
-    pairs,
-    position,
-)
+from commlens.model import TIME_METRIC, Group, Metric, Record, difference, option_text
+from commlens.model.scaling import Position, Scaling, VariantPair, pairs, position
 from commlens.render.show.columns import metric_columns
 from commlens.render.show.details import where
 from commlens.render.show.published import published_by_ranks
@@ -172,14 +159,11 @@ def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row
     """The rows by what was measured and then by ranks, and with them what failed and is in no row
     of its own, without metrics."""
     there = {(row.group, row.position) for row in rows}
-    failed = [
-        _Row(group, record)
-        for group in scaling.groups
-        for record in group.records
-        if record.status == "failed"
-    ]
-    missing = {(row.group, row.position): row for row in failed}
-    every = [*rows, *(row for key, row in missing.items() if key not in there)]
+    missing: dict[tuple[Group, Position], _Row] = {}
+    for group in scaling.groups:
+        for row in (_Row(group, one) for one in group.records if one.status == "failed"):
+            if (group, row.position) not in there:
+                missing[group, row.position] = row
 
     def order(row: _Row) -> tuple[int, int, str, str, int]:
         place = row.position
@@ -188,7 +172,8 @@ def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row
 
     shown = [one.of(lambda row: row if row.record.measured else None) for one in columns]
     note = Column[_Row]("", lambda row: _note(row.record), left=True, style="yellow")
-    return Table([*_place_columns(scaling), *shown, note], sorted(every, key=order))
+    every = sorted([*rows, *missing.values()], key=order)
+    return Table([*_place_columns(scaling), *shown, note], every)
 
 
 def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
@@ -196,11 +181,9 @@ def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
     group = scaling.groups[0]
     places: list[Column[Position]] = []
     if group.is_sweep:
+        text = group.format_size
         places.append(
-            Column(
-                group.size_name,
-                lambda place: None if place.size < 0 else group.format_size(place.size),
-            )
+            Column(group.size_name, lambda one: None if one.size < 0 else one.size, format=text)
         )
     places.append(Column("transport", lambda place: place.transport, left=True))
     places.append(Column("memory", lambda place: memory_name(place.memory), left=True))
@@ -212,13 +195,12 @@ def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
     ]
     columns.append(Column("ranks", lambda row: row.record.ranks))
     for parameter in scaling.arrangements:
-        value = partial(_parameter, parameter.name)
+
+        def value(row: _Row, name: str = parameter.name) -> Any:
+            return row.record.parameters.get(name)
+
         columns.append(Column(parameter.title, value, format=option_text))
     return columns
-
-
-def _parameter(name: str, row: _Row) -> Any:
-    return row.record.parameters.get(name)
 
 
 def _note(record: Record) -> str:

@@ -45,9 +45,12 @@ def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) ->
         yield from _other_tables(group, measured, list(common), width)
         yield from pair_blocks(group, [record for record in measured if record.series])
         yield from published_tables(group, measured)
-    lines = [
-        *details.no_ceiling_lines(measured),
-        *_common_calls(measured),
+    no_ceiling = dict.fromkeys(record.no_ceiling for record in measured if record.no_ceiling)
+    calls = details.common_calls([record for record in measured if record.calls])
+    lines: list[Line] = [[("  no ceiling: ", "yellow"), (reason, "")] for reason in no_ceiling]
+    if calls:
+        lines.append([(f"  calls per operation: {calls}", "dim")])
+    lines += [
         *gain_lines(group),
         *_used_lines(group),
         *details.missed_interval_lines(group, measured),
@@ -97,7 +100,9 @@ def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
         return record.ceiling.metrics.get(main.name) if record.ceiling else None
 
     columns: list[Column[Record]] = [
-        Column("of ceiling", _of_ceiling, format=format_fraction),
+        Column(
+            "of ceiling", lambda one: one.ceiling and one.ceiling.fraction, format=format_fraction
+        ),
         Column(
             "ceiling",
             lambda one: one.ceiling and one.ceiling.name,
@@ -115,16 +120,9 @@ def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
     if wide:
         text = partial(format_value, unit=main.unit)
         columns.insert(1, Column("ceiling", ceiling, main.unit, text, if_any=True))
-        columns.append(Column("compared", _compared, left=True))
+        compared = {True: "exact", False: "to rounding"}
+        columns.append(Column("compared", lambda one: compared[one.validation.exact], left=True))
     return columns
-
-
-def _of_ceiling(record: Record) -> float | None:
-    return record.ceiling.fraction if record.ceiling else None
-
-
-def _compared(record: Record) -> str:
-    return "exact" if record.validation.exact else "to rounding"
 
 
 def _standing(group: Group, record: Record) -> str | None:
@@ -176,10 +174,10 @@ def _other_tables(
     within = [record for record in measured if record.has_parts_within]
     if within and not by_level:
         yield shares_table(group, within)
-    if any(
-        details.has_several_ceilings(record) or (wide and record.ceilings) for record in measured
-    ):
-        yield details.ceilings_table(group, [record for record in measured if record.ceilings])
+    limited = [record for record in measured if record.ceilings]
+    # Those of one record, or of its parts, are more than a column of the main table shows.
+    if any(wide or len(one.ceilings) > 1 or one.ceilings[0].part for one in limited):
+        yield details.ceilings_table(group, limited)
     names = dict.fromkeys(name for record in measured for name in record.facts)
     if differing := [name for name in names if name not in common]:
         yield details.facts_table(group, measured, differing)
@@ -188,11 +186,6 @@ def _other_tables(
         yield details.calls_table(group, calling)
     if rounded := [record for record in measured if record.validation.deviation]:
         yield details.deviations_table(group, rounded)
-
-
-def _common_calls(measured: Sequence[Record]) -> list[Line]:
-    calls = details.common_calls([record for record in measured if record.calls])
-    return [[(f"  calls per operation: {calls}", "dim")]] if calls else []
 
 
 def _used_lines(group: Group) -> list[Line]:

@@ -28,16 +28,12 @@ def format_number(value: float) -> str:
     """Four significant digits: 0.01234, 12.34, 1,234,567; an exponent from 1e9 on: 2.828e9."""
     magnitude = abs(value)
     if magnitude >= _EXPONENT_FROM:
-        return _with_exponent(value)
+        return format_scientific(value, 3)
     if magnitude >= 999.95 or value == 0:
         return f"{value:,.0f}"
     if magnitude < 1e-4:
         return f"{value:.3g}"
     return f"{value:#.4g}"
-
-
-def _with_exponent(value: float) -> str:
-    return f"{value:.3e}".replace("e+", "e").replace("e0", "e")
 
 
 def format_short(value: float) -> str:
@@ -48,9 +44,9 @@ def format_short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def format_scientific(value: float) -> str:
-    """Three digits and an exponent: 2.83e9."""
-    return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
+def format_scientific(value: float, decimals: int = 2) -> str:
+    """With an exponent: 2.83e9."""
+    return f"{value:.{decimals}e}".replace("e+0", "e").replace("e+", "e")
 
 
 def format_count(count: int) -> str:
@@ -71,7 +67,7 @@ def format_fraction(fraction: float) -> str:
 def format_ratio(ratio: float) -> str:
     """`1.40x`, `33x`, `0.018x`."""
     if ratio >= 10:
-        return f"{ratio:,.0f}x" if ratio < _EXPONENT_FROM else f"{_with_exponent(ratio)}x"
+        return f"{ratio:,.0f}x" if ratio < _EXPONENT_FROM else f"{format_scientific(ratio, 3)}x"
     return f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
 
 
@@ -83,7 +79,7 @@ def format_value(value: float, unit: str, largest: float = 0) -> str:
     if not unit:
         return format_percent(value)
     if value and max(abs(value), largest) >= _EXPONENT_FROM:
-        return _with_exponent(value)
+        return format_scientific(value, 3)
     return format_number(value)
 
 

@@ -14,15 +14,15 @@ from commlens.base.text import format_bytes, format_count
 from commlens.model.comparison import difference
 from commlens.model.launches import launch_labels
 from commlens.model.record import BYTES, Record, option_text
-from commlens.model.start import Metric, Parameter, Start
+from commlens.model.start import Metric, Parameter
 
 
 def merged_transports(records: Iterable[Record]) -> list[str]:
     """All transports of the records' launches, each start's in the order that it declares."""
     merged: dict[str, None] = {}
-    for start in {id(record.start): record.start for record in records}.values():
+    for start in {record.start: None for record in records}:
         merged |= dict.fromkeys(start.transports)
-    return list(merged | dict.fromkeys(record.transport for record in records))
+    return list(merged | {record.transport: None for record in records})
 
 
 class Standing(NamedTuple):
@@ -48,15 +48,25 @@ class Group:
         self.transports = merged_transports(records)
         self._ranking = {name: rank for rank, name in enumerate(self.transports)}
         self.records: list[Record] = sorted(records, key=self._order)
+        self.launches = list({one.start.start: one.start for one in self.records}.values())
+        self.memories = sorted({record.memory for record in records})
+        # As they were measured: others are compared with the first. Empty without variants.
+        values = (record.variant_value for record in self.records)
+        self.variant_values = list(dict.fromkeys(values)) if self.variant else []
         self.start_labels, self._dated_labels = launch_labels(self.records)
 
     def _order(self, record: Record) -> tuple[int, int, str]:
         return record.size or 0, self._ranking[record.transport], record.memory
 
+    @property
+    def main(self) -> Metric | None:
+        """The main metric of the records."""
+        return next((record.main for record in self.records if record.main), None)
+
     @cached_property
-    def launches(self) -> list[Start]:
-        """Each once, by its name."""
-        return list({record.start.start: record.start for record in self.records}.values())
+    def sizes(self) -> list[int]:
+        """In ascending order."""
+        return sorted({size for one in self.records if (size := one.size) is not None})
 
     @cached_property
     def metrics(self) -> list[Metric]:
@@ -66,11 +76,6 @@ class Group:
             name: metric for start in self.launches for name, metric in start.metrics.items()
         }
         return [metric for name, metric in declared.items() if name in names]
-
-    @property
-    def main(self) -> Metric | None:
-        """The main metric of the records."""
-        return next((record.main for record in self.records if record.main), None)
 
     @cached_property
     def settings(self) -> dict[str, str]:
@@ -107,24 +112,6 @@ class Group:
         """By itself: `76.3 MiB`, `block 732`."""
         text = self.format_size(size)
         return text if self.size_name == "size" else f"{self.size_name} {text}"
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """The sizes in ascending order."""
-        found = {record.size for record in self.records}
-        return sorted(size for size in found if size is not None)
-
-    @cached_property
-    def memories(self) -> list[str]:
-        """The kinds of memory in alphabetical order."""
-        return sorted({record.memory for record in self.records})
-
-    @cached_property
-    def variant_values(self) -> list[str]:
-        """As they were measured: others are compared with the first. Empty without variants."""
-        if self.variant is None:
-            return []
-        return list(dict.fromkeys(record.variant_value for record in self.records))
 
     def start_label(self, record: Record) -> str:
         """What sets its start apart, where several measured the same; else empty."""

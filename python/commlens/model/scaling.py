@@ -86,36 +86,22 @@ def pairs(group: Group) -> list[VariantPair]:
     return found
 
 
-@dataclass(frozen=True)
 class Scaling:
     """Groups of one problem that differ in the number of ranks, the fewest first."""
 
-    groups: Sequence[Group]
-
-    @property
-    def divides_work(self) -> bool:
-        """Whether speed-up and efficiency mean something."""
-        return all(
-            start.benchmark.divides_work for group in self.groups for start in group.launches
+    def __init__(self, groups: Sequence[Group]) -> None:
+        first = groups[0]
+        self.groups = groups
+        # Whether speed-up and efficiency mean something.
+        self.divides_work = all(
+            start.benchmark.divides_work for group in groups for start in group.launches
         )
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether the problem grows with the ranks: a parameter of each rank is the same."""
-        record = self.groups[0].records[0]
-        return any(record.start.parameters[name].per_rank for name in record.parameters)
-
-    @property
-    def title(self) -> str:
-        """`grid 125x125x125 · dtype c128 · timing each`"""
-        first = self.groups[0]
+        # Whether the problem grows with the ranks: a parameter of each rank is the same.
+        declared = first.records[0].start.parameters
+        self.is_weak = any(declared[name].per_rank for name in first.records[0].parameters)
         settings = [f"{name} {text}" for name, text in first.settings.items()]
-        return " · ".join([*settings, f"timing {first.timing}"])
-
-    @cached_property
-    def transports(self) -> list[str]:
-        """All transports of the records, in the order of their declaration."""
-        return merged_transports(record for group in self.groups for record in group.records)
+        self.title = " · ".join([*settings, f"timing {first.timing}"])
+        self.transports = merged_transports(record for group in groups for record in group.records)
 
     @cached_property
     def arrangements(self) -> list[Parameter]:

@@ -207,11 +207,7 @@ def test_nccl_and_its_files(tmp_path: Path) -> None:
 
 
 def test_the_number_of_nccl() -> None:
-    assert [messaging.version_text(code) for code in ("22803", "2804", "x")] == [
-        "2.28.3",
-        "2.8.4",
-        "",
-    ]
+    assert list(map(messaging.version_text, ("22803", "2804", "x"))) == ["2.28.3", "2.8.4", ""]
 
 
 def test_limits_and_shared_memory(tmp_path: Path) -> None:

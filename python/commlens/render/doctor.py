@@ -6,7 +6,6 @@ The structs are evaluated by Python 3.9 too, as in model/start.py.
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -83,7 +82,8 @@ def print_findings(examination: Examination, proofs: dict[int, Proof], console: 
         level = _LEVELS[finding.severity]
         head = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
         lines += [[], *leveled(level, [*head, *_below(finding, proofs.get(id(finding)))])]
-    print_things(console, [Lines([*lines, [], [(_summary(examination), "")]])])
+    summary = _summary([own.verdict for own in examination.outcomes])
+    print_things(console, [Lines([*lines, [], [(summary, "")]])])
 
 
 def _below(finding: Finding, proof: Proof | None) -> Iterator[str]:
@@ -101,9 +101,8 @@ def _wrapped(text: str, indent: str) -> list[str]:
     )  # fmt: skip
 
 
-def _summary(examination: Examination) -> str:
+def _summary(verdicts: Sequence[str]) -> str:
     """`37 checks: 1 problem, 2 advice, 20 ok, 14 not applicable`"""
-    verdicts = [own.verdict for own in examination.outcomes]
     order = ("problem", "advice", "ok", "not applicable")
     counts = [f"{verdicts.count(name)} {name}" for name in order if name in verdicts]
     return f"{plural(len(verdicts), 'check')}: {', '.join(counts)}"
@@ -163,9 +162,8 @@ class _Found(msgspec.Struct, frozen=True):
         if self.proof and self.proof.text:
             quotes.append(Quote("tried", self.proof.text))
         evidence = Evidence(self.where, quotes=tuple(quotes))
-        return Finding(
-            self.code, self.severity, self.title, self.sentence, evidence, None, self.fix
-        )
+        head = (self.code, self.severity, self.title, self.sentence)
+        return Finding(*head, evidence, None, self.fix)
 
 
 class _Check(msgspec.Struct, frozen=True):
@@ -192,9 +190,7 @@ class Document(msgspec.Struct, frozen=True):
     @property
     def summary(self) -> str:
         """`doctor on node01: 93 checks: 22 ok, 71 not applicable`"""
-        verdicts = Counter(one.verdict for one in self.checks)
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common(4))
-        return f"doctor on {self.hosts}: {plural(len(self.checks), 'check')}: {counts}"
+        return f"doctor on {self.hosts}: {_summary([one.verdict for one in self.checks])}"
 
 
 _DECODER = msgspec.json.Decoder(Document)

@@ -291,6 +291,13 @@ def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
     """
     ours = {one.name.lower(): one for one in profile.communicating}
     total = mean(profile.total_s)
+    columns: list[Column[_Share]] = [
+        Column("Time %", lambda row: row.ours and _part(row.ours.time.mean_s, total), "", _percent),
+        Column("published", lambda row: row.published[_SHARE], format=_percent),
+        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
+        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
+        Column("Function", lambda row: row.name, left=True),
+    ]
     for source in load():
         for setup, figures in groupby(source.figures, lambda figure: figure.setup):
             theirs: dict[str, dict[str, float]] = {}
@@ -305,14 +312,4 @@ def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
             leading = sorted(rows, key=lambda row: -row.published[_SHARE])[:_LEADING]
             if leading and all(row.ours for row in leading) and total > 0:
                 title = f"Beside it {source.name}"
-                yield Table(_share_columns(total), rows, title, f"{setup}, {source.machine}")
-
-
-def _share_columns(total: float) -> list[Column[_Share]]:
-    return [
-        Column("Time %", lambda row: row.ours and _part(row.ours.time.mean_s, total), "", _percent),
-        Column("published", lambda row: row.published[_SHARE], format=_percent),
-        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
-        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
-        Column("Function", lambda row: row.name, left=True),
-    ]
+                yield Table(columns, rows, title, f"{setup}, {source.machine}")

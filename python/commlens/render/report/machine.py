@@ -27,11 +27,6 @@ class HostGroup:
     launches: list[Start] = field(default_factory=list)
     rates: dict[str, float] = field(default_factory=dict)  # GB/s, the best of each link's ceiling
 
-    def has(self, hosts: set[str], gpus: set[_Gpu]) -> bool:
-        """Whether a launch on these hosts and GPUs is one of its own."""
-        alike = not gpus or not self.gpus or bool(gpus & self.gpus)
-        return bool(hosts & self.hosts) and alike
-
     @cached_property
     def widest(self) -> Start:
         """The start that shows most of the machine: the most GPUs, then the most ranks."""
@@ -112,8 +107,10 @@ def machines(
     of_start: dict[str, HostGroup] = {}
     for start in launches:
         hosts, gpus = {place.host for place in start.placement}, set(_gpus(start))
-        machine = next((one for one in found if one.has(hosts, gpus)), None)
-        if machine is None:
+        for machine in found:
+            if hosts & machine.hosts and (not gpus or not machine.gpus or gpus & machine.gpus):
+                break
+        else:
             if len(found) == _MOST_MACHINES:
                 unseen += 1
                 continue

@@ -25,7 +25,9 @@ def published_tables(group: Group, measured: Sequence[Record]) -> Iterator[Thing
     yield _heading("single values: a ratio is ours over theirs, without a test")
     if curves:
         yield _by_size(group, curves)
-        yield _legend(curves)
+        sources = (own[0].source for own in curves.values())
+        texts = dict.fromkeys(f"  {one.name}: {one.machine}; {one.title}" for one in sources)
+        yield Lines([[(text, "dim")] for text in texts])
     if single:
         yield _single_values(group, single)
     told = dict.fromkeys(one.source.name for one in found)
@@ -107,9 +109,3 @@ def _line_column(own: Sequence[Beside]) -> Column[Record]:
     words = own[0].figure.setup or own[0].figure.hardware
     head = "\n".join([f"{own[0].source.name}:", *textwrap.wrap(words, _HEAD_WIDTH)])
     return Column(head, {one.record: text(one) for one in own}.get)
-
-
-def _legend(curves: dict[Line, list[Beside]]) -> Lines:
-    sources = (own[0].source for own in curves.values())
-    texts = dict.fromkeys(f"  {one.name}: {one.machine}; {one.title}" for one in sources)
-    return Lines([[(text, "dim")] for text in texts])

@@ -171,9 +171,15 @@ def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row
         return place.size, number, place.memory, place.start_label, row.record.ranks
 
     shown = [one.of(lambda row: row if row.record.measured else None) for one in columns]
-    note = Column[_Row]("", lambda row: _note(row.record), left=True, style="yellow")
+
+    def note(row: _Row) -> str:
+        over = row.record.start.is_oversubscribed
+        notes = {"failed": row.record.status == "failed", "oversubscribed": over}
+        return ", ".join(note for note, applies in notes.items() if applies)
+
+    notes = Column[_Row]("", note, left=True, style="yellow")
     every = sorted([*rows, *missing.values()], key=order)
-    return Table([*_place_columns(scaling), *shown, note], every)
+    return Table([*_place_columns(scaling), *shown, notes], every)
 
 
 def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
@@ -201,8 +207,3 @@ def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
 
         columns.append(Column(parameter.title, value, format=option_text))
     return columns
-
-
-def _note(record: Record) -> str:
-    notes = {"failed": record.status == "failed", "oversubscribed": record.start.is_oversubscribed}
-    return ", ".join(note for note, applies in notes.items() if applies)

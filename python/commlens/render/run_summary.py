@@ -79,7 +79,8 @@ def _print_tables(
     lines."""
     form = options.text("format")
     if form == "dftfe":
-        echo("\n".join(published_lines(records)))
+        for line in published_lines(records):
+            echo(line)
     if records and form in ("", "table"):
         console = show.console()
         for print_table in tables:

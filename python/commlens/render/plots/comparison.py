@@ -15,7 +15,7 @@ from commlens.base.errors import CommlensError
 from commlens.base.text import labelled, plural, printable
 from commlens.compare.matching import Matched
 from commlens.compare.verdicts import ComparisonResult, Row, Verdict
-from commlens.model import CaseKey, Group, Record, case_key
+from commlens.model import Group, case_key
 from commlens.render.comparison import summary
 from commlens.render.plots import Drawn, check_ending, saved, styled
 from commlens.render.plots.colors import TEXT_COLOR
@@ -156,18 +156,15 @@ def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
     for row in rows:
         record = row.case.baseline[0]
         if record.size and min(row.medians) > 0:
-            found.setdefault((_without_size(record), row.case.metric.name), []).append(row)
+            key, size = case_key(record), record.size_parameter
+            others = tuple(one for one in key.parameters if size is None or one[0] != size.name)
+            place = key._replace(parameters=others), row.case.metric.name
+            found.setdefault(place, []).append(row)
     return [
         _Sweep(matched, sorted(own, key=lambda row: row.case.baseline[0].size or 0))
         for own in found.values()
         if len(own) > 1
     ]
-
-
-def _without_size(record: Record) -> CaseKey:
-    key, size = case_key(record), record.size_parameter
-    parameters = tuple(one for one in key.parameters if size is None or one[0] != size.name)
-    return key._replace(parameters=parameters)
 
 
 def _ends(row: Row) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from commlens.base.text import memory_name
 from commlens.compare.references import Beside, Figure, beside
-from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record, groups
+from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record
 from commlens.render.plots.colors import CEILING_COLOR, PUBLISHED_COLOR, looks
 from commlens.render.plots.lines import difference
 from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry, joined
@@ -65,11 +65,6 @@ class Content:
     records: Sequence[Record]
     groups: Sequence[Group]
 
-    @classmethod
-    def of(cls, records: Sequence[Record]) -> Content:
-        """The records in their groups."""
-        return cls(records, groups(records))
-
     @cached_property
     def theme(self) -> Theme:
         """The looks of transports, memories, variants and parts."""
@@ -81,10 +76,6 @@ class Content:
         sweeps = [group for group in self.groups if group.is_sweep]
         found = sorted({memory for group in sweeps for memory in group.memories})
         return found if len(found) > _MAX_MEMORIES_PER_PANEL else []
-
-    def difference(self, group: Group) -> str:
-        """What sets the group apart from others of its benchmark."""
-        return difference(group, self.groups)
 
     def series_of(self, group: Group, record: Record, memory: str | None = None) -> Series:
         """The line or bar of a record; `memory` is named where it is not that of the theme."""

@@ -63,11 +63,16 @@ class Head:
 
 def _title(records: Sequence[Record]) -> list[str]:
     """Host, GPU, ranks and MPI, as far as the records agree on them."""
-    launches = _launches(records)
+    launches, ranks = _launches(records), sorted({record.ranks for record in records})
     parts = [
-        _joined(map(_hosts, launches)),
+        _joined(
+            start.host if start.nodes == 1 else f"{start.nodes} nodes ({start.host} first)"
+            for start in launches
+        ),
         _joined(start.gpu for start in launches if start.gpu),
-        _ranks(records),
+        f"{ranks[0]:,} to {ranks[-1]:,} ranks"
+        if len(ranks) > _MAX_NAMES
+        else " and ".join(plural(count, "rank") for count in ranks),
         _joined(start.mpi for start in launches),
     ]
     return [part for part in parts if part]
@@ -75,17 +80,6 @@ def _title(records: Sequence[Record]) -> list[str]:
 
 def _launches(records: Sequence[Record]) -> list[Start]:
     return list({id(record.start): record.start for record in records}.values())
-
-
-def _ranks(records: Sequence[Record]) -> str:
-    ranks = sorted({record.ranks for record in records})
-    if len(ranks) > _MAX_NAMES:
-        return f"{ranks[0]:,} to {ranks[-1]:,} ranks"
-    return " and ".join(plural(count, "rank") for count in ranks)
-
-
-def _hosts(start: Start) -> str:
-    return start.host if start.nodes == 1 else f"{start.nodes} nodes ({start.host} first)"
 
 
 def _joined(names: Iterable[str]) -> str:

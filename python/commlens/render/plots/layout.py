@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from commlens.base.errors import CommlensError
-from commlens.model import Group, Record
+from commlens.model import Group, Record, groups
 from commlens.render.plots.content import Content
 from commlens.render.plots.head import Head
 from commlens.render.plots.panel import LegendEntry, Panel
@@ -87,7 +87,7 @@ class Layout:
         entries: dict[str, LegendEntry] = {}
         for panel in (panel for row in self.rows for _, panel in _cells(row)):
             for entry in panel.legend:
-                entries.setdefault(entry.label, entry)
+                entries.setdefault(str(entry.handle.get_label()), entry)
         ordered = sorted(entries.values(), key=lambda entry: (entry.kind, entry.order))
         return [entry.handle for entry in ordered]
 
@@ -218,7 +218,7 @@ def height_of_picture(all_groups: Sequence[Group]) -> float:
 
 def draw(records: Sequence[Record]) -> Figure:
     """Draws all but the timelines."""
-    return _picture(Content.of(records)).draw()
+    return _picture(Content(records, groups(records))).draw()
 
 
 def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
@@ -226,12 +226,12 @@ def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
 
     All have the colors that they have in the one picture of all.
     """
-    return ((panel, single(panel)) for panel in panels_of(Content.of(records)))
+    return ((panel, single(panel)) for panel in panels_of(Content(records, groups(records))))
 
 
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
     """Draws the timelines: None without any, and how many there is no room for."""
-    content = Content.of(records)
+    content = Content(records, groups(records))
     found = timelines(content)
     if not found:
         return None, 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from commlens.base.text import format_scientific, plural
 from commlens.compare.references import Figure, beside
@@ -26,7 +27,9 @@ def height_with_notes(count: int, note_inches: float) -> float:
 def note_style(series: Series) -> dict[str, Any]:
     """How a note of a line looks, among lines."""
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    return {"fontsize": NOTE_POINTS, "color": series.dark_color, "bbox": box, "zorder": 5}
+    color, _ = series.theme.transports[series.transport]
+    dark = tuple(0.8 * one for one in to_rgb(color))
+    return {"fontsize": NOTE_POINTS, "color": dark, "bbox": box, "zorder": 5}
 
 
 def lines_panel(

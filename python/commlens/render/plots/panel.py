@@ -33,12 +33,7 @@ class LegendEntry(NamedTuple):
 
     kind: int  # LINES to MARKS
     order: tuple[object, ...]  # within its kind; empty: as met
-    handle: Artist
-
-    @property
-    def label(self) -> str:
-        """The text beside the handle."""
-        return str(self.handle.get_label())
+    handle: Artist  # with its label
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,17 +66,13 @@ def ranges_panel(
             axes.fill_between(sizes, low, high, color=_COLORS[number], alpha=0.25, linewidth=0)
         axes.set_ylabel(metric)
         found = sorted({point.size for curve in curves for point in curve.points})
-        set_size_axis(axes, found, size_name, in_bytes, size_text(in_bytes))
+        text = format_bytes if in_bytes else "{:g}".format
+        set_size_axis(axes, found, size_name, in_bytes, text)
         set_metric_axis(axes)
         axes.grid(True)
         axes.legend(fontsize=7)
 
     return Panel(printable(title), draw, height=_HEIGHT_INCHES)
-
-
-def size_text(in_bytes: bool) -> Callable[[float], str]:
-    """How the ticks of such an axis are written."""
-    return format_bytes if in_bytes else "{:g}".format
 
 
 def draw(panels: Sequence[Panel], out: Path) -> None:

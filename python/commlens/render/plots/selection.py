@@ -28,7 +28,9 @@ def select(
     if count := len(records) - len(measured):
         lines = plural(count, "record")
         left_out.append(f"left out {lines}, failed or skipped; `commlens show` has the reasons")
-    drawable = [record for record in measured if _main(record) > _ZERO]
+    drawable = [
+        one for one in measured if one.main and one.statistics[one.main.name].median > _ZERO
+    ]
     if count := len(measured) - len(drawable):
         left_out.append(f"left out {plural(count, 'record')} with a metric of 0")
     found = groups(drawable)
@@ -44,10 +46,6 @@ def select(
         kept.update(own)
         left_out += sentences
     return [record for record in records if record in kept], left_out
-
-
-def _main(record: Record) -> float:
-    return record.statistics[record.main.name].median if record.main else 0.0
 
 
 def fitting(found: Sequence[_Item], height: Callable[[Sequence[_Item]], float]) -> list[_Item]:

@@ -91,11 +91,6 @@ class Series:
         return tuple(one + (1 - one) * white for one in to_rgb(self._look[0]))
 
     @property
-    def dark_color(self) -> tuple[float, ...]:
-        """Of the same hue, for text on white."""
-        return tuple(0.8 * one for one in to_rgb(self._look[0]))
-
-    @property
     def is_open(self) -> bool:
         """Whether markers and bars are not filled: those of host memory."""
         return self.memory == "host"

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_number, labelled, readable_time
-from commlens.model import Record
 from commlens.model.levels import Iteration, has_levels, middle_iteration, place_of
 from commlens.model.results import Span, Timeline
 from commlens.model.scaling import scalings
@@ -36,8 +35,14 @@ _MOST_SHORTENED = 2  # times
 
 def timelines(content: Content) -> list[Panel]:
     """A panel for each operation that has a timeline."""
-    drawn = [(own, *_shown_of(own.record)) for own in _on_most_ranks(content.operations)]
-    found = [(one, timeline, rest) for one, timeline, rest in drawn if timeline and timeline.spans]
+    found = []
+    for own in _on_most_ranks(content.operations):
+        timeline = own.record.timeline
+        # Of a multigrid solve, one iteration: its V-cycles are alike.
+        iteration = middle_iteration(timeline) if timeline and has_levels(own.record) else None
+        timeline = iteration.timeline if iteration else timeline
+        if timeline and timeline.spans:
+            found.append((own, timeline, iteration))
     panels: list[Panel] = []
     for operation, timeline, iteration in found:
         ends = [_end(other) for rival, other, _ in found if rival.group is operation.group]
@@ -174,13 +179,6 @@ class _Lanes:
             names = [part.name for part in longest if place_of(part.name).level == stream]
         before = names.index(span.part) if span.part in names else 0
         return _THICKNESS * _SHORTENED ** min(before, _MOST_SHORTENED)
-
-
-def _shown_of(record: Record) -> tuple[Timeline | None, Iteration | None]:
-    """Of a multigrid solve, one iteration: its V-cycles are alike."""
-    timeline = record.timeline
-    iteration = middle_iteration(timeline) if timeline and has_levels(record) else None
-    return (iteration.timeline if iteration else timeline), iteration
 
 
 def _end(timeline: Timeline) -> float:

@@ -17,7 +17,7 @@ from commlens.compare.references import Beside, lines_of
 from commlens.model import Group, Metric, Record
 from commlens.render.plots.bars import BarLine, Bars, bars_of_records
 from commlens.render.plots.content import CeilingLine, Content
-from commlens.render.plots.lines import in_order
+from commlens.render.plots.lines import difference, in_order
 from commlens.render.plots.panel import LegendEntry, Panel, line_entries
 from commlens.render.plots.style import Series
 from commlens.render.plots.ticks import is_in_bytes, set_metric_axis, set_size_axis
@@ -88,7 +88,7 @@ class _Shown:
             size = (" of " if is_in_bytes(group) else ", ") + group.describe_size(group.sizes[0])
         memory = f", {memory_name(self.memory)}" if self.memory else ""
         is_first = self.memory in ("", group.memories[0])
-        return f"{group.benchmark}{size}{memory}", self.content.difference(group) * is_first
+        return f"{group.benchmark}{size}{memory}", difference(group, self.content.groups) * is_first
 
     def bars(self) -> Panel:
         """What was published stands at the bar of its record."""
@@ -137,18 +137,17 @@ class _Shown:
 
     def _draw_published(self, axes: Axes) -> None:
         """Markers have the color of their transport."""
-        transports = self.content.theme.transports
+        transports, axis = self.content.theme.transports, self.group.size_parameter
         for found in lines_of(self.published).values():
             figure = found[0].figure
             style = self.content.published_style(figure)
             if figure.transport in transports:
                 color, _ = transports[figure.transport]
                 style.update(markerfacecolor=color, markeredgecolor=color)
-            points = {self._place(one): one.figure.value for one in found}
+            # At its size, or at that of the record where the axis has another quantity.
+            points = {
+                (one.figure if axis and axis.name == one.figure.size_name else one.record).size
+                or 0: one.figure.value
+                for one in found
+            }
             axes.plot(*zip(*sorted(points.items())), zorder=1.6, **style)
-
-    def _place(self, one: Beside) -> float:
-        """Its size, or that of the record where the axis has another quantity."""
-        axis = self.group.size_parameter
-        is_of_axis = axis is not None and axis.name == one.figure.size_name
-        return (one.figure.size if is_of_axis else one.record.size) or 0

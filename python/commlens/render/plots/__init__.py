@@ -22,9 +22,14 @@ from commlens.base.errors import CommlensError, reason, say
 from commlens.base.text import plural
 from commlens.model import Record, over_launches
 from commlens.model.profile import Profile
-from commlens.render.plots.layout import draw, draw_singly, draw_timelines, height_of_picture
+from commlens.render.plots.layout import (
+    draw,
+    draw_singly,
+    draw_timelines,
+    height_of_picture,
+    select,
+)
 from commlens.render.plots.profile import draw_profile_singly, draw_profiles
-from commlens.render.plots.selection import select
 
 __all__ = [
     "ENDINGS",

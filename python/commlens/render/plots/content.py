@@ -138,8 +138,7 @@ class Content:
         entries = []
         for own in found:
             label = joined(f"ceiling: {own.ceiling.name}", memory_name(own.memory), separator=", ")
-            place = list(self._dashes).index((own.memory, own.ceiling.name))
-            entries.append(_entry(CEILINGS, place, label, self.ceiling_style(own)))
+            entries.append(_entry(CEILINGS, label, self.ceiling_style(own)))
         return entries
 
     # ---- what others have published ----
@@ -167,15 +166,14 @@ class Content:
 
     def published_entries(self, found: Sequence[Beside]) -> list[LegendEntry]:
         """The published lines in the legend."""
-        places = list(self._published_looks)
         return [
-            _entry(PUBLISHED, places.index(name), f"published: {name}", self.published_style(one))
+            _entry(PUBLISHED, f"published: {name}", self.published_style(one))
             for name, one in {one.figure.name: one.figure for one in found}.items()
         ]
 
 
-def _entry(kind: int, place: int, label: str, style: dict[str, Any]) -> LegendEntry:
-    return LegendEntry(kind, (place,), Line2D([], [], label=shortened(label), **style))
+def _entry(kind: int, label: str, style: dict[str, Any]) -> LegendEntry:
+    return LegendEntry(kind, (), Line2D([], [], label=shortened(label), **style))
 
 
 def end_of_scale(own: float, ends: Sequence[float]) -> float:

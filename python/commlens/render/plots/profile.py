@@ -15,9 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from commlens.base.text import format_bytes, format_percent, format_short, plural, printable
 from commlens.model.profile import Function, Profile, mean
 from commlens.render.plots.colors import IMBALANCE_COLOR, MEAN_COLOR, QUIET_COLOR, SIZE_COLOR
-from commlens.render.plots.layout import Layout, arranged, single
+from commlens.render.plots.layout import Layout, arranged, fitting, single
 from commlens.render.plots.panel import Panel, joined
-from commlens.render.plots.selection import fitting
 from commlens.render.plots.style import PANEL_INCHES, label_inches
 
 _MAX_FUNCTIONS = 12

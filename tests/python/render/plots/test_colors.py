@@ -18,7 +18,7 @@ from commlens.model import Record, load, over_launches
 from commlens.model.levels import place_of
 from commlens.render import plots as plot
 from commlens.render.plots.colors import looks
-from commlens.render.plots.selection import MAX_HEIGHT_INCHES
+from commlens.render.plots.layout import MAX_HEIGHT_INCHES
 from commlens.render.plots.style import Theme
 
 MEASURED = Path(__file__).parents[4] / "docs" / "measured"

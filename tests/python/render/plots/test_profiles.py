@@ -9,7 +9,7 @@ from typing import Any
 from commlens.model import load
 from commlens.model.profile import Profile
 from commlens.render import plots as plot
-from commlens.render.plots.selection import MAX_HEIGHT_INCHES
+from commlens.render.plots.layout import MAX_HEIGHT_INCHES
 from plot_helpers import details, titles
 from sample_records import make_profile
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from commlens.render import plots as plot
-from commlens.render.plots.layout import height_of_picture
-from commlens.render.plots.selection import MAX_HEIGHT_INCHES, select
+from commlens.render.plots.layout import MAX_HEIGHT_INCHES, height_of_picture, select
 from commlens.render.plots.style import power_of_ten, shortened
 from conftest import Commlens
 from record_helpers import parsed, write

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from commlens.render import plots as plot
-from commlens.render.plots.selection import MAX_HEIGHT_INCHES
+from commlens.render.plots.layout import MAX_HEIGHT_INCHES
 from commlens.render.plots.style import Theme
 from conftest import Commlens
 from plot_helpers import details, panel, texts, timelines, y_labels

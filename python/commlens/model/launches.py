@@ -68,15 +68,9 @@ def _merged(members: Sequence[Record]) -> OverLaunches:
 
 
 def _part(part: Part, members: Sequence[Record]) -> Part:
-    times = [
-        one.statistics.time_us.median
-        for own in members
-        for one in own.parts
-        if one.name == part.name
-    ]
-    return msgspec.structs.replace(
-        part, statistics=PartStatistics(time_us=LaunchesStatistic.of(times))
-    )
+    same = [one for own in members for one in own.parts if one.name == part.name]
+    whole = LaunchesStatistic.of([one.statistics.time_us.median for one in same])
+    return msgspec.structs.replace(part, statistics=PartStatistics(time_us=whole))
 
 
 def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:

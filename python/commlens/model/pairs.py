@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
@@ -22,41 +20,34 @@ class RankPair(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True)
 class PairMatrix:
-    """The values of all pairs of ranks, in the unit of the metric."""
+    """The values of all pairs of ranks, in the unit of the metric: rows by the rank that sends,
+    columns by the one that receives."""
 
-    metric: Metric
-    rows: Sequence[Sequence[float | None]]  # by the rank that sends, by the one that receives
-    placement: Sequence[Place]
-
-    @cached_property
-    def is_symmetric(self) -> bool:
-        """Whether a pair has one value for both directions."""
-        ranks = range(len(self.rows))
-        return all(self.rows[a][b] == self.rows[b][a] for a in ranks for b in range(a))
-
-    @cached_property
-    def pairs(self) -> list[RankPair]:
-        """The slowest first; of a symmetric matrix each once."""
-        found = [
+    def __init__(
+        self, metric: Metric, rows: Sequence[Sequence[float | None]], placement: Sequence[Place]
+    ) -> None:
+        self.metric, self.rows, self.placement = metric, rows, placement
+        # Whether a pair has one value for both directions.
+        self.is_symmetric = all(
+            rows[a][b] == rows[b][a] for a in range(len(rows)) for b in range(a)
+        )
+        pairs = [
             RankPair(first, second, value)
-            for first, row in enumerate(self.rows)
+            for first, row in enumerate(rows)
             for second, value in enumerate(row)
             if value is not None and not (self.is_symmetric and second < first)
         ]
-        return sorted(found, key=lambda one: one.value, reverse=self.metric.better == "lower")
+        # The slowest first; of a symmetric matrix each once.
+        self.pairs = sorted(pairs, key=lambda one: one.value, reverse=metric.better == "lower")
+        # With which another node begins than that of the rank before.
+        hosts = [place.host for place in placement]
+        self.first_ranks = [rank for rank in range(1, len(hosts)) if hosts[rank] != hosts[rank - 1]]
 
     @property
     def median(self) -> float:
         """The median over all pairs."""
         return median(one.value for one in self.pairs)
-
-    @property
-    def first_ranks(self) -> list[int]:
-        """The ranks with which another node begins than that of the rank before."""
-        hosts = [place.host for place in self.placement]
-        return [rank for rank in range(1, len(hosts)) if hosts[rank] != hosts[rank - 1]]
 
     def is_across_nodes(self, pair: RankPair) -> bool:
         """Whether the two ranks are on different nodes."""

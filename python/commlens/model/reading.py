@@ -94,7 +94,7 @@ def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Load
             for name, lines in embedded.unpacked(file):
                 yield name, _Reader(f"{file}: {name}", room).read(lines)
         else:
-            yield file.name, _Reader(str(file), room).read(_told(_lines(file), file.name, tell))
+            yield file.name, _Reader(str(file), room).read(_lines(file, tell))
     except ValueError as error:
         yield file.name, Loaded(problems=[f"{file}: {error}"])
 
@@ -102,13 +102,6 @@ def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Load
 def read(lines: Iterable[str], name: str = "records") -> Loaded:
     """The records and profiles in the lines of one file, which problems call `name`."""
     return _Reader(name).read(lines)
-
-
-def _told(lines: Iterable[str], name: str, tell: Tell) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if number % _TELL_EACH == 0:
-            tell(f"reading {name}: {number:,} lines")
-        yield line
 
 
 def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
@@ -240,7 +233,7 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _lines(file: Path, tell: Tell) -> Iterator[str]:
     try:
         if file.exists() and not file.is_file():
             raise CommlensError(
@@ -250,7 +243,10 @@ def _lines(file: Path) -> Iterator[str]:
             first = beginning.readline(2**16)
         _refuse_other_formats(file, first)
         with file.open(encoding="utf-8-sig", errors="replace") as stream:
-            yield from stream
+            for number, line in enumerate(stream, start=1):
+                if number % _TELL_EACH == 0:
+                    tell(f"reading {file.name}: {number:,} lines")
+                yield line
     except OSError as error:
         raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
 

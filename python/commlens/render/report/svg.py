@@ -7,7 +7,8 @@ those of one picture alone. A point of a curve has the text that the page shows 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any, cast
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
@@ -31,7 +32,7 @@ _LEFT_OUT = re.compile(
 )
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{2,}")
 _BLANKS = re.compile(r"\s*([A-Za-z]|$)\s*")  # around a command of a path
-_REFERENCE = re.compile(r"^#|(?<=url\()#")
+_REFERENCE = re.compile(r"(?:^|(?<=url\())#([\w.-]+)")
 _FAMILY = re.compile(r"(?<=px) [^;]*|(?<=font-family:)[^;]*")  # the first before Matplotlib 3.11
 _SAFE = re.compile(r"[\w#.,:;% -]+")  # a style that is no more than that
 _POINT = "commlens-point-"  # before the name of a curve's group of markers
@@ -56,8 +57,9 @@ def inline_svg(figure: Figure, name: str, title: str, classes: dict[str, str]) -
         if len(markers) == len(own):
             for marker, text in zip(markers, own):
                 SubElement(marker, "title").text = text
+    ids: defaultdict[str, str] = defaultdict(lambda: f"{name}-{len(ids)}")
     for element in root.iter():
-        _clean(element, name, classes)
+        _clean(element, ids, classes)
     view = root.attrib["viewBox"]
     width, height = (round(_PIXELS_PER_POINT * float(number)) for number in view.split()[2:])
     root.attrib = {"viewBox": view, "width": str(width), "height": str(height),
@@ -84,9 +86,11 @@ def _name_points(figure: Figure) -> dict[str, list[str]]:
     return found
 
 
-def _clean(element: Element, name: str, classes: dict[str, str]) -> None:
-    """Leaves no names of spaces, styles, long numbers, and ids of groups, to which nothing
-    refers."""
+def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) -> None:
+    """Leaves no names of spaces, styles, long numbers, and ids of groups, to which nothing refers.
+
+    `ids` has those of the page: Matplotlib's own differ from run to run.
+    """
     element.tag = element.tag.rpartition("}")[2]
     found: dict[str, str] = {}
     for key, value in element.attrib.items():
@@ -96,11 +100,11 @@ def _clean(element: Element, name: str, classes: dict[str, str]) -> None:
                 found["class"] = classes.setdefault(style, f"p{len(classes)}")
         elif key == "id":
             if element.tag != "g":
-                found[key] = f"{name}-{value}"
+                found[key] = ids[value]
         else:
             value = _LONG_NUMBER.sub(lambda one: f"{float(one[0]):.1f}".removesuffix(".0"), value)
             value = _BLANKS.sub(r"\1", value) if key == "d" else value
-            found[key.rpartition("}")[2]] = _REFERENCE.sub(f"#{name}-", value)
+            found[key.rpartition("}")[2]] = _REFERENCE.sub(lambda one: f"#{ids[one[1]]}", value)
     element.attrib = found
     if element.tag == "g" and not found:
         element.tag = _BARE

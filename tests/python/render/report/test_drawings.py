@@ -49,7 +49,7 @@ def test_a_moved_symbol_is_not_clipped() -> None:
 
 def class_of(style: str, classes: dict[str, str]) -> str | None:
     element = ElementTree.Element("path", style=style)
-    _clean(element, "p", classes)
+    _clean(element, {}, classes)
     assert "style" not in element.attrib
     return element.get("class")
 

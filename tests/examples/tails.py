@@ -17,7 +17,7 @@ ORDER = 9  # after those with lower numbers
 
 def panels(content: Content) -> Iterator[Panel]:
     measured = [record for record in content.records if record.size is not None]
-    for curves in by_benchmark(measured, content.theme):
+    for curves in by_benchmark(measured, content):
         yield lines_panel(curves, "tails", partial(_draw, curves), "99th percentile to median")
 
 

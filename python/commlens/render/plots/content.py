@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from matplotlib.lines import Line2D
 
-from commlens.base.text import memory_name
+from commlens.base.text import memory_name, plural
 from commlens.compare.references import Beside, Figure, beside
-from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record
+from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record, merged_transports
+from commlens.model.levels import place_of
 from commlens.render.plots.colors import CEILING_COLOR, PUBLISHED_COLOR, looks
-from commlens.render.plots.lines import difference
 from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry, joined
-from commlens.render.plots.style import Series, Theme, shortened
+from commlens.render.plots.style import Series, shortened
 
 _MAX_MEMORIES_PER_PANEL = 2
 # With a larger ratio of the slowest to the fastest, one scale would make the fast one invisible.
@@ -63,12 +63,31 @@ class Content:
     """Groups of records, and the looks that their panels share."""
 
     records: Sequence[Record]
-    groups: Sequence[Group]
+    groups: Sequence[Group] = ()
 
     @cached_property
-    def theme(self) -> Theme:
-        """The looks of transports, memories, variants and parts."""
-        return Theme.of(self.records)
+    def transports(self) -> dict[str, tuple[str, str]]:
+        """The color and the marker of each."""
+        return looks("transports", merged_transports(self.records))
+
+    @cached_property
+    def part_colors(self) -> dict[str, str]:
+        """By name; a kind of part has one color on all levels of a solve."""
+        names: dict[str, None] = {}  # in the order in which parts are first met
+        for record in self.records:
+            spans = record.timeline.spans if record.timeline else []
+            names |= dict.fromkeys([own.name for own in record.parts] + [own.part for own in spans])
+        colors = looks("parts", (place_of(name).kind for name in names))
+        return {name: colors[place_of(name).kind] for name in names}
+
+    @cached_property
+    def _has_memories(self) -> bool:
+        """Several kinds of memory, which labels have to name."""
+        return len({record.memory for record in self.records}) > 1
+
+    @cached_property
+    def _shades(self) -> dict[str, int]:
+        return {}
 
     @cached_property
     def memories(self) -> list[str]:
@@ -77,10 +96,20 @@ class Content:
         found = sorted({memory for group in sweeps for memory in group.memories})
         return found if len(found) > _MAX_MEMORIES_PER_PANEL else []
 
+    def series(
+        self, record: Record, memory: str | None = None, variant: str = "", number: int = 0
+    ) -> Series:
+        """The line or bar of a record; without `memory`, its own is named where there are several;
+        `number` is that of the variant in its panel."""
+        if memory is None:
+            memory = record.memory if self._has_memories else ""
+        name, place = record.transport, list(self.transports).index(record.transport)
+        return Series(name, self.transports[name], place, self._shades, memory, variant, number)
+
     def series_of(self, group: Group, record: Record, memory: str | None = None) -> Series:
-        """The line or bar of a record; `memory` is named where it is not that of the theme."""
+        """The line or bar of a record of a group, among others of the group."""
         label, number = group.label(record, dated=True), group.series_number(record)
-        return self.theme.series(record, memory, label, number)
+        return self.series(record, memory, label, number)
 
     @cached_property
     def operations(self) -> list[Operation]:
@@ -113,7 +142,7 @@ class Content:
                 if key in tightest and metric.name in ceiling.metrics:
                     _, points = found.setdefault(key, (ceiling, {}))
                     points.setdefault(record.size or 0, ceiling.metrics[metric.name])
-        names_memories = self.theme.has_memories and not self.memories
+        names_memories = self._has_memories and not self.memories
         return [
             CeilingLine(memory if names_memories else "", ceiling, sorted(points.items()))
             for (memory, _), (ceiling, points) in found.items()
@@ -184,3 +213,35 @@ def end_of_scale(own: float, ends: Sequence[float]) -> float:
 def ceiling_style(dashes: tuple[float, ...]) -> dict[str, Any]:
     """A dashed gray line."""
     return {"color": CEILING_COLOR, "linestyle": (0, dashes), "linewidth": 1.3}
+
+
+def differing(own: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
+    """The settings that any of the others does not have alike: `order 7`."""
+    return [
+        f"{name} {value}"
+        for name, value in own.items()
+        if any(other.get(name) != value for other in others)
+    ]
+
+
+def difference(group: Group, groups: Sequence[Group]) -> str:
+    """What sets the group apart from others of its benchmark: `order 7, 2 ranks`.
+
+    Derived parameters follow from the ranks, too: they are compared on as many. What one group
+    derives may have been given for another.
+    """
+    others = [other for other in groups if other.benchmark == group.benchmark]
+    same_ranks = [other for other in others if other.ranks == group.ranks]
+    words = differing(group.settings, [other.settings for other in others])
+    # A parameter that another one does not have at all is no difference.
+    elsewhere = [{**group.derived, **other.derived, **other.settings} for other in same_ranks]
+    words += differing(group.derived, elsewhere)
+    if len(same_ranks) < len(others):
+        words.append(plural(group.ranks, "rank"))
+    if any(other.nodes != group.nodes for other in same_ranks):
+        words.append(plural(group.nodes, "node"))
+    if any(other.timing != group.timing for other in others):
+        words.append(f"timing {group.timing}")
+    if any(other.backend != group.backend for other in others):
+        words.append(f"backend {group.backend}")
+    return ", ".join(words)

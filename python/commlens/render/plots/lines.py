@@ -1,4 +1,4 @@
-"""What sets records and groups of one benchmark apart; the lines of panels that show several."""
+"""What sets records of one benchmark apart; the lines of panels that show several groups."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from matplotlib.colors import to_rgb
 
 from commlens.base.text import format_scientific, plural
 from commlens.compare.references import Figure, beside
-from commlens.model import Group, Record, option_text
+from commlens.model import Record, option_text
+from commlens.render.plots.content import Content
 from commlens.render.plots.panel import Panel, line_entries
-from commlens.render.plots.style import PANEL_INCHES, Series, Theme
+from commlens.render.plots.style import PANEL_INCHES, Series
 
 Lines = Mapping[Series, Sequence[Record]]
 NOTE_POINTS = 8
@@ -27,8 +28,7 @@ def height_with_notes(count: int, note_inches: float) -> float:
 def note_style(series: Series) -> dict[str, Any]:
     """How a note of a line looks, among lines."""
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    color, _ = series.theme.transports[series.transport]
-    dark = tuple(0.8 * one for one in to_rgb(color))
+    dark = tuple(0.8 * one for one in to_rgb(series.look[0]))
     return {"fontsize": NOTE_POINTS, "color": dark, "bbox": box, "zorder": 5}
 
 
@@ -40,7 +40,7 @@ def lines_panel(
     return Panel(f"{benchmark}: {title}", draw, details, line_entries(curves), **more)
 
 
-def lines(records: Sequence[Record], theme: Theme) -> Lines:
+def lines(records: Sequence[Record], content: Content) -> Lines:
     """The records of one benchmark by line: they differ in size only."""
     described = [_description(record) for record in records]
     names = dict.fromkeys(name for description in described for name in description)
@@ -51,7 +51,7 @@ def lines(records: Sequence[Record], theme: Theme) -> Lines:
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     found: dict[Series, list[Record]] = {}
     for record, label in zip(records, labels):
-        series = theme.series(record, None, label, numbers[label])
+        series = content.series(record, None, label, numbers[label])
         found.setdefault(series, []).append(record)
     return in_order(found)
 
@@ -61,12 +61,12 @@ def in_order(found: Mapping[Series, list[Any]]) -> dict[Series, list[Any]]:
     return {series: found[series] for series in sorted(found, key=lambda own: own.order)}
 
 
-def by_benchmark(records: Sequence[Record], theme: Theme) -> list[Lines]:
+def by_benchmark(records: Sequence[Record], content: Content) -> list[Lines]:
     """The lines of each benchmark's records, in the order in which benchmarks are first met."""
     found: dict[str, list[Record]] = {}
     for record in records:
         found.setdefault(record.benchmark, []).append(record)
-    return [lines(own, theme) for own in found.values()]
+    return [lines(own, content) for own in found.values()]
 
 
 def _description(record: Record) -> dict[str, str]:
@@ -79,38 +79,6 @@ def _description(record: Record) -> dict[str, str]:
             text = value if isinstance(value, str) else f"{title} {option_text(value)}"
             words[f"parameter {name}"] = text
     return words | {name: f"{name}={value}" for name, value in start.settings_of_transport.items()}
-
-
-def differing(own: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
-    """The settings that any of the others does not have alike: `order 7`."""
-    return [
-        f"{name} {value}"
-        for name, value in own.items()
-        if any(other.get(name) != value for other in others)
-    ]
-
-
-def difference(group: Group, groups: Sequence[Group]) -> str:
-    """What sets the group apart from others of its benchmark: `order 7, 2 ranks`.
-
-    Derived parameters follow from the ranks, too: they are compared on as many. What one group
-    derives may have been given for another.
-    """
-    others = [other for other in groups if other.benchmark == group.benchmark]
-    same_ranks = [other for other in others if other.ranks == group.ranks]
-    words = differing(group.settings, [other.settings for other in others])
-    # A parameter that another one does not have at all is no difference.
-    elsewhere = [{**group.derived, **other.derived, **other.settings} for other in same_ranks]
-    words += differing(group.derived, elsewhere)
-    if len(same_ranks) < len(others):
-        words.append(plural(group.ranks, "rank"))
-    if any(other.nodes != group.nodes for other in same_ranks):
-        words.append(plural(group.nodes, "node"))
-    if any(other.timing != group.timing for other in others):
-        words.append(f"timing {group.timing}")
-    if any(other.backend != group.backend for other in others):
-        words.append(f"backend {group.backend}")
-    return ", ".join(words)
 
 
 def published(records: Sequence[Record], metric: str) -> list[Figure]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from commlens.render.plots.style import (
     PANEL_INCHES,
     SMALL_LETTER_INCHES,
     Series,
-    Theme,
     shortened,
     wrapped,
 )
@@ -98,9 +97,9 @@ def line_entries(series: Iterable[Series]) -> list[LegendEntry]:
     ]
 
 
-def part_entries(names: Iterable[str], theme: Theme) -> Iterator[LegendEntry]:
+def part_entries(names: Iterable[str], colors: Mapping[str, str]) -> Iterator[LegendEntry]:
     """The entries of parts, in the order of their colors: one for all levels that have a kind."""
-    places = {name: place for place, name in enumerate(theme.part_colors)}
+    places = {name: place for place, name in enumerate(colors)}
     for name in names:
-        patch = Patch(color=theme.part_colors[name], label=shortened(place_of(name).kind))
+        patch = Patch(color=colors[name], label=shortened(place_of(name).kind))
         yield LegendEntry(PARTS, (places[name],), patch)

@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from matplotlib.colors import to_rgb
 
 from commlens.base.text import memory_name
-from commlens.model import Record, merged_transports
-from commlens.model.levels import place_of
-from commlens.render.plots.colors import looks
 
 WIDEST = 1e15  # end over beginning of a logarithmic axis
 
@@ -67,7 +64,9 @@ class Series:
     """What one line, or one bar, shows."""
 
     transport: str
-    theme: Theme = field(compare=False, repr=False)
+    look: tuple[str, str] = field(compare=False)  # color and marker of the transport
+    place: int = field(compare=False)  # of the transport among those of the picture
+    shades: dict[str, int] = field(compare=False, repr=False)  # of variants, in the order met
     memory: str = ""  # empty where the panel, or the picture, has only one
     variant: str = ""
     variant_number: int = field(default=0, compare=False)  # among those of its panel
@@ -81,14 +80,13 @@ class Series:
     @property
     def order(self) -> tuple[object, ...]:
         """The place among the series of a picture."""
-        position = list(self.theme.transports).index(self.transport)
-        return position, self.memory, self.variant_number
+        return self.place, self.memory, self.variant_number
 
     @property
     def color(self) -> tuple[float, ...]:
         """The transport's; each further variant is paler, until the dashes of its line differ."""
-        white = 1 - 0.62 ** (self.theme.shade(self.variant) % _SHADES)
-        return tuple(one + (1 - one) * white for one in to_rgb(self._look[0]))
+        white = 1 - 0.62 ** (self._shade % _SHADES)
+        return tuple(one + (1 - one) * white for one in to_rgb(self.look[0]))
 
     @property
     def is_open(self) -> bool:
@@ -96,18 +94,18 @@ class Series:
         return self.memory == "host"
 
     @property
-    def _look(self) -> tuple[str, str]:
-        return self.theme.transports[self.transport]
+    def _shade(self) -> int:
+        return self.shades.setdefault(self.variant, len(self.shades))
 
     @property
     def style(self) -> dict[str, Any]:
         """What Matplotlib draws the line with; markers are filled by memory."""
-        dashes = self.theme.shade(self.variant) // _SHADES % len(_VARIANT_DASHES)
+        dashes = self._shade // _SHADES % len(_VARIANT_DASHES)
         style: dict[str, Any] = {
             "color": self.color,
             "linestyle": _VARIANT_DASHES[dashes],
             "linewidth": 1.7,
-            "marker": self._look[1],
+            "marker": self.look[1],
             "markersize": 4.6,
             "markeredgewidth": 1.2,
             "fillstyle": _FILLINGS.get(self.memory, "right"),
@@ -116,44 +114,3 @@ class Series:
         if self.is_open:  # an open marker without a face would show the line
             style["markerfacecolor"] = "white"
         return style
-
-
-@dataclass(frozen=True)
-class Theme:
-    """What looks the same in all panels of a picture."""
-
-    transports: Mapping[str, tuple[str, str]]  # color and marker
-    part_colors: Mapping[str, str]
-    has_memories: bool = False  # several kinds of memory, which labels have to name
-    _shades: dict[str, int] = field(default_factory=dict)  # of each variant that was met
-
-    @classmethod
-    def of(cls, records: Sequence[Record]) -> Theme:
-        """The theme of a picture of these records."""
-        return cls(
-            looks("transports", merged_transports(records)),
-            _colors_of_parts(records),
-            len({record.memory for record in records}) > 1,
-        )
-
-    def shade(self, variant: str) -> int:
-        """The number of a variant among those of the picture, in the order in which it is met."""
-        return self._shades.setdefault(variant, len(self._shades))
-
-    def series(
-        self, record: Record, memory: str | None = None, variant: str = "", variant_number: int = 0
-    ) -> Series:
-        """The line or bar of a record; its memory is named where there are several."""
-        if memory is None:
-            memory = record.memory if self.has_memories else ""
-        return Series(record.transport, self, memory, variant, variant_number)
-
-
-def _colors_of_parts(records: Sequence[Record]) -> dict[str, str]:
-    """A kind of part has one color on all levels of a solve."""
-    names: dict[str, None] = {}  # in the order in which parts are first met
-    for record in records:
-        spans = record.timeline.spans if record.timeline else []
-        names |= dict.fromkeys([part.name for part in record.parts] + [one.part for one in spans])
-    colors = looks("parts", (place_of(name).kind for name in names))
-    return {name: colors[place_of(name).kind] for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from commlens.model.scaling import scalings
 from commlens.render.plots.colors import color_of_text_on
 from commlens.render.plots.content import Content, Operation, end_of_scale
 from commlens.render.plots.panel import Panel, joined, part_entries
-from commlens.render.plots.style import SMALL_LETTER_INCHES, Theme, label_inches, shortened
+from commlens.render.plots.style import SMALL_LETTER_INCHES, label_inches, shortened
 from commlens.render.plots.ticks import set_ticks
 
 _MAX_RANKS = 4
@@ -49,7 +49,7 @@ def timelines(content: Content) -> list[Panel]:
         end = end_of_scale(_end(timeline), ends)
         has_own_scale = len(ends) > 1 and end < max(ends)
         panels.append(
-            _Lanes(operation, timeline, content.theme, end, iteration).panel(has_own_scale)
+            _Lanes(operation, timeline, content.part_colors, end, iteration).panel(has_own_scale)
         )
     return panels
 
@@ -61,7 +61,7 @@ class _Lanes:
 
     operation: Operation
     timeline: Timeline
-    theme: Theme
+    colors: Mapping[str, str]
     end_us: float  # of the time axis
     iteration: Iteration | None
 
@@ -91,7 +91,7 @@ class _Lanes:
             f"{name}: {time}",
             self._draw,
             details,
-            list(part_entries(parts, self.theme)),
+            list(part_entries(parts, self.colors)),
             height=axes_height + _HEAD_INCHES + _FOOT_INCHES,
             axes_height=axes_height,
             label_width=0.5 + label_inches(self._labels, SMALL_LETTER_INCHES),
@@ -148,7 +148,7 @@ class _Lanes:
         boxes: dict[tuple[float, float, str, bool], list[tuple[float, float]]] = {}
         for span in spans:
             position = self._positions[span.rank, span.stream]
-            color = self.theme.part_colors[span.part]
+            color = self.colors[span.part]
             time_us = max(0.0, span.end_us - span.start_us)
             points = time_us * points_per_us
             left, width = factor * span.start_us, factor * time_us

@@ -18,8 +18,8 @@ from commlens.model import Record, load, over_launches
 from commlens.model.levels import place_of
 from commlens.render import plots as plot
 from commlens.render.plots.colors import looks
+from commlens.render.plots.content import Content
 from commlens.render.plots.layout import MAX_HEIGHT_INCHES
-from commlens.render.plots.style import Theme
 
 MEASURED = Path(__file__).parents[4] / "docs" / "measured"
 FILES = sorted(MEASURED.glob("**/*.jsonl"))
@@ -82,13 +82,13 @@ def test_two_meanings_of_a_picture_look_different() -> None:
 
 
 def test_all_parts_and_transports_of_the_documentation_are_in_the_table() -> None:
-    theme = Theme.of(measured(FILES))
+    content = Content(measured(FILES))
     # A part's color is that of its kind: `p7 smoother` and `p3 smoother` are two parts of one.
-    kinds = {place_of(part).kind: color for part, color in theme.part_colors.items()}
-    assert all(kinds[place_of(part).kind] == color for part, color in theme.part_colors.items())
+    kinds = {place_of(part).kind: color for part, color in content.part_colors.items()}
+    assert all(kinds[place_of(part).kind] == color for part, color in content.part_colors.items())
     assert {kind: looks("parts", [kind])[kind] for kind in kinds} == kinds, "alone as among others"
     assert len(set(kinds.values())) == len(kinds)
-    colors = [*kinds.values(), *(color for color, _ in theme.transports.values())]
+    colors = [*kinds.values(), *(color for color, _ in content.transports.values())]
     for one, other in itertools.combinations(colors, 2):
         distance = sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other))) ** 0.5
         assert distance > 0.12, (one, other)

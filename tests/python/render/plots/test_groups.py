@@ -9,7 +9,7 @@ import pytest
 
 from commlens.model import groups
 from commlens.render import plots as plot
-from commlens.render.plots.style import Theme
+from commlens.render.plots.content import Content
 from conftest import Commlens
 from plot_helpers import details, drawn, legends, panel, texts, titles, x_labels, y_labels
 from record_helpers import parsed, write
@@ -60,11 +60,11 @@ def test_units_and_labels_are_those_that_the_start_declares() -> None:
 
 
 def test_a_transport_looks_the_same_in_all_panels() -> None:
-    theme = Theme.of(parsed(make_record(), make_record(transport="ccl")))
-    device = theme.series(parsed(make_record())[0], "device")
-    other = theme.series(parsed(make_record())[0], "host", "pml=ob1", 1)
+    content = Content(parsed(make_record(), make_record(transport="ccl")))
+    device = content.series(parsed(make_record())[0], "device")
+    other = content.series(parsed(make_record())[0], "host", "pml=ob1", 1)
     assert device.style["marker"] == other.style["marker"]
-    assert device.color == theme.series(parsed(make_record())[0], "host").color
+    assert device.color == content.series(parsed(make_record())[0], "host").color
 
 
 def test_transports_look_as_their_position_says() -> None:
@@ -72,12 +72,12 @@ def test_transports_look_as_their_position_says() -> None:
     records = [make_record(transport=name, transports=names) for name in reversed(names)]
     figure = drawn(*records)
     assert y_labels(figure.axes[0]) == names
-    theme = Theme.of(parsed(*records))
+    content = Content(parsed(*records))
     series = [
-        theme.series(record) for record in sorted(parsed(*records), key=lambda r: r.transport)
+        content.series(record) for record in sorted(parsed(*records), key=lambda r: r.transport)
     ]
     assert len({own.color for own in series}) == 6, "then they begin again"
-    usual = Theme.of(parsed(make_record()))  # of a build with mpi, staged and ccl
+    usual = Content(parsed(make_record()))  # of a build with mpi, staged and ccl
     assert usual.series(parsed(make_record(transport="ccl"))[0]).color == series[2].color
 
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from commlens.render import plots as plot
-from commlens.render.plots.style import Theme
+from commlens.render.plots.content import Content
 from conftest import SOURCES
 from plot_helpers import details, drawn, legends, panel, texts, timelines, titles, y_labels
 from record_helpers import parsed
@@ -68,14 +68,14 @@ def test_the_parts_have_a_legend_and_a_color_each() -> None:
     sweep = make_overlap_sweep()
     assert legends(drawn(*sweep)) == [["mpi", "staged", "ccl", "ceiling: block GEMM"]]
     assert legends(timelines(*sweep)) == [["multiplications", "reductions", "copies"]]
-    theme = Theme.of(parsed(*make_overlap_sweep()))
+    content = Content(parsed(*make_overlap_sweep()))
     of_transports = {
-        to_hex(theme.series(record).color).upper() for record in parsed(*make_overlap_sweep())
+        to_hex(content.series(record).color).upper() for record in parsed(*make_overlap_sweep())
     }
-    colors = theme.part_colors
+    colors = content.part_colors
     assert len(set(colors.values())) == 3 and not of_transports & set(colors.values())
     few = make_overlap_record(parts_us={MULTIPLICATIONS: 8e5, REDUCTIONS: 3e5})
-    assert Theme.of(parsed(few)).part_colors.items() < colors.items(), "the same in every picture"
+    assert Content(parsed(few)).part_colors.items() < colors.items(), "the same in every picture"
 
 
 def test_groups_are_told_apart() -> None:

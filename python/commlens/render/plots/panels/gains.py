@@ -12,10 +12,10 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from commlens.model.scaling import Scaling, VariantPair, pairs, scalings
 from commlens.render.plots.colors import CROWDED_COLOR, QUIET_COLOR
-from commlens.render.plots.content import Content
-from commlens.render.plots.lines import differing, in_order
+from commlens.render.plots.content import Content, differing
+from commlens.render.plots.lines import in_order
 from commlens.render.plots.panel import Panel, joined, line_entries
-from commlens.render.plots.style import Series, Theme
+from commlens.render.plots.style import Series
 from commlens.render.plots.ticks import set_ticks
 
 ORDER = 3
@@ -31,7 +31,7 @@ def panels(content: Content) -> Iterator[Panel]:
             for values in dict.fromkeys(compared):
                 found.setdefault((scaling.groups[0].benchmark, *values), []).append(scaling)
     for (benchmark, before, after), problems in found.items():
-        curves = _curves(content.theme, problems, after)
+        curves = _curves(content, problems, after)
         records = [pair.after for pairs_of in curves.values() for pair in pairs_of]
         crowded = {record.ranks for record in records if record.start.is_oversubscribed}
         details = joined("by the medians", "gray: more ranks than cores" if crowded else "")
@@ -46,7 +46,7 @@ def _pairs(scaling: Scaling) -> list[VariantPair]:
 _Curves = Mapping[Series, Sequence[VariantPair]]
 
 
-def _curves(theme: Theme, problems: Sequence[Scaling], after: str) -> _Curves:
+def _curves(content: Content, problems: Sequence[Scaling], after: str) -> _Curves:
     """What is compared, by line."""
     curves: dict[Series, list[VariantPair]] = {}
     settings = [scaling.groups[0].settings for scaling in problems]
@@ -57,7 +57,7 @@ def _curves(theme: Theme, problems: Sequence[Scaling], after: str) -> _Curves:
             if record.variant_value == after:
                 size = group.format_size(record.size or 0) if group.is_sweep else ""
                 variant = joined(problem, size, group.start_label(record), separator=", ")
-                series = theme.series(record, None, variant, number)
+                series = content.series(record, None, variant, number)
                 curves.setdefault(series, []).append(pair)
     return in_order(curves)
 

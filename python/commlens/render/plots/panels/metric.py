@@ -16,8 +16,8 @@ from commlens.base.text import labelled, memory_name
 from commlens.compare.references import Beside, lines_of
 from commlens.model import Group, Metric, Record
 from commlens.render.plots.bars import BarLine, Bars, bars_of_records
-from commlens.render.plots.content import CeilingLine, Content
-from commlens.render.plots.lines import difference, in_order
+from commlens.render.plots.content import CeilingLine, Content, difference
+from commlens.render.plots.lines import in_order
 from commlens.render.plots.panel import LegendEntry, Panel, line_entries
 from commlens.render.plots.style import Series
 from commlens.render.plots.ticks import is_in_bytes, set_metric_axis, set_size_axis
@@ -137,7 +137,7 @@ class _Shown:
 
     def _draw_published(self, axes: Axes) -> None:
         """Markers have the color of their transport."""
-        transports, axis = self.content.theme.transports, self.group.size_parameter
+        transports, axis = self.content.transports, self.group.size_parameter
         for found in lines_of(self.published).values():
             figure = found[0].figure
             style = self.content.published_style(figure)

@@ -31,7 +31,7 @@ def panels(content: Content) -> Iterator[Panel]:
         )
         names = [*(f"{part.name} alone" for part in record.parts), "together", "ideal"]
         looks: list[tuple[Any, Any]] = [
-            *((content.theme.part_colors[part.name],) * 2 for part in record.parts),
+            *((content.part_colors[part.name],) * 2 for part in record.parts),
             (operation.series.color, operation.series.color),
             (IDEAL_FACE, IDEAL_EDGE),
         ]

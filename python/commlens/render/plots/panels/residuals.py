@@ -23,7 +23,7 @@ _MARKERS_PER_LINE = 8
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark whose records have residuals."""
     with_values = [record for record in content.records if any(record.series.get(_SERIES, []))]
-    for found in by_benchmark(with_values, content.theme):
+    for found in by_benchmark(with_values, content):
         curves = _of_one_size(found)
         steps = max(len(own[0].series[_SERIES]) for own in curves.values())
         details = f"to iteration {steps:,}"

@@ -78,7 +78,7 @@ def panels(content: Content) -> Iterator[Panel]:
             machines.setdefault(_machine(record), []).append(record)
     for machine, own in machines.items():
         name = ", ".join(machine[:2]) if len(machines) > 1 else ""
-        for found in by_benchmark(own, content.theme):
+        for found in by_benchmark(own, content):
             roofline = _roofline([record for line in found.values() for record in line])
             if roofline:
                 points = {

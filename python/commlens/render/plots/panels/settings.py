@@ -10,7 +10,6 @@ from commlens.render.plots.colors import looks
 from commlens.render.plots.content import PUBLISHED_LINE, Content, ceiling_style
 from commlens.render.plots.lines import lines, note_of, published
 from commlens.render.plots.panel import Panel, joined
-from commlens.render.plots.style import Theme
 
 ORDER = 2
 
@@ -23,13 +22,13 @@ def panels(content: Content) -> Iterator[Panel]:
             place = group.benchmark, group.size_name, tuple(group.sizes), group.main
             found.setdefault(place, []).append(group)
     for own in found.values():
-        yield from _panel(own, content.theme)
+        yield from _panel(own, content)
 
 
-def _panel(groups: Sequence[Group], theme: Theme) -> Iterator[Panel]:
+def _panel(groups: Sequence[Group], content: Content) -> Iterator[Panel]:
     """None where records differ in what lines do not say, as the start."""
     first, metric = groups[0], groups[0].main
-    found = lines([record for group in groups for record in group.records], theme)
+    found = lines([record for group in groups for record in group.records], content)
     if len(groups) < 2 or metric is None or any(len(own) > 1 for own in found.values()):
         return
     bars = {series: own[0] for series, own in found.items()}

@@ -53,7 +53,7 @@ def panels(content: Content) -> Iterator[Panel]:
 
 
 def _by_part(content: Content, operations: Sequence[Operation], over: str) -> Panel:
-    group, colors, bars = operations[0].group, content.theme.part_colors, []
+    group, colors, bars = operations[0].group, content.part_colors, []
     for operation in operations:
         record = operation.record
         pieces = [(colors[part.name], part.time_s, [part.name]) for part in record.parts]
@@ -77,7 +77,7 @@ def _by_level(content: Content, operations: Sequence[Operation], over: str) -> P
     ]
     names = (part.name for one in operations for part in one.record.parts)
     # Kinds are in the order in which all bars have them.
-    colors = {place_of(name).kind: content.theme.part_colors[name] for name in names}
+    colors = {place_of(name).kind: content.part_colors[name] for name in names}
     bars: list[Bar] = []
     lines: list[BarLine] = []
     for level in dict.fromkeys(level for own in times for level in own):
@@ -196,7 +196,7 @@ def _legend(content: Content, group: Group, records: Sequence[Record]) -> Iterat
     """The parts, the rest, the ceilings of parts, and those of the whole."""
     yield from content.ceiling_entries(_ceilings(content, group))
     names = dict.fromkeys(part.name for record in records for part in record.parts)
-    yield from part_entries(names, content.theme)
+    yield from part_entries(names, content.part_colors)
     yield LegendEntry(REST, (), Patch(color=OTHER_COLOR, label="other"))
     shown = {(one.part, one.name) for record in records for one in record.ceilings}
     for (part, name), marker in content.marks.items():

@@ -78,7 +78,7 @@ class Growth:
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark with at least three sizes in a line."""
     with_sizes = [record for record in content.records if record.number(_SIZE) and _metric(record)]
-    for found in by_benchmark(with_sizes, content.theme):
+    for found in by_benchmark(with_sizes, content):
         growths = {series: _growth(own) for series, own in found.items()}
         growths = {one: own for one, own in growths.items() if len(own.points) >= _FEWEST_SIZES}
         records = [record for series in growths for record in found[series]]

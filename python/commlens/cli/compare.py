@@ -107,8 +107,8 @@ def compare(
         if a or b:
             raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
         # What is no file may be the name of published results.
-        is_file = len(what) != 2 or os.path.lexists(what[1])
-        if by is None and not is_file and not what[1].endswith(".jsonl") and "/" not in what[1]:
+        may_be_name = by is None and len(what) == 2 and not os.path.lexists(what[1])
+        if may_be_name and not what[1].endswith(".jsonl") and "/" not in what[1]:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
                     f"{what[1]} has single values, of which no difference is significant:"

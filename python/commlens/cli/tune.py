@@ -100,7 +100,6 @@ def tune(
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     from commlens.tuning import command, plan
-    from commlens.tuning import matrix as matrices
 
     session = Session(find_native(), _settings(launcher, out))
     name = session.native.benchmark(benchmark).name
@@ -111,7 +110,9 @@ def tune(
                 f"--matrix {matrix} measures the settings that it names: leave out --space,"
                 " --by-size and --dry-run"
             )
-        sys.exit(matrices.measure(session, entry, matrix, out, budget, launches))
+        from commlens.tuning.matrix import measure
+
+        sys.exit(measure(session, entry, matrix, out, budget, launches))
     made = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
         command.show_plan(made)

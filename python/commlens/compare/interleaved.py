@@ -48,14 +48,14 @@ def measure(
         prepared[name] = session, job
     folder = reserve(settings.out, f"compare-{entry.benchmark}")
 
-    def announce(name: str, launch: int) -> None:
-        say(f"{entry.benchmark}, launch {launch} of {entry.launches or 1}: {name}")
+    def announce(name: str, launches: int, launch: int) -> None:
+        say(f"{entry.benchmark}, launch {launch} of {launches}: {name}")
 
     def file_of(letter: str, _: int) -> RecordFile:
         return RecordFile(folder / f"{letter}.jsonl", collects=True)
 
     runs = [
-        JobRun(session, job, partial(file_of, letter), partial(announce, name))
+        JobRun(session, job, partial(file_of, letter), partial(announce, name, job.launches))
         for letter, (name, (session, job)) in zip(_LETTERS, prepared.items())
     ]
     interruption = interleave(runs)

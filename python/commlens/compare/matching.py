@@ -15,8 +15,8 @@ from commlens.model.record import BYTES
 KeyOf = Callable[[Record], CaseKey]
 _ALWAYS = ("case", "transport", "memory")  # of the name of a case
 _UNSET = "not set"
-# Its value in a record, and the fields of a case's key that follow from it.
-_FIELDS: dict[str, tuple[Callable[[Record], str], dict[str, Any]]] = {
+# What --by may name: its value in a record, and the fields of a case's key that follow from it.
+_BY_FIELD: dict[str, tuple[Callable[[Record], str], dict[str, Any]]] = {
     "transport": (lambda record: record.transport, {"transport": ""}),
     "memory": (lambda record: record.memory, {"memory": ""}),
     "host": (lambda record: record.start.host, {}),
@@ -196,7 +196,7 @@ def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
 
     Raises CommlensError where there are not two values.
     """
-    value_of, key_of = _parts(records, by)
+    value_of, key_of = _value_and_key(records, by)
     found: dict[str, list[Record]] = {}
     if by == "transport":
         found = {name: [] for name in merged_transports(records)}
@@ -213,9 +213,11 @@ def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
     return measured, key_of
 
 
-def _parts(records: Sequence[Record], by: str) -> tuple[Callable[[Record], str | None], KeyOf]:
-    if by in _FIELDS:
-        value, changes = _FIELDS[by]
+def _value_and_key(
+    records: Sequence[Record], by: str
+) -> tuple[Callable[[Record], str | None], KeyOf]:
+    if by in _BY_FIELD:
+        value, changes = _BY_FIELD[by]
         return value, lambda record: case_key(record)._replace(**changes)
     parameters = {
         word: name
@@ -228,7 +230,7 @@ def _parts(records: Sequence[Record], by: str) -> tuple[Callable[[Record], str |
     if any(by in record.start.environment for record in records):
         return lambda record: record.start.environment.get(by, _UNSET), case_key
     variables = sorted({name for record in records for name in record.start.environment})
-    known = [*_FIELDS, *dict.fromkeys(parameters.values())]
+    known = [*_BY_FIELD, *dict.fromkeys(parameters.values())]
     raise CommlensError(
         f"--by {by[:80]}: the records have none; there are {', '.join([*known, *variables])}"
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Literal, Optional
 
 import msgspec
 from rich.console import Console
@@ -167,7 +167,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 class _Check(msgspec.Struct, frozen=True):
-    verdict: str
+    verdict: Literal["problem", "advice", "ok", "not applicable"]
 
 
 class _Machine(msgspec.Struct, frozen=True):

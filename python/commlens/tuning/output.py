@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commlens.base.terminal import console, echo
 from commlens.base.text import (
@@ -21,8 +21,6 @@ from commlens.base.text import (
 from commlens.compare.verdicts import Verdict
 from commlens.model.comparison import FEWEST_APART
 from commlens.render.comparison import comparison_of
-from commlens.render.plots import ranges
-from commlens.render.plots.ranges import Point, SettingsCurve, ranges_panel
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
@@ -31,6 +29,9 @@ from commlens.tuning.launches import Launch
 from commlens.tuning.scores import Reference, Slot, Target
 from commlens.tuning.search import Gain, Search
 from commlens.tuning.space import Choice
+
+if TYPE_CHECKING:  # loading it takes a second, in which a search would wait
+    from commlens.render.plots.ranges import SettingsCurve
 
 _MOST_ROWS = 25
 _MOST_SLOTS = 3
@@ -194,6 +195,8 @@ def print_transports(bench: Bench, finals: Sequence[Final]) -> None:
 
 def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     """Draws a panel per target: default, best and worst choice over size."""
+    from commlens.render.plots.ranges import Point, SettingsCurve, draw, ranges_panel
+
     reference = bench.reference
     assert reference is not None, "only what was measured is drawn"
     metric = labelled(reference.metric.label, reference.metric.unit)
@@ -213,11 +216,13 @@ def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
         )
         drawn = [curve for curve in curves if curve.points]
         panels.append(ranges_panel(title, metric, slots[0].in_bytes, drawn))
-    ranges.draw(panels, out)
+    draw(panels, out)
 
 
 def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) -> SettingsCurve:
     """The medians over the launches of a choice, and their range."""
+    from commlens.render.plots.ranges import Point, SettingsCurve
+
     points = []
     for slot in sorted(slots, key=lambda one: one.size or 0):
         own = [one.median for one in bench.values_at(slot, choice)]

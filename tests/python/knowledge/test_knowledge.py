@@ -94,7 +94,7 @@ def test_no_name_stands_twice_in_a_list() -> None:
             assert isinstance(words, int) or len(set(words)) == len(words), field
 
 
-def test_settings_of_the_allocator_are_variables_of_communication_variables() -> None:
+def test_settings_of_the_allocator_are_variables_of_communication() -> None:
     """As in the native program: MPI copies large arrays through memory that it allocates."""
     kept = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MALLOC_ARENA_MAX": "1", "UCX_TLS": "sm"}
     system: Any = SimpleNamespace(environment={**kept, "HOME": "/", "OMPI_MCA_ess": "env"})

@@ -269,7 +269,7 @@ def medians_read(sizes: int, monkeypatch: pytest.MonkeyPatch) -> int:
         patch.setattr(cases, "_median", counting)
         for one in group.records:
             group.standing(one)
-            assert group.used is not None
+            _ = one in group.used
             group.series_number(one)
     return read
 

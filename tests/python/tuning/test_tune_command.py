@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -178,3 +179,11 @@ def test_on_gpus_each_transport_has_a_winner_and_others_are_named(
     for name in ("mpi", "staged"):
         assert (folder() / name / "best.env").exists()
     assert launches_in(folder()).others[0].file.exists()
+
+
+def test_matplotlib_is_not_loaded_before_a_search() -> None:
+    """Matplotlib takes a second to load, in which a search would wait."""
+    modules = "sys, commlens.cli.tune, commlens.tuning.command"
+    code = f"import {modules}; print('matplotlib' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "False\n", printed.stderr

@@ -11,7 +11,16 @@ from matplotlib.lines import Line2D
 
 from commlens.base.text import memory_name, plural
 from commlens.compare.references import Beside, Figure, beside
-from commlens.model import TIME_METRIC, Ceiling, Group, Interval, Metric, Record, merged_transports
+from commlens.model import (
+    TIME_METRIC,
+    Ceiling,
+    Group,
+    Interval,
+    Metric,
+    Record,
+    groups,
+    merged_transports,
+)
 from commlens.model.levels import place_of
 from commlens.render.plots.colors import CEILING_COLOR, PUBLISHED_COLOR, looks
 from commlens.render.plots.panel import CEILINGS, PUBLISHED, LegendEntry, joined
@@ -63,7 +72,12 @@ class Content:
     """Groups of records, and the looks that their panels share."""
 
     records: Sequence[Record]
-    groups: Sequence[Group] = ()
+    groups: Sequence[Group]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Content:
+        """Of all records, in their groups."""
+        return cls(records, groups(records))
 
     @cached_property
     def transports(self) -> dict[str, tuple[str, str]]:

@@ -1,5 +1,5 @@
-"""The layout of all pictures: a head, rows of panels, and a legend of what they show; and what of
-many records has room on a page that somebody can look at, two screens high."""
+"""The layout of all pictures: a head, rows of panels, and a legend of what they show; and which of
+many records are drawn, so that a picture is at most two screens high."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def height_of_picture(all_groups: Sequence[Group]) -> float:
 
 def draw(records: Sequence[Record]) -> Figure:
     """Draws all but the timelines."""
-    return _picture(Content(records, groups(records))).draw()
+    return _picture(Content.of(records)).draw()
 
 
 def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
@@ -234,12 +234,12 @@ def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
 
     All have the colors that they have in the one picture of all.
     """
-    return ((panel, single(panel)) for panel in panels_of(Content(records, groups(records))))
+    return ((panel, single(panel)) for panel in panels_of(Content.of(records)))
 
 
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
     """Draws the timelines: None without any, and how many there is no room for."""
-    content = Content(records, groups(records))
+    content = Content.of(records)
     found = timelines(content)
     if not found:
         return None, 0

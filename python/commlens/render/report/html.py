@@ -90,7 +90,7 @@ def _cells(column: Cells, styles: Sequence[list[str]], notes: dict[str, str]) ->
 
 
 class Pictures:
-    """Draws each as an SVG element when the page comes to it; no two have an id in common."""
+    """All pictures of a page, as SVG elements; no two have an id in common."""
 
     def __init__(self, report: Report, tell: Tell) -> None:
         self.by_card: dict[str, dict[str, list[Markup]]] = {card.name: {} for card in report.cards}

@@ -33,7 +33,9 @@ _LEFT_OUT = re.compile(
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{2,}")
 _BLANKS = re.compile(r"\s*([A-Za-z]|$)\s*")  # around a command of a path
 _REFERENCE = re.compile(r"(?:^|(?<=url\())#([\w.-]+)")
-_FAMILY = re.compile(r"(?<=px) [^;]*|(?<=font-family:)[^;]*")  # the first before Matplotlib 3.11
+# Matplotlib before 3.11 writes `font: 12px FAMILY`, which must have one, later ones `font-family`.
+_FONT = re.compile(r"(?<=px) [^;]*")
+_FAMILY = re.compile(r" *font-family:[^;]*;?")
 _SAFE = re.compile(r"[\w#.,:;% -]+")  # a style that is no more than that
 _POINT = "commlens-point-"  # before the name of a curve's group of markers
 _BARE = "bare"  # the tag of groups without attributes, which are left out
@@ -87,15 +89,15 @@ def _name_points(figure: Figure) -> dict[str, list[str]]:
 
 
 def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) -> None:
-    """Leaves no names of spaces, styles, long numbers, and ids of groups, to which nothing refers.
+    """Leaves out name spaces, styles, long numbers and the ids of groups, to which nothing refers.
 
-    `ids` has those of the page: Matplotlib's own differ from run to run.
+    `ids` gives each other id one that no other picture of the page has.
     """
     element.tag = element.tag.rpartition("}")[2]
     found: dict[str, str] = {}
     for key, value in element.attrib.items():
         if key == "style":
-            style = _FAMILY.sub(" sans-serif", value)  # the page has its own
+            style = _FONT.sub(" sans-serif", _FAMILY.sub("", value))  # the page has its own
             if _SAFE.fullmatch(style):
                 found["class"] = classes.setdefault(style, f"p{len(classes)}")
         elif key == "id":

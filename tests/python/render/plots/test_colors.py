@@ -82,7 +82,7 @@ def test_two_meanings_of_a_picture_look_different() -> None:
 
 
 def test_all_parts_and_transports_of_the_documentation_are_in_the_table() -> None:
-    content = Content(measured(FILES))
+    content = Content.of(measured(FILES))
     # A part's color is that of its kind: `p7 smoother` and `p3 smoother` are two parts of one.
     kinds = {place_of(part).kind: color for part, color in content.part_colors.items()}
     assert all(kinds[place_of(part).kind] == color for part, color in content.part_colors.items())

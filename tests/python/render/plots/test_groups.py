@@ -60,7 +60,7 @@ def test_units_and_labels_are_those_that_the_start_declares() -> None:
 
 
 def test_a_transport_looks_the_same_in_all_panels() -> None:
-    content = Content(parsed(make_record(), make_record(transport="ccl")))
+    content = Content.of(parsed(make_record(), make_record(transport="ccl")))
     device = content.series(parsed(make_record())[0], "device")
     other = content.series(parsed(make_record())[0], "host", "pml=ob1", 1)
     assert device.style["marker"] == other.style["marker"]
@@ -72,12 +72,12 @@ def test_transports_look_as_their_position_says() -> None:
     records = [make_record(transport=name, transports=names) for name in reversed(names)]
     figure = drawn(*records)
     assert y_labels(figure.axes[0]) == names
-    content = Content(parsed(*records))
+    content = Content.of(parsed(*records))
     series = [
         content.series(record) for record in sorted(parsed(*records), key=lambda r: r.transport)
     ]
     assert len({own.color for own in series}) == 6, "then they begin again"
-    usual = Content(parsed(make_record()))  # of a build with mpi, staged and ccl
+    usual = Content.of(parsed(make_record()))  # of a build with mpi, staged and ccl
     assert usual.series(parsed(make_record(transport="ccl"))[0]).color == series[2].color
 
 

@@ -64,7 +64,7 @@ def test_a_solve_has_a_bar_of_all_and_one_of_each_level() -> None:
 
 def test_a_kind_of_part_has_one_color_on_all_levels() -> None:
     made = make_multigrid_record()
-    colors = Content(parsed(made)).part_colors
+    colors = Content.of(parsed(made)).part_colors
     assert colors["p7 exchange f32"] == colors["p3 exchange f32"] == colors["p7 exchange f64"]
     assert len(set(colors.values())) == 7
     figure = drawn(made)
@@ -121,7 +121,7 @@ def test_the_timeline_of_a_solve_has_a_lane_for_each_level() -> None:
     assert y_labels(axes) == ["rank 0   solver", *lanes[1:], "rank 1   solver", *lanes[1:]]
     assert "of 5 iterations: a V-cycle, then the solver" in details(axes)
     (record,) = parsed(make_multigrid_record())
-    colors = {color.upper() for color in Content([record]).part_colors.values()}
+    colors = {color.upper() for color in Content.of([record]).part_colors.values()}
     collections: list[Any] = list(axes.collections)
     assert {to_hex(one.get_facecolor()[0]).upper() for one in collections} <= colors
 

@@ -68,14 +68,14 @@ def test_the_parts_have_a_legend_and_a_color_each() -> None:
     sweep = make_overlap_sweep()
     assert legends(drawn(*sweep)) == [["mpi", "staged", "ccl", "ceiling: block GEMM"]]
     assert legends(timelines(*sweep)) == [["multiplications", "reductions", "copies"]]
-    content = Content(parsed(*make_overlap_sweep()))
+    content = Content.of(parsed(*make_overlap_sweep()))
     of_transports = {
         to_hex(content.series(record).color).upper() for record in parsed(*make_overlap_sweep())
     }
     colors = content.part_colors
     assert len(set(colors.values())) == 3 and not of_transports & set(colors.values())
     few = make_overlap_record(parts_us={MULTIPLICATIONS: 8e5, REDUCTIONS: 3e5})
-    assert Content(parsed(few)).part_colors.items() < colors.items(), "the same in every picture"
+    assert Content.of(parsed(few)).part_colors.items() < colors.items(), "the same in every picture"
 
 
 def test_groups_are_told_apart() -> None:

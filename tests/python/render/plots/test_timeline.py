@@ -54,7 +54,7 @@ def boxes(axes: Axes) -> list[tuple[int, str, str, Any]]:
 def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
     made = make_overlap_record(transport="ccl", together_us=8.8e5, steps=4)
     (record,) = parsed(made)
-    colors = Content([record]).part_colors
+    colors = Content.of([record]).part_colors
     axes = panel(timelines(made), "pipeline over ccl, block 732: 880.0 ms")
     assert record.timeline is not None
     for rank in range(2):
@@ -75,7 +75,7 @@ def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
 def test_spans_that_are_too_short_to_see_are_drawn_as_lines() -> None:
     made = make_overlap_record(parts_us=PARTS, together_us=8.8e5)
     axes = panel(timelines(made), "pipeline over mpi, block 732: 880.0 ms")
-    colors = Content(parsed(made)).part_colors
+    colors = Content.of(parsed(made)).part_colors
     heights = {}
     for _, face, edge, (_, low, _, high) in boxes(axes):
         is_long = face == colors["multiplications"]

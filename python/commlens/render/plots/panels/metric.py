@@ -145,9 +145,9 @@ class _Shown:
                 color, _ = transports[figure.transport]
                 style.update(markerfacecolor=color, markeredgecolor=color)
             # At its size, or at that of the record where the axis has another quantity.
-            points = {
-                (one.figure if axis and axis.name == one.figure.size_name else one.record).size
-                or 0: one.figure.value
-                for one in found
-            }
+            points: dict[float, float] = {}
+            for one in found:
+                is_of_axis = axis is not None and axis.name == one.figure.size_name
+                size = one.figure.size if is_of_axis else one.record.size
+                points[size or 0] = one.figure.value
             axes.plot(*zip(*sorted(points.items())), zorder=1.6, **style)

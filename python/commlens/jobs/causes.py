@@ -112,7 +112,7 @@ class EndedJob:
         if reasons := self.printed_reasons:
             return reasons[-1].partition(": ")[2]
         failed = (record for record in self.kept.records if record.status != "ok")
-        return next((one.reason or one.validation.message for one in failed), "")
+        return next((record.reason or record.validation.message for record in failed), "")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ UNKNOWN = Launcher("", (), options=(LauncherOption("-n {ranks}", always=True),))
 _OF_MPI = [launcher for launcher in LAUNCHERS if launcher.mpi_families]
 _OF_MANAGERS = [launcher for launcher in LAUNCHERS if not launcher.mpi_families]
 
-_PROGRAMS = dict.fromkeys(program for one in LAUNCHERS for program in one.programs)
+_PROGRAMS = dict.fromkeys(program for launcher in LAUNCHERS for program in launcher.programs)
 CHOICES = ["auto", *(program for program in _PROGRAMS if "." not in program)]
 
 
@@ -60,8 +60,8 @@ class Chosen:
     ) -> list[str]:
         """The command line that launches the job. The user's own arguments come last."""
         nodes, arguments = min(job.nodes, job.ranks), job.launcher_arguments
-        own = self.start(job.ranks, nodes, job.environment, arguments, with_gpus=with_gpus)
-        return [*own, *job.program(native, record_file)]
+        prefix = self.start(job.ranks, nodes, job.environment, arguments, with_gpus=with_gpus)
+        return [*prefix, *job.program(native, record_file)]
 
     def start(
         self,
@@ -116,8 +116,8 @@ class Chosen:
 
     def settings(self, job: JobSpec, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The environment of the ranks, with the variables that the launcher's arguments set."""
-        own = variables_set_by(job.launcher_arguments, self.launcher)
-        return {**environment, **job.environment, **own}
+        variables = variables_set_by(job.launcher_arguments, self.launcher)
+        return {**environment, **job.environment, **variables}
 
 
 def variables_set_by(arguments: Sequence[str], launcher: Launcher) -> dict[str, str]:
@@ -142,9 +142,11 @@ def choose(requested: str, native: Native, environment: Mapping[str, str] = os.e
     """
     path = environment.get("PATH")
     given = Allocation.current(environment)
-    own = next((one for one in _OF_MANAGERS if given and one.allocation == given.variable), None)
-    if requested == "auto" and own and _on_path(own.programs, path):
-        requested = own.programs[0]
+    manager = next(
+        (known for known in _OF_MANAGERS if given and known.allocation == given.variable), None
+    )
+    if requested == "auto" and manager and _on_path(manager.programs, path):
+        requested = manager.programs[0]
     for launcher in _OF_MANAGERS:
         if requested in launcher.programs:
             programs = _on_path([requested], path)

@@ -61,8 +61,8 @@ class Death:
 def death(log: str, status: int) -> Death | None:
     """Which rank died and of what, from the messages of the launcher, else from its exit status in
     a shell's manner."""
-    if deaths := _found(_DEATHS, log):
-        groups = next((one for one in deaths if one.get("rank")), deaths[0])
+    if deaths := _matches(_DEATHS, log):
+        groups = next((candidate for candidate in deaths if candidate.get("rank")), deaths[0])
         number = groups.get("number") or _SIGNALS_BY_DESCRIPTION[groups["description"]]
         rank = int(groups["rank"]) if groups.get("rank") else None
         return Death(rank, int(number), groups.get("node") or "")
@@ -73,19 +73,19 @@ def death(log: str, status: int) -> Death | None:
 
 def departure(log: str) -> str:
     """`rank 1 left without MPI_Finalize`, where the launcher reports that; else empty."""
-    found = _found(_all("departed"), log)
-    return f"{_who(found[0].get('rank'))} left without MPI_Finalize" if found else ""
+    matches = _matches(_all("departed"), log)
+    return f"{_who(matches[0].get('rank'))} left without MPI_Finalize" if matches else ""
 
 
 def lost_node(log: str) -> str:
     """The node that has failed or does not answer, where the launcher reports that; else empty."""
-    found = _found(_all("lost_node"), log)
-    return found[0]["node"] if found else ""
+    matches = _matches(_all("lost_node"), log)
+    return matches[0]["node"] if matches else ""
 
 
-def _found(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
+def _matches(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
     """The groups of the patterns that are found."""
-    return [match.groupdict() for one in patterns if (match := re.search(one, log))]
+    return [match.groupdict() for pattern in patterns if (match := re.search(pattern, log))]
 
 
 def ending(held: str) -> tuple[str, int] | None:

@@ -95,7 +95,9 @@ def facts(
     # The call that did not return: of the rank that died if that is known, else a send before its
     # receive.
     dead = died.rank if died else None
-    culprit = min(waiting, key=lambda one: (one.rank != dead, "Send" not in one.call), default=None)
+    culprit = min(
+        waiting, key=lambda step: (step.rank != dead, "Send" not in step.call), default=None
+    )
     returned = re.search(r"^commlens: probe: (.*)$", error, re.MULTILINE)
     says = library.get("says_gpu_aware", "unknown")
     how = library.get("how") or ""

@@ -75,28 +75,28 @@ class RecordFile:
                 return reserve(self.path.parent, name, ".jsonl")
         return reserve(self._spare or self.path.parent, name, ".jsonl")
 
-    def end_job(self, own: Path) -> Kept:
+    def end_job(self, path: Path) -> Kept:
         """Keeps what the job has written to its own file, and returns what that is."""
-        kept = Kept([], own)
-        if own.exists():
-            loaded = load([own])
+        kept = Kept([], path)
+        if path.exists():
+            loaded = load([path])
             nodes = max((start.nodes for start in loaded.launches), default=1)
-            kept = Kept(loaded.records, own, loaded.problems, nodes=nodes)
+            kept = Kept(loaded.records, path, loaded.problems, nodes=nodes)
         if kept.records or kept.problems:
-            if own == self.path:
+            if path == self.path:
                 return kept
             try:
                 # A pipe may block for as long as its reader likes.
                 with nullcontext() if self._is_file else process.signals_obeyed():
-                    append(own, self.path)
+                    append(path, self.path)
             except OSError as error:
                 failure = f"{self.path}: no record can be written there ({reason(error)})"
                 return replace(kept, failure=f"{failure}; {kept}")
         with suppress(OSError):
-            own.unlink()
-        if own.parent == self._spare:
+            path.unlink()
+        if path.parent == self._spare:
             with suppress(OSError):  # it is in use
-                own.parent.rmdir()
+                path.parent.rmdir()
         return replace(kept, path=self.path)
 
     @property

@@ -144,8 +144,8 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
     def path_of(index: int, launch: int) -> Path:
         job = jobs[index]
         which = f"-launch{launch}" if job.launches > 1 else ""
-        own = folder / f"{index + 1:02}-{job.benchmark}{which}.jsonl"
-        return Path(job.options.text("record") or own)
+        path = folder / f"{index + 1:02}-{job.benchmark}{which}.jsonl"
+        return Path(job.options.text("record") or path)
 
     if is_dry:
         for index, launch in _order(jobs):

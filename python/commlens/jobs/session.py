@@ -80,16 +80,16 @@ class Session:
     def _run(
         self, job: JobSpec, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
     ) -> Result:
-        own = record_file.begin_job()
+        path = record_file.begin_job()
         quiet = self.settings.quiet or self.settings.silent
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer)
         limits_s = limit_of(job.options), self.settings.time_limit_s
-        watchdog = Watchdog(own, *limits_s, may_wait=self.launcher.may_wait)
+        watchdog = Watchdog(path, *limits_s, may_wait=self.launcher.may_wait)
         try:
             with watchdog:
                 outcome = process.run(
-                    self._command(job, own),
+                    self._command(job, path),
                     {**os.environ, **job.environment},
                     watchdog.observing(output.feed),
                     watchdog.observing(error.feed),
@@ -99,7 +99,7 @@ class Session:
             output.finish()
             error.finish()
         finally:
-            kept = record_file.end_job(own)
+            kept = record_file.end_job(path)
         launcher = Path(self.launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept, watchdog.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))

@@ -178,12 +178,12 @@ class JobSpec:
             "--nodes": self.nodes,
             "--ranks-per-node": self.ranks_per_node,
         }
-        own = shlex.join(self.launcher_arguments)
+        arguments = shlex.join(self.launcher_arguments)
         return [
             *self.options.words(),
             *(word for name, number in numbers.items() if number for word in (name, str(number))),
             *(word for item in self.environment.items() for word in ("--env", "=".join(item))),
-            *(["--launcher-args", own] if own else []),
+            *(["--launcher-args", arguments] if arguments else []),
         ]
 
     def __str__(self) -> str:

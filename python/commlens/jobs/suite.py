@@ -81,8 +81,8 @@ def of_names(names: Sequence[str]) -> Suite:
     ]
     if len(suites) == 1:
         return suites[0]
-    joined = "-".join(one.name for one in suites)
-    return Suite(joined[:_LONGEST_NAME], "", [entry for one in suites for entry in one.entries])
+    joined = "-".join(suite.name for suite in suites)
+    return Suite(joined[:_LONGEST_NAME], "", [entry for suite in suites for entry in suite.entries])
 
 
 def parse(text: str, source: str) -> Suite:
@@ -106,9 +106,9 @@ def _name(given: str | None, source: str) -> str:
     name = Path(source).stem if given is None else given
     is_sound = name.isprintable() and "/" not in name and not name.startswith((".", "-"))
     if not name or not is_sound or len(name.encode()) > _LONGEST_NAME:
-        what = f"the file's name {name!a}" if given is None else f"'name' {name!a}"
+        subject = f"the file's name {name!a}" if given is None else f"'name' {name!a}"
         raise CommlensError(
-            f"{source}: {what} cannot be that of a folder; write a short 'name' without slashes"
+            f"{source}: {subject} cannot be that of a folder; write a short 'name' without slashes"
         )
     return name
 
@@ -168,16 +168,16 @@ def _options(texts: Mapping[str, Any], where: str) -> Options:
     for text, value in texts.items():
         name = text.lstrip("-")
         if not name or name in values:
-            what = f"option '{name}' stands there twice" if name else f"'{text}' is no option"
-            raise CommlensError(f"{where}: {what}; leave it out")
+            mistake = f"option '{name}' stands there twice" if name else f"'{text}' is no option"
+            raise CommlensError(f"{where}: {mistake}; leave it out")
         values[name] = _option(value, f"{where}: option '{name}'")
     return Options(values)
 
 
 def _option(value: Any, where: str) -> str | None:
     values = value if isinstance(value, list) else [value]
-    for one in values:
-        _require(one, _TEXT, where)
+    for entry in values:
+        _require(entry, _TEXT, where)
     text = ",".join(values)
     if isinstance(value, str) and text.lower() in _FALSE:
         raise CommlensError(

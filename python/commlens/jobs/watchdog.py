@@ -162,12 +162,12 @@ def answering(addresses: Mapping[str, str]) -> dict[str, str]:
 
 def _addresses(nodes: Iterable[str]) -> dict[str, str]:
     """Those whose names are known here."""
-    found = {}
+    addresses = {}
     for node in nodes:
         with suppress(OSError):
             *_, address = socket.getaddrinfo(node, _PORT, type=socket.SOCK_STREAM)[0]
-            found[node] = str(address[0])
-    return found
+            addresses[node] = str(address[0])
+    return addresses
 
 
 def _who(nodes: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> str:

@@ -65,10 +65,10 @@ class Scheduler(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         command = self.submit_command(script.name)
         text = script.read_text(encoding="utf-8") if self.reads_input else ""
         answer = _ask(command, folder=script.parent, text=text)
-        found = re.search(self.job_id, answer.stdout.strip(), re.MULTILINE)
-        if answer.returncode != 0 or not found:
+        match = re.search(self.job_id, answer.stdout.strip(), re.MULTILINE)
+        if answer.returncode != 0 or not match:
             raise CommlensError(f"{command[0]} refuses the job: {_said(answer)}", Status.FAILED)
-        return found[1]
+        return match[1]
 
     def look(self, job: str) -> State:
         """The state of a job at present."""

@@ -85,7 +85,7 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         version=commlens.__version__,
         site=site,
         request=request,
-        what=shlex.join(request.words),
+        words=shlex.join(request.words),
         queue=request.queue or site.queue,
         time=f"{request.minutes // 60:02}:{request.minutes % 60:02}:00",
         directives=[text.format_map(values) for text in site.directives],
@@ -101,14 +101,14 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
 def _command(program: str, site: Site, request: Request) -> list[str]:
     """The command, an option on each line. What the user has given is left as it is."""
     given = {word.partition("=")[0] for word in request.words}
-    own = site.job_spec(request.nodes)
+    job = site.job_spec(request.nodes)
     ranks = {"--ranks", "-n", "--ranks-per-node", "--scaling"}
     options = [  # each with those of the user in whose place it would be
         ("--out", RECORDS, {"--out"}),
         ("--launcher", site.launcher, {"--launcher"}),
-        ("--nodes", str(own.nodes), {"--nodes", "--scaling"}),
-        ("--ranks-per-node", str(own.ranks_per_node), ranks),
-        ("--launcher-args", shlex.join(own.launcher_arguments), {"--launcher", "--launcher-args"}),
+        ("--nodes", str(job.nodes), {"--nodes", "--scaling"}),
+        ("--ranks-per-node", str(job.ranks_per_node), ranks),
+        ("--launcher-args", shlex.join(job.launcher_arguments), {"--launcher", "--launcher-args"}),
     ]
     lines = [
         shlex.join([name, text]) for name, text, others in options if text and not others & given

@@ -94,20 +94,20 @@ def on_site(
     """The launcher and the job within an allocation on a site. What the user has `given`, and the
     variables that are set, come before the site's."""
     here = Allocation.current(environment)
-    own = site.job_spec(given.nodes or (here.nodes if here else None) or 1)
-    own = replace(
-        own,
+    defaults = site.job_spec(given.nodes or (here.nodes if here else None) or 1)
+    defaults = replace(
+        defaults,
         nodes=0,  # those of the allocation
-        ranks_per_node=0 if given.ranks else own.ranks_per_node,
-        environment={k: text for k, text in own.environment.items() if k not in environment},
+        ranks_per_node=0 if given.ranks else defaults.ranks_per_node,
+        environment={k: text for k, text in defaults.environment.items() if k not in environment},
     )
-    job = replace(own.overridden_by(given), benchmark=given.benchmark)
+    job = replace(defaults.overridden_by(given), benchmark=given.benchmark)
     return site.launcher if launcher == "auto" else launcher, job
 
 
 def names() -> list[str]:
     """The names of the sites that come with commlens, and of the user's own."""
-    return sorted({*_shipped(), *_own()})
+    return sorted({*_shipped(), *_of_user()})
 
 
 def load(name: str) -> Site:
@@ -115,14 +115,14 @@ def load(name: str) -> Site:
     `name`. Raises CommlensError for a mistake in it."""
     if "/" in name or name.endswith(_ENDING):
         return parse(user_yaml.read(Path(name)), name)
-    own, shipped = _own(), _shipped()
-    if name in own:
-        return parse(user_yaml.read(own[name]), str(own[name]))
+    paths, shipped = _of_user(), _shipped()
+    if name in paths:
+        return parse(user_yaml.read(paths[name]), str(paths[name]))
     if name in shipped:
         return parse(shipped[name], f"{name}{_ENDING}")
     raise CommlensError(
         f"no site is called '{name}': there are {', '.join(names())}; a site of your own is a YAML "
-        f"file in {_own_folder()}, or a path (docs/sites.md)"
+        f"file in {_user_folder()}, or a path (docs/sites.md)"
     )
 
 
@@ -169,11 +169,11 @@ def _shipped() -> dict[str, str]:
     return {name: knowledge.text(f"sites/{name}") for name in knowledge.names("sites")}
 
 
-def _own_folder() -> Path:
+def _user_folder() -> Path:
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(config) / "commlens" / "sites"
 
 
-def _own() -> dict[str, Path]:
-    folder = _own_folder()
+def _of_user() -> dict[str, Path]:
+    folder = _user_folder()
     return {path.stem: path for path in folder.glob(f"*{_ENDING}")} if folder.is_dir() else {}

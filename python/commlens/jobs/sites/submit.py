@@ -147,12 +147,12 @@ def _await_end(submitted: Submitted) -> State | None:
         is_pending = state.phase is Phase.PENDING
         why = state.reason if is_pending else ""
         if (state.phase, why) != (reported.phase, reported.reason):
-            what = meaning(submitted.scheduler.waits, why)
-            more = f" ({why}){f': {what}' if what else ''}" if why else ""
+            explanation = meaning(submitted.scheduler.waits, why)
+            more = f" ({why}){f': {explanation}' if explanation else ''}" if why else ""
             say(f"job {submitted.job} {state.phase.value}{more}")
             reported = replace(state, reason=why)
-        if is_pending and (what := meaning(submitted.scheduler.hopeless, why)):
-            say(f"job {submitted.job} will never start ({why}): {what}. It is cancelled")
+        if is_pending and (explanation := meaning(submitted.scheduler.hopeless, why)):
+            say(f"job {submitted.job} will never start ({why}): {explanation}. It is cancelled")
             submitted.scheduler.cancel_job(submitted.job)
             return None
         next_look = time.monotonic() + next(pauses, _LOOKS_S[-1])
@@ -205,12 +205,12 @@ def _patiently(submitted: Submitted, state: State) -> int | None:
         return submitted.status()
     unfinished = submitted.folder / f"{script.STATUS_FILE}.new"
     deadline = time.monotonic() + _STATUS_ARRIVES_S
-    while (found := submitted.status()) is None and time.monotonic() < deadline:
+    while (status := submitted.status()) is None and time.monotonic() < deadline:
         time.sleep(_STATUS_POLL_S)
         with suppress(OSError):
             if time.time() - unfinished.stat().st_mtime > _WRITING_S:
                 break
-    return found
+    return status
 
 
 def _show_end_of(log: Path) -> None:
@@ -218,8 +218,8 @@ def _show_end_of(log: Path) -> None:
     lines: Sequence[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    own = [line for line in lines if line.startswith("commlens: ")]
-    for line in (own or [line for line in lines if line.strip()])[-_LINES_OF_LOG:]:
+    messages = [line for line in lines if line.startswith("commlens: ")]
+    for line in (messages or [line for line in lines if line.strip()])[-_LINES_OF_LOG:]:
         say(f"log: {line.removeprefix('commlens: ')}")
 
 

@@ -20,7 +20,7 @@ _Kind = TypeVar("_Kind")
 def names(folder: str) -> tuple[str, ...]:
     """The files of a folder such as `sites`, without their ending, in alphabetical order."""
     entries = (path.name for path in (files(__name__) / folder).iterdir())
-    return tuple(sorted(one.removesuffix(_ENDING) for one in entries if one.endswith(_ENDING)))
+    return tuple(sorted(name.removesuffix(_ENDING) for name in entries if name.endswith(_ENDING)))
 
 
 @cache

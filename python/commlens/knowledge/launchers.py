@@ -108,10 +108,12 @@ MANAGERS = _FILE.managers
 def launcher_of_version(answer: str) -> Launcher | None:
     """The launcher of an MPI that answers this to --version; None: unknown."""
     of_mpi = (launcher for launcher in LAUNCHERS if launcher.version)
-    return next((one for one in of_mpi if re.search(one.version, answer, re.IGNORECASE)), None)
+    return next(
+        (entry for entry in of_mpi if re.search(entry.version, answer, re.IGNORECASE)), None
+    )
 
 
 def command_line(program: str) -> CommandLine | None:
     """How the command line of this program is read; None for a program that is no launcher."""
     name = program.rpartition("/")[2]
-    return next((one for one in _FILE.command_lines if re.fullmatch(one.programs, name)), None)
+    return next((line for line in _FILE.command_lines if re.fullmatch(line.programs, name)), None)

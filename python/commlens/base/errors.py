@@ -69,5 +69,5 @@ def reason(error: OSError) -> str:
     if not isinstance(error, (FileExistsError, NotADirectoryError)):
         return error.strerror or str(error)
     is_link = error.filename is not None and Path(error.filename).is_symlink()
-    what = "a symbolic link that leads to no folder" if is_link else "a file"
-    return f"{what} is in the way"
+    obstacle = "a symbolic link that leads to no folder" if is_link else "a file"
+    return f"{obstacle} is in the way"

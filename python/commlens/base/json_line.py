@@ -10,7 +10,7 @@ import msgspec
 
 from commlens.base.text import printable
 
-_Found = TypeVar("_Found")
+_Decoded = TypeVar("_Decoded")
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # a pair of surrogates
     r"|u[\da-fA-F]{4}|.)"
@@ -35,7 +35,7 @@ class NotJsonError(ValueError):
     """The line is none of any kind."""
 
 
-def decode(line: str, decoder: msgspec.json.Decoder[_Found]) -> _Found:
+def decode(line: str, decoder: msgspec.json.Decoder[_Decoded]) -> _Decoded:
     """Raises NotJsonError; and ValueError with what is wrong with a line that is JSON.
 
     No text of what is returned holds control characters: they are replaced here, where all that is
@@ -43,7 +43,7 @@ def decode(line: str, decoder: msgspec.json.Decoder[_Found]) -> _Found:
     """
     text = _clean(line)
     try:
-        found = decoder.decode(text)
+        decoded = decoder.decode(text)
     except msgspec.ValidationError as error:
         raise ValueError(_problem(error)) from None
     except msgspec.DecodeError as error:
@@ -53,7 +53,7 @@ def decode(line: str, decoder: msgspec.json.Decoder[_Found]) -> _Found:
     except ValueError:  # of Python, which limits the digits of a whole number
         raise NotJsonError("a number of more than 4000 digits") from None
     _check_keys(text)
-    return found
+    return decoded
 
 
 def _malformed(line: str, error: msgspec.DecodeError) -> str:
@@ -61,9 +61,9 @@ def _malformed(line: str, error: msgspec.DecodeError) -> str:
         return "an empty line"
     if number := _NO_NUMBER.search(line):
         return f"not JSON: {number[1]} is none of its numbers"
-    what = str(error).replace("JSON is malformed: ", "")
+    message = str(error).replace("JSON is malformed: ", "")
     cut = "" if line.endswith("\n") else "; its line was cut short"
-    return f"not JSON: {_shortened(what)}{cut}"
+    return f"not JSON: {_shortened(message)}{cut}"
 
 
 def _problem(error: msgspec.ValidationError) -> str:
@@ -111,9 +111,9 @@ def _check_keys(text: str) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise ValueError(f"'{_shortened(name)}' stands twice in one object")
-        found[name] = value
-    return found
+        members[name] = value
+    return members

@@ -36,5 +36,5 @@ def write_text(out: Path, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        what = "the file" if path == out else path.name
-        raise CommlensError(f"--out {out}: {what} cannot be written ({reason(error)})") from None
+        file = "the file" if path == out else path.name
+        raise CommlensError(f"--out {out}: {file} cannot be written ({reason(error)})") from None

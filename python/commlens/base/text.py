@@ -133,13 +133,13 @@ def memory_name(memory: str) -> str:
 
 def ranges(numbers: Iterable[int]) -> str:
     """`0-3,8`"""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
         else:
-            found.append([number, number])
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
+            spans.append([number, number])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in spans)
 
 
 def plural(count: int, noun: str) -> str:
@@ -159,7 +159,7 @@ def printable(text: str) -> str:
     """In one line, and without what could steer a terminal: a text may come from anywhere."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else _BLANKS.get(one, "?") for one in text)
+    return "".join(char if char.isprintable() else _BLANKS.get(char, "?") for char in text)
 
 
 def printable_lines(text: str) -> str:

@@ -27,16 +27,16 @@ class _Checks:
         known = set()
         for key, _ in node.value:
             if isinstance(key.value, str) and key.value in known:
-                what = f"'{key.value}' stands there twice; leave one out"
-                raise _MistakeError(problem=what, problem_mark=key.start_mark)
+                problem = f"'{key.value}' stands there twice; leave one out"
+                raise _MistakeError(problem=problem, problem_mark=key.start_mark)
             known.add(key.value if isinstance(key.value, str) else None)
         return super().construct_mapping(node, deep=deep)  # type: ignore[misc]
 
     def construct_scalar(self, node: Any) -> Any:
         text = super().construct_scalar(node)  # type: ignore[misc]
         if "\0" in text:
-            what = "a NUL character cannot be in a value"
-            raise _MistakeError(problem=what, problem_mark=node.start_mark)
+            problem = "a NUL character cannot be in a value"
+            raise _MistakeError(problem=problem, problem_mark=node.start_mark)
         return text
 
 
@@ -74,12 +74,12 @@ def parse(text: str, source: str, *, typed: bool = False) -> Any:
         return yaml.load(text, Loader=_TypedLoader if typed else _TextLoader)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        what = error.problem
-        if "nesting depth" in str(what):  # libyaml 0.2.6 and later has a limit of its own
-            what = "lists and mappings are nested too deeply"
+        problem = error.problem
+        if "nesting depth" in str(problem):  # libyaml 0.2.6 and later has a limit of its own
+            problem = "lists and mappings are nested too deeply"
         elif not isinstance(error, _MistakeError):
-            what = f"not YAML ({what})"
-        raise CommlensError(f"{source}{line}: {what}") from None
+            problem = f"not YAML ({problem})"
+        raise CommlensError(f"{source}{line}: {problem}") from None
     except yaml.YAMLError as error:
         raise CommlensError(f"{source}: not YAML ({str(error).splitlines()[0]})") from None
 

@@ -55,7 +55,7 @@ none of the cases could be decided.
 
 
 @click.command(help=_HELP)
-@click.argument("what", metavar="[BEFORE AFTER | RECORDS... | OPTIONS]", nargs=-1)
+@click.argument("words", metavar="[BEFORE AFTER | RECORDS... | OPTIONS]", nargs=-1)
 @click.option("--by", metavar="NAME", help="Compare groups of RECORDS with each other.")
 @click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, interleaved.")
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
@@ -80,7 +80,7 @@ none of the cases could be decided.
     "--plot", "picture", type=click.Path(path_type=Path), help="Draw it: .png, .svg or .pdf."
 )
 def compare(
-    what: tuple[str, ...],
+    words: tuple[str, ...],
     by: str | None,
     benchmark: str | None,
     a: tuple[str, ...],
@@ -101,23 +101,23 @@ def compare(
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
-        entry = option.spec(benchmark, Options.parse(what), **job)
+        entry = option.spec(benchmark, Options.parse(words), **job)
         status, matched = _measured(entry, a, b, launcher, out)
     else:
         if a or b:
             raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
         # What is no file may be the name of published results.
-        may_be_name = by is None and len(what) == 2 and not os.path.lexists(what[1])
-        if may_be_name and not what[1].endswith(".jsonl") and "/" not in what[1]:
+        may_be_name = by is None and len(words) == 2 and not os.path.lexists(words[1])
+        if may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
-                    f"{what[1]} has single values, of which no difference is significant:"
+                    f"{words[1]} has single values, of which no difference is significant:"
                     " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
                 )
-            sys.exit(_published(what[0], what[1], form))
-        status, matched = _by(what, by) if by is not None else _two(what)
+            sys.exit(_published(words[0], words[1], form))
+        status, matched = _by(words, by) if by is not None else _two(words)
     with without_collections(), telling() as tell:
-        if (count := sum(len(one.cases) for one in matched)) > _MANY_CASES:
+        if (count := sum(len(pair.cases) for pair in matched)) > _MANY_CASES:
             tell(f"comparing {count:,} cases")
         result = judge(matched, threshold)
     comparison_of(result).print_as(form)
@@ -137,16 +137,16 @@ def _status(result: ComparisonResult, fail_if_slower: float | None) -> int:
     return Status.FAILED
 
 
-def _two(what: Sequence[str]) -> tuple[int, list[Matched]]:
-    if len(what) != 2:
+def _two(paths: Sequence[str]) -> tuple[int, list[Matched]]:
+    if len(paths) != 2:
         raise CommlensError(
-            f"compare what? {plural(len(what), 'name')} given: name the records BEFORE and"
+            f"compare what? {plural(len(paths), 'name')} given: name the records BEFORE and"
             " AFTER, or groups of one set with --by"
         )
-    loaded = [load_any([Path(name)]) for name in what]
-    status = worst(tell_problems(one) for one in loaded)
-    names = what if what[0] != what[1] else [f"{what[0]} (1)", f"{what[1]} (2)"]
-    baseline, other = (_side(name, one.records) for name, one in zip(names, loaded))
+    loaded = [load_any([Path(name)]) for name in paths]
+    status = worst(tell_problems(side) for side in loaded)
+    names = paths if paths[0] != paths[1] else [f"{paths[0]} (1)", f"{paths[1]} (2)"]
+    baseline, other = (_side(name, side.records) for name, side in zip(names, loaded))
     return status, [match(baseline, other)]
 
 
@@ -165,10 +165,10 @@ def _side(name: str, records: Sequence[Record]) -> Side:
     return Side(name, records)
 
 
-def _by(what: Sequence[str], by: str) -> tuple[int, list[Matched]]:
-    if not what:
+def _by(paths: Sequence[str], by: str) -> tuple[int, list[Matched]]:
+    if not paths:
         raise CommlensError(f"--by {by}: name the records, files or folders")
-    loaded = load_any([Path(name) for name in what])
+    loaded = load_any([Path(name) for name in paths])
     status = tell_problems(loaded)
     (baseline, *others), key_of = split(loaded.records, by)
     return status, [match(baseline, other, key_of) for other in others]

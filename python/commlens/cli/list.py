@@ -25,7 +25,7 @@ def list_() -> None:
     about = native.about
     benchmarks = {entry.name: entry.description for entry in native.benchmarks.values()}
     suites = {name: suite.load(name).description for name in suite.shipped()}
-    published = {one.name: _summary(one) for one in load()}
+    published = {source.name: _summary(source) for source in load()}
     gpus = f" ({plural(about.gpus, 'GPU')} here)" if about.backend != "host" else ""
     build = {
         "program": f"{native.path}, version {about.version}",
@@ -46,7 +46,7 @@ def list_() -> None:
 
 def _summary(source: Source) -> str:
     """`latency: 92 results; juliet, two nodes`"""
-    benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.benchmark)
+    benchmarks = dict.fromkeys(result.benchmark for result in source.figures if result.benchmark)
     return f"{', '.join(benchmarks)}: {plural(len(source.figures), 'result')}; {source.machine}"
 
 

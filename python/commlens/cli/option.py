@@ -27,11 +27,11 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
     right."""
 
     def convert(_: click.Context, option: click.Parameter, text: str | None) -> Any:
-        found = None if text is None else read(text)
-        if text is not None and found is None:
+        parsed = None if text is None else read(text)
+        if text is not None and parsed is None:
             shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
             raise CommlensError(f"{max(option.opts, key=len)} {shown or repr('')}: {fix}")
-        return found
+        return parsed
 
     return convert
 
@@ -47,9 +47,9 @@ def _percent(text: str) -> float | None:
 
 def _seconds(text: str) -> float | None:
     """In `90s`, `10m`, `2h` or `90`."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text, re.ASCII)
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)([smh]?)", text, re.ASCII)
     factors = {"": 1, "s": 1, "m": 60, "h": 3600}
-    return float(found[1]) * factors[found[2]] or None if found else None
+    return float(match[1]) * factors[match[2]] or None if match else None
 
 
 def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:

@@ -76,10 +76,10 @@ def profile(
         call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
     )
     outcome = profiling.run(program, out, options)
-    for number, own in enumerate(outcome.profiles):
+    for number, record in enumerate(outcome.profiles):
         if number:
             echo("")
-        print_things(console(), profile_things(own))
+        print_things(console(), profile_things(record))
     if outcome.file is not None:
         echo(f"\nrecord:   {outcome.file}")
         from commlens.render.plots import plot_beside

@@ -48,8 +48,8 @@ def telling() -> Iterator[Callable[[str], None]]:
         return
     status = console.status("")
 
-    def tell(what: str) -> None:
-        status.update(printable(what)[:70].replace("[", "("))
+    def tell(step: str) -> None:
+        status.update(printable(step)[:70].replace("[", "("))
         status.start()
 
     try:

@@ -133,8 +133,8 @@ def run(
     given = option.spec("", Options.parse(words), **job)
     _check_ranks(given)
     counts = _scaling(scaling, given.ranks or given.ranks_per_node, names)
-    found = fix.read(Path(settings_file)) if settings_file is not None else Change()
-    of_file = JobSpec("", found.options, 0, found.environment, found.launcher_arguments)
+    change = fix.read(Path(settings_file)) if settings_file is not None else Change()
+    of_file = JobSpec("", change.options, 0, change.environment, change.launcher_arguments)
     overrides = of_file.overridden_by(given)
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
@@ -213,8 +213,8 @@ def _scaling(text: str | None, ranks: int, names: Sequence[str]) -> list[int]:
     if ranks:
         mistake = f" beside --ranks {ranks}: both say on how many ranks; leave one of them out"
     elif len(names) > 1 or suite.is_suite(names[0]):
-        what = f"{names[0]} is a suite" if len(names) == 1 else f"{len(names)} benchmarks are named"
-        mistake = f": {what}; name a single benchmark, or run without"
+        fact = f"{names[0]} is a suite" if len(names) == 1 else f"{len(names)} benchmarks are named"
+        mistake = f": {fact}; name a single benchmark, or run without"
     elif wrong:
         fix = f"write whole numbers from 1 to {MOST_RANKS:,} as in 1,2,4,8"
         mistake = f": '{wrong[0][:20]}' is no number of ranks; {fix}"

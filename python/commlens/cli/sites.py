@@ -65,8 +65,8 @@ def minutes_in(text: str) -> int | None:
     if len(numbers) != text.count(":") + 1 or len(numbers) > 3:
         return None
     hours, minutes, *seconds = numbers if len(numbers) > 1 else (0, *numbers)
-    found = hours * 60 + minutes + any(seconds)
-    return found if 1 <= found <= _MOST_MINUTES else None
+    total = hours * 60 + minutes + any(seconds)
+    return total if 1 <= total <= _MOST_MINUTES else None
 
 
 def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,52 +25,52 @@ def resolve(files: Sequence[RankFile]) -> list[CallSite]:
     for file, site in sites:
         for module, offset in _addresses(site, file.program):
             offsets.setdefault(module, set()).add(offset)
-    places = {module: _look_up(module, sorted(own)) for module, own in offsets.items()}
+    places = {module: _look_up(module, sorted(in_module)) for module, in_module in offsets.items()}
     merged: dict[tuple[str, tuple[Caller, ...]], list[tuple[RankFile, RankCallSite]]] = {}
     for file, site in sites:
         callers = tuple(places[module][offset] for module, offset in _addresses(site, file.program))
         merged.setdefault((site.function, callers), []).append((file, site))
-    found = [
+    resolved = [
         CallSite(
             function=function,
             caller=callers[0].caller,
             file=callers[0].file,
             line=callers[0].line,
-            calls=sum(site.calls for _, site in own),
-            time_s=sum(file.seconds(site.time_ns, function) for file, site in own),
-            bytes=sum(site.bytes for _, site in own),
-            waiting_s=sum(file.seconds(site.waiting_ns) for file, site in own),
-            callers=[own for own in callers[1:] if not _STARTS_PROGRAM.match(own.caller)],
+            calls=sum(site.calls for _, site in pairs),
+            time_s=sum(file.seconds(site.time_ns, function) for file, site in pairs),
+            bytes=sum(site.bytes for _, site in pairs),
+            waiting_s=sum(file.seconds(site.waiting_ns) for file, site in pairs),
+            callers=[caller for caller in callers[1:] if not _STARTS_PROGRAM.match(caller.caller)],
         )
-        for (function, callers), own in merged.items()
+        for (function, callers), pairs in merged.items()
     ]
-    return sorted(found, key=lambda site: -site.time_s)
+    return sorted(resolved, key=lambda site: -site.time_s)
 
 
 def _addresses(site: RankCallSite, program: str) -> list[tuple[str, int]]:
     """Of each frame the file of the code and the offset in it."""
-    found = []
+    addresses = []
     for frame in site.frames:
         module = frame.module if frame.module.startswith("/") else program
         elf = read_elf(Path(module))
         base = 0 if elf and elf.has_fixed_addresses else frame.base
         # The return address is that of the next instruction, which can belong to the next line.
-        found.append((module, frame.address - base - 1))
-    return found
+        addresses.append((module, frame.address - base - 1))
+    return addresses
 
 
 @cache
 def _functions(module: str) -> list[tuple[int, int]]:
     """The addresses that belong to a function with a symbol, be it exported or in the table that
     `strip` removes: where each begins and ends."""
-    found = set()
+    functions = set()
     for table in ([], ["--dynamic"]):
         words = ["nm", "--print-size", "--defined-only", *table, module]
         for line in _answer(words).splitlines():
             if match := _SYMBOL.match(line):
                 start = int(match["start"], 16)
-                found.add((start, start + int(match["size"], 16)))
-    return sorted(found)
+                functions.add((start, start + int(match["size"], 16)))
+    return sorted(functions)
 
 
 def _is_in_function(module: str, address: int) -> bool:
@@ -97,7 +97,7 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
     # Without parameters: those of C++ can be longer than a line.
     demangled = _answer(["c++filt", "-p"], "".join(f"{name}\n" for name in lines[::2])).splitlines()
     callers = demangled if len(demangled) == len(offsets) else lines[::2]
-    found = {}
+    by_offset = {}
     for offset, caller, place in zip(offsets, callers, lines[1::2]):
         file, _, number = place.partition(" ")[0].rpartition(":")
         line = int(number) if number.isdigit() else 0
@@ -105,5 +105,5 @@ def _look_up(module: str, offsets: Sequence[int]) -> dict[int, Caller]:
         # can have ended long before it.
         is_known = caller != "??" and (line > 0 or _is_in_function(module, offset))
         name = caller if is_known else unknown[offset].caller
-        found[offset] = Caller(name, file if line else "", line)
-    return found
+        by_offset[offset] = Caller(name, file if line else "", line)
+    return by_offset

@@ -62,19 +62,24 @@ def collect(folder: Path) -> Left:
     here = socket.gethostname()
     deadline = time.monotonic() + _LATE_LOCAL_S
     while time.monotonic() < deadline and any(
-        own.host == here and _is_running(own.pid) for own in started(folder)
+        process.host == here and _is_running(process.pid) for process in started(folder)
     ):
         time.sleep(_POLL_S)
     deadline = time.monotonic() + _LATE_REMOTE_S
     while time.monotonic() < deadline and any(
-        not (own.host == here or own.is_written or own.error) for own in started(folder)
+        not (process.host == here or process.is_written or process.error)
+        for process in started(folder)
     ):
         time.sleep(_POLL_S)
     files = _read(sorted(folder.glob("rank-*.json")), RankFile)
     unseen = _read(sorted(folder.glob("unseen-*.json")), str)
     refused = _read(sorted(folder.glob("refused-*.json")), str)
     known = {(file.rank, file.host, file.pid) for file in files}
-    lost = [own for own in started(folder) if (own.rank, own.host, own.pid) not in known]
+    lost = [
+        process
+        for process in started(folder)
+        if (process.rank, process.host, process.pid) not in known
+    ]
     return Left(jobs(files), lost, unseen, refused)
 
 
@@ -87,21 +92,21 @@ def _is_running(pid: int) -> bool:
 
 def started(folder: Path) -> list[Started]:
     """The ranks that started MPI, by the names of their files."""
-    found: dict[tuple[str, str, str], Started] = {}
+    by_key: dict[tuple[str, str, str], Started] = {}
     for path in sorted(folder.glob("rank-*")):
         match = _NAME.fullmatch(path.name)
         if match is None:
             continue
         key = match["rank"], match["host"], match["pid"]
-        before = found.get(key)
-        found[key] = Started(
+        before = by_key.get(key)
+        by_key[key] = Started(
             rank=int(match["rank"]),
             host=match["host"],
             pid=int(match["pid"]),
             is_written=path.suffix == ".json" or (before is not None and before.is_written),
             error=int(match["error"] or 0),
         )
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _read(paths: Iterable[Path], kind: type[_File]) -> list[_File]:
@@ -121,14 +126,14 @@ def jobs(files: Sequence[RankFile]) -> list[list[RankFile]]:
     A job is known by the launcher's name for it. Where it has none, the ranks of a job have one
     size, start together, and on a node are children of one process.
     """
-    found: list[list[RankFile]] = []
+    groups: list[list[RankFile]] = []
     for file in sorted(files, key=lambda file: (file.loaded_ns, file.rank)):
-        job = next((job for job in found if _belongs(file, job)), None)
+        job = next((job for job in groups if _belongs(file, job)), None)
         if job is None:
-            found.append([file])
+            groups.append([file])
         else:
             job.append(file)
-    return [sorted(job, key=lambda file: (file.rank, file.host, file.pid)) for job in found]
+    return [sorted(job, key=lambda file: (file.rank, file.host, file.pid)) for job in groups]
 
 
 def _belongs(file: RankFile, job: Sequence[RankFile]) -> bool:
@@ -146,8 +151,8 @@ def _belongs(file: RankFile, job: Sequence[RankFile]) -> bool:
 
 def losses(lost: Sequence[Started]) -> Iterator[str]:
     """Why ranks that started MPI left no file."""
-    for error in sorted({own.error for own in lost}):
-        ranks = named_ranks([own.rank for own in lost if own.error == error])
+    for error in sorted({process.error for process in lost}):
+        ranks = named_ranks([process.rank for process in lost if process.error == error])
         if error == 0:
             yield (
                 f"{ranks} started MPI and left no file: crashed, or killed, as by MPICH's launcher "
@@ -216,9 +221,9 @@ def _warnings(left: Left, job: int, missing: Sequence[int]) -> Iterator[str]:
             f"each of {len(files)} processes ran as the only rank: "
             f"the launcher is not that of the program's MPI ({files[0].mpi})"
         )
-    explained = [own for own in left.lost if own.rank in missing]
+    explained = [process for process in left.lost if process.rank in missing]
     yield from losses(explained)
-    if silent := sorted(set(missing) - {own.rank for own in explained}):
+    if silent := sorted(set(missing) - {process.rank for process in explained}):
         yield f"no file from {named_ranks(silent)}: killed, or the folder is not visible there"
     endings: dict[tuple[str, str], list[int]] = {}
     for file in files:

@@ -40,7 +40,8 @@ def read_elf(path: Path) -> ElfFile | None:
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
-            is_dynamic = any(own.header.p_type == "PT_INTERP" for own in elf.iter_segments())
+            segments = elf.iter_segments()
+            is_dynamic = any(segment.header.p_type == "PT_INTERP" for segment in segments)
             return ElfFile(is_dynamic, elf.header.e_type == "ET_EXEC")
     except (OSError, ELFError):
         return None
@@ -121,12 +122,12 @@ def _program_from(words: Sequence[str], start: int, launcher: CommandLine) -> in
         is_certain = True
         missing.append(word)
         index += 1
-    what = f"{words[0]} is given no program"
+    mistake = f"{words[0]} is given no program"
     if not missing:
-        raise CommlensError(f"{what} to start")
+        raise CommlensError(f"{mistake} to start")
     raise CommlensError(
-        f"{what} that exists: {', '.join(map(repr, missing))} is neither an executable file nor on "
-        "the PATH"
+        f"{mistake} that exists: {', '.join(map(repr, missing))} is neither an executable file nor "
+        "on the PATH"
     )
 
 
@@ -177,14 +178,14 @@ def find_library(
             "with `cmake --preset host && cmake --build --preset host`, or name it in "
             "COMMLENS_PROFILE_LIBRARY"
         )
-    found = next((own for own in libraries if own.mpi.startswith(wanted)), None)
-    if found is None:
+    matching = next((library for library in libraries if library.mpi.startswith(wanted)), None)
+    if matching is None:
         raise CommlensError(
             f"{program} is linked to {wanted}, but {libraries[0].path} was built for "
             f"{libraries[0].mpi}: build it for the program's MPI (cmake -S src/profile "
             "-B build/profile -DMPI_C_COMPILER=MPICC) and name it in COMMLENS_PROFILE_LIBRARY"
         )
-    return found
+    return matching
 
 
 def _candidates() -> list[Path]:

@@ -124,7 +124,7 @@ class RankFile(msgspec.Struct, frozen=True):
     def seconds(self, nanoseconds: int, function: str = "") -> float:
         """Per thread, where threads can be in MPI at the same time: a share of the total time.
         One thread starts and ends MPI for all."""
-        alone = {own.name for own in self.functions if own.group == INITIALIZATION}
+        alone = {entry.name for entry in self.functions if entry.group == INITIALIZATION}
         is_shared = self.thread_level == "multiple" and function not in alone
         return nanoseconds / 1e9 / (max(1, self.threads) if is_shared else 1)
 
@@ -133,7 +133,7 @@ def merge_functions(files: Sequence[RankFile]) -> list[Function]:
     """The functions of all ranks; their arrays have a value per rank."""
     groups = {function.name: function.group for file in files for function in file.functions}
     by_rank = [{function.name: function for function in file.functions} for file in files]
-    found = []
+    merged = []
     for name, group in groups.items():
         ranks = [functions.get(name, _NO_FUNCTION) for functions in by_rank]
         pairs = list(zip(files, ranks))
@@ -152,8 +152,8 @@ def merge_functions(files: Sequence[RankFile]) -> list[Function]:
             memory=dict(memory),
             sizes=_sizes(ranks),
         )
-        found.append(function)
-    return found
+        merged.append(function)
+    return merged
 
 
 def _communicators(ranks: Sequence[RankFunction]) -> Communicators:
@@ -180,17 +180,17 @@ def _sizes(ranks: Sequence[RankFunction]) -> list[SizeBin]:
 def merge_regions(files: Sequence[RankFile]) -> list[Region]:
     """The regions of all ranks; their arrays have a value per rank."""
     by_rank = [{region.name: region for region in file.regions} for file in files]
-    found = []
+    merged = []
     for name in dict.fromkeys(name for regions in by_rank for name in regions):
         ranks = [regions.get(name, _NO_REGION) for regions in by_rank]
-        counters = [{own.name: own for own in rank.functions} for rank in ranks]
+        counters = [{entry.name: entry for entry in rank.functions} for rank in ranks]
         functions = []
-        for function in dict.fromkeys(function for own in counters for function in own):
-            own = [rank.get(function, _NO_COUNTERS) for rank in counters]
-            times = [file.seconds(rank.time_ns, function) for file, rank in zip(files, own)]
-            calls = [rank.calls for rank in own]
+        for function in dict.fromkeys(function for by_name in counters for function in by_name):
+            per_rank = [rank.get(function, _NO_COUNTERS) for rank in counters]
+            times = [file.seconds(rank.time_ns, function) for file, rank in zip(files, per_rank)]
+            calls = [rank.calls for rank in per_rank]
             functions.append(RegionFunction(name=function, calls=calls, time_s=times))
         times = [file.seconds(rank.time_ns) for file, rank in zip(files, ranks)]
         entries = [rank.entries for rank in ranks]
-        found.append(Region(name=name, entries=entries, time_s=times, functions=functions))
-    return found
+        merged.append(Region(name=name, entries=entries, time_s=times, functions=functions))
+    return merged

@@ -58,7 +58,7 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         settings = _settings(library.path, folder, options)
         status = _run(command.with_environment(settings), requests)
         left = collect(folder)
-    found = profiles(words, left, status)
+    recorded = profiles(words, left, status)
     if left.refused:
         say(
             f"the library was built for {library.mpi}, but the program runs {left.refused[0]}: "
@@ -66,11 +66,11 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         )
         # The refused ranks end with this status, but their launcher may report another one.
         status = Status.USAGE
-    elif not found:
+    elif not recorded:
         _explain_nothing(names[0], family, left)
-    if not found:
+    if not recorded:
         return ProfiledRun(status)
-    return ProfiledRun(status, found, _write(out, found))
+    return ProfiledRun(status, recorded, _write(out, recorded))
 
 
 def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:
@@ -155,13 +155,13 @@ def _explain_nothing(program: str, family: str, left: Left) -> None:
     say(f"nothing was recorded: {why}")
 
 
-def _write(out: Path, found: Sequence[Profile]) -> Path | None:
+def _write(out: Path, recorded: Sequence[Profile]) -> Path | None:
     try:
         path = reserve(out, "profile", ".jsonl")
     except CommlensError:
         return None  # reported before the program ran
     try:
-        path.write_bytes(b"".join(msgspec.json.encode(profile) + b"\n" for profile in found))
+        path.write_bytes(b"".join(msgspec.json.encode(profile) + b"\n" for profile in recorded))
     except OSError as error:
         say(f"--out {out}: the record cannot be written ({reason(error)})")
         with suppress(OSError):

@@ -41,7 +41,7 @@ def redirected(where: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_what_is_done_besides_the_output_is_done_all_the_same() -> None:
+def test_a_closed_output_stops_no_other_work() -> None:
     redirected(">/dev/full", *PLOT)
     assert Path("picture.svg").stat().st_size > 1000
 
@@ -99,7 +99,7 @@ def test_no_name_of_a_file_reaches_the_terminal_as_it_is(commlens: Commlens) -> 
         assert done.stderr.replace("\n", "").isprintable(), done.stderr
 
 
-def test_our_own_styles_are_all_that_a_terminal_gets() -> None:
+def test_a_terminal_gets_no_styles_but_ours() -> None:
     with Path("out").open("w") as file:
         console = Console(file=file, force_terminal=True, color_system="standard", width=80)
         print_things(console, [Lines([[("a\x1b[31mb\x07", "bold")]])])

@@ -44,10 +44,10 @@ def test_no_table_has_a_secret_of_a_record() -> None:
     assert start.command == ["commlens-bench", "--token=***"]
 
 
-def test_no_picture_has_one(commlens: Commlens, tmp_path: Path) -> None:
+def test_no_picture_shows_a_secret(commlens: Commlens, tmp_path: Path) -> None:
     records = [
-        make_record(bytes=size, start=one, environment={"UCX_TLS": one, "UCX_PWD": f"hunter2{one}"})
-        for one in ("a", "b")
+        make_record(bytes=size, start=tls, environment={"UCX_TLS": tls, "UCX_PWD": f"hunter2{tls}"})
+        for tls in ("a", "b")
         for size in (8, 64)
     ]
     file = write(tmp_path / "records.jsonl", *records)
@@ -56,7 +56,7 @@ def test_no_picture_has_one(commlens: Commlens, tmp_path: Path) -> None:
     assert "UCX_TLS=a" in picture and "hunter2" not in picture
 
 
-def test_no_profile_has_one() -> None:
+def test_no_profile_holds_a_secret() -> None:
     import json
 
     text = make_profile(command=["mpirun", "prog", "--password=hunter2"])

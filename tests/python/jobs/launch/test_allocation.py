@@ -24,8 +24,8 @@ def test_the_nodes_of_an_allocation(environment: dict[str, str], expected: list[
 
 def test_flux_is_asked_for_its_nodes(tmp_path: Path) -> None:
     executable(tmp_path, "flux", "echo 3")
-    found = Allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert found == Allocation("FLUX_URI", 3)
+    allocation = Allocation.current({"FLUX_URI": "local:///x", "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert allocation == Allocation("FLUX_URI", 3)
 
 
 @pytest.mark.parametrize(("family", "default", "wanted"), cases("types of MPI"))

@@ -19,7 +19,7 @@ PROGRAM = Path("/commlens-bench")
 
 
 def launcher(name: str) -> Launcher:
-    return next(one for one in LAUNCHERS if one.name == name)
+    return next(entry for entry in LAUNCHERS if entry.name == name)
 
 
 def choose(requested: str = "auto", **environment: str) -> Chosen:
@@ -51,15 +51,15 @@ def test_auto_takes_the_launcher_of_the_allocation(
     variable: str, name: str, tmp_path: Path
 ) -> None:
     executable(tmp_path, name)
-    found = choose(**{variable: "1", "PATH": f"{tmp_path}:{FAKES}"})
-    assert (found.program, found.launcher) == (str(tmp_path / name), launcher(name))
-    assert found.allocation and found.allocation.variable == variable
+    chosen = choose(**{variable: "1", "PATH": f"{tmp_path}:{FAKES}"})
+    assert (chosen.program, chosen.launcher) == (str(tmp_path / name), launcher(name))
+    assert chosen.allocation and chosen.allocation.variable == variable
 
 
 def test_in_an_allocation_without_its_launcher_mpirun_is_left() -> None:
-    found = choose(SLURM_JOB_ID="1")
-    assert found.launcher.name == "Open MPI"
-    assert found.allocation == Allocation("SLURM_JOB_ID")
+    chosen = choose(SLURM_JOB_ID="1")
+    assert chosen.launcher.name == "Open MPI"
+    assert chosen.allocation == Allocation("SLURM_JOB_ID")
 
 
 @pytest.mark.parametrize("name", ["srun", "mpiexec"])
@@ -85,9 +85,7 @@ def test_hydra_starts_programs_of_two_families(
     assert choose().launcher.name == "MPICH"
 
 
-def test_an_mpi_without_a_launcher_of_its_own_takes_what_there_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_mpi_without_its_launcher_takes_any(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_MPI_FAMILY", "other")
     assert choose().launcher.name == "Open MPI"
 
@@ -96,9 +94,9 @@ def test_a_launcher_that_does_not_say_whose_it_is_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("FAKE_LAUNCHER_VERSION", "mpirun 1.0")
-    found = choose()
-    assert found.launcher is launchers.UNKNOWN
-    assert found.command(job(3, A="b"), PROGRAM)[1:3] == ["-n", "3"]
+    chosen = choose()
+    assert chosen.launcher is launchers.UNKNOWN
+    assert chosen.command(job(3, A="b"), PROGRAM)[1:3] == ["-n", "3"]
 
 
 USER, ROOT = 1000, 0
@@ -107,18 +105,18 @@ ON_TWO_NODES = JobSpec("latency", ranks=4, nodes=2)
 
 
 @pytest.mark.parametrize(("name", "wanted", "expected"), cases("words of launchers"))
-def test_a_launcher_gets_what_it_needs(
+def test_a_launcher_gets_its_options(
     name: str, wanted: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
     monkeypatch.setattr("os.geteuid", lambda: USER)
     variables = VARIABLES if wanted.get("variables") else {}
-    own = job(wanted["ranks"], *wanted.get("arguments", "").split(), **variables)
-    spread = replace(own, nodes=wanted.get("nodes", 0))
+    spec = job(wanted["ranks"], *wanted.get("arguments", "").split(), **variables)
+    spread = replace(spec, nodes=wanted.get("nodes", 0))
     assert command(name, spread) == f"launcher {expected}"
 
 
-def test_what_a_launcher_needs_depends_on_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_a_launcher_depend_on_where_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launchers, "physical_cores", lambda: 2)
     monkeypatch.setattr("os.geteuid", lambda: ROOT)
     assert command("Open MPI", job(2)) == "launcher --allow-run-as-root -n 2"
@@ -130,10 +128,10 @@ def test_what_a_launcher_needs_depends_on_where_it_runs(monkeypatch: pytest.Monk
 
 
 def test_options_of_the_launcher_count_as_settings() -> None:
-    own = ["--mca", "pml", "ucx", "-x", "UCX_MEMTYPE_CACHE=n", "-x", "PATH", "--mca"]
+    arguments = ["--mca", "pml", "ucx", "-x", "UCX_MEMTYPE_CACHE=n", "-x", "PATH", "--mca"]
     chosen = Chosen("mpirun", launcher("Open MPI"))
-    found = chosen.settings(job(2, *own, UCX_NET_DEVICES="lo"), {"UCX_TLS": "all"})
-    assert found == {
+    settings = chosen.settings(job(2, *arguments, UCX_NET_DEVICES="lo"), {"UCX_TLS": "all"})
+    assert settings == {
         "UCX_TLS": "all",
         "UCX_NET_DEVICES": "lo",
         "OMPI_MCA_pml": "ucx",

@@ -23,13 +23,13 @@ from run_helpers import cases
 def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
     """Feeds the text in chunks, as a pipe might."""
     written = io.BytesIO()
-    found = kind(written)
+    output = kind(written)
     data = text.encode()
     for start in range(0, len(data), chunk):
-        found.feed(data[start : start + chunk])
-    found.finish()
-    assert written.getvalue().decode().split() == "\n".join(found.lines).split()
-    return found
+        output.feed(data[start : start + chunk])
+    output.finish()
+    assert written.getvalue().decode().split() == "\n".join(output.lines).split()
+    return output
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -37,18 +37,18 @@ def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
 def test_open_mpis_pages_become_a_fact(
     version: int, end: str, status: int, expected: list[Any] | None
 ) -> None:
-    found = filtered(ErrorFilter, captured(f"open-mpi-{version}-{end}"))
-    assert death("\n".join(found.held), status) == (Death(*expected) if expected else None)
-    assert departure("\n".join(found.held)) == ""
+    output = filtered(ErrorFilter, captured(f"open-mpi-{version}-{end}"))
+    assert death("\n".join(output.held), status) == (Death(*expected) if expected else None)
+    assert departure("\n".join(output.held)) == ""
     # Backtraces and warnings of the library stay.
-    assert [line for line in found.lines if not line.startswith("[")] == []
+    assert [line for line in output.lines if not line.startswith("[")] == []
 
 
 @pytest.mark.parametrize(("name", "number"), [("mpich-segv", 11), ("mpich-kill", 9)])
 def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
-    found = filtered(OutputFilter, captured(name))
-    assert death("\n".join(found.held), number) == Death(None, number)
-    assert [line for line in found.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+    output = filtered(OutputFilter, captured(name))
+    assert death("\n".join(output.held), number) == Death(None, number)
+    assert [line for line in output.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
 
 
 PAGE = (
@@ -66,18 +66,18 @@ PAGE = (
     ],
     ids=["Open MPI 4", "Open MPI 5", "unknown rank"],
 )
-def test_a_rank_that_leaves_is_found_in_open_mpis_page(text: str, who: str) -> None:
+def test_a_rank_that_leaves_is_in_open_mpis_page(text: str, who: str) -> None:
     output = filtered(ErrorFilter, text)
     assert output.lines == []
     assert departure("\n".join(output.held)) == f"{who} left without MPI_Finalize"
     assert death("\n".join(output.held), 1) is None
 
 
-def test_what_the_program_says_of_a_signal_waits_for_the_reason() -> None:
+def test_the_message_of_a_signal_waits_for_the_reason() -> None:
     line = "commlens: ended by SIGTERM while timing latency"
-    found = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
-    assert found.lines == ["commlens progress: half"]
-    assert ending("\n".join(found.held)) == (line, 15)
+    output = filtered(ErrorFilter, f"commlens progress: half\n{line}\n")
+    assert output.lines == ["commlens progress: half"]
+    assert ending("\n".join(output.held)) == (line, 15)
     assert ending("") is None
 
 
@@ -117,7 +117,7 @@ def test_a_status_in_the_shells_manner_is_a_death() -> None:
 @pytest.mark.parametrize(
     ("lines", "sentence"), [*cases("first sentences"), (["x" * 5000], "x" * 200)]
 )
-def test_what_a_launcher_says_first(lines: list[str], sentence: str) -> None:
+def test_the_first_sentence_of_a_launcher(lines: list[str], sentence: str) -> None:
     assert first_sentence(lines) == sentence
 
 
@@ -132,12 +132,12 @@ def test_the_node_of_a_death_is_said() -> None:
         "mpirun noticed that process rank 1 with PID 7 on node n2 exited on signal 9 (Killed)."
     )
     for said in (of_srun, of_mpirun):
-        found = death(said, 1)
-        assert found and found.described(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
-        assert found.described(with_node=False) == "rank 1 died (signal 9, Killed)"
+        died = death(said, 1)
+        assert died and died.described(with_node=True) == "rank 1 on n2 died (signal 9, Killed)"
+        assert died.described(with_node=False) == "rank 1 died (signal 9, Killed)"
 
 
-def test_a_lost_node_is_found() -> None:
+def test_a_lost_node_is_recognized() -> None:
     page = (
         "ORTE has lost communication with a remote daemon.\n\n"
         "  HNP daemon   : [[7274,0],0] on node n1\n  Remote daemon: [[7274,0],1] on node n2\n"

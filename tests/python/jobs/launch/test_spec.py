@@ -51,10 +51,10 @@ def test_words_that_are_none_are_refused(
 
 
 def test_some_options_replace_others() -> None:
-    own = Options({"memory": "host", "repeat": "10"})
+    options = Options({"memory": "host", "repeat": "10"})
     device = Options.parse(["--memory=device"])
-    assert own.replaced_by(device).words() == ["--repeat", "10", "--memory", "device"]
-    assert own.without("memory") == Options({"repeat": "10"})
+    assert options.replaced_by(device).words() == ["--repeat", "10", "--memory", "device"]
+    assert options.without("memory") == Options({"repeat": "10"})
 
 
 def test_a_job_is_a_command_line_of_the_native_program() -> None:
@@ -64,14 +64,14 @@ def test_a_job_is_a_command_line_of_the_native_program() -> None:
     ]
     # The file comes first: an option that lacks its value must not take ours for it.
     with_file = JobSpec("latency", Options({"bytes": None}), ranks=2)
-    own = ["--record", "r.jsonl", "--expect-ranks", "2"]
-    assert with_file.program(Path("/b"), Path("r.jsonl")) == ["/b", "latency", *own, "--bytes"]
+    words = ["--record", "r.jsonl", "--expect-ranks", "2"]
+    assert with_file.program(Path("/b"), Path("r.jsonl")) == ["/b", "latency", *words, "--bytes"]
 
 
 def test_a_job_is_printed_as_run_takes_it() -> None:
     job = JobSpec("fft", Options({"grid": "8"}), 2, {"A": "b c"}, ["--bind-to", "core"], nodes=1)
-    own = "--env 'A=b c' --launcher-args '--bind-to core'"
-    assert str(job) == f"fft --grid 8 --ranks 2 --nodes 1 {own}"
+    settings = "--env 'A=b c' --launcher-args '--bind-to core'"
+    assert str(job) == f"fft --grid 8 --ranks 2 --nodes 1 {settings}"
 
 
 def test_variables_are_parsed() -> None:

@@ -16,13 +16,13 @@ ALL = [*CAUSES.job, *CAUSES.launch, *CAUSES.probe]
     ("cause", "name"),
     [pytest.param(cause, name, id=name) for cause in ALL for name in cause.captured],
 )
-def test_a_cause_is_recognized_in_what_was_captured(cause: Cause, name: str) -> None:
+def test_a_cause_is_recognized_in_captured_output(cause: Cause, name: str) -> None:
     causes = CAUSES.launch if cause in CAUSES.launch else CAUSES.probe
     applies = first(causes, captured(name), {}, {"asked_for_ucx": True})
     assert applies and applies[0] == cause
 
 
-def test_what_is_recognized_by_patterns_was_captured() -> None:
+def test_causes_with_patterns_were_captured() -> None:
     assert [cause.code for cause in ALL if bool(cause.patterns) != bool(cause.captured)] == []
     assert len({cause.code for cause in ALL}) == len(ALL)
 

@@ -15,14 +15,12 @@ from run_helpers import cases, executable, kept, ranks_alive, started, wait_for
 
 
 @pytest.mark.parametrize(("mode", "status", "said"), cases("what goes wrong"))
-def test_what_goes_wrong_is_said_once(
-    commlens: Commlens, mode: str, status: int, said: str
-) -> None:
+def test_a_failure_is_said_once(commlens: Commlens, mode: str, status: int, said: str) -> None:
     run = commlens("run", "latency", FAKE_MODE=mode)
     (file,) = Path("results").iterdir()
     assert run.returncode == status
-    own = [line for line in run.stderr.splitlines(keepends=True) if " records in " not in line]
-    assert "".join(own) == said.replace("FILE", str(file))
+    lines = [line for line in run.stderr.splitlines(keepends=True) if " records in " not in line]
+    assert "".join(lines) == said.replace("FILE", str(file))
 
 
 def test_a_status_that_nobody_explained_is_not_hidden(commlens: Commlens) -> None:
@@ -90,7 +88,7 @@ def test_an_interruption_ends_all_launches() -> None:
     assert error.splitlines() == ["commlens: latency, launch 1 of 3", ending]
 
 
-def test_a_hangup_does_not_end_what_nohup_has_started() -> None:
+def test_a_hangup_does_not_end_a_run_under_nohup() -> None:
     process = subprocess.Popen(
         ["nohup", *command_line("run", "latency")],
         env={**os.environ, "FAKE_MODE": "wait"},

@@ -26,9 +26,9 @@ class Nodes:
     questions: int = 0
 
     def answering(self, asked: Mapping[str, str]) -> dict[str, str]:
-        found = {node: address for node, address in asked.items() if node in self.alive}
+        addresses = {node: address for node, address in asked.items() if node in self.alive}
         self.questions += 1
-        return found
+        return addresses
 
 
 @pytest.fixture

@@ -75,16 +75,16 @@ def test_a_call_that_does_not_return(steps: str, support: str, begins: str) -> N
 
 
 @pytest.mark.parametrize("log", ["open-mpi-5-pml-ucx-refused", "open-mpi-4-pml-ucx-refused"])
-def test_open_mpi_turns_down_the_ucx_that_it_was_told_to_use(log: str) -> None:
-    found = verdict("init init", captured(log), 1, environment={"OMPI_MCA_pml": "ucx"})
-    assert found == ProbeVerdict(
+def test_open_mpi_turns_down_the_requested_ucx(log: str) -> None:
+    result = verdict("init init", captured(log), 1, environment={"OMPI_MCA_pml": "ucx"})
+    assert result == ProbeVerdict(
         GpuSupport.BROKEN,
         "MPI_Init failed: Open MPI 5.0.7 was told to use pml ucx (OMPI_MCA_pml=ucx), but turns UCX "
         f"off on a host without a Mellanox adapter. Set {FIX}, or do not ask for pml ucx.",
         FIXES,
     )
     # The launcher's own option (--mca pml ucx) does not show in our environment.
-    assert verdict("init init", captured(log), 1) == found
+    assert verdict("init init", captured(log), 1) == result
 
 
 def test_the_same_sentence_explains_a_run_without_a_probe() -> None:

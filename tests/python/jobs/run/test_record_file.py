@@ -56,12 +56,12 @@ def test_a_job_that_ends_early_leaves_its_records_in_the_users_file(mode: str) -
     assert [path.name for path in Path.cwd().iterdir()] == ["mine.jsonl"]
 
 
-def test_the_jobs_own_file_survives_what_cannot_be_caught() -> None:
+def test_the_jobs_file_survives_a_kill() -> None:
     process = started("run", "latency", "--record", "mine.jsonl", FAKE_MODE="wait")
     job_has_written(3)
     process.kill()
-    (own,) = Path.cwd().glob("mine-job-*.jsonl")
-    assert len(kept(own)) == 3
+    (job_file,) = Path.cwd().glob("mine-job-*.jsonl")
+    assert len(kept(job_file)) == 3
     for rank in ranks_alive():
         with contextlib.suppress(ProcessLookupError):  # the guard of the job was faster
             os.kill(rank, signal.SIGKILL)
@@ -72,7 +72,7 @@ def job_has_written(lines: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe"])
-def test_records_may_go_to_what_cannot_be_read_back(kind: str, tmp_path: Path) -> None:
+def test_records_may_go_to_an_unreadable_file(kind: str, tmp_path: Path) -> None:
     path = Path("/dev/zero") if kind == "device" else tmp_path / "pipe"
     reader = -1
     with contextlib.ExitStack() as stack:
@@ -100,11 +100,11 @@ def test_records_that_cannot_be_added_are_kept_in_the_jobs_file(
         os.mkfifo(path)
     run = commlens("run", "latency", "--record", path)
     assert run.returncode == 1
-    (own,) = Path("results").iterdir()
+    (job_file,) = Path("results").iterdir()
     reason = "No space left on device" if kind == "full" else "No such device or address"
     failure = f"{path}: no record can be written there ({reason})"
-    assert run.stderr == f"commlens: {failure}; 3 records kept in {own}\n"
-    assert len(kept(own)) == 3
+    assert run.stderr == f"commlens: {failure}; 3 records kept in {job_file}\n"
+    assert len(kept(job_file)) == 3
 
 
 def test_all_lines_are_added_or_none(tmp_path: Path) -> None:

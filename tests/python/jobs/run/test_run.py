@@ -76,7 +76,7 @@ def test_a_missing_native_program_says_how_to_build(commlens: Commlens) -> None:
 
 
 @pytest.mark.parametrize(("script", "said"), cases("no native programs"))
-def test_what_is_no_native_program_is_named(
+def test_a_wrong_native_program_is_named(
     commlens: Commlens, tmp_path: Path, script: str, said: str
 ) -> None:
     executable(tmp_path, "other", script)

@@ -90,8 +90,8 @@ def test_when_all_fail_nothing_is_left_behind(commlens: Commlens) -> None:
 
 def test_a_dry_run_has_every_command_line(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--scaling", "1,900", "--dry-run")
-    one, many = run.stdout.splitlines()
-    assert " -n 1 " in one and "--oversubscribe" not in one
+    single, many = run.stdout.splitlines()
+    assert " -n 1 " in single and "--oversubscribe" not in single
     assert " -n 900 " in many and "--oversubscribe" in many
     assert not Path("results").exists()
 

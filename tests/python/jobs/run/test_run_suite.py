@@ -54,9 +54,9 @@ def test_an_entry_says_how_it_is_launched(commlens: Commlens) -> None:
     environments = [dict(kept(folder / file)[0].start.environment) for file in files]
     here = {"UCX_NET_DEVICES": "eth0"}
     assert environments == [{**here, "UCX_TLS": "all", "OMPI_MCA_pml": "ob1"}] * 2 + [here]
-    own = "--env UCX_TLS=all --env UCX_NET_DEVICES=eth0 --launcher-args '--mca pml ob1'"
-    assert f"[1/2] latency {own}, launch 1 of 2\n" in run.stdout
-    assert f"[1/2] latency {own}, launch 2 of 2\n" in run.stdout
+    settings = "--env UCX_TLS=all --env UCX_NET_DEVICES=eth0 --launcher-args '--mca pml ob1'"
+    assert f"[1/2] latency {settings}, launch 1 of 2\n" in run.stdout
+    assert f"[1/2] latency {settings}, launch 2 of 2\n" in run.stdout
     tables = commlens("show", folder, "--wide").stdout.strip()
     assert tables and tables in run.stdout
 

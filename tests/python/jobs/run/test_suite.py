@@ -43,14 +43,14 @@ def test_a_key_is_accepted_by_its_former_name() -> None:
         suite.parse(RUNS + "    starts: 3\n    launches: 3\n", "mine.yaml")
 
 
-def test_the_command_line_replaces_what_the_suite_says() -> None:
-    own = JobSpec("latency", Options({"memory": "host"}), 2, {"A": "1", "B": "2"}, ["-v"], 3)
+def test_the_command_line_replaces_values_of_the_suite() -> None:
+    entry = JobSpec("latency", Options({"memory": "host"}), 2, {"A": "1", "B": "2"}, ["-v"], 3)
     said = JobSpec("", Options({"memory": "device"}), 4, {"A": "3"}, ["-q"], 5)
-    assert own.overridden_by(said) == JobSpec(
+    assert entry.overridden_by(said) == JobSpec(
         "latency", Options({"memory": "device"}), 4, {"A": "3", "B": "2"}, ("-v", "-q"), 5
     )
-    assert own.overridden_by(JobSpec()) == JobSpec(
-        "latency", own.options, 2, own.environment, ("-v",), 3
+    assert entry.overridden_by(JobSpec()) == JobSpec(
+        "latency", entry.options, 2, entry.environment, ("-v",), 3
     )
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_suite_is_not_read(tmp_path: Path) -> None:
         assert str(error.value) == f"{tmp_path / name}.yaml {message}"
 
 
-def test_an_ending_in_capitals_is_one() -> None:
+def test_an_ending_in_capitals_is_accepted() -> None:
     assert suite.is_suite("MINE.YAML") and suite.is_suite("mine.Yml")
 
 

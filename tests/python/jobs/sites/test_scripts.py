@@ -22,9 +22,9 @@ DIRECTIVES = {"slurm": "#SBATCH", "lsf": "#BSUB", "pbs": "#PBS", "flux": "#FLUX:
 
 
 def rendered(name: str, *words: str) -> str:
-    found = site.load(name)
-    account = "" if found.account == "none" else "CSC262"
-    return render(found, Request(1, 30, words or WORDS, account), "commlens")
+    loaded = site.load(name)
+    account = "" if loaded.account == "none" else "CSC262"
+    return render(loaded, Request(1, 30, words or WORDS, account), "commlens")
 
 
 @pytest.mark.parametrize("name", site.names())
@@ -46,7 +46,7 @@ def test_directives_come_before_commands(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "lines", "parts"), cases("scripts of sites"))
-def test_a_scheduler_is_told_what_a_job_needs(
+def test_a_script_requests_the_needs_of_a_job(
     name: str, lines: list[str], parts: list[str]
 ) -> None:
     script = rendered(name)
@@ -59,7 +59,7 @@ def test_modules_of_a_transport_are_loaded_where_it_is_asked_for() -> None:
     assert "rccl-net-plugin" in rendered("frontier", "run", "allreduce", "--transport", "mpi,ccl")
 
 
-def test_what_the_user_says_is_not_said_again() -> None:
+def test_options_of_the_user_are_not_repeated() -> None:
     words = ["run", "bp5", "--ranks", "4", "--launcher", "srun", "--out", "here"]
     script = rendered("frontier", *words)
     assert "--ranks-per-node" not in script and "--launcher-args" not in script
@@ -104,7 +104,7 @@ def test_a_signal_reaches_commlens(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_printed_script_is_the_same(commlens: Commlens) -> None:
     run = commlens("job", "crusher", "--time", "00:30:00", "--account", "CSC262", "--", *WORDS)
     assert run.returncode == 0
-    own = rendered("crusher").replace("commlens run", "COMMAND run", 1)
+    expected = rendered("crusher").replace("commlens run", "COMMAND run", 1)
     printed = re.sub(r"^\S+( -m commlens)? run ", "COMMAND run ", run.stdout, flags=re.MULTILINE)
-    assert printed == own
+    assert printed == expected
     assert not Path("results").exists()

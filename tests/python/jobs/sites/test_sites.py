@@ -22,10 +22,10 @@ SHIPPED = ["crusher", "frontier", "generic-flux", "generic-pbs", "generic-slurm"
 
 @pytest.mark.parametrize("name", [*SHIPPED, "laptop", "summit"])
 def test_a_shipped_site_is_whole(name: str) -> None:
-    found = site.load(name)
-    assert found.site == name
-    assert found.source and found.checked
-    assert found.launcher in {word for launcher in LAUNCHERS for word in launcher.programs}
+    loaded = site.load(name)
+    assert loaded.site == name
+    assert loaded.source and loaded.checked
+    assert loaded.launcher in {word for launcher in LAUNCHERS for word in launcher.programs}
 
 
 def test_sites_are_listed_with_how_well_they_are_tested(commlens: Commlens) -> None:
@@ -37,7 +37,7 @@ def test_sites_are_listed_with_how_well_they_are_tested(commlens: Commlens) -> N
     assert "untested" in listed["frontier"] and "retired" in listed["summit"]
 
 
-def test_a_site_of_ones_own(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_of_the_user(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
     path = site_file("slurm", title="'my own'")
     assert site.load(str(path)).title == "my own"
     folder = Path("config/commlens/sites")
@@ -56,7 +56,7 @@ def test_a_mistake_in_a_site_is_one_line(values: dict[str, str], message: str) -
 
 
 @pytest.mark.parametrize(("words", "message"), cases("what sites refuse"))
-def test_what_a_site_would_refuse_is_refused_before(
+def test_a_job_that_a_site_would_refuse_is_refused_before(
     commlens: Commlens, words: list[str], message: str
 ) -> None:
     for command in ("job", "submit"):
@@ -79,7 +79,7 @@ def test_a_job_without_an_account_is_printed_but_not_submitted(commlens: Commlen
 
 
 @pytest.mark.parametrize(("words", "message"), cases("what is no job is refused"))
-def test_what_is_no_job_is_refused(commlens: Commlens, words: str, message: str) -> None:
+def test_a_wrong_job_is_refused(commlens: Commlens, words: str, message: str) -> None:
     run = commlens("job", *words.split())
     assert run.returncode == 2 and run.stderr.startswith(f"commlens: {message}")
 
@@ -94,8 +94,8 @@ def test_times(text: str, minutes: int | None) -> None:
 
 
 def test_run_takes_the_launcher_of_a_site() -> None:
-    own = {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "MPICH_OFI_NIC_POLICY": "GPU"}
-    launcher, overrides = on_site(site.load("frontier"), "auto", JobSpec(), own)
+    environment = {"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "2", "MPICH_OFI_NIC_POLICY": "GPU"}
+    launcher, overrides = on_site(site.load("frontier"), "auto", JobSpec(), environment)
     assert launcher == "srun"
     assert overrides.ranks_per_node == 8
     assert overrides.launcher_arguments == (

@@ -23,29 +23,29 @@ WORDS = ("--", "run", "allreduce")
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
-    found = FakeScheduler(tmp_path / "scheduler")
-    for own in SCHEDULERS.values():
-        found.install(own.submit[0], own.state[0], own.cancel[0])
+    scheduler = FakeScheduler(tmp_path / "scheduler")
+    for real in SCHEDULERS.values():
+        scheduler.install(real.submit[0], real.state[0], real.cancel[0])
     for _, _, submits, answer, *_ in cases("schedulers"):
-        found.answer(submits.split()[0], answer)
+        scheduler.answer(submits.split()[0], answer)
     # By which the script calls commlens.
     folder = tmp_path / "own"
     folder.mkdir()
     executable(folder, "commlens", f'exec {sys.executable} -m commlens "$@"')
-    monkeypatch.setenv("PATH", f"{folder}:{found.folder / 'bin'}:{os.environ['PATH']}")
-    for variable, value in found.environment.items():
+    monkeypatch.setenv("PATH", f"{folder}:{scheduler.folder / 'bin'}:{os.environ['PATH']}")
+    for variable, value in scheduler.environment.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(submit, "_FIRST_LOOK_S", 0.0)
     monkeypatch.setattr(submit, "_LOOKS_S", (0.05,))
     monkeypatch.setattr(submit, "_STATUS_POLL_S", 0.02)
     monkeypatch.setattr(submit, "_STATUS_ARRIVES_S", 0.2)
     monkeypatch.setattr(submit, "_CLEAN_UP_POLL_S", 0.02)
-    return found
+    return scheduler
 
 
 def folder_of_job() -> Path:
-    (found,) = Path("results").iterdir()
-    return found
+    (folder,) = Path("results").iterdir()
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,17 @@ def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> N
     assert "no record in " in run.stderr
 
 
-@pytest.mark.parametrize(("reason", "what", "is_hopeless"), cases("reasons to wait"))
+@pytest.mark.parametrize(("reason", "text", "is_hopeless"), cases("reasons to wait"))
 def test_a_job_for_which_nobody_can_do_anything_is_cancelled(
-    reason: str, what: str, is_hopeless: bool, commlens: Commlens, fake: FakeScheduler
+    reason: str, text: str, is_hopeless: bool, commlens: Commlens, fake: FakeScheduler
 ) -> None:
     fake.answer("squeue", f"PENDING|n/a|{reason}", "CANCELLED|n/a|None")
     said = commlens("submit", site_file("slurm"), *WORDS).stderr.splitlines()
     assert any(call.startswith("scancel") for call in fake.calls()) == is_hopeless
     if is_hopeless:
-        assert said[1].startswith(f"commlens: job 12 will never start ({reason}): {what}")
+        assert said[1].startswith(f"commlens: job 12 will never start ({reason}): {text}")
     else:
-        assert said[0].startswith(f"commlens: job 12 is pending ({reason}): ") and what in said[0]
+        assert said[0].startswith(f"commlens: job 12 is pending ({reason}): ") and text in said[0]
         assert "commlens: job 12 was cancelled (CANCELLED)" in said
 
 
@@ -157,16 +157,16 @@ def test_the_status_file_is_believed(commlens: Commlens, fake: FakeScheduler) ->
 
 
 @pytest.mark.parametrize(
-    ("end", "what"), [("CANCELLED", "was cancelled"), ("TIMEOUT", "ran into its time limit")]
+    ("end", "sentence"), [("CANCELLED", "was cancelled"), ("TIMEOUT", "ran into its time limit")]
 )
 def test_how_a_job_ended_is_known_when_the_scheduler_has_cleaned_up(
-    end: str, what: str, commlens: Commlens, fake: FakeScheduler
+    end: str, sentence: str, commlens: Commlens, fake: FakeScheduler
 ) -> None:
     commlens("submit", site_file("slurm"), "--detach", *WORDS)
     (folder_of_job() / "status").write_text("143\n")
     fake.answer("squeue", "COMPLETING|n1|None", "COMPLETING|n1|None", f"{end}|n1|None")
     attached = commlens("submit", "--attach", "12")
-    assert attached.stderr.startswith(f"commlens: job 12 {what}; see ")
+    assert attached.stderr.startswith(f"commlens: job 12 {sentence}; see ")
 
 
 def test_an_unknown_job(commlens: Commlens) -> None:

@@ -107,13 +107,13 @@ class Profiled:
     status: int
     output: str
     error: str
-    found: dict[str, Any] | None
+    recorded: dict[str, Any] | None
 
     @property
     def record(self) -> dict[str, Any]:
         """Where there is one."""
-        assert self.found is not None, self.error
-        return self.found
+        assert self.recorded is not None, self.error
+        return self.recorded
 
     def functions(self) -> dict[str, dict[str, Any]]:
         return {function["name"]: function for function in self.record["functions"]}
@@ -135,10 +135,10 @@ class Profiled:
         return [entry["ending"] for entry in self.record["placement"]]
 
 
-def _lack(what: str) -> NoReturn:
+def _lack(reason: str) -> NoReturn:
     if _MUST_HAVE_ALL:
-        pytest.fail(what)
-    pytest.skip(what)
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def _tool(name: str, mpi: str) -> str:

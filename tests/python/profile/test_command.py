@@ -72,7 +72,7 @@ def known_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("known_programs")
 @pytest.mark.parametrize(("line", "expected"), cases("programs in commands"))
-def test_the_program_is_found_in_the_command(line: str, expected: list[int]) -> None:
+def test_the_program_of_a_command(line: str, expected: list[int]) -> None:
     words = line.split()
     command = profile_program.parse(words)
     assert list(command.programs) == expected

@@ -12,7 +12,7 @@ from run_helpers import cases
 
 
 @pytest.mark.parametrize(("how", "ending"), cases("other ends of programs"))
-def test_a_run_that_ends_otherwise_leaves_what_it_had(mpi: Mpi, how: str, ending: str) -> None:
+def test_a_run_that_ends_otherwise_leaves_its_counters(mpi: Mpi, how: str, ending: str) -> None:
     program = mpi.compile("endings.c")
     bare = subprocess.run(
         mpi.command(program, how),
@@ -38,10 +38,10 @@ def test_a_run_that_ends_otherwise_leaves_what_it_had(mpi: Mpi, how: str, ending
 def test_nothing_to_record_is_said(mpi: Mpi) -> None:
     # One rank: MPICH's launcher kills the others when the first ends without MPI_Finalize.
     run = mpi.profile(mpi.compile("endings.c"), "no-init", ranks=1)
-    assert (run.status, run.found) == (4, None)
+    assert (run.status, run.recorded) == (4, None)
     assert "nothing was recorded: no rank of" in run.error
     run = mpi.profile("ls", "/dev/null")
-    assert (run.status, run.found) == (0, None)
+    assert (run.status, run.recorded) == (0, None)
     assert "nothing was recorded: ls is not linked to MPI" in run.error
 
 

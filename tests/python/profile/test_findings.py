@@ -17,8 +17,8 @@ from profile_helpers import ROOT
 RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
 
 
-def findings(own: Profile) -> list[Finding]:
-    return diagnose.findings(profiles=[own])
+def findings(record: Profile) -> list[Finding]:
+    return diagnose.findings(profiles=[record])
 
 
 def share(finding: Finding) -> float:
@@ -46,13 +46,13 @@ def profile(
     return parse(json.dumps({**RECORD, **fields}))
 
 
-def test_nothing_is_found_where_nothing_is_wrong() -> None:
+def test_a_good_profile_has_no_findings() -> None:
     assert findings(profile(function("MPI_Alltoall", [2.0] * 4, 100, 1 << 20), cpus="0-7")) == []
 
 
 def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
-    own = profile(function("MPI_Cart_sub", [0.86] * 4, 400), function("MPI_Comm_free", [0.0] * 4))
-    (finding,) = findings(own)
+    loop = profile(function("MPI_Cart_sub", [0.86] * 4, 400), function("MPI_Comm_free", [0.0] * 4))
+    (finding,) = findings(loop)
     assert str(finding) == (
         "Communicators are made in a loop (MPI_Cart_sub 400 times per rank): 8.6% of the time "
         "(860.0 ms per rank). Make them once and keep them; `commlens run fft` shows what caching "
@@ -61,7 +61,7 @@ def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
     assert findings(profile(function("MPI_Cart_sub", [0.86] * 4, 4))) == []
 
 
-def test_uneven_work_is_found_where_others_wait_for_it() -> None:
+def test_uneven_work_for_which_others_wait() -> None:
     (finding,) = findings(profile(function("MPI_Barrier", [4.0, 4.0, 4.0, 0.0])))
     assert "rank 3 has 10.00 s, the mean is 7.000 s" in finding.sentence
     assert share(finding) == 0.3
@@ -70,15 +70,15 @@ def test_uneven_work_is_found_where_others_wait_for_it() -> None:
 
 
 def test_the_most_expensive_comes_first() -> None:
-    own = profile(
+    record = profile(
         function("MPI_Isend", [0.5] * 4, 5000, 96), function("MPI_Allreduce", [1.0] * 4, 3000, 8)
     )
-    tiny, small = findings(own)
+    tiny, small = findings(record)
     assert "MPI_Allreduce 3,000 times per rank, 8 B on average" in tiny.sentence
     assert "MPI_Isend 5,000 times per rank, 96 B on average" in small.sentence
 
 
-def test_ranks_that_share_cores_are_found() -> None:
+def test_ranks_that_share_cores() -> None:
     (finding,) = findings(profile(cpus="0-1", queued_s=4.0))
     assert "4 ranks on 2 processors of node" in finding.sentence
     assert share(finding) == 0.4
@@ -87,7 +87,7 @@ def test_ranks_that_share_cores_are_found() -> None:
     assert any(text.startswith("finding: Ranks share cores") for line in lines for text, _ in line)
 
 
-def test_cores_that_other_programs_use_are_found() -> None:
+def test_cores_that_other_programs_use() -> None:
     (finding,) = findings(profile(cpus="0-3", queued_s=4.0))
     assert "though there is one for each (rank 0 on node for 4.000 s)" in finding.sentence
     assert share(finding) == 0.4

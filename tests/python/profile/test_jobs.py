@@ -27,7 +27,7 @@ def rank_file(rank: int, size: int, *, job: str = "", parent: int = 1, start: in
     )  # fmt: skip
 
 
-def test_jobs_are_told_apart() -> None:
+def test_jobs_are_distinguished() -> None:
     both = [rank_file(0, 2), rank_file(1, 2)]
     assert jobs(both) == [both]
     named = [rank_file(0, 1, job="a"), rank_file(0, 1, job="b")]
@@ -36,8 +36,8 @@ def test_jobs_are_told_apart() -> None:
     assert [len(job) for job in jobs(again)] == [2, 2]
     side_by_side = [*both, rank_file(0, 2, parent=2), rank_file(1, 2, parent=2)]
     assert [{file.parent for file in job} for job in jobs(side_by_side)] == [{1}, {2}]
-    one_after_the_other = [rank_file(0, 1), rank_file(0, 1, start=11)]
-    assert len(jobs(one_after_the_other)) == 2
+    in_sequence = [rank_file(0, 1), rank_file(0, 1, start=11)]
+    assert len(jobs(in_sequence)) == 2
     of_another_mpi = [rank_file(0, 1), rank_file(0, 1, start=5)]
     assert len(jobs(of_another_mpi)) == 1
 
@@ -46,7 +46,7 @@ def test_ranks_without_a_file_are_explained(tmp_path: Path) -> None:
     for name in ("rank-0-a-b-7.json", "rank-1-a-b-8.json.part", "rank-2-a-b-9.json.error-28"):
         (tmp_path / name).touch()
     ranks = started(tmp_path)
-    assert [(own.rank, own.host, own.pid, own.is_written) for own in ranks] == [
+    assert [(rank.rank, rank.host, rank.pid, rank.is_written) for rank in ranks] == [
         (0, "a-b", 7, True),
         (1, "a-b", 8, False),
         (2, "a-b", 9, False),
@@ -137,7 +137,7 @@ def test_mpi_that_no_wrapper_sees_is_named(mpi: Mpi) -> None:
     said = "used MPI, but called none of its MPI_ functions in a way that can be seen"
     pmpi = mpi.compile("unseen.c", "-DPMPI", name="pmpi")
     run = mpi.profile(pmpi)
-    assert (run.status, run.found) == (0, None)
+    assert (run.status, run.recorded) == (0, None)
     assert f"{pmpi} {said}" in run.error
     library = next(
         line.split()[2]
@@ -145,7 +145,7 @@ def test_mpi_that_no_wrapper_sees_is_named(mpi: Mpi) -> None:
         if "libmpi.so" in line or "libmpich.so" in line
     )
     run = mpi.profile(mpi.compile("unseen.c", "-ldl", name="unseen"), library)
-    assert (run.status, run.found) == (0, None)
+    assert (run.status, run.recorded) == (0, None)
     assert said in run.error
 
 

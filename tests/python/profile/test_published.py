@@ -13,13 +13,13 @@ from sample_records import make_profile
 
 
 def profile(*names: str) -> Profile:
-    own = make_profile()
-    first = own["functions"][0]
-    own["functions"] = [copy.deepcopy(first) | {"name": name} for name in names]
-    return parse(encode(own).decode())
+    fields = make_profile()
+    first = fields["functions"][0]
+    fields["functions"] = [copy.deepcopy(first) | {"name": name} for name in names]
+    return parse(encode(fields).decode())
 
 
-def test_one_with_the_leading_functions_has_it_beside_its_own_shares() -> None:
+def test_a_profile_with_the_leading_functions_has_it_beside_its_shares() -> None:
     (table,) = published_tables(profile("MPI_Cart_sub", "MPI_Alltoallv"))
     assert table.title == "Beside it cp2k-fft"
     assert table.subtitle.startswith("CrayPAT profile of PW_TRANSFER")
@@ -34,6 +34,6 @@ def test_others_have_none() -> None:
         assert not list(published_tables(profile(*names)))
 
 
-def test_it_is_the_end_of_what_is_shown() -> None:
+def test_it_is_the_end_of_the_output() -> None:
     *_, last = profile_things(profile("MPI_Cart_sub", "MPI_Alltoallv"))
     assert isinstance(last, Table) and last.rows[-1].name == "mpi_comm_free"

@@ -18,10 +18,10 @@ from sample_records import lines, make_profile, make_record
 
 @pytest.mark.parametrize(("time_s", "imbalance_s", "percent"), cases("imbalance"))
 def test_imbalance_is_craypats(time_s: float, imbalance_s: float, percent: float) -> None:
-    own = imbalance_of([time_s + imbalance_s, *[time_s - imbalance_s / 255] * 255])
-    assert own.imbalance_s == pytest.approx(imbalance_s)
+    imbalance = imbalance_of([time_s + imbalance_s, *[time_s - imbalance_s / 255] * 255])
+    assert imbalance.imbalance_s == pytest.approx(imbalance_s)
     # The times are rounded to a microsecond, which the last row's percentage still shows.
-    assert own.percent == pytest.approx(percent, abs=0.051)
+    assert imbalance.percent == pytest.approx(percent, abs=0.051)
 
 
 def test_imbalance_ends() -> None:

@@ -21,31 +21,31 @@ def test_waiting_for_the_other_side(
     mpi: Mpi, pattern: str, function: str, rank: int, caller: str
 ) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), pattern, options=("--waiting", "--callsites"))
-    own = run.functions()[function]
-    assert WAIT_S / 2 < own["waiting_s"][rank] <= own["time_s"][rank]
-    assert own["waiting_s"][1 - rank] == 0
+    counters = run.functions()[function]
+    assert WAIT_S / 2 < counters["waiting_s"][rank] <= counters["time_s"][rank]
+    assert counters["waiting_s"][1 - rank] == 0
     site = sites(run)[function, caller]
-    assert site["waiting_s"] == pytest.approx(sum(own["waiting_s"]))
+    assert site["waiting_s"] == pytest.approx(sum(counters["waiting_s"]))
     assert "Waiting (s)  Wait %" in run.output
 
 
 @pytest.mark.parametrize(("pattern", "function"), cases("waiting in an exchange"))
 def test_waiting_in_an_exchange(mpi: Mpi, pattern: str, function: str) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), pattern, options=("--waiting", "--callsites"))
-    own = run.functions()[function]
-    assert WAIT_S / 2 < own["waiting_s"][0] <= own["time_s"][0]
-    assert own["waiting_s"][1] < WAIT_S / 2
+    counters = run.functions()[function]
+    assert WAIT_S / 2 < counters["waiting_s"][0] <= counters["time_s"][0]
+    assert counters["waiting_s"][1] < WAIT_S / 2
     at_sites = [site for site in run.record["call_sites"] if site["function"] == function]
     waiting = sum(site["waiting_s"] for site in at_sites)
-    assert waiting == pytest.approx(sum(own["waiting_s"]))
+    assert waiting == pytest.approx(sum(counters["waiting_s"]))
 
 
 def test_a_slow_or_overlapped_transfer_is_not_waited_for(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "slow", options=("--waiting",))
-    own = run.functions()["MPI_Wait"]
-    assert own["calls"] == [6, 0]
-    assert own["time_s"][0] > 1.5 * WAIT_S
-    assert own["waiting_s"][0] < WAIT_S / 2
+    counters = run.functions()["MPI_Wait"]
+    assert counters["calls"] == [6, 0]
+    assert counters["time_s"][0] > 1.5 * WAIT_S
+    assert counters["waiting_s"][0] < WAIT_S / 2
 
 
 def test_waiting_belongs_to_the_call_site(mpi: Mpi) -> None:
@@ -85,7 +85,7 @@ def test_regions(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "regions", options=("--regions",))
     regions = {region["name"]: region for region in run.record["regions"]}
     calls = {
-        name: {own["name"]: own["calls"] for own in region["functions"]}
+        name: {function["name"]: function["calls"] for function in region["functions"]}
         for name, region in regions.items()
     }
     assert calls == {

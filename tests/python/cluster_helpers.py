@@ -127,13 +127,13 @@ class Cluster:
 
     def processes(self, word: str) -> list[psutil.Process]:
         """Those on the nodes that have the word in their command line."""
-        own = {self._namespace(int(file.read_text())) for file in self.folder.glob("*.init")}
+        namespaces = {self._namespace(int(file.read_text())) for file in self.folder.glob("*.init")}
         return [
             process
             for process in psutil.process_iter(["cmdline", "status"])
             if any(word in part for part in process.info["cmdline"] or [])
             and process.info["status"] != psutil.STATUS_ZOMBIE
-            and self._namespace(process.pid) in own - {""}
+            and self._namespace(process.pid) in namespaces - {""}
         ]
 
     def ranks(self, benchmark: str) -> list[psutil.Process]:
@@ -144,12 +144,12 @@ class Cluster:
                 return str(process.environ().get("PMIX_RANK", ""))
             return ""
 
-        found = [
+        numbered = [
             (number(process), process)
             for process in self.processes("commlens-bench")
             if process.info["cmdline"][0] == str(BENCH) and benchmark in process.info["cmdline"]
         ]
-        return [process for rank, process in sorted(found, key=lambda one: one[0]) if rank]
+        return [process for rank, process in sorted(numbered, key=lambda pair: pair[0]) if rank]
 
     def _namespace(self, pid: int) -> str:
         with suppress(OSError):

@@ -60,31 +60,31 @@ ALL_ON_FOUR = pytest.param(
 
 
 @pytest.mark.parametrize("benchmarks", [pytest.param(COMPARED, id="compared"), ALL_ON_FOUR])
-def test_four_nodes_compute_what_one_does(cluster: Cluster, benchmarks: list[str]) -> None:
+def test_four_nodes_compute_the_same_as_a_node(cluster: Cluster, benchmarks: list[str]) -> None:
     """A rank on each, by srun, in a batch job; then as many ranks on one node."""
     Path("four.yaml").write_text(suite("compared", benchmarks, pairs=2))
     options = "--no-probe --no-ceilings --memory host --transport mpi --repeat 1 --batches 2"
     words = ["run", "four.yaml", "--launcher", "srun", *options.split(), "--warmup", "0"]
     on_four = commlens(*words, "--out", "four")
-    on_one = commlens(*words, "--out", "one", "--nodes", 1, "--ranks-per-node", 4)
+    on_single = commlens(*words, "--out", "one", "--nodes", 1, "--ranks-per-node", 4)
     job = cluster.batch(
         without_pictures(),
-        f"{' '.join(on_four)} && {' '.join(on_one)}",
+        f"{' '.join(on_four)} && {' '.join(on_single)}",
         options="--nodes=4 --ntasks-per-node=1 --exclusive",
     )
     assert job.status == 0, job.output
-    four, one = (by_case(folder) for folder in ("four", "one"))
+    four, single = (by_case(folder) for folder in ("four", "one"))
     assert sorted({name for name, _ in four}) == benchmarks
-    assert four.keys() == one.keys()
+    assert four.keys() == single.keys()
     for case, record in four.items():
         hosts = [place.host for place in record.start.placement]
         assert hosts == ["n1", "n2", "n3", "n4"]
-        assert {place.host for place in one[case].start.placement} == {"n1"}
-        assert record.validation.status == one[case].validation.status == "passed", case
-        assert record.validation.elements == one[case].validation.elements, case
+        assert {place.host for place in single[case].start.placement} == {"n1"}
+        assert record.validation.status == single[case].validation.status == "passed", case
+        assert record.validation.elements == single[case].validation.elements, case
         tolerance = 1e-4 if record.benchmark == "bps5" else 1e-6  # its smoothers are in single
         for name, values in record.series.items():  # residuals
-            assert values == pytest.approx(one[case].series[name], rel=tolerance), (case, name)
+            assert values == pytest.approx(single[case].series[name], rel=tolerance), (case, name)
 
 
 def without_pictures() -> str:
@@ -95,15 +95,15 @@ def without_pictures() -> str:
 
 
 def by_case(folder: str) -> dict[tuple[str, str], Record]:
-    found = kept(*Path(folder).glob("*"))
+    records = kept(*Path(folder).glob("*"))
     return {
         (record.benchmark, str(sorted(record.parameters.items()))): record
-        for record in found
+        for record in records
         if record.status != "skipped"
     }
 
 
-def test_the_network_is_what_is_measured(cluster: Cluster) -> None:
+def test_the_network_is_measured(cluster: Cluster) -> None:
     """200 Mbit/s are 25 MB/s, less what Ethernet, IP and TCP say themselves (5 %)."""
     words = (
         "run bandwidth --bytes 1M --memory host --transport mpi --warmup 0 --repeat 1 --batches 3"

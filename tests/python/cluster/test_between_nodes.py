@@ -88,13 +88,13 @@ def test_a_slow_link_stands_out_of_all_pairs(cluster: Cluster) -> None:
             )
             matrix = pair_matrix(records[0])
             assert matrix is not None and matrix.first_ranks == [2]
-            slow = {(one.first, one.second) for one in matrix.pairs if one.value < 0.02}
+            slow = {(pair.first, pair.second) for pair in matrix.pairs if pair.value < 0.02}
             if slow == _FROM_N2:
                 break
     assert slow == _FROM_N2
     (record,) = records
     assert record.statistics["bandwidth_GBps"].median < 0.02
     assert "(n2) to" in str(record.facts["slowest_pair"])
-    (found,) = [one for one in findings(records) if one.code == "slow-pair"]
-    assert "n2" in found.sentence
+    (finding,) = [entry for entry in findings(records) if entry.code == "slow-pair"]
+    assert "n2" in finding.sentence
     assert plot.plot(records, Path("pairs.png")).pictures == [Path("pairs.png")]

@@ -25,8 +25,8 @@ def submitting(
 
 
 def folder_of_job() -> Path:
-    (found,) = Path("results").glob("generic-slurm-*")
-    return found
+    (folder,) = Path("results").glob("generic-slurm-*")
+    return folder
 
 
 def in_the_middle(cluster: Cluster) -> Running:
@@ -81,7 +81,7 @@ def test_a_node_is_lost(cluster: Cluster) -> None:
     assert is_whole(cluster)
 
 
-def own_site(name: str, text: str) -> None:
+def user_site(name: str, text: str) -> None:
     """generic-slurm with another text for its directives."""
     shipped = (ROOT / "python/commlens/knowledge/sites/generic-slurm.yaml").read_text()
     Path(name).write_text(shipped.replace("directives: []", text))
@@ -89,7 +89,7 @@ def own_site(name: str, text: str) -> None:
 
 def test_the_node_of_the_script_is_lost(cluster: Cluster) -> None:
     """Nobody is left there who could write a status; n4 goes on."""
-    own_site("mine.yaml", "directives: ['--nodelist=n3,n4']")
+    user_site("mine.yaml", "directives: ['--nodelist=n3,n4']")
     running = submitting(cluster, f"{LONG} --ranks-per-node 1", "--detach", site="./mine.yaml")
     assert running.wait().status == 0
     wait_for(has_measured)
@@ -109,7 +109,7 @@ def test_the_node_of_the_script_is_lost(cluster: Cluster) -> None:
 
 def test_the_folder_is_not_there_on_the_node_of_the_script(cluster: Cluster) -> None:
     """sbatch and Slurm say nothing."""
-    own_site("mine.yaml", "directives: ['--nodelist=n3']")
+    user_site("mine.yaml", "directives: ['--nodelist=n3']")
     Path("results").mkdir()
     here = Path("results").resolve()
     cluster.on("mount", "-t", "tmpfs", "-o", "size=1m", "none", here)
@@ -159,4 +159,4 @@ def test_a_job_reaches_its_time_limit(cluster: Cluster) -> None:
     ended = submitting(cluster, words, "--time", "1").wait(200)
     assert ended.status != 0
     assert "ran into its time limit" in ended.output
-    assert not [one for one in cluster.processes("commlens-bench") if psutil.pid_exists(one.pid)]
+    assert not [rank for rank in cluster.processes("commlens-bench") if psutil.pid_exists(rank.pid)]

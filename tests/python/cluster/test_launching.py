@@ -32,7 +32,7 @@ def test_ranks_are_spread_over_nodes(
     assert "srun: " not in run.output, run.output
 
 
-def test_srun_is_told_what_the_site_has_not_set(cluster: Cluster) -> None:
+def test_srun_gets_options_that_the_site_has_not_set(cluster: Cluster) -> None:
     words = f"run {BRIEFLY} --dry-run".split()
     job = ["salloc", "-Q", "--nodes=2", "--ntasks-per-node=2", "--cpus-per-task=2"]
     run = cluster.on(*job, *commlens(*words))
@@ -43,5 +43,5 @@ def test_srun_is_told_what_the_site_has_not_set(cluster: Cluster) -> None:
         "--cpus-per-task=2",
     ):
         assert option in command
-    own = cluster.on(*job, *commlens(*words), SLURM_MPI_TYPE="pmi2")
-    assert "--mpi" not in own.output.split("commlens-bench")[0], "the user's choice"
+    ended = cluster.on(*job, *commlens(*words), SLURM_MPI_TYPE="pmi2")
+    assert "--mpi" not in ended.output.split("commlens-bench")[0], "the user's choice"

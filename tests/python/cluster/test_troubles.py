@@ -50,7 +50,7 @@ def test_a_killed_rank(cluster: Cluster, launcher: str, rank: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("launcher", "rank", "layout", "what"),
+    ("launcher", "rank", "layout", "reason"),
     [
         ("srun", 1, "", "rank 1 on n2 did not answer: stopped (SIGSTOP, or a debugger), or"),
         ("mpirun", 0, "", "rank 0 on n1 did not answer: stopped (SIGSTOP, or a debugger), or"),
@@ -63,7 +63,7 @@ def test_a_killed_rank(cluster: Cluster, launcher: str, rank: int) -> None:
     ],
 )
 def test_a_frozen_rank_is_named(
-    cluster: Cluster, launcher: str, rank: int, layout: str, what: str
+    cluster: Cluster, launcher: str, rank: int, layout: str, reason: str
 ) -> None:
     """It cannot speak itself."""
     ended = in_trouble(
@@ -75,7 +75,7 @@ def test_a_frozen_rank_is_named(
     )
     assert ended.status == 3
     (message,) = ended.messages[:1]
-    assert message.startswith(f"commlens: no rank has made progress for 3 s (--timeout); {what}")
+    assert message.startswith(f"commlens: no rank has made progress for 3 s (--timeout); {reason}")
     # Timing it or measuring its ceiling, as it was caught.
     assert re.search(r"(was|were|while) [^;]*\blatency\b", message), message
 

@@ -223,8 +223,8 @@ class Running:
             if number:
                 code = os.waitstatus_to_exitcode(status)
                 self.process.returncode = code
-                own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                return (code if code >= 0 else 128 - code), (usage.ru_maxrss - own) * 1024
+                baseline = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                return (code if code >= 0 else 128 - code), (usage.ru_maxrss - baseline) * 1024
             if time.monotonic() > self.started + limit_s:
                 self._fail(f"still running after {limit_s} s")
             time.sleep(0.01)

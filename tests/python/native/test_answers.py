@@ -31,7 +31,7 @@ ANSWERS = (
 
 
 @pytest.mark.parametrize("words", [*ANSWERS, *(f"{name} --help" for name in BENCHMARKS)])
-def test_what_works_without_mpi(words: str, tmp_path: Path) -> None:
+def test_answers_without_mpi(words: str, tmp_path: Path) -> None:
     no_mpi = {"PATH": "/nonexistent", "OMPI_MCA_pml": "nonexistent", "OMPI_MCA_ess": "nonexistent"}
     job = start([str(BENCH), *words.split()], tmp_path, no_mpi).wait()
     assert job.status == OK
@@ -40,9 +40,9 @@ def test_what_works_without_mpi(words: str, tmp_path: Path) -> None:
     benchmark, _, option = words.partition(" ")
     if option == "--help":
         common = ("--transport", "--memory", "--repeat", "--timeout", "--record", "--format")
-        own = [f"--{option['name']}" for option in declared()[benchmark]["options"]]
-        assert own
-        for name in (*own, *common):
+        options = [f"--{option['name']}" for option in declared()[benchmark]["options"]]
+        assert options
+        for name in (*options, *common):
             assert name in job.output
 
 
@@ -58,7 +58,7 @@ def test_the_list_for_programs(tmp_path: Path) -> None:
             assert metric["better"] in ("lower", "higher") and metric["definition"]
 
 
-def test_what_the_build_has() -> None:
+def test_the_features_of_the_build() -> None:
     about = Native(BENCH).about
     without = () if about.backend != "host" else ("ccl",)
     assert set(about.transports) | set(without) == set(TRANSPORTS), "only what it can run"

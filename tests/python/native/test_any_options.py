@@ -28,15 +28,13 @@ COMMON = [
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_any_options(benchmark: str) -> None:
     native = Native(BENCH)
-    own = [option.name for option in native.benchmark(benchmark).options]
+    options = [*(option.name for option in native.benchmark(benchmark).options), *COMMON]
     chance = random.Random(f"{SEED} {benchmark}")
     lines = [
         [benchmark, *(word for name in names for word in with_value(name, chance))]
-        for names in (chance.sample([*own, *COMMON], chance.choice([1, 1, 2])) for _ in range(400))
+        for names in (chance.sample(options, chance.choice([1, 1, 2])) for _ in range(400))
     ]
-    lines += [
-        [benchmark, f"--{name}{value}"] for name in (*own, *COMMON) for value in ("", "=", "=x")
-    ]
+    lines += [[benchmark, f"--{name}{value}"] for name in options for value in ("", "=", "=x")]
     mistakes = native.mistakes([(chance.choice([1, 2, 3, 4, 1_000_000]), line) for line in lines])
     assert len(mistakes) == len(lines)
     for line, mistake in zip(lines, mistakes):

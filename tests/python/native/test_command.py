@@ -172,13 +172,13 @@ def test_the_native_probe_speaks_as_it_is_understood(commlens: Commlens) -> None
     line = commlens("run", "latency", "--dry-run", "--ranks", 2, *_BRIEFLY).stdout
     command = [*line.split(" latency ")[0].split(), "probe", "--memory", "host"]
     job = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    found = facts(job.stdout, job.stderr, Outcome(0), ranks=2, mpi="", environment={})
-    assert found["is_whole"] and found["mpi"]
-    assert found["culprit"] is None and found["wrong"] is None
+    probed = facts(job.stdout, job.stderr, Outcome(0), ranks=2, mpi="", environment={})
+    assert probed["is_whole"] and probed["mpi"]
+    assert probed["culprit"] is None and probed["wrong"] is None
     assert all(f'"call":"{call}"' in job.stdout for call in ("MPI_Init", "MPI_Send", "MPI_Recv"))
 
 
-def test_dftfe_ends_with_what_was_published(commlens: Commlens) -> None:
+def test_dftfe_ends_with_published_results(commlens: Commlens) -> None:
     words = ("--format", "dftfe", "--bytes", "80M", "--transport", "mpi", "--batches", "1")
     run = commlens("run", "allreduce", "--ranks", 2, *words, *_BRIEFLY)
     assert run.returncode == 0, run.stderr

@@ -72,7 +72,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("benchmark", CORRUPTED)
 @pytest.mark.parametrize("transport", ["mpi", "staged"])
-def test_one_wrong_bit_is_found(
+def test_one_wrong_bit_is_detected(
     benchmark: str, transport: str, library: Path, records: Path
 ) -> None:
     options = f"--transport {transport} --bytes 64,1000 --memory host --format osu"
@@ -91,7 +91,7 @@ def test_one_wrong_bit_is_found(
 
 
 @pytest.mark.parametrize("benchmark", ["latency", "bandwidth"])
-def test_one_wrong_bit_of_a_pair_that_is_not_the_slowest_is_found(
+def test_one_wrong_bit_of_a_pair_that_is_not_the_slowest_is_detected(
     benchmark: str, library: Path, records: Path
 ) -> None:
     command = under_mpirun(

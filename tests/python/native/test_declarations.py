@@ -45,16 +45,16 @@ def metrics_of(benchmark: str) -> list[Metric]:
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_better_is_what_a_shorter_time_gives(benchmark: str) -> None:
+def test_a_shorter_time_gives_better_metrics(benchmark: str) -> None:
     record = record_of(benchmark)
     time = record.statistics[TIME_METRIC]
     assert time.count % 2 == 1, "medians are samples"
     for metric in metrics_of(benchmark):
-        own = record.statistics[metric.name]
+        stats = record.statistics[metric.name]
         if metric.better == "lower":
-            assert own.max / own.median == pytest.approx(time.max / time.median), metric.name
+            assert stats.max / stats.median == pytest.approx(time.max / time.median), metric.name
         else:
-            assert own.min / own.median == pytest.approx(time.median / time.max), metric.name
+            assert stats.min / stats.median == pytest.approx(time.median / time.max), metric.name
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -89,9 +89,9 @@ def test_the_roles_make_the_key(benchmark: str) -> None:
     record = record_of(benchmark)
     names = [name for name, _ in case_key(record).parameters]
     assert set(names) == documented_keys()[benchmark] & set(record.parameters)
-    sizes = [own.name for own in record.start.size_parameters if own.name in record.parameters]
+    sizes = [size.name for size in record.start.size_parameters if size.name in record.parameters]
     assert sizes == [name for name in ("bytes", "block") if name in record.parameters]
-    units = {own.name: own.unit for own in record.start.benchmark.parameters}
+    units = {parameter.name: parameter.unit for parameter in record.start.benchmark.parameters}
     assert [name for name, unit in units.items() if unit == "B"] == [
         name for name in ("bytes",) if name in units
     ]

@@ -26,8 +26,8 @@ def real_environment(changes: dict[str, str]) -> dict[str, str]:
     folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(FAKES)]
     path = os.pathsep.join(folders)
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    own = {**os.environ, **allowed, "PATH": path, "COMMLENS_BENCH": str(BENCH), **changes}
-    return {**own, "PATH": own["PATH"].replace("$PATH", path)}
+    environment = {**os.environ, **allowed, "PATH": path, "COMMLENS_BENCH": str(BENCH), **changes}
+    return {**environment, "PATH": environment["PATH"].replace("$PATH", path)}
 
 
 def doctor(*words: str, limited: bool = False, **environment: str) -> tuple[int, Any, str]:
@@ -48,8 +48,8 @@ def doctor(*words: str, limited: bool = False, **environment: str) -> tuple[int,
     return run.returncode, json.loads(run.stdout), run.stderr
 
 
-def codes(found: Any) -> set[str]:
-    return {one["code"] for one in found["findings"]}
+def codes(report: Any) -> set[str]:
+    return {finding["code"] for finding in report["findings"]}
 
 
 @pytest.fixture(scope="module")
@@ -58,21 +58,21 @@ def is_open_mpi() -> bool:
 
 
 def test_a_machine_as_it_is(tmp_path: Path) -> None:
-    status, found, said = doctor("--out", str(tmp_path))
-    problems = {one["code"] for one in found["checks"] if one["verdict"] == "problem"}
+    status, report, said = doctor("--out", str(tmp_path))
+    problems = {check["code"] for check in report["checks"] if check["verdict"] == "problem"}
     assert status == (1 if problems else 0) and "Traceback" not in said
-    by_code = {one["code"]: one for one in found["checks"]}
+    by_code = {check["code"]: check for check in report["checks"]}
     assert by_code["library-not-found"]["verdict"] == "ok"
     assert by_code["ranks-are-alone"]["verdict"] == "ok"
-    assert by_code["short-run-fails"]["verdict"] == "ok", found["findings"]
-    assert found["machines"][0]["mpi"]["library"]["version"]
-    assert not [one for one in found["checks"] if "itself failed" in one["reason"]]
+    assert by_code["short-run-fails"]["verdict"] == "ok", report["findings"]
+    assert report["machines"][0]["mpi"]["library"]["version"]
+    assert not [check for check in report["checks"] if "itself failed" in check["reason"]]
 
 
 def test_troubles_of_limits_and_settings(tmp_path: Path, is_open_mpi: bool) -> None:
     (tmp_path / "mpirun").write_text(WRONG_LAUNCHER)
     (tmp_path / "mpirun").chmod(0o755)
-    status, found, _ = doctor(
+    status, report, _ = doctor(
         "--no-runs",
         limited=True,
         PATH=f"{tmp_path}{os.pathsep}$PATH",
@@ -86,8 +86,10 @@ def test_troubles_of_limits_and_settings(tmp_path: Path, is_open_mpi: bool) -> N
     }  # fmt: skip
     if is_open_mpi:
         wanted.add("launcher-of-another-mpi")
-    assert status == 1 and wanted <= codes(found)
-    near = " ".join(one["fix"] for one in found["findings"] if one["code"] == "misspelt-setting")
+    assert status == 1 and wanted <= codes(report)
+    near = " ".join(
+        finding["fix"] for finding in report["findings"] if finding["code"] == "misspelt-setting"
+    )
     assert "NCCL_ALGO" in near and ("OMPI_MCA_btl" in near or not is_open_mpi)
 
 
@@ -97,14 +99,14 @@ def test_all_ranks_on_one_core(tmp_path: Path) -> None:
     wrapper.write_text(f'#!/bin/sh\nexec taskset -c {first} "{BENCH}" "$@"\n')
     wrapper.chmod(0o755)
     # Ranks that wait give way to each other, or this takes long.
-    status, found, _ = doctor(COMMLENS_BENCH=str(wrapper), OMPI_MCA_mpi_yield_when_idle="1")
-    assert status == 1 and "ranks-share-cores" in codes(found)
+    status, report, _ = doctor(COMMLENS_BENCH=str(wrapper), OMPI_MCA_mpi_yield_when_idle="1")
+    assert status == 1 and "ranks-share-cores" in codes(report)
 
 
-def test_open_mpi_that_is_told_to_use_ucx_and_refuses(is_open_mpi: bool) -> None:
+def test_open_mpi_that_refuses_the_requested_ucx(is_open_mpi: bool) -> None:
     if not is_open_mpi or any(Path("/sys/class/infiniband").glob("*")):
         pytest.skip("needs Open MPI on a host without an RDMA adapter")
-    status, found, _ = doctor("--no-runs", OMPI_MCA_pml="ucx")
-    has_ucx = "ucx" in found["machines"][0]["mpi"]["open_mpi"]["components"]["pml"]
-    has_gpu = found["machines"][0]["devices"]["nvidia_gpus"]
-    assert ("ucx-refused" in codes(found)) == (has_ucx and not has_gpu) and status in (0, 1)
+    status, report, _ = doctor("--no-runs", OMPI_MCA_pml="ucx")
+    has_ucx = "ucx" in report["machines"][0]["mpi"]["open_mpi"]["components"]["pml"]
+    has_gpu = report["machines"][0]["devices"]["nvidia_gpus"]
+    assert ("ucx-refused" in codes(report)) == (has_ucx and not has_gpu) and status in (0, 1)

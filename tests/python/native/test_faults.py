@@ -132,9 +132,9 @@ def test_a_wrong_result(name: str, faults: Jobs) -> None:
     future, records = faults[name]
     job = future.result()
     assert job.status == FAILED
-    found = records_in(records)
-    assert [record.status for record in found] == ["ok", "ok", "failed", "ok", "ok"]
-    wrong = found[SIZES_BEFORE]
+    kept = records_in(records)
+    assert [record.status for record in kept] == ["ok", "ok", "failed", "ok", "ok"]
+    wrong = kept[SIZES_BEFORE]
     rank = 0 if name.endswith("rank 0") else 1
     assert wrong.validation.status == "failed"
     assert f"rank {rank}, " in wrong.reason and "byte 3 of 16 is 7, must be 8" in wrong.reason

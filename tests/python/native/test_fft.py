@@ -37,7 +37,7 @@ def profiled_calls(folder: Path, communicators: str, loops: int) -> dict[str, fl
     assert job.status == 0, job
     (file,) = out.glob("*.jsonl")
     functions = json.loads(file.read_text())["functions"]
-    return {one["name"]: sum(one["calls"]) / len(one["calls"]) for one in functions}
+    return {entry["name"]: sum(entry["calls"]) / len(entry["calls"]) for entry in functions}
 
 
 @pytest.mark.skipif(not LIBRARY.exists(), reason="the profiling library is not built")
@@ -109,7 +109,7 @@ def test_rays_of_slabs_have_no_sub_communicator_to_keep(tmp_path: Path) -> None:
     assert "cached over per-transpose" not in shown(records)
 
 
-def test_ranks_without_points_take_part_and_are_told_of(tmp_path: Path) -> None:
+def test_ranks_without_points_take_part_and_are_reported(tmp_path: Path) -> None:
     records = measured(tmp_path, 4, "fft --grid 2,8,8 --grid-of-ranks 4,1 --repeat 2")
-    told = "a grid of 2x8x8 has fewer points than the 4 x 1 ranks in a direction"
-    assert any(told in note for note in records[0].start.notes)
+    warning = "a grid of 2x8x8 has fewer points than the 4 x 1 ranks in a direction"
+    assert any(warning in note for note in records[0].start.notes)

@@ -76,12 +76,12 @@ def test_osu(benchmark: str, tmp_path: Path) -> None:
     assert f"# Datatype: {kind}." in lines
     heading = next(line for line in lines if line.startswith("# Size"))
     assert re.split(r"\s{2,}", heading[2:].strip()) == ["Size", *headings]
-    found = rows_as_users_parse_them(output)
+    parsed = rows_as_users_parse_them(output)
     written = records_in(tmp_path / "records.jsonl")
-    assert [row[0] for row in found] == [8 << index for index in range(7)]
+    assert [row[0] for row in parsed] == [8 << index for index in range(7)]
     rows = [line for line in lines if line and line[0] != "#"]
-    assert len(rows) == len(found) == len(written)
-    for line, row, record in zip(rows, found, written):
+    assert len(rows) == len(parsed) == len(written)
+    for line, row, record in zip(rows, parsed, written):
         assert re.fullmatch(rf"{record.size:<10}(\s*\d+\.\d\d){{{len(headings)}}}", line)
         assert len(line) == len(heading), "numbers end below their headings"
         mean_s = statistics.fmean(record.samples.values_s)
@@ -150,10 +150,12 @@ def test_table(benchmark: str, tmp_path: Path) -> None:
 
 
 @on_host_build
-def test_a_table_shows_what_was_skipped_and_why(tmp_path: Path) -> None:
+def test_a_table_shows_skipped_cases_and_why(tmp_path: Path) -> None:
     job = ran(tmp_path, "latency --transport all --bytes 8:16", BRIEFLY)
     skipped = [line for line in job.output.splitlines() if " skipped: " in line]
     assert len(skipped) == 1, "once is enough for a sweep"
     assert " ccl " in skipped[0]
-    (record,) = [one for one in records_in(tmp_path / "records.jsonl") if one.status == "skipped"]
+    (record,) = [
+        case for case in records_in(tmp_path / "records.jsonl") if case.status == "skipped"
+    ]
     assert job.table.count(record.reason) == 1

@@ -97,10 +97,10 @@ def injected(records: Path, fault: Fault) -> Job:
 
 def _target(fault: Fault, command: int, mark: str) -> psutil.Process | None:
     """The process, where there is one already and still."""
-    own = [process for process in processes_with(mark) if process.pid != command]
+    processes = [process for process in processes_with(mark) if process.pid != command]
     if fault.target == "command":
         return psutil.Process(command) if psutil.pid_exists(command) else None
-    for process in own:
+    for process in processes:
         with suppress(psutil.Error):
             words, variables = process.cmdline(), process.environ()
             name = Path(words[0]).name if words else ""
@@ -134,8 +134,8 @@ def test_an_injected_fault(fault: Fault, injections: Jobs) -> None:
     job = future.result()
     kept = [record for file in records.parent.glob("records*.jsonl") for record in records_in(file)]
     assert {record.status for record in kept} <= {"ok"} and len(kept) <= SIZES
-    told = re.search(r"(\d+) records? kept in", job.error)
-    assert told is None or int(told[1]) == len(kept), job
+    counted = re.search(r"(\d+) records? kept in", job.error)
+    assert counted is None or int(counted[1]) == len(kept), job
     assert "Traceback" not in job.error, job
     if job.status == OK:
         assert len(kept) == SIZES and job.messages == [], "it came too early or too late"
@@ -144,12 +144,12 @@ def test_an_injected_fault(fault: Fault, injections: Jobs) -> None:
         assert all(f"interrupted by {fault.number.name}" in said for said in job.messages), job
     else:
         assert job.status in (FAILED, STALLED), job
-        assert any(true in job.message for true in what_is_true_of(fault)), job
+        assert any(true in job.message for true in expected_messages(fault)), job
     if fault.number == signal.SIGSTOP and fault.goes_on:
         assert job.status == OK, job
 
 
-def what_is_true_of(fault: Fault) -> list[str]:
+def expected_messages(fault: Fault) -> list[str]:
     """Any of these; a launcher that is asked to end has its ranks end with SIGTERM."""
     if fault.number == signal.SIGSTOP:
         return ["the ranks have not started within 30 s", "no activity for 30 s"]

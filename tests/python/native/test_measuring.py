@@ -72,20 +72,20 @@ def assert_adds_up(record: Record, samples: int) -> None:
     expected = expected_metrics(record)
     assert set(record.statistics) == set(expected) == set(record.start.metrics)
     for name, values in expected.items():
-        found = record.statistics[name]
-        assert found.count == samples
-        for is_found, value in (
-            (found.median, statistics.median(values)),
-            (found.mean, statistics.fmean(values)),
-            (found.min, min(values)),
-            (found.max, max(values)),
+        summary = record.statistics[name]
+        assert summary.count == samples
+        for actual, value in (
+            (summary.median, statistics.median(values)),
+            (summary.mean, statistics.fmean(values)),
+            (summary.min, min(values)),
+            (summary.max, max(values)),
         ):
-            assert math.isclose(is_found, value, rel_tol=1e-9), name
+            assert math.isclose(actual, value, rel_tol=1e-9), name
         if samples >= 6:
-            assert found.ci_low is not None and found.ci_high is not None
-            assert found.min <= found.ci_low <= found.median <= found.ci_high <= found.max
+            assert summary.ci_low is not None and summary.ci_high is not None
+            assert summary.min <= summary.ci_low <= summary.median <= summary.ci_high <= summary.max
         else:
-            assert found.ci_low is None and found.ci_high is None
+            assert summary.ci_low is None and summary.ci_high is None
 
 
 # ---- every benchmark ----
@@ -139,10 +139,10 @@ def test_allreduce_of_odd_counts(ranks: int, kind: str, tmp_path: Path) -> None:
         running.append((start(command, tmp_path, AT_ONCE), records, words))
     for job, records, words in running:
         assert job.wait().status == 0
-        found = records_in(records)
+        written = records_in(records)
         expected = [count for count in counts for _ in range(2)]
-        assert [record.parameters["count"] for record in found] == expected
-        for record in found:
+        assert [record.parameters["count"] for record in written] == expected
+        for record in written:
             assert_adds_up(record, samples=2 if words is in_place else 6)
             assert record.parameters["dtype"] == kind
             assert words.split()[0] in record.start.command
@@ -154,7 +154,7 @@ def test_allreduce_of_odd_counts(ranks: int, kind: str, tmp_path: Path) -> None:
 def test_parameters_have_the_names_of_the_documentation(flag: str, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "records-reference.md").read_text(encoding="utf-8")
     examples = [json.loads(block.split("```")[0]) for block in text.split("```json")[1:]]
-    example = next(one for one in examples if "samples" in one)
+    example = next(candidate for candidate in examples if "samples" in candidate)
     (record,) = measured(tmp_path, 2, "allreduce --transport mpi --bytes 64", flag, BRIEFLY)
     assert set(record.parameters) == set(example["parameters"])
     assert record.parameters["in_place"] == (flag == "--in-place")
@@ -200,7 +200,7 @@ def test_until_ci_adds_batches(tmp_path: Path) -> None:
     assert record.harness.until_ci_percent == 30
 
 
-def test_max_time_ends_what_never_gets_narrow(tmp_path: Path) -> None:
+def test_max_time_ends_a_case_that_never_gets_narrow(tmp_path: Path) -> None:
     words = "latency --transport mpi --bytes 8 --repeat 10 --batches 6"
     job = native(tmp_path, 2, words, "--until-ci 1e-9 --max-time 0.5 --record r.jsonl")
     assert job.status == 0, job
@@ -234,10 +234,10 @@ def test_the_environment_of_a_start_holds_no_secrets(tmp_path: Path) -> None:
     environment.update(dict.fromkeys(planted, "s3cret"))
     assert start(command, tmp_path, environment).wait().status == 0
     (record,) = records_in(records)
-    found = record.start.environment
-    assert found["UCX_TLS"] == "self" and found["OMPI_MCA_btl"] == "self,vader"
+    recorded = record.start.environment
+    assert recorded["UCX_TLS"] == "self" and recorded["OMPI_MCA_btl"] == "self,vader"
     assert record.start.settings_of_transport == {"UCX_TLS": "self", "OMPI_MCA_btl": "self,vader"}
-    assert "s3cret" not in records.read_text() and "PATH" not in found
+    assert "s3cret" not in records.read_text() and "PATH" not in recorded
     assert list(record.start.command[1:4]) == ["allreduce", "--transport", "mpi"]
 
 

@@ -27,7 +27,7 @@ def test_a_matrix_has_all_pairs_and_the_metrics_are_of_the_slowest(
         assert matrix is not None and record.main is not None
         directions = 1 if benchmark == "latency" else 2
         assert len(matrix.pairs) == directions * math.comb(ranks, 2)
-        assert all(one.value > 0 for one in matrix.pairs)
+        assert all(pair.value > 0 for pair in matrix.pairs)
         assert all(matrix.rows[rank][rank] is None for rank in range(ranks))
         slowest, host = matrix.pairs[0], record.start.host
         named = f"{slowest.first} ({host}) {'to' if directions == 2 else 'and'} {slowest.second}"

@@ -49,11 +49,11 @@ def test_keys_and_metrics_are_the_same(
     )
     assert ended.returncode == 0, ended.stderr
     theirs, ours = records_in(path), measured(tmp_path, 2, *options)
-    assert [case_key(one) for one in theirs] == [case_key(one) for one in ours]
-    for one, other in zip(theirs, ours):
-        assert one.main == other.main
-        assert {**roles(other), **roles(one)} == roles(other)
-        assert one.samples.operation == other.samples.operation
+    assert [case_key(record) for record in theirs] == [case_key(record) for record in ours]
+    for peer, other in zip(theirs, ours):
+        assert peer.main == other.main
+        assert {**roles(other), **roles(peer)} == roles(other)
+        assert peer.samples.operation == other.samples.operation
 
 
 @pytest.mark.parametrize(
@@ -93,23 +93,23 @@ def reduced(folder: Path, printed: str, *words: object) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "own", [(), ("--out-of-place",), ("--dtype", "f32"), ("--dtype", "i32", "--in-place")]
+    "args", [(), ("--out-of-place",), ("--dtype", "f32"), ("--dtype", "i32", "--in-place")]
 )
-def test_an_allreduce_of_nccl_tests_has_the_same_key(tmp_path: Path, own: tuple[str, ...]) -> None:
+def test_an_allreduce_of_nccl_tests_has_the_same_key(tmp_path: Path, args: tuple[str, ...]) -> None:
     """But for transport and memory: a build without GPUs has neither."""
     path = tmp_path / "peer.jsonl"
     ranks = "".join(f"#  Rank {rank} Group 0 Pid 1 on node\n" for rank in range(2))
     printed = ranks + ROW.format(1, "double")
-    words = (*own, "--repeat", 2)
+    words = (*args, "--repeat", 2)
     assert reduced(tmp_path, printed, *words, "--record", path) == (0, "")
-    (one,) = records_in(path)
+    (peer,) = records_in(path)
     (other,) = measured(
         *(tmp_path, 2, "allreduce", *ONCE, *words, "--transport", "mpi", "--memory", "host")
     )
-    assert case_key(one)._replace(transport="mpi", memory="host") == case_key(other)
-    assert one.main == other.main
-    assert {**roles(other), **roles(one)} == roles(other)
-    assert one.samples.operation == other.samples.operation
+    assert case_key(peer)._replace(transport="mpi", memory="host") == case_key(other)
+    assert peer.main == other.main
+    assert {**roles(other), **roles(peer)} == roles(other)
+    assert peer.samples.operation == other.samples.operation
 
 
 @pytest.mark.parametrize(
@@ -133,19 +133,19 @@ def test_no_more_sums_in_place_than_commlens_times_at_once(
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_commlens_bench_in_its_own_place_writes_its_own_records(tmp_path: Path, ranks: int) -> None:
+def test_commlens_bench_in_place_of_a_peer_writes_its_records(tmp_path: Path, ranks: int) -> None:
     words = ("allreduce", "--bytes 8:64 --batches 1 --transport mpi --memory host")
     path = tmp_path / "own.jsonl"
-    own = adaptor("own.py", tmp_path)
-    job = native(tmp_path, ranks, *words, "--record", path, program=own)
+    program = adaptor("own.py", tmp_path)
+    job = native(tmp_path, ranks, *words, "--record", path, program=program)
     assert job.status == 0, job
     ours = measured(tmp_path, ranks, *words)
-    assert [case_key(one) for one in records_in(path)] == [case_key(one) for one in ours]
+    assert [case_key(case) for case in records_in(path)] == [case_key(case) for case in ours]
     assert "64 B" in job.table
 
 
 @pytest.mark.parametrize("words", ["latency --bytes much", "allreduce --bytes 8 --transport ccl"])
-def test_in_its_own_place_it_ends_as_it_does_by_itself(words: str) -> None:
-    own = run("own.py", *words.split(), COMMLENS_BENCH=str(BENCH))
+def test_in_place_of_a_peer_it_ends_as_it_does_by_itself(words: str) -> None:
+    ended = run("own.py", *words.split(), COMMLENS_BENCH=str(BENCH))
     itself = subprocess.run([BENCH, *words.split()], capture_output=True, check=False)
-    assert own.returncode == itself.returncode != 0
+    assert ended.returncode == itself.returncode != 0

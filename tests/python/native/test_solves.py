@@ -39,13 +39,13 @@ def solved(
     folder: Path, ranks: int, *words: object, transports: str = "mpi,staged"
 ) -> list[Record]:
     """The records of a start, one per transport and size."""
-    found = measured(folder, ranks, *words, ONCE, "--transport", transports)
-    for record in found:
+    records = measured(folder, ranks, *words, ONCE, "--transport", transports)
+    for record in records:
         assert record.validation.status == "passed"
         assert len(record.series["relative_residual"]) == record.facts["iterations"]
         if record.benchmark == "bps5":
             assert float(record.facts["residual"]) <= 1.01 * float(record.parameters["tolerance"])
-    return found
+    return records
 
 
 def facts_of(folder: Path, ranks: int, *words: object) -> Any:

@@ -52,7 +52,7 @@ ON_SYNCHRONOUS = "--transport synchronous --memory host"
         ]
     ],
 )
-def test_what_was_named_and_cannot_run_is_no_success(
+def test_a_named_case_that_cannot_run_is_no_success(
     program: Path, ranks: int, words: str, reason: str, records: Path
 ) -> None:
     job = native(records.parent, ranks, words, "--record", records, program=program)
@@ -64,7 +64,7 @@ def test_what_was_named_and_cannot_run_is_no_success(
 
 @on_host_build
 @pytest.mark.parametrize(
-    ("transports", "status", "found"),
+    ("transports", "status", "expected"),
     [
         ("mpi,ccl", NOTHING_RAN, ["mpi ok", "ccl skipped", "mpi ok"]),
         (
@@ -74,12 +74,12 @@ def test_what_was_named_and_cannot_run_is_no_success(
     ],
 )
 def test_a_missing_transport_beside_others(
-    transports: str, status: int, found: list[str], records: Path
+    transports: str, status: int, expected: list[str], records: Path
 ) -> None:
     options = f"--transport {transports} --bytes 8:16"
     job = native(records.parent, 2, "latency", options, *BRIEFLY, "--record", records)
     assert job.status == status, "what was asked for by name and did not run is no success"
-    assert [f"{record.transport} {record.status}" for record in records_in(records)] == found
+    assert [f"{record.transport} {record.status}" for record in records_in(records)] == expected
     assert bool(job.messages) == (status != OK)
 
 

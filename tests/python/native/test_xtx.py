@@ -34,21 +34,21 @@ def xtx(folder: Path, ranks: int, *words: object, program: Path = BENCH) -> Job:
     return native(folder, ranks, "xtx", *words, program=program)
 
 
-def test_the_default_needs_no_option_and_says_what_it_chose(tmp_path: Path) -> None:
+def test_the_default_needs_no_option_and_says_its_choice(tmp_path: Path) -> None:
     environment = {**AT_ONCE, "COMMLENS_BENCH": str(BENCH), "OPENBLAS_CORETYPE": "HASWELL"}
     options = "--ranks 2 --memory host --batches 1 --record records.jsonl"
     job = start(under_commlens("xtx", options), tmp_path, environment).wait()
     assert job.status == 0, job
     (note,) = records_in(tmp_path / "records.jsonl")[0].start.notes
-    found = re.search(r"--dofs 16194277 --vectors 36600.*: --dofs (\d+) --vectors (\d+)", note)
-    assert found, job
+    match = re.search(r"--dofs 16194277 --vectors 36600.*: --dofs (\d+) --vectors (\d+)", note)
+    assert match, job
     assert note in job.table, "it is told"
-    rows, columns = map(int, found.groups())
+    rows, columns = map(int, match.groups())
     assert rows * columns * 8 <= 2 * 64 * 2**20, "64 MiB per rank"
     assert rows / columns == pytest.approx(16194277 / 36600, rel=0.02), "the published shape"
 
 
-def test_what_is_given_stays(tmp_path: Path) -> None:
+def test_given_values_stay(tmp_path: Path) -> None:
     words = "xtx --vectors 40 --dofs 500 --batches 1 --no-ceilings"
     first, *_ = measured(tmp_path, 2, words)
     assert list(first.start.notes) == []
@@ -83,10 +83,10 @@ def assert_blocks_follow_each_other(record: Record, ranks: int, blocks: int) -> 
     assert len(spans) == ranks * blocks * 3, "a span per block, part and rank"
     for rank in range(ranks):
         for part in PARTS:
-            own = [span for span in spans if (span.rank, span.part) == (rank, part)]
-            assert [span.step for span in own] == list(range(blocks))
-            assert all(span.start_us <= span.end_us for span in own)
-            assert all(one.end_us <= two.start_us for one, two in zip(own, own[1:]))
+            track = [span for span in spans if (span.rank, span.part) == (rank, part)]
+            assert [span.step for span in track] == list(range(blocks))
+            assert all(span.start_us <= span.end_us for span in track)
+            assert all(earlier.end_us <= later.start_us for earlier, later in zip(track, track[1:]))
     for block in range(blocks):
         of_rank = {span.part: span for span in spans if (span.rank, span.step) == (0, block)}
         product, reduction, copy = (of_rank[part] for part in PARTS)
@@ -102,7 +102,7 @@ def test_products_go_ahead_of_reductions_that_block(tmp_path: Path) -> None:
     for options in ("--depth 2", "--depth 4", "--no-overlap", "--depth 1"):
         job = xtx(tmp_path, 2, SMALL, words, options, "--record", records, program=WRONG)
         assert job.status == 0
-    ahead = [products_that_ended_before_the_reduction_before(one) for one in records_in(records)]
+    ahead = [products_that_ended_before_the_reduction_before(case) for case in records_in(records)]
     assert ahead[:2] == [6, 6], "each product but the first is done while the sum before is made"
     assert ahead[2:] == [0, 0], "one stream, or one slot: one after the other"
 
@@ -153,12 +153,12 @@ def test_a_long_pipeline_is_alive_to_the_watchdog(tmp_path: Path) -> None:
     assert job.seconds > 27 * 0.1 * 3
 
 
-def test_what_does_not_fit_names_the_largest_that_does(tmp_path: Path) -> None:
+def test_a_size_that_does_not_fit_names_the_largest_that_does(tmp_path: Path) -> None:
     job = xtx(tmp_path, 2, "--dofs 1e7 --vectors 1e6 --block 732")
     assert job.status == 2, job
-    found = re.search(
+    match = re.search(
         r"--vectors 1000000: needs .* on each rank, where .* are free; .* --vectors (\d+)",
         job.message,
     )
-    assert found, job
-    assert 100 < int(found[1]) < 1_000_000
+    assert match, job
+    assert 100 < int(match[1]) < 1_000_000

@@ -47,9 +47,9 @@ def path_without(program: str, prefixes: tuple[str, ...], folder: Path) -> str:
             continue
         rest = folder / f"path-{number}"
         rest.mkdir()
-        for found in Path(place).iterdir():
-            if not found.name.startswith(prefixes):
-                (rest / found.name).symlink_to(found)
+        for entry in Path(place).iterdir():
+            if not entry.name.startswith(prefixes):
+                (rest / entry.name).symlink_to(entry)
         path.append(str(rest))
     assert shutil.which(program, path=os.pathsep.join(path)) is None
     return os.pathsep.join(path)

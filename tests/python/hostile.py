@@ -41,13 +41,13 @@ OTHERS: list[Any] = [
 
 def samples() -> list[list[dict[str, Any]]]:
     """Files of a few records each, as the values of their lines."""
-    sweep = [make_record(bytes=size, transport=one) for size in (8, 64) for one in ("mpi", "ccl")]
+    sweep = [make_record(bytes=size, transport=name) for size in (8, 64) for name in ("mpi", "ccl")]
     solves = [make_solve_record(edge, residuals=[1.0, 0.1, None]) for edge in (4, 5, 6)]
     overlap = make_overlap_record(steps=2, together_us=9e5)
     exchanges = [make_exchange_record(mode) for mode in ("pairwise", "neighbor")]
-    scaled = [one for ranks in (2, 4) for one in make_transform_records(ranks=ranks)]
+    scaled = [record for ranks in (2, 4) for record in make_transform_records(ranks=ranks)]
     files = [sweep, solves, [overlap], exchanges, scaled]
-    return [[json.loads(line) for line in lines(own)] for own in files] + [[make_profile()]]
+    return [[json.loads(line) for line in lines(file)] for file in files] + [[make_profile()]]
 
 
 def paths(value: Any, before: Path = ()) -> Iterator[Path]:
@@ -84,45 +84,45 @@ def text_of(line: Any) -> str:
 @st.composite
 def files(draw: st.DrawFn) -> str:
     """The text of a file with one to three mutations."""
-    own = draw(st.sampled_from(_SAMPLES))
+    rows = draw(st.sampled_from(_SAMPLES))
     if draw(st.booleans()):
-        own = _consistent(draw, own)
+        rows = _consistent(draw, rows)
     else:
-        own = copy.deepcopy(own)
+        rows = copy.deepcopy(rows)
         for _ in range(draw(st.integers(1, 3))):
-            number = draw(st.integers(0, len(own) - 1))
-            if isinstance(own[number], dict) and own[number]:
-                own[number] = _mutated(draw, own[number])
-    texts = [one if isinstance(one, str) else text_of(one) for one in own]
+            number = draw(st.integers(0, len(rows) - 1))
+            if isinstance(rows[number], dict) and rows[number]:
+                rows[number] = _mutated(draw, rows[number])
+    texts = [row if isinstance(row, str) else text_of(row) for row in rows]
     if draw(st.integers(0, 9)) == 0:
         texts.insert(draw(st.integers(0, len(texts))), draw(_LINES))
     return "".join(texts)
 
 
-def _consistent(draw: st.DrawFn, own: list[Any]) -> list[Any]:
+def _consistent(draw: st.DrawFn, rows: list[Any]) -> list[Any]:
     """The file with other names, other magnitudes or more records, which may all be right."""
     for _ in range(draw(st.integers(1, 4))):
         kind = draw(st.sampled_from(["rename", "rename", "scale", "scale", "more", "set"]))
-        number = draw(st.integers(0, len(own) - 1))
+        number = draw(st.integers(0, len(rows) - 1))
         if kind == "rename":
-            values = (value_at(own, path) for path in paths(own))
-            names = sorted({one for one in values if isinstance(one, str)} - _WORDS)
+            values = (value_at(rows, path) for path in paths(rows))
+            names = sorted({text for text in values if isinstance(text, str)} - _WORDS)
             old, new = draw(st.sampled_from(names)), draw(st.sampled_from(TEXTS))
-            own = [_renamed(line, old, new) for line in own]
+            rows = [_renamed(line, old, new) for line in rows]
         elif kind == "scale":
             factor = draw(st.sampled_from([0.0, 1e-300, 1e-25, 1e-9, 1e9, 1e20, -1.0]))
             every = draw(st.booleans())
-            own = [
+            rows = [
                 _scaled(line, factor) if every or place == number else line
-                for place, line in enumerate(own)
+                for place, line in enumerate(rows)
             ]
         elif kind == "more":
-            own = own + draw(st.sampled_from([1, 3, 30])) * own[number:]
+            rows = rows + draw(st.sampled_from([1, 3, 30])) * rows[number:]
         else:
-            path = draw(st.sampled_from(list(paths(own[number]))))
-            new = draw(_like(value_at(own[number], path)))
-            own = [*own[:number], replaced(own[number], path, new), *own[number + 1 :]]
-    return own
+            path = draw(st.sampled_from(list(paths(rows[number]))))
+            new = draw(_like(value_at(rows[number], path)))
+            rows = [*rows[:number], replaced(rows[number], path, new), *rows[number + 1 :]]
+    return rows
 
 
 def _renamed(value: Any, old: str, new: str) -> Any:

@@ -86,7 +86,7 @@ def test_windows(home: Path, tmp_path: Path, benchmark: str, name: str, directio
     assert math.isclose(record.statistics["time_us"].median, directions * 64 * 1024 / 2048)
 
 
-def test_osu_is_asked_for_what_commlens_measures(home: Path, tmp_path: Path) -> None:
+def test_osu_is_asked_for_the_measurements_of_commlens(home: Path, tmp_path: Path) -> None:
     words = tmp_path / "words"
     program(home / "osu_latency", f'echo "$@" > {words}')
     run("osu.py", "latency", "--bytes", "8:1K:x8", *OPTIONS)

@@ -84,20 +84,20 @@ def test_both_are_built_once_checked_and_can_be_sourced(tmp_path: Path, toolkit:
     assert f"--with-ucx={prefix}/ucx" in openmpi and f"{toolkit}/lib64/stubs" in openmpi
     assert f"--with-cuda={toolkit}" in (prefix / "build" / "ucx" / "arguments").read_text("utf-8")
     assert "Open MPI 5.0.7" in (prefix / "env.sh").read_text(encoding="utf-8")
-    found = subprocess.run(
+    located = subprocess.run(
         ["bash", "-c", f'source "{prefix}/env.sh" && command -v ompi_info'],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert found.stdout.strip() == f"{prefix}/ompi/bin/ompi_info"
+    assert located.stdout.strip() == f"{prefix}/ompi/bin/ompi_info"
     again = build(*words)
     assert again.returncode == 0
     assert "ucx-make" in done.stdout and "ucx-make" not in again.stdout
 
 
 @pytest.mark.parametrize(("changed", "said"), cases("builds of another kind"))
-def test_what_was_not_built_as_asked_for_is_a_failure(
+def test_a_build_of_another_kind_is_a_failure(
     tmp_path: Path, toolkit: Path, changed: dict[str, str], said: str
 ) -> None:
     done = build(tmp_path / "prefix", "--cuda", toolkit, *sources(tmp_path, **changed))
@@ -119,7 +119,7 @@ def test_shellcheck_has_no_objection() -> None:
     subprocess.run(["shellcheck", str(RECIPES / "build-openmpi.sh")], check=True)
 
 
-def test_the_containers_and_spack_have_what_the_script_needs() -> None:
+def test_the_containers_and_spack_have_the_needs_of_the_script() -> None:
     for name in ("Containerfile", "gpu-mpi.def"):
         text = (RECIPES / "container" / name).read_text(encoding="utf-8")
         assert "recipes/build-openmpi.sh /tmp/" in text

@@ -84,7 +84,7 @@ def lost_node(log: str) -> str:
 
 
 def _matches(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
-    """The groups of the patterns that are found."""
+    """The groups of the patterns that match."""
     return [match.groupdict() for pattern in patterns if (match := re.search(pattern, log))]
 
 

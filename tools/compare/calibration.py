@@ -77,13 +77,13 @@ def trial(percent: float) -> dict[str, Row]:
 
 
 def summary(row: Row) -> dict[str, object]:
-    interval = row.found.interval
+    interval = row.difference.interval
     return {
         "verdict": row.verdict.value,
-        "launches": row.found.launches[0],
-        "ratio": row.found.ratio,
+        "launches": row.difference.launches[0],
+        "ratio": row.difference.ratio,
         "interval": [interval.low, interval.high] if interval else None,
-        "p": row.found.p_value,
+        "p": row.difference.p_value,
     }
 
 
@@ -108,7 +108,7 @@ def main() -> None:
         if options.out:
             write(options.out, options.percent, counts, trials)
         words = ", ".join(f"{name} {dict(own)}" for name, own in counts.items())
-        print(f"{number}: {words}; {rows['slowed'].found.launches[0]} starts", flush=True)
+        print(f"{number}: {words}; {rows['slowed'].difference.launches[0]} starts", flush=True)
     wrong = counts["same"][Verdict.FASTER.value] + counts["same"][Verdict.SLOWER.value]
     found = counts["slowed"][Verdict.SLOWER.value]
     print(f"the same: {wrong} called faster or slower")

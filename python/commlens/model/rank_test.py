@@ -164,7 +164,7 @@ def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     freedom = len(baseline) + len(other) - 2
     if freedom < 1:
         return math.inf
-    squares = sum((len(own) - 1) * variance(own) for own in (baseline, other) if len(own) > 1)
+    squares = sum((len(side) - 1) * variance(side) for side in (baseline, other) if len(side) > 1)
     return squares / float(chi2.ppf(0.1, freedom))
 
 

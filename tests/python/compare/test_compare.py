@@ -53,28 +53,28 @@ def test_5_launches_each_decide(metric: str, us: float, other: float, verdict: s
         compared(*(launches(own, name, metric=metric) for own, name in ((us, "a"), (other, "b"))))
     )
     assert row.verdict.value == verdict
-    assert row.found.ratio == pytest.approx(other / us, rel=0.005)
-    assert (row.found.basis, row.found.launches) == ("launches", (5, 5))
+    assert row.difference.ratio == pytest.approx(other / us, rel=0.005)
+    assert (row.difference.basis, row.difference.launches) == ("launches", (5, 5))
 
 
 def test_p_is_that_of_scipy_over_the_medians_of_starts_or_the_samples_of_one() -> None:
     sides = launches(2.0, "a", 8), launches(2.008, "b", 8)
     medians = [[one["statistics"]["latency_us"]["median"] for one in side] for side in sides]
     expected = mannwhitneyu(*medians, alternative="two-sided").pvalue
-    assert only_row(compared(*sides)).found.p_value == pytest.approx(expected)
+    assert only_row(compared(*sides)).difference.p_value == pytest.approx(expected)
     samples = (2, 2.1, 2.3, 1.9, 2.2, 2.4), (2.25, 2.6, 2.7, 2.8, 2.9, 3)
     one, other = make_record(start="one"), make_record(start="two")
     for record, own in zip((one, other), samples):
         record["samples"]["values_s"] = [1e-6 * value for value in own]
     expected = mannwhitneyu(*samples, alternative="two-sided").pvalue
-    assert only_row(compared([one], [other])).found.p_value == expected
+    assert only_row(compared([one], [other])).difference.p_value == expected
 
 
 @pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
 def test_of_one_start_each_little_can_be_said(us: float) -> None:
     row = only_row(compared(launches(2.0, "a", 1), launches(us, "b", 1)))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.found.basis == "few launches"
+    assert row.difference.basis == "few launches"
     assert row.why == "take 5 new launches of each"
 
 
@@ -86,7 +86,7 @@ def test_with_2_samples_nothing_is_slower() -> None:
             own |= {"count": 2, "ci_low": None, "ci_high": None}
     row = only_row(compared([baseline], [other]))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.found.interval is None
+    assert row.difference.interval is None
 
 
 def test_many_cases_take_more_starts() -> None:

@@ -81,7 +81,7 @@ def test_metrics_and_their_units_are_those_of_the_benchmarks(name: str) -> None:
         if figure.metric:
             own = units.get((figure.benchmark, figure.metric), units.get(("all", figure.metric)))
             assert own is not None, (name, figure.benchmark, figure.metric)
-            assert own.replace("|", "") == figure.own_unit, (name, figure.metric)
+            assert own.replace("|", "") == figure.value_unit, (name, figure.metric)
 
 
 @pytest.mark.parametrize("name", NAMES)

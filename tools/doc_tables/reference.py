@@ -42,7 +42,7 @@ def reference_setups() -> list[Row]:
     """What sets the figures of a source apart."""
     rows: list[Row] = [["name", "set-up", "software", "settings"]]
     for source in reference.load():
-        seen: dict[str, reference.Figure] = {}
+        seen: dict[str, reference.PublishedValue] = {}
         for one in source.figures:
             if one.setup and (one.software or one.settings):
                 seen.setdefault(one.setup, one)
@@ -60,7 +60,7 @@ def reference_source_fields() -> list[Row]:
 
 @table
 def reference_figure_fields() -> list[Row]:
-    return _fields(reference.Figure, ("source",))
+    return _fields(reference.PublishedValue, ("source",))
 
 
 @table

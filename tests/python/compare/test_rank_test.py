@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 import tracemalloc
 from itertools import product
+from statistics import median
 
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
 from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
-from commlens.model import rank_test
 from commlens.model.comparison import Basis, Difference
 from commlens.model.rank_test import (
     DECISION,
@@ -71,19 +71,33 @@ def test_the_interval_leaves_out_0_where_the_exact_test_refuses(counts: tuple[in
         assert is_refused == (found[0] > 0 or found[1] < 0)
 
 
-def test_of_many_values_the_differences_are_found_without_a_list(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("counts", [(5, 5), (5, 7), (41, 38), (51, 50), (80, 70)])
+@pytest.mark.parametrize("digits", [1, 15])  # with many equal values, and with none
+def test_the_interval_and_the_shift_are_exact_whatever_the_count(
+    counts: tuple[int, int], digits: int
 ) -> None:
     generator = np.random.default_rng(7)
-    one, other = generator.normal(0, 1, 41).tolist(), generator.normal(0.3, 1, 38).tolist()
-    other[3] = other[4]
-    asked = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
-    needed = launches_to_decide(one, other, 0.01, 1)
-    monkeypatch.setattr(rank_test, "_MOST_PAIRS", 0)
-    again = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
-    assert again == pytest.approx(asked, rel=1e-12)
-    assert launches_to_decide(one, other, 0.01, 1) == needed
-    assert shift_interval([1.0] * 50, [2.0] * 50) == (1, 1)
+    for _ in range(5):
+        baseline, other = (generator.normal(-11, 1, count).round(digits) for count in counts)
+        ordered = np.sort(np.subtract.outer(other, baseline), axis=None).tolist()
+        interval = shift_interval(baseline.tolist(), other.tolist())
+        assert interval is not None
+        assert ordered.index(interval[0]) + 1 <= len(ordered) / 2
+        assert interval[1] in ordered
+        assert shift(baseline.tolist(), other.tolist()) == median(ordered)
+    assert shift_interval([1.0] * counts[0], [2.0] * counts[1]) == (1, 1)
+
+
+@pytest.mark.parametrize("launches", [50, 51, 200])
+def test_equal_medians_do_not_differ_by_rounding(launches: int) -> None:
+    """Two of five are faster by a tick of the clock: the interval ends at 0, and not below."""
+    usual, faster = math.log(20e-6), math.log(19e-6)
+    baseline = [usual] * launches
+    other = [faster] * (2 * launches // 5) + [usual] * (launches - 2 * launches // 5)
+    assert shift(baseline, other) == 0
+    for interval in (shift_interval(baseline, other), shift_interval(other, baseline)):
+        assert interval is not None
+        assert 0 in interval
 
 
 def test_ten_thousand_starts_a_side_are_compared_in_little_memory() -> None:

@@ -55,8 +55,8 @@ class _Differences:
         self.count = len(baseline) * len(other)
 
     def of_rank(self, rank: int) -> float:
-        """The smallest has rank 1. Found by halving, between two of them: it is one of them, and 0
-        where two values are the same."""
+        """The smallest has rank 1. By halving the range, whose ends stay differences: the result is
+        exact, and 0 where two values are equal."""
         low = self._other[0] - self._baseline[-1]
         high = self._other[-1] - self._baseline[0]
         while low < high:

@@ -74,8 +74,8 @@ def _tables(
     for field, value in struct["properties"].items():
         optional = "" if field in struct["required"] or field == "kind" else ", optional"
         rows.append(f"| `{field}` | {_type(value)}{optional} | {value['description']} |")
-        if found := re.search(r'"#/\$defs/(\w+)"', json.dumps(value)):
-            inner.append((found[1], f"{path}{field}{_suffix(value)}"))
+        if match := re.search(r'"#/\$defs/(\w+)"', json.dumps(value)):
+            inner.append((match[1], f"{path}{field}{_suffix(value)}"))
     heading = f"### `{path[:-1]}`\n\n" if path else ""
     about = f"{struct['description']}\n\n" if "description" in struct else ""
     yield f"{heading}{about}" + "\n".join(rows)
@@ -89,9 +89,9 @@ def _suffix(value: Mapping[str, Any]) -> str:
 
 def _type(value: Mapping[str, Any]) -> str:
     if "enum" in value:
-        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
+        return ", ".join(f"`{json.dumps(word)}`" for word in value["enum"])
     if "anyOf" in value:
-        kinds = [_type(one) for one in value["anyOf"]]
+        kinds = [_type(kind) for kind in value["anyOf"]]
         return " or ".join(dict.fromkeys(kinds))
     if value.get("type") == "array":
         return f"list of {_type(value['items'])}"

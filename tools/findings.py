@@ -77,7 +77,7 @@ def doctor_page(current: str) -> str:
 
 def _without_names(fix: str) -> str:
     """A finding fills in what its records show."""
-    variables = ", ".join(dict.fromkeys(f"`{one.name}`" for one in switches()))
+    variables = ", ".join(dict.fromkeys(f"`{switch.name}`" for switch in switches()))
     more = f" SWITCH is one of {variables}." if "{switch}" in fix else ""
     fix = fix.replace("{hint}", "")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix) + more

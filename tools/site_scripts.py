@@ -20,9 +20,9 @@ WORDS = ("run", "gather-scatter", "bps5", "bp5")
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for name in site.names():
-        found = site.load(name)
-        account = "" if found.account == "none" else "CSC262"
-        script = render(found, Request(1, 30, WORDS, account), "commlens")
+        loaded = site.load(name)
+        account = "" if loaded.account == "none" else "CSC262"
+        script = render(loaded, Request(1, 30, WORDS, account), "commlens")
         block = re.compile(rf"(### {name}\n.*?```bash\n).*?(```)", re.DOTALL)
         page, count = block.subn(lambda match, text=script: match[1] + text + match[2], page, 1)
         if not count:

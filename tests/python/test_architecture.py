@@ -29,9 +29,9 @@ def imports(source: str) -> Iterator[str]:
     """Of this package, wherever they stand: within a function, too."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{one.name}" for one in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
+            yield from (alias.name for alias in node.names)
 
 
 def room(module: str) -> str:
@@ -40,20 +40,20 @@ def room(module: str) -> str:
 
 
 def arrows_up(module: str, source: str) -> Iterator[tuple[str, str]]:
-    own = room(module)
+    home = room(module)
     for name in imports(source):
         other = room(name)
-        if own and other and ROOMS.index(other) > ROOMS.index(own):
-            yield own, other
+        if home and other and ROOMS.index(other) > ROOMS.index(home):
+            yield home, other
 
 
 def test_imports_go_down() -> None:
-    found = {
+    arrows = {
         arrow: name
         for name, path in modules()
         for arrow in arrows_up(name, path.read_text(encoding="utf-8"))
     }
-    assert found == {}
+    assert arrows == {}
 
 
 def test_every_module_stands_in_a_room() -> None:
@@ -66,8 +66,8 @@ def test_no_modules_import_each_other() -> None:
     graph = {
         name: {
             other
-            for one in imports(path.read_text(encoding="utf-8"))
-            for other in (one if one in known else one.rpartition(".")[0],)
+            for module in imports(path.read_text(encoding="utf-8"))
+            for other in (module if module in known else module.rpartition(".")[0],)
             if other in known and other != name
         }
         for name, path in known.items()
@@ -97,7 +97,7 @@ def classes() -> Iterator[tuple[str, str]]:
                 yield node.name, module
 
 
-def test_a_class_name_means_one_class() -> None:
+def test_a_class_name_means_a_single_class() -> None:
     counts = Counter(name for name, _ in classes())
     again = {name for name, count in counts.items() if count > 1}
-    assert {name: [module for own, module in classes() if own == name] for name in again} == {}
+    assert [(name, module) for name, module in classes() if name in again] == []

@@ -41,8 +41,8 @@ def file_named(name: str) -> Path | None:
     rooms = ("", "src", "python/commlens", "python/commlens/knowledge", "tests/python")
     places = [TOP / room / name for room in rooms if list((TOP / room).glob(name))]
     folders = ("src", "python", "tests", "tools")
-    found = places or [path for folder in folders for path in (TOP / folder).rglob(name)]
-    return found[0] if found else None
+    paths = places or [path for folder in folders for path in (TOP / folder).rglob(name)]
+    return paths[0] if paths else None
 
 
 def test_the_files_that_contributing_names_are_there() -> None:
@@ -66,7 +66,7 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```\n", text, re.DOTALL)
 
 
-def test_the_example_of_a_record_is_one() -> None:
+def test_the_example_of_a_record_can_be_read() -> None:
     start, record = (
         json.dumps(json.loads(block)) + "\n" for block in blocks("records-reference.md", "json")
     )
@@ -96,14 +96,14 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="there is no jq
              '["latency","ccl","node","Open MPI 4.1.4"]']),
     ],
 )  # fmt: skip
-def test_the_examples_of_jq_say_what_they_promise(
+def test_the_examples_of_jq_keep_their_promise(
     number: int, expected: list[str], tmp_path: Path
 ) -> None:
     skipped = make_record(transport="ccl", status="skipped", reason="no GPU")
     write(tmp_path / "records.jsonl", make_record(), skipped)
     command = ["sh", "-c", jq_examples()[number]]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == expected
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == expected
 
 
 @needs_jq
@@ -111,8 +111,8 @@ def test_whole_lines_are_saved_from_a_file_that_was_cut(tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_record(), make_record(transport="staged"))
     file.write_text(file.read_text()[:-100])
     command = ["sh", "-c", jq_examples()[5]]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert len(read([line + "\n" for line in found.stdout.splitlines()]).records) == 1
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert len(read([line + "\n" for line in run.stdout.splitlines()]).records) == 1
 
 
 @needs_jq
@@ -128,8 +128,8 @@ def test_the_example_of_python_runs(tmp_path: Path) -> None:
     write(tmp_path / "records.jsonl", make_record())
     code = next(block for block in blocks("records.md", "python") if "commlens" in block)
     command = [sys.executable, "-c", code]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "2.0 us"
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "2.0 us"
 
 
 needs_program = pytest.mark.skipif(not BENCH.exists(), reason="no native program is built")
@@ -144,7 +144,7 @@ needs_program = pytest.mark.skipif(not BENCH.exists(), reason="no native program
     ],
     ids=lambda words: words[0],
 )
-def test_generated_pages_are_what_their_sources_say(words: list[Any]) -> None:
+def test_generated_pages_agree_with_their_sources(words: list[Any]) -> None:
     tool, *options = words
     command = [sys.executable, TOP / "tools" / f"{tool}.py", "--check", *options]
     assert subprocess.run(command, check=False).returncode == 0
@@ -180,17 +180,17 @@ def is_right(name: str, word: str) -> bool:
 
 
 def test_words_are_those_of_the_field() -> None:
-    found = [
+    matches = [
         f"{name}: {match[0]}"
         for path in (*PAGES, *sorted(TOP.glob("python/commlens/**/*.py")))
         for name in [str(path.relative_to(TOP))]
         for match in BAD.finditer(texts_of(path))
         if not is_right(name, match[0])
     ]
-    assert found == []
+    assert matches == []
 
 
-def test_a_word_to_avoid_is_found(tmp_path: Path) -> None:
+def test_a_word_to_avoid_is_reported(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("Two figures, measured in turns, one a GPU; `figure`.\n")
     assert [match[0] for match in BAD.finditer(texts_of(page))] == [

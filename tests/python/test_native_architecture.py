@@ -47,7 +47,7 @@ def includes(path: Path) -> Iterator[tuple[str, str]]:
 
 def reachable(folder: str) -> set[str]:
     below = set(MAY_USE[folder])
-    return below.union(*(reachable(one) for one in below)) if below else below
+    return below.union(*(reachable(name) for name in below)) if below else below
 
 
 @pytest.mark.parametrize("folder", MAY_USE)

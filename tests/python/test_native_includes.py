@@ -26,11 +26,11 @@ def included(text: str) -> set[str]:
     return set(re.findall(r"^#include <([a-z_]+)>", text, re.MULTILINE))
 
 
-def missing(text: str, own_header: str = "") -> set[str]:
+def missing(text: str, header: str = "") -> set[str]:
     """The standard headers that neither the text nor the header of its name includes."""
     code = _NOT_CODE.sub("", text)
     used = {name for name in re.findall(r"\bstd::(\w+)", code) if name in HEADER}
-    has = included(text) | included(own_header)
+    has = included(text) | included(header)
     if has & CONTAINERS:
         used -= {"begin", "end", "size"}
     if has & STREAMS:
@@ -43,9 +43,9 @@ def test_standard_headers_are_included_where_they_are_used() -> None:
     for folder in ("src", "tests"):
         for path in sorted((TOP / folder).rglob("*.[ch]pp")):
             header = path.with_suffix(".hpp")
-            own = header.read_text(encoding="utf-8") if header.is_file() else ""
-            if found := missing(path.read_text(encoding="utf-8"), own):
-                wrong[str(path.relative_to(TOP))] = sorted(found)
+            header_text = header.read_text(encoding="utf-8") if header.is_file() else ""
+            if absent := missing(path.read_text(encoding="utf-8"), header_text):
+                wrong[str(path.relative_to(TOP))] = sorted(absent)
     assert wrong == {}
 
 

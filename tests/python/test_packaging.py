@@ -53,7 +53,7 @@ echo "mlstatus = True"
 
 
 @pytest.mark.skipif(not shutil.which("eb"), reason="no eb (EasyBuild)")
-def test_easybuild_finds_what_the_easyconfig_depends_on(
+def test_easybuild_finds_the_dependencies_of_the_easyconfig(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lmod").write_text(_LMOD)

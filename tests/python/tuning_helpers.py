@@ -87,7 +87,7 @@ class Machine:
 
 def search_of(
     machine: Machine,
-    found: Sequence[TuningSetting],
+    settings: Sequence[TuningSetting],
     folder: Path,
     *,
     budget: float = 1000,
@@ -99,7 +99,7 @@ def search_of(
     bench = Bench(
         machine,  # type: ignore[arg-type]
         Launches(folder, Slots()),
-        applicable(found, situation)[0],
+        applicable(settings, situation)[0],
         situation.transports,
         Budget(budget, lambda: machine.now),
         by_size,

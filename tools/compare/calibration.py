@@ -49,12 +49,12 @@ def measured(launches: int, *slowdowns: str) -> list[Side]:
     settings = [[f"COMMLENS_SLOWDOWN={text}"] for text in slowdowns]
     said = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.TextIOWrapper(said)):
-        found = measure(entry, settings, Settings("auto", Path(folder), quiet=True))
+        outcome = measure(entry, settings, Settings("auto", Path(folder), quiet=True))
         sys.stderr.flush()
         text = said.getvalue().decode()
-    if found.interrupted or any(len(side.records) < launches for side in found.sides):
+    if outcome.interrupted or any(len(side.records) < launches for side in outcome.sides):
         sys.exit(f"{text}a start failed or was interrupted")
-    return list(found.sides)
+    return list(outcome.sides)
 
 
 def compared(baseline: Side, other: Side) -> Row:
@@ -77,13 +77,13 @@ def trial(percent: float) -> dict[str, Row]:
 
 
 def summary(row: Row) -> dict[str, object]:
-    interval = row.found.interval
+    interval = row.difference.interval
     return {
         "verdict": row.verdict.value,
-        "launches": row.found.launches[0],
-        "ratio": row.found.ratio,
+        "launches": row.difference.launches[0],
+        "ratio": row.difference.ratio,
         "interval": [interval.low, interval.high] if interval else None,
-        "p": row.found.p_value,
+        "p": row.difference.p_value,
     }
 
 
@@ -107,12 +107,12 @@ def main() -> None:
         trials.append({name: summary(row) for name, row in rows.items()})
         if options.out:
             write(options.out, options.percent, counts, trials)
-        words = ", ".join(f"{name} {dict(own)}" for name, own in counts.items())
-        print(f"{number}: {words}; {rows['slowed'].found.launches[0]} starts", flush=True)
+        words = ", ".join(f"{name} {dict(counter)}" for name, counter in counts.items())
+        print(f"{number}: {words}; {rows['slowed'].difference.launches[0]} starts", flush=True)
     wrong = counts["same"][Verdict.FASTER.value] + counts["same"][Verdict.SLOWER.value]
-    found = counts["slowed"][Verdict.SLOWER.value]
+    slower = counts["slowed"][Verdict.SLOWER.value]
     print(f"the same: {wrong} called faster or slower")
-    print(f"slowed by {options.percent:g}%: {found} called slower")
+    print(f"slowed by {options.percent:g}%: {slower} called slower")
 
 
 def write(

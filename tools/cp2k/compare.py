@@ -73,8 +73,8 @@ def cp2k_best_ms(launch: list[str], case: Case, is_blocked: bool) -> float:
         text = INPUT.format(n=n, p=p, q=q, loops=case.loops, blocked=blocked)
         Path(folder, "test.inp").write_text(text)
         command = [*launch, "-n", str(p * q), "cp2k", "-i", "test.inp"]
-        own = environment(OMP_NUM_THREADS="1")
-        output = run(command, cwd=folder, env=own, timeout=TIME_LIMIT_S).stdout
+        variables = environment(OMP_NUM_THREADS="1")
+        output = run(command, cwd=folder, env=variables, timeout=TIME_LIMIT_S).stdout
     layout = re.search(r"Real space group dimensions\s+(\d+)\s+(\d+)", output)
     if p * q > 1 and (layout is None or (int(layout[1]), int(layout[2])) != (p, q)):
         sys.exit(f"CP2K did not use the layout {p} x {q}")
@@ -92,8 +92,8 @@ def commlens_best_ms(bench: Path, launch: list[str], case: Case) -> float:
     options = ["--grid", str(n), "--grid-of-ranks", f"{p},{q}", "--communicators", "cached"]
     options += ["--transport", "mpi", "--repeat", str(case.loops), "--no-parts", "--no-ceilings"]
     command = [*launch, "-n", str(p * q), str(bench), "fft", *options]
-    own = environment(OMP_NUM_THREADS="1")
-    output = run([*command, "--format", "json"], env=own, timeout=TIME_LIMIT_S).stdout
+    variables = environment(OMP_NUM_THREADS="1")
+    output = run([*command, "--format", "json"], env=variables, timeout=TIME_LIMIT_S).stdout
     loaded = read(output.splitlines(keepends=True), "commlens-bench")
     if loaded.problems or len(loaded.records) != 1 or not loaded.records[0].measured:
         sys.exit(f"{' '.join(command)} has measured nothing: {loaded.problems}")

@@ -52,8 +52,8 @@ def bp5() -> list[Row]:
         ]
     ]
     for record in records("h200/bp5"):
-        own = kernels[_variant(record)]
-        measured = own["bytes_per_iteration"]
+        kernel = kernels[_variant(record)]
+        measured = kernel["bytes_per_iteration"]
         bandwidth = measured / _iteration_us(record) * 1e-3
         copy = 2 * rate(record, "device copy")  # read and written
         rows.append(
@@ -61,7 +61,7 @@ def bp5() -> list[Row]:
                 *_variant(record),
                 _throughput(record),
                 f"{_iteration_us(record):.1f}",
-                f"{own['kernels_us_per_iteration']:.1f}",
+                f"{kernel['kernels_us_per_iteration']:.1f}",
                 fact(record, "bytes_per_dof_iteration", ".1f"),
                 f"{measured / number(record, 'dof_per_rank'):.1f}",
                 f"{bandwidth:.0f}",

@@ -10,17 +10,17 @@ VERDICTS = ("same", "inconclusive", "faster", "slower")
 
 @table
 def compare_calibration() -> list[Row]:
-    own = json_file("compare-calibration.json")
-    launches = sorted(row["slowed"]["launches"] for row in own["rows"])
-    what = {
-        "same": f"two sets of {own['launches']} launches of the same",
-        "slowed": f"{own['percent']:g}% slower, {launches[0]} to {launches[-1]} launches "
+    document = json_file("compare-calibration.json")
+    launches = sorted(row["slowed"]["launches"] for row in document["rows"])
+    meanings = {
+        "same": f"two sets of {document['launches']} launches of the same",
+        "slowed": f"{document['percent']:g}% slower, {launches[0]} to {launches[-1]} launches "
         "as asked for",
         "one start of the same": "two launches of the same",
     }
-    rows: list[Row] = [[f"{own['trials']} comparisons of", *VERDICTS]]
+    rows: list[Row] = [[f"{document['trials']} comparisons of", *VERDICTS]]
     rows += [
-        [text, *(own["counts"][name].get(verdict, 0) for verdict in VERDICTS)]
-        for name, text in what.items()
+        [text, *(document["counts"][name].get(verdict, 0) for verdict in VERDICTS)]
+        for name, text in meanings.items()
     ]
     return rows

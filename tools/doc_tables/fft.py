@@ -95,14 +95,14 @@ def fft_ranks() -> list[Row]:
 
 @table
 def fft_cp2k() -> list[Row]:
-    own = json_file("fft-cp2k.json")
+    document = json_file("fft-cp2k.json")
     rows: list[Row] = [
         [
-            *("grid", "layout", f"CP2K, blocked, ms ({own['turns']} turns)", "CP2K, rays, ms"),
+            *("grid", "layout", f"CP2K, blocked, ms ({document['turns']} turns)", "CP2K, rays, ms"),
             *("commlens, ms", "the faster of CP2K's over commlens"),
         ]
     ]
-    for row in own["rows"]:
+    for row in document["rows"]:
         best = {name: min(times) for name, times in row["best_ms"].items()}
         blocked, rays, ours = (best[name] for name in ("cp2k_blocked", "cp2k_rays", "commlens"))
         times = [f"{time:.2f}" for time in (blocked, rays, ours, min(blocked, rays) / ours)]

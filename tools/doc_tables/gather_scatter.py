@@ -26,7 +26,8 @@ def gather_scatter() -> list[Row]:
     for record in pool:
         candidate = record.candidate
         assert candidate
-        is_used = candidate.seconds == min(own.candidate.seconds for own in pool if own.candidate)
+        candidates = [other.candidate for other in pool if other.candidate]
+        is_used = candidate.seconds == min(other.seconds for other in candidates)
         rows.append(
             [
                 record.transport,

@@ -95,8 +95,8 @@ def xtx_limits() -> list[Row]:
 def _overlapped_s(record: Record, part: str) -> float:
     """Time of the steps of a part on rank 0 in the timeline, while others run beside them."""
     spans = record.timeline.spans if record.timeline else []
-    own = [span for span in spans if span.rank == 0 and span.part == part]
-    return sum(span.end_us - span.start_us for span in own) * 1e-6
+    of_part = [span for span in spans if span.rank == 0 and span.part == part]
+    return sum(span.end_us - span.start_us for span in of_part) * 1e-6
 
 
 @table

@@ -22,13 +22,13 @@ _METRICS = {"latency": "latency_us", "allreduce": "time_us"}
 def peer_host() -> list[Row]:
     pool = records("peer-host")
     head: Row = ["size"]
-    for _, _, what in _COLUMNS:
-        head += [f"{what}, µs: {_TRANSPORTS[0]}", _TRANSPORTS[1], "ratio"]
+    for _, _, quantity in _COLUMNS:
+        head += [f"{quantity}, µs: {_TRANSPORTS[0]}", _TRANSPORTS[1], "ratio"]
     rows: list[Row] = [head]
     for size in sorted({int(str(record.parameters["bytes"])) for record in pool}):
         row: Row = [format_bytes(size)]
         for benchmark, timing, _ in _COLUMNS:
-            mpi, peer = (_of_launches(pool, benchmark, timing, one, size) for one in _TRANSPORTS)
+            mpi, peer = (_of_launches(pool, benchmark, timing, name, size) for name in _TRANSPORTS)
             row += [f"{mpi:.3g}", f"{peer:.3g}", f"{mpi / peer:.2f}"]
         rows.append(row)
     return rows

@@ -23,17 +23,17 @@ def _ratio(case: dict[str, Any]) -> str:
 def _osu(*benchmarks: str) -> list[Row]:
     """A row a size, which all of the benchmarks have."""
     columns: dict[str, list[dict[str, Any]]] = {name: [] for name in benchmarks}
-    for one in json_file("peers-osu.json"):
-        if (name := one["command"][3]) in columns:
-            columns[name].extend(one["cases"])
+    for run in json_file("peers-osu.json"):
+        if (name := run["command"][3]) in columns:
+            columns[name].extend(run["cases"])
     head: Row = ["size"]
     for name, cases in columns.items():
         head += [f"{name}, OSU, {_UNITS[cases[0]['unit']]}", "commlens", "ratio (interval)"]
     rows: list[Row] = [head]
-    for own in zip(*columns.values()):
+    for entries in zip(*columns.values()):
         # `latency 16 KiB, mpi, host`
-        row: Row = [own[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
-        for case in own:
+        row: Row = [entries[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        for case in entries:
             row += [f"{case['baseline_median']:.4g}", f"{case['other_median']:.4g}", _ratio(case)]
         rows.append(row)
     return rows
@@ -52,13 +52,13 @@ def peers_osu_allreduce() -> list[Row]:
 @table
 def peers_nccl_one_rank() -> list[Row]:
     head: Row = ["size"]
-    for what in ("from one buffer to another", "in place"):
-        head += [f"{what}, nccl-tests, µs", "commlens"]
+    for mode in ("from one buffer to another", "in place"):
+        head += [f"{mode}, nccl-tests, µs", "commlens"]
     rows: list[Row] = [head]
-    columns = [one["cases"] for one in json_file("h200/peers-nccl-one-rank.json")]
-    for own in zip(*columns):
-        row: Row = [own[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
-        for case in own:
+    columns = [run["cases"] for run in json_file("h200/peers-nccl-one-rank.json")]
+    for entries in zip(*columns):
+        row: Row = [entries[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        for case in entries:
             row += [f"{case['baseline_median']:.3g}", f"{case['other_median']:.3g}"]
         rows.append(row)
     return rows
@@ -69,8 +69,8 @@ def peers_gslib() -> list[Row]:
     rows: list[Row] = [
         ["ranks", "elements per rank", "order", "gslib, ms", "commlens, ms", "ratio (interval)"]
     ]
-    for one in json_file("peers-gslib.json"):
-        command, (case,) = one["command"], one["cases"]
+    for run in json_file("peers-gslib.json"):
+        command, (case,) = run["command"], run["cases"]
         ranks, mesh, order = (
             command[command.index(name) + 1] for name in ("--ranks", "--elements", "--order")
         )

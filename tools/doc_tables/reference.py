@@ -14,7 +14,7 @@ from doc_tables.source import NOTHING
 def reference_sources() -> list[Row]:
     rows: list[Row] = [["name", "document", "date", "machine", "benchmarks", "figures"]]
     for source in reference.load():
-        benchmarks = dict.fromkeys(one.benchmark for one in source.figures if one.metric)
+        benchmarks = dict.fromkeys(result.benchmark for result in source.figures if result.metric)
         names = ", ".join(f"`{name}`" for name in benchmarks) or NOTHING
         title = f"[{source.title}]({source.url})" if source.url else source.title
         rows.append(
@@ -33,7 +33,7 @@ def reference_sources() -> list[Row]:
 @table
 def reference_notes() -> list[Row]:
     rows: list[Row] = [["name", "before comparing"]]
-    rows += [[f"`{one.name}`", one.note] for one in reference.load() if one.note]
+    rows += [[f"`{source.name}`", source.note] for source in reference.load() if source.note]
     return rows
 
 
@@ -42,13 +42,13 @@ def reference_setups() -> list[Row]:
     """What sets the figures of a source apart."""
     rows: list[Row] = [["name", "set-up", "software", "settings"]]
     for source in reference.load():
-        seen: dict[str, reference.Figure] = {}
-        for one in source.figures:
-            if one.setup and (one.software or one.settings):
-                seen.setdefault(one.setup, one)
-        for setup, one in seen.items():
-            software = ", ".join(f"{name} {text}" for name, text in one.software.items())
-            settings = ", ".join(f"`{name}={text}`" for name, text in one.settings.items())
+        seen: dict[str, reference.PublishedValue] = {}
+        for result in source.figures:
+            if result.setup and (result.software or result.settings):
+                seen.setdefault(result.setup, result)
+        for setup, result in seen.items():
+            software = ", ".join(f"{name} {text}" for name, text in result.software.items())
+            settings = ", ".join(f"`{name}={text}`" for name, text in result.settings.items())
             rows.append([f"`{source.name}`", setup, software or NOTHING, settings or NOTHING])
     return rows
 
@@ -60,7 +60,7 @@ def reference_source_fields() -> list[Row]:
 
 @table
 def reference_figure_fields() -> list[Row]:
-    return _fields(reference.Figure, ("source",))
+    return _fields(reference.PublishedValue, ("source",))
 
 
 @table
@@ -76,16 +76,16 @@ def published_bp5() -> list[Row]:
 def _throughputs(benchmark: str) -> list[Row]:
     """Of nekRS, per rank."""
     rows: list[Row] = [["GPU", "machine", "nodes", "(DOF x iter)/s/rank", "source"]]
-    found = [
-        one
+    results = [
+        result
         for source in reference.load()
-        for one in source.figures
-        if one.benchmark == benchmark and one.metric == "throughput_DOF_iter_per_s"
+        for result in source.figures
+        if result.benchmark == benchmark and result.metric == "throughput_DOF_iter_per_s"
     ]
-    for one in sorted(found, key=lambda own: (own.nodes or 0, own.value)):
-        value = format_scientific(one.value)
-        name = f"`{one.source}`"
-        rows.append([one.gpu, one.machine or NOTHING, one.nodes or NOTHING, value, name])
+    for result in sorted(results, key=lambda result: (result.nodes or 0, result.value)):
+        value = format_scientific(result.value)
+        name = f"`{result.source}`"
+        rows.append([result.gpu, result.machine or NOTHING, result.nodes or NOTHING, value, name])
     return rows
 
 
@@ -94,8 +94,9 @@ def _fields(struct: type[msgspec.Struct], but: tuple[str, ...]) -> list[Row]:
     rows: list[Row] = [["field", "", "meaning"]]
     schema = msgspec.json.schema_components([struct])[1][struct.__name__]
     required = schema.get("required", [])
-    for name, own in schema["properties"].items():
+    for name, declared in schema["properties"].items():
         if name not in but:
             need = "required" if name in required else ""
-            rows.append([f"`{name}`", need, str(own.get("description", "")).replace("|", "\\|")])
+            meaning = str(declared.get("description", "")).replace("|", "\\|")
+            rows.append([f"`{name}`", need, meaning])
     return rows

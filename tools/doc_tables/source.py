@@ -63,9 +63,9 @@ def fact(record: Record, name: str, digits: str = ".4g") -> str:
 
 
 def number(record: Record, fact_name: str) -> float:
-    found = record.number(fact_name)
-    assert found is not None, f"{fact_name} is not a number of {record.benchmark}"
-    return found
+    value = record.number(fact_name)
+    assert value is not None, f"{fact_name} is not a number of {record.benchmark}"
+    return value
 
 
 def part_s(record: Record, name: str) -> float:
@@ -78,9 +78,9 @@ def ceiling_of(record: Record, name: str) -> Ceiling:
 
 def rate(record: Record, name: str) -> float:
     """What was reached at a ceiling."""
-    found = ceiling_of(record, name).rate
-    assert found is not None, name
-    return found
+    value = ceiling_of(record, name).rate
+    assert value is not None, name
+    return value
 
 
 def hidden(record: Record) -> str:

@@ -58,8 +58,9 @@ def ccl() -> list[Row]:
         (1 << 30, "1 GiB, GB/s", "algorithm_bandwidth_GBps"),
     ):
         wanted = {"transport": "ccl", "bytes": size, "in_place": True}
-        cells = [[one for one in pool if find([one], **wanted)] for pool in machines]
-        rows.append([label, *(" and ".join(median(one, metric) for one in own) for own in cells)])
+        columns = [[record for record in pool if find([record], **wanted)] for pool in machines]
+        cells = [" and ".join(median(record, metric) for record in column) for column in columns]
+        rows.append([label, *cells])
     return rows
 
 
@@ -82,15 +83,15 @@ def _point_to_point(benchmark: str, metric: str, sizes: dict[int, str]) -> list[
     for memory, title in _MEMORIES.items():
         for size, label in sizes.items():
             wanted = {"memory": memory, "bytes": size}
-            found = [find(pool, transport=first, **wanted) for pool in pools.values()]
-            found += [find(pools["ucx"], transport=name, **wanted) for name in others]
-            if any(found):
-                cells = [median(record, metric) for record in found]
+            selected = [find(pool, transport=first, **wanted) for pool in pools.values()]
+            selected += [find(pools["ucx"], transport=name, **wanted) for name in others]
+            if any(selected):
+                cells = [median(record, metric) for record in selected]
                 rows.append([title, label, *cells, _ceiling(benchmark, metric, wanted)])
     return rows
 
 
 def _ceiling(benchmark: str, metric: str, wanted: dict[str, object]) -> str:
     pool = records(f"h200-x2/{benchmark}-ucx")
-    record = next((one for one in pool if one.ceilings and find([one], **wanted)), None)
+    record = next((record for record in pool if record.ceilings and find([record], **wanted)), None)
     return f"{record.ceilings[0].metrics[metric]:.4g}" if record else NOTHING

@@ -39,7 +39,7 @@ def tune_h200() -> list[Row]:
             for number, figure in enumerate(default["figures"]):
                 size = figure["size"]
                 hand = by_hand[size]
-                own = hand[result["target"]] if isinstance(hand, dict) else hand
+                reached = hand[result["target"]] if isinstance(hand, dict) else hand
                 rows.append(
                     [
                         f"{title}, {result['target']}" if name == "allreduce" else title,
@@ -49,7 +49,7 @@ def tune_h200() -> list[Row]:
                         _text(_figure(best, number)) if result["choice"] else NOTHING,
                         _settings(result["choice"]),
                         result["verdict"] if result["launches"][1] else NOTHING,
-                        _text(own),
+                        _text(reached),
                     ]
                 )
     return rows
@@ -79,7 +79,7 @@ def tune_host() -> list[Row]:
 
 def _measured(result: dict[str, Any], choice: dict[str, str]) -> dict[str, Any]:
     """The figures of a choice of settings; that of none is the default."""
-    return next(one for one in result["choices"] if one["choice"] == choice)
+    return next(entry for entry in result["choices"] if entry["choice"] == choice)
 
 
 def _settings(choice: dict[str, str]) -> str:
@@ -89,19 +89,19 @@ def _settings(choice: dict[str, str]) -> str:
 @table
 def doctor_h200() -> list[Row]:
     rows: list[Row] = [["broken on purpose", "finding", "without its fix", "with it", "gain"]]
-    for one in json_file("h200-x2/doctor-setups.json"):
-        if not one["expected"]:
+    for setup in json_file("h200-x2/doctor-setups.json"):
+        if not setup["expected"]:
             continue
-        unit = one["unit"] or ""
+        unit = setup["unit"] or ""
         gain = NOTHING
-        if one["gain"]:
-            gain = f"{one['gain']:.3g} ({one['gain_low']:.3g} to {one['gain_high']:.3g})"
+        if setup["gain"]:
+            gain = f"{setup['gain']:.3g} ({setup['gain_low']:.3g} to {setup['gain_high']:.3g})"
         rows.append(
             [
-                one["what"],
-                ", ".join(f"`{code}`" for code in one["expected"]),
-                "fails" if one["before"] is None else f"{one['before']:.4g} {unit}",
-                "fails" if one["after"] is None else f"{one['after']:.4g} {unit}",
+                setup["what"],
+                ", ".join(f"`{code}`" for code in setup["expected"]),
+                "fails" if setup["before"] is None else f"{setup['before']:.4g} {unit}",
+                "fails" if setup["after"] is None else f"{setup['after']:.4g} {unit}",
                 gain,
             ]
         )

@@ -33,23 +33,23 @@ def rows(out: Path) -> Iterator[dict[str, Any]]:
 
 def row(folder: Path) -> dict[str, Any]:
     expected = (folder / "expected").read_text().split()
-    document = read(folder / "doctor.json") or {"findings": []}
-    problems = [one for one in document["findings"] if one["level"] == "problem"]
-    own = next((one for one in document["findings"] if one["code"] in expected), None)
-    codes = [one["code"] for one in document["findings"] if one in problems or one is own]
+    findings = (read(folder / "doctor.json") or {"findings": []})["findings"]
+    problems = [finding for finding in findings if finding["level"] == "problem"]
+    cause = next((finding for finding in findings if finding["code"] in expected), None)
+    shown = [finding for finding in findings if finding in problems or finding is cause]
     status = (folder / "status").read_text().strip()
-    fix = measured(folder, own)
+    fix = measured(folder, cause)
     return {
         "setup": folder.name,
         "what": (folder / "what").read_text().strip(),
         "expected": expected,
-        "found": codes,
-        "advice": [one["code"] for one in document["findings"] if one["level"] == "advice"],
-        "fix": own["fix"] if own else "",
-        "setting": own["setting"] if own else None,
+        "found": [finding["code"] for finding in shown],
+        "advice": [finding["code"] for finding in findings if finding["level"] == "advice"],
+        "fix": cause["fix"] if cause else "",
+        "setting": cause["setting"] if cause else None,
         "status": status,
         **fix,
-        "right": own is not None if expected else not problems and status == "0",
+        "right": cause is not None if expected else not problems and status == "0",
     }
 
 
@@ -58,17 +58,17 @@ def measured(folder: Path, finding: Any) -> dict[str, Any]:
     compared = read(folder / "compare.json")
     cases = compared["cases"] if compared else []
     if cases:
-        one = cases[0]
-        ratio = one["ratio"]
+        case = cases[0]
+        ratio, verdict = case["ratio"], case["verdict"]
         return {
-            "case": one["case"],
-            "unit": one["unit"],
-            "before": one["baseline_median"],
-            "after": one["other_median"],
+            "case": case["case"],
+            "unit": case["unit"],
+            "before": case["baseline_median"],
+            "after": case["other_median"],
             "gain": 1 / ratio if ratio else None,
-            "gain_low": 1 / one["ratio_high"] if one["ratio_high"] else None,
-            "gain_high": 1 / one["ratio_low"] if one["ratio_low"] else None,
-            "verdict": {"faster": "better", "slower": "worse"}.get(one["verdict"], one["verdict"]),
+            "gain_low": 1 / case["ratio_high"] if case["ratio_high"] else None,
+            "gain_high": 1 / case["ratio_low"] if case["ratio_low"] else None,
+            "verdict": {"faster": "better", "slower": "worse"}.get(verdict, verdict),
         }
     names = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "gain",
              "gain_low", "gain_high", "verdict")  # fmt: skip
@@ -76,37 +76,37 @@ def measured(folder: Path, finding: Any) -> dict[str, Any]:
     return {name: proof.get(name) for name in names}
 
 
-def text(value: Any, one: dict[str, Any], why: str) -> str:
+def text(value: Any, entry: dict[str, Any], why: str) -> str:
     if value is not None:
-        return f"{value:.4g} {one['unit'] or ''}".strip()
-    return "fails" if one.get(why) else "-"
+        return f"{value:.4g} {entry['unit'] or ''}".strip()
+    return "fails" if entry.get(why) else "-"
 
 
-def cells(one: dict[str, Any]) -> list[str]:
-    gain = f"{one['gain']:.3g}x" if one["gain"] else "-"
-    if one["gain"] and one["gain_low"] and one["gain_high"]:
-        gain += f" ({one['gain_low']:.3g} to {one['gain_high']:.3g})"
+def cells(entry: dict[str, Any]) -> list[str]:
+    gain = f"{entry['gain']:.3g}x" if entry["gain"] else "-"
+    if entry["gain"] and entry["gain_low"] and entry["gain_high"]:
+        gain += f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
     return [
-        one["setup"],
-        one["what"],
-        ", ".join(one["found"]) or "no problem",
-        one["fix"].replace("|", "/") or "-",
-        text(one["before"], one, "why_no_before"),
-        text(one["after"], one, "why_no_after"),
+        entry["setup"],
+        entry["what"],
+        ", ".join(entry["found"]) or "no problem",
+        entry["fix"].replace("|", "/") or "-",
+        text(entry["before"], entry, "why_no_before"),
+        text(entry["after"], entry, "why_no_after"),
         gain,
-        one["verdict"] or "-",
-        "yes" if one["right"] else "NO",
+        entry["verdict"] or "-",
+        "yes" if entry["right"] else "NO",
     ]
 
 
 def main(out: Path) -> int:
-    found = list(rows(out))
-    (out / "summary.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(cells, found)]
+    entries = list(rows(out))
+    (out / "summary.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(cells, entries)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     (out / "summary.md").write_text(table + "\n", encoding="utf-8")
     print(table)
-    return 0 if found and all(one["right"] for one in found) else 1
+    return 0 if entries and all(entry["right"] for entry in entries) else 1
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ def main() -> None:
     print(f"{'':>16} {'alone':>10} {'profiled':>10} {'added':>10}   ({options.turns} turns)")
     rows = []
     for name in turns[0]["alone"]:
-        own = {side: median(turn[side][name] for turn in turns) for side in sides}
+        medians = {side: median(turn[side][name] for turn in turns) for side in sides}
         added = median(turn["profiled"][name] - turn["alone"][name] for turn in turns)
-        rows.append({"metric": name, **own, "added": added})
-        print(f"{name:>16} {own['alone']:>10.1f} {own['profiled']:>10.1f} {added:>10.1f}")
+        rows.append({"metric": name, **medians, "added": added})
+        print(f"{name:>16} {medians['alone']:>10.1f} {medians['profiled']:>10.1f} {added:>10.1f}")
     result = {"launch": options.launch, "calls": options.calls, "turns": options.turns}
     write(options.out, {**result, "rows": rows})
 

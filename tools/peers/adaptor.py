@@ -116,16 +116,16 @@ def program_in(variable: str, name: str, fix: str) -> Path:
 
 def sizes_in(text: str) -> list[int]:
     """The sizes in a text that commlens-bench accepts: `8:1G:x8,4096`."""
-    found: list[int] = []
+    sizes: list[int] = []
     for part in text.split(","):
         first, *others = part.split(":")
         size, last = size_in(first), size_in(others[0] if others else first)
         factor = int(others[1][1:]) if len(others) > 1 else 2
         while size < last:
-            found.append(size)
+            sizes.append(size)
             size *= factor
-        found.append(last)
-    return found
+        sizes.append(last)
+    return sizes
 
 
 def size_in(text: str) -> int:
@@ -197,8 +197,8 @@ def _accepted(native: Native, words: Sequence[str]) -> tuple[Options, int]:
     """Options and number of ranks. Raises CommlensError for what commlens-bench refuses."""
     options = Options.parse(words[1:])
     ranks = int(options.text("expect-ranks") or 2)
-    own = options.without("expect-ranks", "record").words()
-    for mistake in filter(None, native.mistakes([(ranks, [words[0], *own])])):
+    kept = options.without("expect-ranks", "record").words()
+    for mistake in filter(None, native.mistakes([(ranks, [words[0], *kept])])):
         raise CommlensError(mistake)
     return options, ranks
 

@@ -65,7 +65,7 @@ def plan(request: Request) -> Plan:
 def _elements(request: Request) -> list[int]:
     """Raises CommlensError for those that commlens would not cut in x, as gslib_pairwise does."""
     text = request.needed("elements", "name the elements in x, y and z, as in 40,20,20")
-    elements = [size_in(one) for one in text.replace("x", ",").split(",")]
+    elements = [size_in(word) for word in text.replace("x", ",").split(",")]
     elements = elements * 3 if len(elements) == 1 else elements
     if request.ranks > 2 or elements[0] % request.ranks or elements[0] < max(elements):
         raise CommlensError(

@@ -47,8 +47,8 @@ NCCL = (("8:4M", 1000, 100), ("16M", 100, 10), ("80M", 100, 10), ("256M:1G", 20,
 
 
 def osu() -> Iterator[list[str]]:
-    for benchmark, sizes, repeat, warmup, own in OSU:
-        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {own}"
+    for benchmark, sizes, repeat, warmup, extra in OSU:
+        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
         yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
 
 

@@ -61,7 +61,7 @@ _BITS = {"f32": (24, 128), "f64": (53, 1024), "i32": (31, 31)}  # of the signifi
 _FIXED = ("-g", "1", "-t", "1", "-m", "1", "-z", "0", "-G", "0", "-R", "0", "-a", "3", "-o", "sum")
 _CACHED = 4 << 20  # two buffers are in the L2 cache of any GPU since A100
 _UNCACHED = 256 << 20
-_ONE_MEAN = "nccl-tests prints one mean over all calls, so write --batches 1 --repeat N"
+_SINGLE_MEAN = "nccl-tests prints one mean over all calls, so write --batches 1 --repeat N"
 
 # nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809
 _VERSION = re.compile(
@@ -77,9 +77,9 @@ _ROW = re.compile(rf"(\d{{1,15}})\s+\d{{1,15}}\s+\w+\s+sum\s+-1{_COLUMNS}{_COLUM
 def plan(request: Request) -> Plan:
     request.only(*_OPTIONS)
     request.needed("transport", "write --transport ccl")
-    request.needed("batches", _ONE_MEAN)
+    request.needed("batches", _SINGLE_MEAN)
     request.fixed(timing="batch", batches="1")
-    repeat = size_in(request.needed("repeat", _ONE_MEAN))
+    repeat = size_in(request.needed("repeat", _SINGLE_MEAN))
     warmup = size_in(request.needed("warmup", "write it, so that both sides have as many"))
     sizes = _sizes(request)
     dtype = _type_of(request, repeat)

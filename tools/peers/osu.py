@@ -43,15 +43,15 @@ _OPERATIONS = {
 }
 _VERSION = re.compile(r"#.* v(\d[\w.]{0,20})\s*", re.ASCII)  # OSU MPI Latency Test v7.4
 _LINE = re.compile(r"(\d{1,15})\s+(\d{1,15}(?:\.\d{1,9})?)", re.ASCII)
-_ONE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
+_SINGLE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
 
 
 def plan(request: Request) -> Plan:
-    own = ("dtype", "out-of-place") if request.benchmark == "allreduce" else ()
-    request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing", *own)
-    request.needed("batches", _ONE_MEAN)
+    extra = ("dtype", "out-of-place") if request.benchmark == "allreduce" else ()
+    request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing", *extra)
+    request.needed("batches", _SINGLE_MEAN)
     request.fixed(timing="batch", batches="1")
-    repeat = size_in(request.needed("repeat", _ONE_MEAN))
+    repeat = size_in(request.needed("repeat", _SINGLE_MEAN))
     warmup = size_in(request.needed("warmup", "write it, so that both sides have as many"))
     sizes = set(sizes_in(request.needed("bytes", "name the sizes, as in 8:4M:x8")))
     least, most = min(sizes), max(sizes)
@@ -94,11 +94,11 @@ def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterato
     for line in lines:
         if not line or line.startswith("#"):
             continue
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             said = f"{program} has printed '{line[:80]}', which is no size with a figure"
             raise CommlensError(said, Status.FAILED)
-        size, printed = int(found[1]), float(found[2])
+        size, printed = int(match[1]), float(match[2])
         if printed == 0:
             fix = "build it with more decimals, as tools/peers/build-osu.sh does"
             raise CommlensError(f"{program} has printed 0 for {size} bytes: {fix}", Status.FAILED)

@@ -37,12 +37,12 @@ def measure(
     Raises CommlensError for settings that cannot be, before anything runs.
     """
     prepared: dict[str, tuple[Session, JobSpec]] = {}
-    for own, letter in zip(settings_of_sides, _LETTERS):
-        variables = parse_environment([setting for setting in own if setting], f"--{letter}")
+    for words, letter in zip(settings_of_sides, _LETTERS):
+        variables = parse_environment([setting for setting in words if setting], f"--{letter}")
         session = Session(find_native({**os.environ, **variables}), settings)
         variables.pop("COMMLENS_BENCH", None)  # the native program, where the side names one
         (job,) = session.jobs([replace(entry, environment={**entry.environment, **variables})])
-        name = " ".join(own).strip() or "default settings"
+        name = " ".join(words).strip() or "default settings"
         if name in prepared:
             raise CommlensError(f"--a and --b are both {name}: name two settings that differ")
         prepared[name] = session, job

@@ -72,7 +72,7 @@ class Matched:
 
 def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
     """Each case of one side beside that of the other; what has no partner is named."""
-    found = Matched(baseline, other, differences=_differences(baseline, other))
+    matched = Matched(baseline, other, differences=_differences(baseline, other))
     identify = _identify([baseline, other], key_of)
     sides: tuple[dict[CaseId, list[Record]], dict[CaseId, list[Record]]] = {}, {}
     for side, cases in zip((baseline, other), sides):
@@ -80,37 +80,37 @@ def match(baseline: Side, other: Side, key_of: KeyOf = case_key) -> Matched:
             cases.setdefault(identify(record), []).append(record)
     names = case_names({**sides[0], **sides[1]})
     for case in dict.fromkeys([*sides[0], *sides[1]]):
-        name, own = names[case], [cases.get(case) for cases in sides]
-        if own[0] is None or own[1] is None:
-            only = baseline if own[1] is None else other
-            found.missing.append(Missing(name, only.name))
-            if own[1] is None:
-                found.broken.append(name)
+        name, records = names[case], [cases.get(case) for cases in sides]
+        if records[0] is None or records[1] is None:
+            only = baseline if records[1] is None else other
+            matched.missing.append(Missing(name, only.name))
+            if records[1] is None:
+                matched.broken.append(name)
         else:
-            _add(found, name, own[0], own[1])
-    return found
+            _add(matched, name, records[0], records[1])
+    return matched
 
 
-def _add(found: Matched, name: str, baseline: list[Record], other: list[Record]) -> None:
-    sides = (found.baseline, baseline), (found.other, other)
-    measured = [[record for record in own if record.measured] for _, own in sides]
+def _add(matched: Matched, name: str, baseline: list[Record], other: list[Record]) -> None:
+    sides = (matched.baseline, baseline), (matched.other, other)
+    measured = [[record for record in runs if record.measured] for _, runs in sides]
     if measured[0] and measured[1]:
         metric = _common_metric(measured[0][0], measured[1][0])
         if metric is None:
-            found.changed.append(f"{name}: the sides have no metric in common")
+            matched.changed.append(f"{name}: the sides have no metric in common")
             return
         notes = [
-            f"{len(own) - len(good)} of {plural(len(own), 'launch')} of {side.name} gave nothing"
-            for (side, own), good in zip(sides, measured)
-            if len(good) < len(own)
+            f"{len(runs) - len(good)} of {plural(len(runs), 'launch')} of {side.name} gave nothing"
+            for (side, runs), good in zip(sides, measured)
+            if len(good) < len(runs)
         ]
-        found.cases.append(Case(name, measured[0], measured[1], metric, "; ".join(notes)))
+        matched.cases.append(Case(name, measured[0], measured[1], metric, "; ".join(notes)))
     elif measured[0] or measured[1]:  # both may lack what this build does not have
-        side, own = sides[1 if measured[0] else 0]
-        reason = own[0].reason or own[0].validation.message or "no reason given"
-        found.changed.append(f"{name}: {own[0].status} in {side.name} ({reason})")
-        if side is found.other:
-            found.broken.append(name)
+        side, runs = sides[1 if measured[0] else 0]
+        reason = runs[0].reason or runs[0].validation.message or "no reason given"
+        matched.changed.append(f"{name}: {runs[0].status} in {side.name} ({reason})")
+        if side is matched.other:
+            matched.broken.append(name)
 
 
 def _common_metric(baseline: Record, other: Record) -> Metric | None:
@@ -133,12 +133,12 @@ def _identify(sides: Sequence[Side], key_of: KeyOf) -> Callable[[Record], CaseId
     for side in sides:
         launches = {record.start.start: record.start for record in side.records}
         settings = [start.settings_of_transport for start in launches.values()]
-        names = {name for own in settings for name in own}
-        varying |= {name for name in names if len({own.get(name) for own in settings}) > 1}
+        names = {name for words in settings for name in words}
+        varying |= {name for name in names if len({words.get(name) for words in settings}) > 1}
 
     def identify(record: Record) -> CaseId:
-        own = record.start.settings_of_transport
-        settings = tuple((name, own[name]) for name in sorted(varying) if name in own)
+        variables = record.start.settings_of_transport
+        settings = tuple((name, variables[name]) for name in sorted(varying) if name in variables)
         return CaseId(key_of(record), settings)
 
     return identify
@@ -155,9 +155,10 @@ def _differences(baseline: Side, other: Side) -> list[str]:
             for name, text in words.items():
                 facts.setdefault(name, (set(), set()))[number].add(text)
     texts = {
-        name: [", ".join(sorted(one or {_UNSET})) for one in own] for name, own in facts.items()
+        name: [", ".join(sorted(texts or {_UNSET})) for texts in pair]
+        for name, pair in facts.items()
     }
-    return [f"{name}: {' → '.join(own)}" for name, own in texts.items() if own[0] != own[1]]
+    return [f"{name}: {' → '.join(pair)}" for name, pair in texts.items() if pair[0] != pair[1]]
 
 
 _Key = TypeVar("_Key", CaseId, CaseKey)
@@ -165,13 +166,13 @@ _Key = TypeVar("_Key", CaseId, CaseKey)
 
 def case_names(cases: Mapping[_Key, Sequence[Record]]) -> dict[_Key, str]:
     """`latency 64 KiB, mpi, host`: and of the rest what differs between the cases."""
-    described = {case: _description(case, own[0]) for case, own in cases.items()}
+    described = {case: _description(case, records[0]) for case, records in cases.items()}
     names = {name for description in described.values() for name in description}
-    same = {name for name in names if len({own.get(name) for own in described.values()}) == 1}
+    same = {name for name in names if len({words.get(name) for words in described.values()}) == 1}
     left_out = same.difference(_ALWAYS)
     return {
-        case: ", ".join(text for name, text in own.items() if name not in left_out and text)
-        for case, own in described.items()
+        case: ", ".join(text for name, text in words.items() if name not in left_out and text)
+        for case, words in described.items()
     }
 
 
@@ -181,8 +182,8 @@ def _description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
     words = {"case": key.benchmark, "transport": key.transport, "memory": memory_name(key.memory)}
     if size is not None and size.name in dict(key.parameters):
         assert record.size is not None, "it has a parameter of size"
-        own = f"{size.title} {format_count(record.size)} {size.unit}".strip()
-        words["case"] += f" {format_bytes(record.size) if size.unit == BYTES else own}"
+        size_text = f"{size.title} {format_count(record.size)} {size.unit}".strip()
+        words["case"] += f" {format_bytes(record.size) if size.unit == BYTES else size_text}"
     words["backend"], words["timing"] = key.backend, f"timing {key.timing}"
     words["ranks"], words["nodes"] = plural(key.ranks, "rank"), plural(key.nodes, "node")
     for name, value in key.parameters:
@@ -197,16 +198,15 @@ def split(records: Sequence[Record], by: str) -> tuple[list[Side], KeyOf]:
     Raises CommlensError where there are not two values.
     """
     value_of, key_of = _value_and_key(records, by)
-    found: dict[str, list[Record]] = {}
+    by_value: dict[str, list[Record]] = {}
     if by == "transport":
-        found = {name: [] for name in merged_transports(records)}
+        by_value = {name: [] for name in merged_transports(records)}
     for record in records:
         value = value_of(record)
         if value is not None:
-            found.setdefault(value, []).append(record)
-    measured = [
-        Side(value, own) for value, own in found.items() if any(one.measured for one in own)
-    ]
+            by_value.setdefault(value, []).append(record)
+    sides = (Side(value, group) for value, group in by_value.items())
+    measured = [side for side in sides if any(record.measured for record in side.records)]
     if len(measured) < 2:
         have = f"all that was measured has {by} {measured[0].name}" if measured else "none has it"
         raise CommlensError(f"--by {by}: {have}; name what differs between these records")
@@ -242,7 +242,7 @@ def _by_parameter(name: str) -> tuple[Callable[[Record], str | None], KeyOf]:
 
     def key_of(record: Record) -> CaseKey:
         key = case_key(record)
-        others = tuple((own, text) for own, text in key.parameters if own != name)
+        others = tuple((other, text) for other, text in key.parameters if other != name)
         return key._replace(parameters=others)
 
     return value_of, key_of

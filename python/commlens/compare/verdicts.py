@@ -40,7 +40,7 @@ class Row:
 
     case: Case
     other: str  # the name of the side beside the baseline
-    found: Difference
+    difference: Difference
     corrected_p_value: float
     verdict: Verdict
     launches_needed: int | None = None  # on each side, for the next time
@@ -53,18 +53,18 @@ class Row:
     @property
     def medians(self) -> tuple[float, float]:
         """Of each side the median over its records."""
-        own = [
+        medians = [
             median(record.statistics[self.case.metric.name].median for record in side)
             for side in (self.case.baseline, self.case.other)
         ]
-        return own[0], own[1]
+        return medians[0], medians[1]
 
     @property
     def why(self) -> str:
         """Why it is inconclusive, and what to do."""
         if self.verdict is not Verdict.INCONCLUSIVE:
             return ""
-        if self.found.ratio is None:
+        if self.difference.ratio is None:
             return "a median is 0"
         if self.launches_needed is None:
             return "too noisy: make each launch longer (--batches, --min-time)"
@@ -79,14 +79,14 @@ class ComparisonResult:
     rows: Sequence[Row]
     threshold: float
 
-    def rows_of(self, one: Matched) -> list[Row]:
+    def rows_of(self, sides: Matched) -> list[Row]:
         """The rows of one of the comparisons."""
-        return [row for row in self.rows if row.other == one.other.name]
+        return [row for row in self.rows if row.other == sides.other.name]
 
     @property
     def how(self) -> list[str]:
         """How to read the numbers."""
-        bases = ", ".join(dict.fromkeys(_BASIS[row.found.basis] for row in self.rows))
+        bases = ", ".join(dict.fromkeys(_BASIS[row.difference.basis] for row in self.rows))
         tests = plural(len(self.rows), "case")
         return [
             f"ratio: above 1 is worse than the baseline; 95% interval {bases}",
@@ -97,14 +97,15 @@ class ComparisonResult:
 
 def judge(matched: Sequence[Matched], threshold: float = THRESHOLD) -> ComparisonResult:
     """The cases of all comparisons; `threshold`: the fraction within which they are the same."""
-    cases = [(one.other.name, case) for one in matched for case in one.cases]
-    found = [Difference(case.baseline, case.other, case.metric) for _, case in cases]
+    cases = [(sides.other.name, case) for sides in matched for case in sides.cases]
+    differences = [Difference(case.baseline, case.other, case.metric) for _, case in cases]
     rows = []
-    for (other, case), own, p_value in zip(cases, found, holm([one.p_value for one in found])):
-        verdict, needed = verdict_of(own.interval, p_value, threshold), None
+    corrected = holm([difference.p_value for difference in differences])
+    for (other, case), difference, p_value in zip(cases, differences, corrected):
+        verdict, needed = verdict_of(difference.interval, p_value, threshold), None
         if verdict is Verdict.INCONCLUSIVE:
-            needed = launches_needed(own, threshold, len(cases))
-        rows.append(Row(case, other, own, p_value, verdict, needed))
+            needed = launches_needed(difference, threshold, len(cases))
+        rows.append(Row(case, other, difference, p_value, verdict, needed))
     return ComparisonResult(matched, rows, threshold)
 
 
@@ -119,16 +120,16 @@ def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Ve
     return Verdict.INCONCLUSIVE
 
 
-def launches_needed(found: Difference, threshold: float, tests: int) -> int | None:
+def launches_needed(difference: Difference, threshold: float, tests: int) -> int | None:
     """New ones on each side; None where that would be too many to wait for."""
-    if found.logs is None:
+    if difference.logs is None:
         return None
     fewest = fewest_for(DECISION / max(1, tests))
-    if found.basis != "launches":
+    if difference.basis != "launches":
         return fewest
-    needed = launches_to_decide(*found.logs, math.log1p(threshold), tests)
-    needed = max(needed, max(found.launches) + 1)
-    needed = min(needed, max(fewest, _STEP * max(found.launches), _MOST_LAUNCHES // _STEP))
+    needed = launches_to_decide(*difference.logs, math.log1p(threshold), tests)
+    needed = max(needed, max(difference.launches) + 1)
+    needed = min(needed, max(fewest, _STEP * max(difference.launches), _MOST_LAUNCHES // _STEP))
     return needed if needed <= _MOST_LAUNCHES else None
 
 
@@ -138,11 +139,11 @@ def gate(result: ComparisonResult, slower_by: float) -> int:
     Prints what is slower by at least this fraction, or is missing; each makes it fail.
     """
     slower = [row for row in result.rows if row.verdict is Verdict.SLOWER]
-    ratios = [(row.name, row.found.ratio or 1) for row in slower]
+    ratios = [(row.name, row.difference.ratio or 1) for row in slower]
     failing = [(name, ratio) for name, ratio in ratios if ratio >= 1 + slower_by]
     for name, ratio in failing:
         say(f"slower: {name} by {100 * (ratio - 1):.1f}%")
-    broken = [name for one in result.matched for name in one.broken]
+    broken = [name for sides in result.matched for name in sides.broken]
     for name in broken:
         say(f"missing or failed: {name}")
     if failing or broken:
@@ -171,11 +172,11 @@ class Proof:
     @property
     def gain(self) -> float | None:
         """How many times better it is with the fix."""
-        return 1 / self.row.found.ratio if self.row and self.row.found.ratio else None
+        return 1 / self.row.difference.ratio if self.row and self.row.difference.ratio else None
 
     @property
     def _ends(self) -> tuple[float, float] | None:
-        interval = self.row.found.interval if self.row else None
+        interval = self.row.difference.interval if self.row else None
         return (1 / interval.high, 1 / interval.low) if interval else None
 
     @property
@@ -193,7 +194,7 @@ class Proof:
         interval = ""
         if self.gain is not None and self.row is not None:
             low_high = ", 95% interval {:.3g} to {:.3g}".format(*self._ends) if self._ends else ""
-            launches = plural(min(self.row.found.launches), "launch")
+            launches = plural(min(self.row.difference.launches), "launch")
             interval = f" ({format_ratio(self.gain)}{low_high}; {launches} each)"
         return f"{self.case}: {before} -> {after}{interval}: {self.verdict}."
 
@@ -203,8 +204,8 @@ class Proof:
     @property
     def plain(self) -> dict[str, Any]:
         """The proof as a mapping for JSON."""
-        own = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "gain")
+        fields = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "gain")
         low, high = self._ends or (None, None)
-        facts = {name: getattr(self, name) for name in own}
+        facts = {name: getattr(self, name) for name in fields}
         ends = {"gain_low": low, "gain_high": high, "verdict": self.verdict}
         return {"text": str(self), **facts, **ends}

@@ -48,7 +48,7 @@ class Group:
         self.transports = merged_transports(records)
         self._ranking = {name: rank for rank, name in enumerate(self.transports)}
         self.records: list[Record] = sorted(records, key=self._order)
-        self.launches = list({one.start.start: one.start for one in self.records}.values())
+        self.launches = list({record.start.start: record.start for record in self.records}.values())
         self.memories = sorted({record.memory for record in records})
         # As they were measured: others are compared with the first. Empty without variants.
         values = (record.variant_value for record in self.records)
@@ -66,7 +66,7 @@ class Group:
     @cached_property
     def sizes(self) -> list[int]:
         """In ascending order."""
-        return sorted({size for one in self.records if (size := one.size) is not None})
+        return sorted({size for record in self.records if (size := record.size) is not None})
 
     @cached_property
     def metrics(self) -> list[Metric]:
@@ -81,8 +81,8 @@ class Group:
     def settings(self) -> dict[str, str]:
         """What all have in common, by the names of options, without those that are empty."""
         first, declared = self.records[0], self.records[0].start.parameters
-        own = _settings(first, self.size_parameter)
-        return {declared[name].title: text for name, text in own if text}
+        settings = _settings(first, self.size_parameter)
+        return {declared[name].title: text for name, text in settings if text}
 
     @cached_property
     def derived(self) -> dict[str, str]:
@@ -145,41 +145,41 @@ class Group:
         best = rivals[0]
         ratio = metric.ratio(_median(record, metric), _median(best, metric))
         compared = rivals[1:] if record is best else [record]
-        ties = (difference(best, one, metric).tie for one in compared)
+        ties = (difference(best, rival, metric).tie for rival in compared)
         return Standing(best, ratio, next(filter(None, ties), ""))
 
     @cached_property
     def _rivals(self) -> dict[tuple[int | None, str, str], list[Record]]:
         """By size, memory and main metric; the best comes first."""
-        found: dict[tuple[int | None, str, str], list[Record]] = {}
+        by_place: dict[tuple[int | None, str, str], list[Record]] = {}
         for record in self.records:
             if record.measured and (metric := record.main):
-                found.setdefault((record.size, record.memory, metric.name), []).append(record)
-        for own in found.values():
-            best = _best(own)
-            own.sort(key=lambda record: record is not best)
-        return found
+                by_place.setdefault((record.size, record.memory, metric.name), []).append(record)
+        for records in by_place.values():
+            best = _best(records)
+            records.sort(key=lambda record: record is not best)
+        return by_place
 
     @cached_property
     def used(self) -> set[Record]:
         """The candidates that an application would use, one of each start and size."""
-        found: dict[tuple[str, int | None], tuple[float, Record]] = {}
+        fastest: dict[tuple[str, int | None], tuple[float, Record]] = {}
         for record in self.records:
             if record.measured and record.candidate:
                 place, seconds = (record.start.start, record.size), record.candidate.seconds
-                if place not in found or seconds < found[place][0]:
-                    found[place] = seconds, record
-        return {record for _, record in found.values()}
+                if place not in fastest or seconds < fastest[place][0]:
+                    fastest[place] = seconds, record
+        return {record for _, record in fastest.values()}
 
     def at_best_size(self) -> list[Record]:
         """Of each transport, memory and series the record that is best by its main metric."""
-        found: dict[tuple[int, str, int], list[Record]] = {}
+        by_place: dict[tuple[int, str, int], list[Record]] = {}
         for record in self.records:
             if record.measured:
                 number = self.series_number(record)
                 place = self._ranking[record.transport], record.memory, number
-                found.setdefault(place, []).append(record)
-        return [_best(found[place]) for place in sorted(found)]
+                by_place.setdefault(place, []).append(record)
+        return [_best(by_place[place]) for place in sorted(by_place)]
 
 
 def groups(records: Iterable[Record]) -> list[Group]:
@@ -192,11 +192,11 @@ def groups(records: Iterable[Record]) -> list[Group]:
     sizes: dict[tuple[object, ...], set[int | None]] = {}
     for record, size, key in keyed:
         sizes.setdefault((record.start.start, key), set()).add(size)
-    found: dict[tuple[object, ...], list[Record]] = {}
+    by_place: dict[tuple[object, ...], list[Record]] = {}
     for record, size, key in keyed:
         is_sweep = len(sizes[record.start.start, key]) > 1
-        found.setdefault((is_sweep, key, None if is_sweep else size), []).append(record)
-    return [Group(own, is_sweep=bool(place[0])) for place, own in found.items()]
+        by_place.setdefault((is_sweep, key, None if is_sweep else size), []).append(record)
+    return [Group(members, is_sweep=bool(place[0])) for place, members in by_place.items()]
 
 
 def _group_key(record: Record) -> tuple[object, ...]:

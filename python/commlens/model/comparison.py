@@ -85,8 +85,8 @@ class Difference:
     @cached_property
     def differs(self) -> bool:
         """Of this case alone; several together are corrected for their number."""
-        found = self._interval(rank_test.DECISION)
-        return found is not None and found.leaves_out_1
+        interval = self._interval(rank_test.DECISION)
+        return interval is not None and interval.leaves_out_1
 
     @property
     def tie(self) -> str:
@@ -105,7 +105,7 @@ class Difference:
             return f"intervals of {first} and {second} launches overlap"
         if first > 1:
             return f"not in each of {first} launches"
-        counts = [self._statistic(one).count for side in self._sides for one in side.values()]
+        counts = [self._statistic(record).count for side in self._sides for record in side.values()]
         samples = f"{counts[0]} and {counts[1]} samples"
         return f"{samples}: too few" if self.interval is None else f"intervals of {samples} overlap"
 
@@ -114,20 +114,20 @@ class Difference:
         """Of the U test over launches; else over the samples of two, the largest of them."""
         if self.logs and self.basis == "launches":
             return rank_test.u_test(*self.logs)
-        sides = [[one.samples.values_s for one in pair] for pair in self._pairs()]
-        thinned = [[own[:: max(1, len(own) // _MOST_SAMPLES)] for own in pair] for pair in sides]
+        sides = [[record.samples.values_s for record in pair] for pair in self._pairs()]
+        thinned = [[side[:: max(1, len(side) // _MOST_SAMPLES)] for side in pair] for pair in sides]
         return max((rank_test.u_test(*pair) for pair in thinned), default=1.0)
 
     @cached_property
     def logs(self) -> tuple[list[float], list[float]] | None:
         """Of the launches' medians: larger is worse. None where one of them has no logarithm."""
-        found = tuple(
-            [self._statistic(one).median for one in side.values()] for side in self._sides
+        medians = tuple(
+            [self._statistic(record).median for record in side.values()] for side in self._sides
         )
-        if not all(math.isfinite(value) and value > 0 for side in found for value in side):
+        if not all(math.isfinite(value) and value > 0 for side in medians for value in side):
             return None
         sign = 1 if self._metric.better == "lower" else -1
-        baseline, other = ([sign * math.log(value) for value in side] for side in found)
+        baseline, other = ([sign * math.log(value) for value in side] for side in medians)
         return (baseline, other) if baseline and other else None
 
     def _interval(self, level: float) -> Ratio | None:
@@ -138,8 +138,8 @@ class Difference:
         if self.basis == "few launches" and min(self.launches) < FEWEST_APART:
             return None
         ratios = [
-            _ratio_of_samples(self._statistic(one), self._statistic(another), self._metric)
-            for one, another in self._pairs()
+            _ratio_of_samples(self._statistic(baseline), self._statistic(other), self._metric)
+            for baseline, other in self._pairs()
         ]
         if not ratios or None in ratios:
             return None
@@ -172,8 +172,8 @@ def interval_over_launches(
     if fewest < rank_test.FEWEST:
         low, high = min(other) - max(baseline), max(other) - min(baseline)
         return Ratio(ratio, _times(low) / ALLOWANCE, _times(high) * ALLOWANCE)
-    found = rank_test.shift_interval(baseline, other, level)
-    return Ratio(ratio, _times(found[0]), _times(found[1])) if found else None
+    interval = rank_test.shift_interval(baseline, other, level)
+    return Ratio(ratio, _times(interval[0]), _times(interval[1])) if interval else None
 
 
 def _times(log: float) -> float:
@@ -181,16 +181,17 @@ def _times(log: float) -> float:
     return math.exp(min(log, math.log(sys.float_info.max)))
 
 
-def difference(one: Record, other: Record, metric: Metric) -> Difference:
+def difference(baseline: Record, other: Record, metric: Metric) -> Difference:
     """Of two records, each of one or several launches."""
-    return Difference(launches_of(one), launches_of(other), metric)
+    return Difference(launches_of(baseline), launches_of(other), metric)
 
 
 def _ratio_of_samples(
     baseline: Statistic, other: Statistic, metric: Metric
 ) -> tuple[float, float] | None:
     """The least and the largest ratio that the two intervals allow."""
-    (low, high), (other_low, other_high) = ((one.ci_low, one.ci_high) for one in (baseline, other))
+    low, high = baseline.ci_low, baseline.ci_high
+    other_low, other_high = other.ci_low, other.ci_high
     if low is None or high is None or other_low is None or other_high is None:
         return None
     if min(low, other_low) <= 0:

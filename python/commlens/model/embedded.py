@@ -64,9 +64,9 @@ def _shortened(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, list):
-        return [_shortened(one) for one in value]
+        return [_shortened(element) for element in value]
     if isinstance(value, dict):
-        return {name: _shortened(one) for name, one in value.items()}
+        return {name: _shortened(element) for name, element in value.items()}
     return value
 
 
@@ -98,8 +98,8 @@ def unpacked(file: Path, kind: str = RECORDS) -> Iterator[tuple[str, list[str]]]
     links = _LINK.findall(file.read_text(encoding="utf-8", errors="replace"))
     if not links:
         raise ValueError("a page without records in it")
-    for own, name, data in links:
-        if own == kind:
+    for link_class, name, data in links:
+        if link_class == kind:
             yield unescape(name), _lines(data)
 
 

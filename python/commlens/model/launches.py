@@ -27,7 +27,7 @@ class OverLaunches(Record, frozen=True, tag_field="kind", tag="record", eq=False
     @property
     def missed_half_width(self) -> Optional[float]:
         """The widest of its launches."""
-        widths = (one.missed_half_width for one in self.members)
+        widths = (member.missed_half_width for member in self.members)
         return max((width for width in widths if width is not None), default=None)
 
 
@@ -42,54 +42,56 @@ def over_launches(records: Iterable[Record]) -> list[Record]:
     several launches for the same reason, the first."""
     numbers: dict[object, int] = {}  # of what repeats: keys are long, and are hashed once
     times: Counter[object] = Counter()  # that a start has measured the same
-    found: dict[object, list[Record]] = {}
+    by_case: dict[object, list[Record]] = {}
     for record in records:
         setting = numbers.setdefault(record.start.setting, len(numbers))
-        what = case_key(record), setting, tuple(record.statistics), record.status, record.reason
-        key = numbers.setdefault(what, len(numbers))
+        case = case_key(record), setting, tuple(record.statistics), record.status, record.reason
+        key = numbers.setdefault(case, len(numbers))
         times[key, record.start.start] += 1
-        found.setdefault((key, times[key, record.start.start]), []).append(record)
-    return [_merged(own) if len(own) > 1 and own[0].measured else own[0] for own in found.values()]
+        by_case.setdefault((key, times[key, record.start.start]), []).append(record)
+    return [_merged(members) for members in by_case.values()]
 
 
-def _merged(members: Sequence[Record]) -> OverLaunches:
+def _merged(members: Sequence[Record]) -> Record:
     first = members[0]
+    if len(members) == 1 or not first.measured:
+        return first
     fields = {name: getattr(first, name) for name in first.__struct_fields__}
     fields["statistics"] = {
-        name: LaunchesStatistic.of([one.statistics[name].median for one in members])
+        name: LaunchesStatistic.of([member.statistics[name].median for member in members])
         for name in first.statistics
     }
     fields["parts"] = tuple(_part(part, members) for part in first.parts)
     fields["ceilings"] = tuple(_ceiling(ceiling, members) for ceiling in first.ceilings)
-    if own := [one.candidate for one in members if one.candidate]:
-        seconds = median(one.seconds for one in own)
-        fields["candidate"] = msgspec.structs.replace(own[0], seconds=seconds)
+    if candidates := [member.candidate for member in members if member.candidate]:
+        seconds = median(candidate.seconds for candidate in candidates)
+        fields["candidate"] = msgspec.structs.replace(candidates[0], seconds=seconds)
     return OverLaunches(**fields, members=tuple(members))
 
 
 def _part(part: Part, members: Sequence[Record]) -> Part:
-    same = [one for own in members for one in own.parts if one.name == part.name]
-    whole = LaunchesStatistic.of([one.statistics.time_us.median for one in same])
+    same = [other for member in members for other in member.parts if other.name == part.name]
+    whole = LaunchesStatistic.of([other.statistics.time_us.median for other in same])
     return msgspec.structs.replace(part, statistics=PartStatistics(time_us=whole))
 
 
 def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
     """The median of what the launches found."""
-    own = [
-        one
+    same = [
+        other
         for member in members
-        for one in member.ceilings
-        if (one.part, one.name) == (ceiling.part, ceiling.name)
+        for other in member.ceilings
+        if (other.part, other.name) == (ceiling.part, ceiling.name)
     ]
     metrics = {
-        name: median(one.metrics[name] for one in own if name in one.metrics)
+        name: median(other.metrics[name] for other in same if name in other.metrics)
         for name in ceiling.metrics
     }
-    rates = [one.rate for one in own if one.rate is not None and one.unit == ceiling.unit]
+    rates = [other.rate for other in same if other.rate is not None and other.unit == ceiling.unit]
     return msgspec.structs.replace(
         ceiling,
-        time_us=median(one.time_us for one in own),
-        fraction=median(one.fraction for one in own),
+        time_us=median(other.time_us for other in same),
+        fraction=median(other.fraction for other in same),
         metrics=metrics,
         rate=median(rates) if rates else None,
     )
@@ -108,7 +110,7 @@ def launch_labels(records: Sequence[Record]) -> tuple[dict[str, str], dict[str, 
     settings = _settings(launches)
     # Starts with the same settings that measured different things are one series; those that repeat
     # something are not.
-    by_label = Counter((settings[one.start.start], cell) for one, cell in zip(records, cells))
+    by_label = Counter((settings[record.start.start], cell) for record, cell in zip(records, cells))
     again = {label for (label, _), count in by_label.items() if count > 1}
     repeated = {name: start for name, start in launches.items() if settings[name] in again}
     numbers: Counter[str] = Counter()
@@ -137,17 +139,18 @@ def _settings(launches: Mapping[str, Start]) -> dict[str, str]:
         }
         for name, start in launches.items()
     }
-    names = sorted({name for one in described.values() for name in one})
-    differing = [name for name in names if len({one.get(name) for one in described.values()}) > 1]
+    all_words = described.values()
+    names = sorted({name for words in all_words for name in words})
+    differing = [name for name in names if len({words.get(name) for words in all_words}) > 1]
     return {
-        start: ", ".join(one[name] for name in differing if name in one) or "default settings"
-        for start, one in described.items()
+        start: ", ".join(words[name] for name in differing if name in words) or "default settings"
+        for start, words in described.items()
     }
 
 
 def _times(launches: Mapping[str, Start]) -> list[dict[str, str]]:
     """Their times, in more and more words."""
     times = {name: start.time.replace("T", " ") for name, start in launches.items()}
-    is_one_day = len({time[:10] for time in times.values()}) == 1
-    begin, ends = (11, (16, 19)) if is_one_day else (0, (10, 16, 19))
+    is_same_day = len({time[:10] for time in times.values()}) == 1
+    begin, ends = (11, (16, 19)) if is_same_day else (0, (10, 16, 19))
     return [{name: time[begin:end] for name, time in times.items()} for end in ends]

@@ -55,21 +55,21 @@ def has_levels(record: Record) -> bool:
 
 def times_by_level(record: Record) -> dict[str, dict[str, float]]:
     """Seconds of each kind of part, by level: the solver, and the levels from the finest."""
-    found: dict[str, dict[str, float]] = {}
+    by_level: dict[str, dict[str, float]] = {}
     for part in record.parts:
         level, kind = place_of(part.name)
-        own = found.setdefault(level, {})
-        own[kind] = own.get(kind, 0.0) + part.time_s
-    return {level: found[level] for level in sorted(found, key=depth)}
+        by_kind = by_level.setdefault(level, {})
+        by_kind[kind] = by_kind.get(kind, 0.0) + part.time_s
+    return {level: by_level[level] for level in sorted(by_level, key=depth)}
 
 
 def times_by_kind(record: Record) -> dict[str, float]:
     """Seconds of each kind of part, over all levels."""
-    found: dict[str, float] = {}
-    for own in times_by_level(record).values():
-        for kind, seconds in own.items():
-            found[kind] = found.get(kind, 0.0) + seconds
-    return found
+    totals: dict[str, float] = {}
+    for by_kind in times_by_level(record).values():
+        for kind, seconds in by_kind.items():
+            totals[kind] = totals.get(kind, 0.0) + seconds
+    return totals
 
 
 def communication_s(times: Mapping[str, float]) -> float:
@@ -96,13 +96,13 @@ def middle_iteration(timeline: Timeline) -> Iteration | None:
     by_rank = {
         rank: _iterations([span for span in timeline.spans if span.rank == rank]) for rank in ranks
     }
-    count = min((len(found) for found in by_rank.values()), default=0)
+    count = min((len(iterations) for iterations in by_rank.values()), default=0)
     if count < 2:
         return None
     number = (count + 1) // 2
-    chosen = [span for found in by_rank.values() for span in found[number - 1]]
+    chosen = [span for iterations in by_rank.values() for span in iterations[number - 1]]
     start = min(span.start_us for span in chosen)
-    first_step = {rank: found[number - 1][0].step for rank, found in by_rank.items()}
+    first_step = {rank: iterations[number - 1][0].step for rank, iterations in by_rank.items()}
     spans = [
         Span(
             rank=span.rank,
@@ -120,13 +120,13 @@ def middle_iteration(timeline: Timeline) -> Iteration | None:
 
 def _iterations(spans: list[Span]) -> list[list[Span]]:
     """Of one rank: each begins with a V-cycle. What comes before the first one is left out."""
-    found: list[list[Span]] = []
+    iterations: list[list[Span]] = []
     before = solver = _names().solver
     for span in sorted(spans, key=lambda span: span.start_us):
         level = place_of(span.part).level
         if level != solver and before == solver:
-            found.append([])
-        if found:
-            found[-1].append(span)
+            iterations.append([])
+        if iterations:
+            iterations[-1].append(span)
         before = level
-    return found
+    return iterations

@@ -39,7 +39,7 @@ class PairMatrix:
             if value is not None and not (self.is_symmetric and second < first)
         ]
         # The slowest first; of a symmetric matrix each once.
-        self.pairs = sorted(pairs, key=lambda one: one.value, reverse=metric.better == "lower")
+        self.pairs = sorted(pairs, key=lambda pair: pair.value, reverse=metric.better == "lower")
         # With which another node begins than that of the rank before.
         hosts = [place.host for place in placement]
         self.first_ranks = [rank for rank in range(1, len(hosts)) if hosts[rank] != hosts[rank - 1]]
@@ -47,7 +47,7 @@ class PairMatrix:
     @property
     def median(self) -> float:
         """The median over all pairs."""
-        return median(one.value for one in self.pairs)
+        return median(pair.value for pair in self.pairs)
 
     def is_across_nodes(self, pair: RankPair) -> bool:
         """Whether the two ranks are on different nodes."""
@@ -77,13 +77,13 @@ def pair_matrix(record: Record) -> PairMatrix | None:
 def matrices(records: Sequence[Record]) -> list[tuple[Record, PairMatrix]]:
     """Of each transport, memory and launch those of the smallest and of the largest size: latencies
     and bandwidths."""
-    found: dict[tuple[str, ...], list[tuple[Record, PairMatrix]]] = {}
-    for record in [one for one in records if one.series]:
+    by_launch: dict[tuple[str, ...], list[tuple[Record, PairMatrix]]] = {}
+    for record in [record for record in records if record.series]:
         if matrix := pair_matrix(record):
             key = record.benchmark, record.transport, record.memory, record.start.start
-            found.setdefault(key, []).append((record, matrix))
+            by_launch.setdefault(key, []).append((record, matrix))
     chosen = []
-    for own in found.values():
-        own.sort(key=lambda one: one[0].size or 0)
-        chosen += own if len(own) < 2 else [own[0], own[-1]]
+    for measured in by_launch.values():
+        measured.sort(key=lambda entry: entry[0].size or 0)
+        chosen += measured if len(measured) < 2 else [measured[0], measured[-1]]
     return chosen

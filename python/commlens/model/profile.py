@@ -61,7 +61,7 @@ def mean(values: Sequence[float]) -> float:
 
 def _sums(times_s: Iterable[Sequence[float]], ranks: int) -> list[float]:
     """Of each rank, over all arrays."""
-    return [sum(own) for own in zip([0.0] * ranks, *times_s)]
+    return [sum(times) for times in zip([0.0] * ranks, *times_s)]
 
 
 class ProfileStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -207,11 +207,11 @@ class Profile(ProfileStruct, frozen=True):
             raise ValueError(f"ranks: {self.ranks}, and {entries} in placement")
         arrays: dict[str, Sequence[float]] = {"total_s": self.total_s}
         for function in self.functions:
-            for what in _ARRAYS:
-                arrays[f"functions: {what} of {function.name}"] = getattr(function, what)
+            for attribute in _ARRAYS:
+                arrays[f"functions: {attribute} of {function.name}"] = getattr(function, attribute)
         for region in self.regions:
-            for what in ("entries", "time_s"):
-                arrays[f"regions: {what} of {region.name}"] = getattr(region, what)
+            for attribute in ("entries", "time_s"):
+                arrays[f"regions: {attribute} of {region.name}"] = getattr(region, attribute)
             for part in region.functions:
                 arrays[f"regions: calls of {part.name}"] = part.calls
                 arrays[f"regions: time_s of {part.name}"] = part.time_s
@@ -238,12 +238,12 @@ class Profile(ProfileStruct, frozen=True):
     @cached_property
     def communicating(self) -> list[Function]:
         """All but MPI_Init and MPI_Finalize, the longest first."""
-        return [own for own in self.by_time if own.group != INITIALIZATION]
+        return [function for function in self.by_time if function.group != INITIALIZATION]
 
     @cached_property
     def initializing(self) -> list[Function]:
         """MPI_Init and MPI_Finalize, the longest first."""
-        return [own for own in self.by_time if own.group == INITIALIZATION]
+        return [function for function in self.by_time if function.group == INITIALIZATION]
 
     @cached_property
     def mpi_s(self) -> list[float]:
@@ -254,7 +254,7 @@ class Profile(ProfileStruct, frozen=True):
     def outside_s(self) -> list[float]:
         """Seconds outside MPI, per entry of `placement`."""
         inside = self.in_functions(self.functions)
-        return [max(0.0, total - own) for total, own in zip(self.total_s, inside)]
+        return [max(0.0, total - in_mpi) for total, in_mpi in zip(self.total_s, inside)]
 
     @cached_property
     def queued_s(self) -> list[float]:

@@ -9,10 +9,9 @@ says with 5 values as well as with 100; a percentile bootstrap over 3 or 4 cover
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate, product
+from itertools import accumulate
 from statistics import NormalDist, variance
 
 LEVEL = 0.05  # of intervals: how often they may miss
@@ -23,7 +22,6 @@ DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
-_MOST_PAIRS = 2_500  # whose differences are sorted
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 
 
@@ -49,36 +47,41 @@ def shift_interval(
 
 
 class _Differences:
-    """All differences between a value of one side and one of the other, by their size. Of many
-    values none of them is kept: 10,000 on each side have 100 million."""
+    """All differences between a value of one side and one of the other, by their size. None of them
+    is kept: 10,000 values on each side have 100 million."""
 
     def __init__(self, baseline: Sequence[float], other: Sequence[float]) -> None:
         self._baseline, self._other = sorted(baseline), sorted(other)
         self.count = len(baseline) * len(other)
-        self._all: list[float] | None = None
-        if self.count <= _MOST_PAIRS:
-            self._all = sorted(b - a for a, b in product(baseline, other))
 
     def of_rank(self, rank: int) -> float:
-        """The smallest has rank 1. Of many values to the last digit or two, found by halving."""
-        if self._all is not None:
-            return self._all[rank - 1]
+        """The smallest has rank 1. By halving the range, whose ends stay differences: the result is
+        exact, and 0 where two values are equal."""
         low = self._other[0] - self._baseline[-1]
         high = self._other[-1] - self._baseline[0]
-        if self.up_to(low) >= rank:
-            return low
-        while low < (middle := (low + high) / 2) < high:
-            if self.up_to(middle) >= rank:
-                high = middle
-            else:
-                low = middle
+        while low < high:
+            middle = (low + high) / 2
+            count, below, above = self._split(middle if middle < high else low)
+            low, high = (low, below) if count >= rank else (above, high)
         return high
 
     def up_to(self, size: float) -> int:
         """How many of them are not larger."""
-        if self._all is not None:
-            return bisect_right(self._all, size)
-        return sum(bisect_right(self._other, a + size) for a in self._baseline)
+        return self._split(size)[0]
+
+    def _split(self, size: float) -> tuple[int, float, float]:
+        """How many are not larger, the largest of these, and the smallest of the rest."""
+        count = end = 0
+        below, above = -math.inf, math.inf
+        for value in self._baseline:  # of a larger one no fewer differences are so small
+            while end < len(self._other) and self._other[end] - value <= size:
+                end += 1
+            count += end
+            if end > 0:
+                below = max(below, self._other[end - 1] - value)
+            if end < len(self._other):
+                above = min(above, self._other[end] - value)
+        return count, below, above
 
 
 @cache
@@ -164,7 +167,7 @@ def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     freedom = len(baseline) + len(other) - 2
     if freedom < 1:
         return math.inf
-    squares = sum((len(own) - 1) * variance(own) for own in (baseline, other) if len(own) > 1)
+    squares = sum((len(side) - 1) * variance(side) for side in (baseline, other) if len(side) > 1)
     return squares / float(chi2.ppf(0.1, freedom))
 
 

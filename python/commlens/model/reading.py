@@ -75,8 +75,8 @@ def load(paths: Iterable[Path], tell: Tell = lambda _: None) -> Loaded:
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
     loaded = Loaded()
-    for _, one in load_each(paths, tell=tell):
-        loaded.extend(one)
+    for _, contents in load_each(paths, tell=tell):
+        loaded.extend(contents)
     return loaded
 
 
@@ -85,7 +85,7 @@ def load_each(
 ) -> list[tuple[str, Loaded]]:
     """The same of each file by itself, with its name. Those in a report are files of their own.
     Records for which there is no room are looked at and counted, and not kept."""
-    return [one for path in paths for file in _files(path) for one in _load(file, room, tell)]
+    return [entry for path in paths for file in _files(path) for entry in _load(file, room, tell)]
 
 
 def _load(file: Path, room: Room | None, tell: Tell) -> Iterator[tuple[str, Loaded]]:
@@ -106,9 +106,9 @@ def read(lines: Iterable[str], name: str = "records") -> Loaded:
 
 def _merged(problems: Iterable[tuple[int, str]]) -> Iterator[tuple[str, str]]:
     """Lines in a row with the same problem as one, `2-40`: a file of another schema has many."""
-    by_text = groupby(enumerate(problems), key=lambda one: (one[1][0] - one[0], one[1][1]))
-    for (_, text), own in by_text:
-        numbers = [number for _, (number, _) in own]
+    by_text = groupby(enumerate(problems), key=lambda pair: (pair[1][0] - pair[0], pair[1][1]))
+    for (_, text), lines in by_text:
+        numbers = [number for _, (number, _) in lines]
         yield f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else str(numbers[0]), text
 
 
@@ -126,7 +126,7 @@ class _Reader:
 
     def read(self, lines: Iterable[str]) -> Loaded:
         problems: list[tuple[int, str]] = []
-        found = self._loaded.problems
+        messages = self._loaded.problems
         try:
             for number, line in enumerate(lines, start=1):
                 try:
@@ -134,11 +134,11 @@ class _Reader:
                 except ValueError as error:
                     problems.append((number, str(error)))
         except ValueError as error:  # of all lines
-            found.append(f"{self._name}: {error}")
+            messages.append(f"{self._name}: {error}")
         merged = list(_merged(problems))
-        found += [f"{self._name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS]]
+        messages += [f"{self._name}:{where}: {text}" for where, text in merged[:_MOST_PROBLEMS]]
         if (hidden := len(merged) - _MOST_PROBLEMS) > 0:
-            found.append(f"{self._name}: {plural(hidden, 'more line')} without a record")
+            messages.append(f"{self._name}: {plural(hidden, 'more line')} without a record")
         return self._loaded
 
     def _keep(self, line: str) -> None:
@@ -147,16 +147,16 @@ class _Reader:
             self._loaded.profiles.append(profile_record.parse(line))
             return
         try:
-            found = decode(line, self._decoder)
+            decoded = decode(line, self._decoder)
         except NotJsonError as error:
             raise ValueError(f"not a record ({error})") from None
         except ValueError as error:
             raise ValueError(f"not a record{_of_schema(line, error)}") from None
-        if isinstance(found, StartLine):
-            self._keep_launch(found)
-        elif self._room is None or self._room.takes(found):
-            self._share(found)
-            self._loaded.records.append(found)
+        if isinstance(decoded, StartLine):
+            self._keep_launch(decoded)
+        elif self._room is None or self._room.takes(decoded):
+            self._share(decoded)
+            self._loaded.records.append(decoded)
         else:
             self._loaded.dropped += 1
 

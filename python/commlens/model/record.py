@@ -116,7 +116,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     @property
     def metrics(self) -> list[Metric]:
         """Those it has statistics of, in the order in which they are shown."""
-        return [one for name, one in self.start.metrics.items() if name in self.statistics]
+        return [metric for name, metric in self.start.metrics.items() if name in self.statistics]
 
     @property
     def main(self) -> Optional[Metric]:
@@ -158,8 +158,9 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     @property
     def ceiling(self) -> Optional[Ceiling]:
         """The tightest ceiling: of those of the hardware for the whole operation, the slowest."""
-        ours = (one for one in self.ceilings if not one.library and one.part is None)
-        return max(ours, key=lambda ceiling: ceiling.fraction, default=None)
+        of_hardware = (ceiling for ceiling in self.ceilings if not ceiling.library)
+        whole = (ceiling for ceiling in of_hardware if ceiling.part is None)
+        return max(whole, key=lambda ceiling: ceiling.fraction, default=None)
 
     @property
     def has_parts_within(self) -> bool:
@@ -236,8 +237,8 @@ class CaseKey(NamedTuple):
 
 def case_key(record: Record) -> CaseKey:
     """The key of a case, which follows from the roles that its benchmark declares."""
-    own, declared = record.parameters, record.start.parameters
-    names = sorted(name for name in own if declared[name].role != "derived")
+    parameters, declared = record.parameters, record.start.parameters
+    names = sorted(name for name in parameters if declared[name].role != "derived")
     return CaseKey(
         record.benchmark,
         record.start.backend,
@@ -246,7 +247,7 @@ def case_key(record: Record) -> CaseKey:
         record.harness.timing,
         record.memory,
         record.transport,
-        tuple((name, option_text(own[name])) for name in names),
+        tuple((name, option_text(parameters[name])) for name in names),
     )
 
 

@@ -77,13 +77,14 @@ def pairs(group: Group) -> list[VariantPair]:
     for record in group.records:
         if record.measured:
             places.setdefault(position(group, record), []).append(record)
-    found = []
-    for own in places.values():
-        first = next((one for one in own if one.variant_value == group.variant_values[0]), None)
+    compared = []
+    baseline = group.variant_values[0]
+    for records in places.values():
+        first = next((record for record in records if record.variant_value == baseline), None)
         if first is not None:
-            others = (one for one in own if one.variant_value != first.variant_value)
-            found += [VariantPair(group, first, other) for other in others]
-    return found
+            others = (record for record in records if record.variant_value != first.variant_value)
+            compared += [VariantPair(group, first, other) for other in others]
+    return compared
 
 
 class Scaling:
@@ -106,19 +107,18 @@ class Scaling:
     @cached_property
     def arrangements(self) -> list[Parameter]:
         """The derived parameters that depend on the number of ranks, such as their grid."""
-        found: dict[str, Parameter] = {}
+        varying: dict[str, Parameter] = {}
         values: dict[tuple[str, Position], str] = {}
         for group in self.groups:
-            derived = [
-                one for one in group.records[0].start.benchmark.parameters if one.role == "derived"
-            ]
+            declared = group.records[0].start.benchmark.parameters
+            derived = [parameter for parameter in declared if parameter.role == "derived"]
             for record in group.records:
-                for one in derived:
-                    text = option_text(record.parameters.get(one.name, ""))
-                    place = one.name, position(group, record)
+                for parameter in derived:
+                    text = option_text(record.parameters.get(parameter.name, ""))
+                    place = parameter.name, position(group, record)
                     if values.setdefault(place, text) != text:
-                        found[one.name] = one
-        return list(found.values())
+                        varying[parameter.name] = parameter
+        return list(varying.values())
 
 
 def scalings(all_groups: Sequence[Group], fewest: int = 2) -> list[Scaling]:
@@ -126,7 +126,7 @@ def scalings(all_groups: Sequence[Group], fewest: int = 2) -> list[Scaling]:
 
     One problem is the same benchmark, backend, timing, size and settings, and compares the same.
     """
-    found: dict[tuple[object, ...], list[Group]] = {}
+    by_problem: dict[tuple[object, ...], list[Group]] = {}
     for group in all_groups:
         if all(record.status == "skipped" for record in group.records):
             continue
@@ -140,6 +140,8 @@ def scalings(all_groups: Sequence[Group], fewest: int = 2) -> list[Scaling]:
             size,
             *group.settings.items(),
         )
-        found.setdefault(key, []).append(group)
-    sorted_groups = [sorted(own, key=lambda group: group.ranks) for own in found.values()]
-    return [Scaling(own) for own in sorted_groups if len({group.ranks for group in own}) >= fewest]
+        by_problem.setdefault(key, []).append(group)
+    series = [sorted(groups, key=lambda group: group.ranks) for groups in by_problem.values()]
+    return [
+        Scaling(groups) for groups in series if len({group.ranks for group in groups}) >= fewest
+    ]

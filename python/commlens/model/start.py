@@ -171,15 +171,15 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     def __post_init__(self) -> None:
         """Checks what types cannot express."""
         benchmark = self.benchmark
-        for what, names in (
-            ("benchmark.parameters", [one.name for one in benchmark.parameters]),
-            ("benchmark.metrics", [one.name for one in benchmark.metrics]),
-            ("benchmark.facts", [one.name for one in benchmark.facts]),
+        for where, names in (
+            ("benchmark.parameters", [parameter.name for parameter in benchmark.parameters]),
+            ("benchmark.metrics", [metric.name for metric in benchmark.metrics]),
+            ("benchmark.facts", [fact.name for fact in benchmark.facts]),
             ("transports", self.transports),
         ):
             again = [name for name, count in Counter(names).items() if count > 1]
             if again:
-                raise ValueError(f"{what}: '{again[0]}' stands there twice")
+                raise ValueError(f"{where}: '{again[0]}' stands there twice")
         if self.nodes > self.ranks:
             raise ValueError(f"nodes: {self.nodes}, of {self.ranks} ranks")
         if [place.rank for place in self.placement] != list(range(len(self.placement))):
@@ -202,12 +202,14 @@ class Start:
         self.versions, self.environment = line.versions, mask_variables(line.environment)
         self.settings, self.command = line.settings, mask_words(line.command)
         # What is declared, by name, in the order in which it is shown.
-        self.metrics = {one.name: one for one in benchmark.metrics}
-        self.parameters = {one.name: one for one in benchmark.parameters}
-        self.facts = {one.name: one for one in benchmark.facts}
+        self.metrics = {metric.name: metric for metric in benchmark.metrics}
+        self.parameters = {parameter.name: parameter for parameter in benchmark.parameters}
+        self.facts = {fact.name: fact for fact in benchmark.facts}
         # What a sweep may run over; and what has values that this start compares.
-        self.size_parameters = [one for one in benchmark.parameters if one.role == "size"]
-        self.variant = next((one for one in benchmark.parameters if one.role == "variant"), None)
+        declared = benchmark.parameters
+        self.size_parameters = [parameter for parameter in declared if parameter.role == "size"]
+        variants = (parameter for parameter in declared if parameter.role == "variant")
+        self.variant = next(variants, None)
         self.host = line.placement[0].host
         self.gpu = next((place.device.name for place in line.placement if place.device), None)
         self.mpi = line.versions.get("mpi") or "unknown MPI"  # with its version
@@ -240,6 +242,6 @@ def ranges_of(text: str) -> Iterator[tuple[int, int]]:
 
 def count_numbers(lists: Iterable[str]) -> int:
     """How many numbers are in any of such lists. They may be long: nothing is expanded."""
-    ordered = sorted(one for text in lists for one in ranges_of(text))
+    ordered = sorted(bounds for text in lists for bounds in ranges_of(text))
     seen = [-1, *accumulate((last for _, last in ordered), max)]  # up to where, before each
     return sum(max(0, last - max(first - 1, end)) for (first, last), end in zip(ordered, seen))

@@ -131,24 +131,22 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column("other", partial(_median, 1)),
     data("baseline_median", lambda row: row.medians[0]),
     data("other_median", lambda row: row.medians[1]),
-    data("baseline_launches", lambda row: row.found.launches[0]),
-    data("other_launches", lambda row: row.found.launches[1]),
-    data("basis", lambda row: row.found.basis),
-    Column("ratio", lambda row: row.found.ratio, format=_ratio, key="ratio"),
+    data("baseline_launches", lambda row: row.difference.launches[0]),
+    data("other_launches", lambda row: row.difference.launches[1]),
+    data("basis", lambda row: row.difference.basis),
+    Column("ratio", lambda row: row.difference.ratio, format=_ratio, key="ratio"),
     Column(
         "95% interval",
-        lambda row: row.found.interval,
+        lambda row: row.difference.interval,
         format=lambda own: f"{_ratio(own.low)} to {_ratio(own.high)}",
     ),
-    data("ratio_low", lambda row: row.found.interval.low if row.found.interval else None),
-    data("ratio_high", lambda row: row.found.interval.high if row.found.interval else None),
-    data("p", lambda row: row.found.p_value),
+    data("ratio_low", lambda row: getattr(row.difference.interval, "low", None)),
+    data("ratio_high", lambda row: getattr(row.difference.interval, "high", None)),
+    data("p", lambda row: row.difference.p_value),
     Column(  # for the number of cases, after Holm
         "p", lambda row: row.corrected_p_value, format="{:.2g}".format, optional=True, key="p_holm"
     ),
-    Column(
-        "launches", lambda row: f"{row.found.launches[0]}, {row.found.launches[1]}", optional=True
-    ),
+    Column("launches", lambda row: "{}, {}".format(*row.difference.launches), optional=True),
     Column(
         "verdict",
         lambda row: row.verdict.value,

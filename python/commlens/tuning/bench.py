@@ -58,8 +58,8 @@ class Bench:
     @property
     def reference(self) -> Reference | None:
         """The default's values; where it fails, those of the first choice that was measured."""
-        if found := Reference.of([one.values for one in self.ok(DEFAULT)], is_default=True):
-            return found
+        if default := Reference.of([launch.values for launch in self.ok(DEFAULT)], is_default=True):
+            return default
         others = [launch.values for launch in self.launches.done if launch.values]
         return Reference.of(others[:1], is_default=False)
 
@@ -80,8 +80,8 @@ class Bench:
 
     def scores(self, choice: Choice, target: Target | None = None, stage: str = "") -> list[float]:
         """Of each launch of the choice that has measured all."""
-        scores = (self.score_of(one.values, target) for one in self.ok(choice, stage))
-        return [one for one in scores if one is not None]
+        scores = (self.score_of(launch.values, target) for launch in self.ok(choice, stage))
+        return [score for score in scores if score is not None]
 
     def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
         """The median over the choice's launches; None where it has failed."""
@@ -90,19 +90,20 @@ class Bench:
 
     def ranked(self, target: Target) -> list[tuple[float, Choice]]:
         """All choices that were measured, each with its score: the best first."""
-        choices = {tuple(one.choice.items()): one.choice for one in self.launches.done}
+        choices = {tuple(launch.choice.items()): launch.choice for launch in self.launches.done}
         scores = ((self.score(choice, target), choice) for choice in choices.values())
         known = [(score, choice) for score, choice in scores if score is not None]
-        return sorted(known, key=lambda one: one[0])
+        return sorted(known, key=lambda entry: entry[0])
 
     def values_at(self, slot: Slot, choice: Choice) -> list[SlotValue]:
         """What the launches of a choice have measured there."""
-        return [one.values[slot] for one in self.launches.find(choice) if slot in one.values]
+        launches = self.launches.find(choice)
+        return [launch.values[slot] for launch in launches if slot in launch.values]
 
     def median_at(self, slot: Slot, choice: Choice) -> float | None:
         """The median over the launches of a choice there; None where there are none."""
-        own = [one.median for one in self.values_at(slot, choice)]
-        return median(own) if own else None
+        medians = [value.median for value in self.values_at(slot, choice)]
+        return median(medians) if medians else None
 
     @property
     def limit_s(self) -> float:
@@ -171,7 +172,7 @@ class Bench:
     def is_needed(self, choice: Choice) -> bool:
         """Whether other settings need what this sets: slow by itself, it may be fast with them."""
         environment = self.space.change(choice).environment.items()
-        return any(environment & one.needs.items() for one in self.space.settings.values())
+        return any(environment & setting.needs.items() for setting in self.space.settings.values())
 
     def _is_bad(self, records: Sequence[Record]) -> bool:
         """Where a single target is tuned: whether all sizes so far are clearly worse."""
@@ -181,10 +182,10 @@ class Bench:
         known = [slot for slot in values if slot in reference.medians]
         if not known or len(known) == len(reference.medians):
             return False
-        return min(reference.ratio(one, values[one].at_best) for one in known) > _CLEARLY_WORSE
+        return min(reference.ratio(slot, values[slot].at_best) for slot in known) > _CLEARLY_WORSE
 
     def _line(self, made: Launch) -> str:
-        times = [int(one) for one in (self.budget.used, self.budget.seconds)]
+        times = [int(seconds) for seconds in (self.budget.used, self.budget.seconds)]
         used, whole = (f"{seconds // 60}:{seconds % 60:02}" for seconds in times)
         result = self._result(made) if made.is_ok else f"{made.ending}: {made.reason}"[:200]
         return f"{made.number + 1:3} ({used} of {whole}) {self.space.text(made.choice)}: {result}"
@@ -195,6 +196,6 @@ class Bench:
             score = self.score_of(made.values, target)
             if score is not None:
                 name = f"{target.name} " if len(self.targets) > 1 else ""
-                best = next((f" (best {format_ratio(one)})" for one, _ in self.ranked(target)), "")
+                best = next((f" (best {format_ratio(top)})" for top, _ in self.ranked(target)), "")
                 results.append(f"{name}{format_ratio(score)}{best}")
         return "; ".join(results) or "not all that the default measures was measured"

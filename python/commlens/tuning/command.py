@@ -27,7 +27,8 @@ RESULT, PICTURE = "result.json", "curves.png"
 def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, launches: int) -> int:
     """Searches, plays the finals, prints and writes what was found; the exit status."""
     budget, space = Budget(budget_s), plan.space
-    slots = Slots({name for one in plan.settings for value in one.values for name in value.options})
+    values = [value for setting in plan.settings for value in setting.values]
+    slots = Slots({name for value in values for name in value.options})
     made = Launches(folder, slots)
     runner = Runner(session, plan.job)
     bench = Bench(runner, made, space, plan.transports, budget, plan.by_size)

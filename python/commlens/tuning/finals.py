@@ -65,7 +65,7 @@ def play(bench: Bench, launches: int) -> list[Final]:
 def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
     reference = bench.reference
     least = _BETTER if reference and reference.is_default else math.inf
-    ranked = sorted(bench.ranked(target), key=lambda one: (one[0], len(one[1])))
+    ranked = sorted(bench.ranked(target), key=lambda entry: (entry[0], len(entry[1])))
     good = [choice for score, choice in ranked if choice and score < least]
     if not good:
         return Final(target, DEFAULT, Verdict.SAME)
@@ -87,7 +87,7 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
         bench.interleave(stage, left, times, until)
         known = [(bench.score(choice, target, stage), choice) for choice in left]
         scores = [(score, choice) for score, choice in known if score is not None]
-        scores.sort(key=lambda one: one[0])
+        scores.sort(key=lambda entry: entry[0])
         left = [choice for _, choice in scores] or left[:1]
     good = [choice for score, choice in scores if score <= _AS_GOOD * scores[0][0]]
     return min(good, key=len, default=left[0])
@@ -121,9 +121,11 @@ def _compared(bench: Bench, target: Target, winner: Choice, stage: str) -> Compa
     """The records of both sides, size by size."""
     sides = []
     for choice in (DEFAULT, winner):
-        files = [one.file for one in bench.launches.find(choice, stage) if one.is_ok]
-        own = [
-            one for one in load(files).records if bench.launches.slots.slot_of(one) in target.slots
+        files = [launch.file for launch in bench.launches.find(choice, stage) if launch.is_ok]
+        records = [
+            record
+            for record in load(files).records
+            if bench.launches.slots.slot_of(record) in target.slots
         ]
-        sides.append(Side(bench.space.text(choice), own))
+        sides.append(Side(bench.space.text(choice), records))
     return judge([match(sides[0], sides[1], bench.launches.slots.key_of)])

@@ -81,9 +81,9 @@ def read(path: Path) -> Change:
 
 
 def _setting(line: str, where: str) -> str:
-    found = _EXPORT.fullmatch(line)
+    match = _EXPORT.fullmatch(line)
     try:
-        words = shlex.split(found["setting"]) if found else []
+        words = shlex.split(match["setting"]) if match else []
     except ValueError:
         words = []
     if len(words) != 1:

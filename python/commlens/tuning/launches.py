@@ -86,8 +86,8 @@ class Launches:
 
     def find(self, choice: Choice | None = None, stage: str = "") -> list[Launch]:
         """Those with exactly this choice, or with any; of one stage or of all."""
-        found = self.done if choice is None else [one for one in self.done if one.choice == choice]
-        return [one for one in found if stage in ("", one.stage)]
+        launches = (launch for launch in self.done if stage in ("", launch.stage))
+        return [launch for launch in launches if choice in (None, launch.choice)]
 
     def add(
         self, stage: str, choice: dict[str, str], measure: Callable[[Path], TrialOutcome]
@@ -231,7 +231,8 @@ class Runner:
 
 def _repeat_of(records: Sequence[Record]) -> int | None:
     """As many operations as keep the batches of the slowest case short; None: as by default."""
-    times = {one.statistics[TIME_METRIC].median * 1e-6: one for one in records if one.measured}
+    measured = [record for record in records if record.measured]
+    times = {record.statistics[TIME_METRIC].median * 1e-6: record for record in measured}
     slowest = max(times, default=0.0)
     if not slowest or times[slowest].harness.timing != "batch":
         return None
@@ -266,18 +267,18 @@ def _ending(result: Result, watch: _Watch) -> tuple[str, str]:
     if watch.ending == "stopped":
         return watch.ending, result.reason
     records = result.records
-    wrong = [one for one in records if one.validation.status == "failed"]
+    wrong = [record for record in records if record.validation.status == "failed"]
     if wrong:
         return "wrong", wrong[0].validation.message or wrong[0].reason or "wrong results"
     if watch.ending or result.status == Status.STALLED:
         return "hung", result.reason
-    failed = next((one for one in records if one.status == "failed"), None)
+    failed = next((record for record in records if record.status == "failed"), None)
     if failed is not None:
         return "wrong", failed.reason
     if result.status not in (Status.OK, Status.NOTHING_RAN):
         ending = "refused" if result.status == Status.USAGE else "crashed"
         return ending, result.reason or f"it ended with status {result.status}"
-    if not any(one.measured for one in records):
-        reasons = (one.reason for one in records if one.status == "skipped")
+    if not any(record.measured for record in records):
+        reasons = (record.reason for record in records if record.status == "skipped")
         return "skipped", next(reasons, "") or "nothing was measured"
     return "ok", ""

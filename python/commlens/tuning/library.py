@@ -101,16 +101,16 @@ def of_mpi(launcher: str, family: str) -> str:
     return _answer(launcher, "ompi_info", *listing) if family == "openmpi" else ""
 
 
-def of_ucx(launcher: str, what: str) -> str:
+def of_ucx(launcher: str, option: str) -> str:
     """What `ucx_info` prints with this option; empty without UCX."""
-    return _answer(launcher, "ucx_info", what)
+    return _answer(launcher, "ucx_info", option)
 
 
 @cache
 def _answer(launcher: str, name: str, *words: str) -> str:
     """Of a tool of the MPI library to which the launcher belongs, else of one on the PATH."""
-    own = Path(launcher).parent / name
-    tool = str(own) if os.access(own, os.X_OK) else shutil.which(name)
+    sibling = Path(launcher).parent / name
+    tool = str(sibling) if os.access(sibling, os.X_OK) else shutil.which(name)
     return System().run(tool, *words, time_limit_s=_ANSWER_TIME_S).text if tool else ""
 
 
@@ -126,13 +126,13 @@ def settings(
     known already."""
     rules = knowledge.load("libraries/rules", Rules)
     uses_mpi = bool({"mpi", "staged"} & set(here.transports))
-    found = [
+    candidates = [
         *(_of_ucx(listed_ucx, here, rules) if uses_mpi else ()),
         *(_of_openmpi(listed, here, rules) if uses_mpi else ()),
         *parse(knowledge.text("libraries/nccl"), "libraries/nccl.yaml"),
     ]
     names = {setting.name for setting in known}
-    return sorted((one for one in found if one.name not in names), key=_rank)
+    return sorted((setting for setting in candidates if setting.name not in names), key=_rank)
 
 
 def _rank(setting: TuningSetting) -> int:
@@ -146,42 +146,43 @@ def _rank(setting: TuningSetting) -> int:
 
 def _of_openmpi(listed: str, here: Situation, rules: Rules) -> Iterator[TuningSetting]:
     """In the order of the rules; switches and choices before numbers."""
-    known = sorted(_openmpi_parameters(listed), key=lambda one: not one.choices)
+    known = sorted(_openmpi_parameters(listed), key=lambda parameter: not parameter.choices)
     skipped = re.compile(rules.openmpi_skipped.replace(" ", ""))
     for rule in rules.openmpi:
         if rule.on_gpu and not here.is_on_gpu:
             continue
-        for one in known:
-            is_meant = one.framework == rule.framework and one.component in rule.components
-            if is_meant and not skipped.search(one.name) and _is_called(one, here, rules):
-                variable = f"OMPI_MCA_{one.name}"
-                also = _DYNAMIC if one.name.startswith("coll_tuned_") else {}
-                texts = _openmpi_values(one)
+        for parameter in known:
+            name, component = parameter.name, parameter.component
+            is_meant = parameter.framework == rule.framework and component in rule.components
+            if is_meant and not skipped.search(name) and _is_called(parameter, here, rules):
+                variable = f"OMPI_MCA_{name}"
+                also = _DYNAMIC if name.startswith("coll_tuned_") else {}
+                texts = _openmpi_values(parameter)
                 values = [Value(text, set={**also, variable: text}) for text in texts]
-                source = f"ompi_info: {one.framework} {one.component}"
+                source = f"ompi_info: {parameter.framework} {component}"
                 if values:
-                    yield one.setting(variable, values, rule.needs, source)
+                    yield parameter.setting(variable, values, rule.needs, source)
 
 
 def _openmpi_parameters(listed: str) -> list[ListedParameter]:
     """What is deprecated, another name of something, or off in this build is left out."""
-    found: dict[str, ListedParameter] = {}
+    parameters: dict[str, ListedParameter] = {}
     for framework, component, name, rest in _PARAMETER.findall(listed):
-        own = found.setdefault(
+        parameter = parameters.setdefault(
             name, ListedParameter(name, framework=framework, component=component)
         )
-        what, _, value = rest.partition(":")
-        if what == "value":
-            own.default = value
-        elif what == "type":
-            own.syntax = value
-        elif what == "help":
-            own.help = value
-        elif what == "enumerator":
-            own.choices.append(value.rpartition(":")[2])
-        elif what == "synonym_of" or (what, value) in (("deprecated", "yes"), ("disabled", "true")):
-            own.is_usable = False
-    return [one for one in found.values() if one.is_usable]
+        key, _, value = rest.partition(":")
+        if key == "value":
+            parameter.default = value
+        elif key == "type":
+            parameter.syntax = value
+        elif key == "help":
+            parameter.help = value
+        elif key == "enumerator":
+            parameter.choices.append(value.rpartition(":")[2])
+        elif key == "synonym_of" or (key, value) in (("deprecated", "yes"), ("disabled", "true")):
+            parameter.is_usable = False
+    return [parameter for parameter in parameters.values() if parameter.is_usable]
 
 
 def _is_called(parameter: ListedParameter, here: Situation, rules: Rules) -> bool:
@@ -189,7 +190,7 @@ def _is_called(parameter: ListedParameter, here: Situation, rules: Rules) -> boo
     wanted = rules.collectives.get(here.benchmark, ())
     if parameter.framework != "coll" or not wanted:
         return parameter.framework != "coll"
-    of = next((one for one in rules.operations if f"_{one}" in parameter.name), None)
+    of = next((call for call in rules.operations if f"_{call}" in parameter.name), None)
     return of is None or of in wanted
 
 
@@ -197,11 +198,11 @@ def _openmpi_values(parameter: ListedParameter) -> Sequence[str]:
     name, default, choices = parameter.name, parameter.default, parameter.choices
     if "," in default and choices:  # a list of several of them
         kept = default.split(",")
-        return [",".join(one for one in kept if one != out) for out in kept if out != "send"]
+        return [",".join(flag for flag in kept if flag != out) for out in kept if out != "send"]
     if name.endswith("_flags"):
         return []
     if choices:
-        return [one for one in _others(choices, default) if one != "ignore"]
+        return [choice for choice in _others(choices, default) if choice != "ignore"]
     if parameter.syntax == "bool":
         return _others(("false", "true"), default)
     return of_number(name, default) if parameter.syntax in _TYPES_OF_NUMBERS else []
@@ -214,17 +215,17 @@ def _of_ucx(listed: str, here: Situation, rules: Rules) -> Iterator[TuningSettin
     for rule in rules.ucx:
         if rule.on_gpu and not here.is_on_gpu:
             continue
-        for one in known:
-            if re.search(rule.names, one.name) and not skipped.search(one.name):
-                texts = _ucx_values(one, here.backend)
-                values = [Value(text or "none", set={one.name: text}) for text in texts]
+        for parameter in known:
+            if re.search(rule.names, parameter.name) and not skipped.search(parameter.name):
+                texts = _ucx_values(parameter, here.backend)
+                values = [Value(text or "none", set={parameter.name: text}) for text in texts]
                 if values:
-                    yield one.setting(one.name, values, _UCX_NEEDS, "ucx_info")
+                    yield parameter.setting(parameter.name, values, _UCX_NEEDS, "ucx_info")
 
 
 def _ucx_parameters(listed: str) -> list[ListedParameter]:
     """In the order of the list; without what is deprecated or another name of something."""
-    found: list[ListedParameter] = []
+    parameters: list[ListedParameter] = []
     comments: list[tuple[str, str]] = []  # those above an entry: what each is of, and its text
     for line in listed.splitlines():
         if (comment := _UCX_COMMENT.match(line)) is not None:
@@ -233,9 +234,9 @@ def _ucx_parameters(listed: str) -> list[ListedParameter]:
         entry, given = _UCX_ENTRY.match(line), dict(comments)
         if entry and "alias of:" not in given:
             words = " ".join(text for kind, text in comments if not kind and text)
-            found.append(ListedParameter(entry[1], entry[2], given.get("syntax:", ""), words))
+            parameters.append(ListedParameter(entry[1], entry[2], given.get("syntax:", ""), words))
         comments = []
-    return found
+    return parameters
 
 
 def _ucx_values(parameter: ListedParameter, backend: str) -> list[str]:
@@ -244,7 +245,7 @@ def _ucx_values(parameter: ListedParameter, backend: str) -> list[str]:
     is_list = syntax.startswith("comma-separated")
     if syntax.endswith("]") and is_list and "host|" in syntax:
         device = known_transports().gpus.get(backend)
-        return _others([one for one in ("", "host", device) if one is not None], default)
+        return _others([memory for memory in ("", "host", device) if memory is not None], default)
     if _UCX_KEYED in syntax:
         syntax, is_list = syntax.partition("value is: ")[2], False
         default = "auto"
@@ -269,18 +270,18 @@ def _ucx_values(parameter: ListedParameter, backend: str) -> list[str]:
 
 def _others(choices: Iterable[str], default: str) -> list[str]:
     """The choices beside the default."""
-    return [one for one in choices if one.lower() != default.lower()][:_MOST_CHOICES]
+    return [choice for choice in choices if choice.lower() != default.lower()][:_MOST_CHOICES]
 
 
 def around(quantity: str, factor: float) -> list[str]:
     """`64K` with 8: `8K` and `512K`; empty where it is no quantity."""
-    found = _QUANTITY.fullmatch(quantity)
-    if found is None or float(found["number"]) == 0:
+    match = _QUANTITY.fullmatch(quantity)
+    if match is None or float(match["number"]) == 0:
         return []
-    number, unit = float(found["number"]), found["unit"]
+    digits, number, unit = match["number"], float(match["number"]), match["unit"]
     values = [number / factor, number * factor]
-    texts = [f"{one:g}" if "." in found["number"] else f"{max(1, round(one))}" for one in values]
-    return [f"{text}{unit}" for text in dict.fromkeys(texts) if text != found["number"]]
+    texts = [f"{value:g}" if "." in digits else f"{max(1, round(value))}" for value in values]
+    return [f"{text}{unit}" for text in dict.fromkeys(texts) if text != digits]
 
 
 def of_number(name: str, default: str) -> Sequence[str]:

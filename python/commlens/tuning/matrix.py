@@ -55,13 +55,13 @@ def matrix(name: str) -> Matrix:
 
 def missing(wanted: Matrix, session: Session, entry: JobSpec) -> list[str]:
     """What this machine lacks."""
-    about, found = session.native.about, []
+    about, lacking = session.native.about, []
     if wanted.needs.backends and about.backend not in wanted.needs.backends:
-        found.append(f"a build for {' or '.join(wanted.needs.backends)}")
+        lacking.append(f"a build for {' or '.join(wanted.needs.backends)}")
     if about.gpus == 0:
-        found.append("a GPU")
+        lacking.append("a GPU")
     facts = situation(session, entry)[0].facts
-    return found + [fact for fact in wanted.needs.has if fact not in facts]
+    return lacking + [fact for fact in wanted.needs.has if fact not in facts]
 
 
 def measure(
@@ -101,10 +101,10 @@ def measure(
     if reference is None:
         raise CommlensError("no setting has measured anything", Status.FAILED)
     slots = list(reference.medians)
-    own = [output.curve_of(bench, name, choice, slots) for name, choice in choices.items()]
+    curves = [output.curve_of(bench, name, choice, slots) for name, choice in choices.items()]
     metric = labelled(reference.metric.label, reference.metric.unit)
     in_bytes = any(slot.in_bytes for slot in slots)
-    _show(wanted.title, metric, in_bytes, own, published, folder)
+    _show(wanted.title, metric, in_bytes, curves, published, folder)
     return Status.OK
 
 
@@ -113,9 +113,9 @@ def _published(wanted: Matrix) -> list[SettingsCurve]:
     curves = []
     for value in wanted.settings:
         points = [
-            Point(int(own.size), own.value, own.value, own.value)
-            for own in source.figures
-            if own.setup == value.name and own.size is not None
+            Point(int(result.size), result.value, result.value, result.value)
+            for result in source.figures
+            if result.setup == value.name and result.size is not None
         ]
         curves.append(SettingsCurve(f"{source.name}: {value.name}", points, is_published=True))
     return curves

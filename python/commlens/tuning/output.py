@@ -54,7 +54,7 @@ def print_target(bench: Bench, target: Target) -> None:
         slots = [slots[0], slots[len(slots) // 2], slots[-1]]
     columns: list[Column[_Row]] = [
         Column("setting", lambda row: _shortened(bench.space.text(row[1])), left=True),
-        *(one for slot in slots for one in _slot_columns(bench, reference, slot)),
+        *(column for slot in slots for column in _slot_columns(bench, reference, slot)),
         Column("to default", lambda row: row[0], format=format_ratio),
         Column("launches", lambda row: len(bench.ok(row[1]))),
     ]
@@ -78,9 +78,9 @@ def _slot_columns(bench: Bench, reference: Reference, slot: Slot) -> list[Column
         return bench.median_at(slot, row[1])
 
     def interval(row: _Row) -> str | None:
-        own = bench.values_at(slot, row[1])
-        medians = [one.median for one in own]
-        ends = (own[0].low, own[0].high) if len(own) == 1 else (min(medians), max(medians))
+        first, *others = bench.values_at(slot, row[1])
+        medians = [launch.median for launch in (first, *others)]
+        ends = (min(medians), max(medians)) if others else (first.low, first.high)
         return " to ".join(text(end) for end in ends if end is not None) or None
 
     def share(row: _Row) -> float | None:
@@ -177,16 +177,16 @@ def print_transports(bench: Bench, finals: Sequence[Final]) -> None:
         choice = final.choice if final.is_recommended else DEFAULT
         measured += [(slot, bench.median_at(slot, choice)) for slot in final.target.slots]
     for launch in bench.launches.others:
-        measured += [(slot, own.median) for slot, own in launch.values.items()]
-    found: dict[Slot, dict[str, float]] = {}
+        measured += [(slot, value.median) for slot, value in launch.values.items()]
+    by_slot: dict[Slot, dict[str, float]] = {}
     for slot, value in measured:
         if value is not None:
-            found.setdefault(slot._replace(transport=""), {})[slot.transport] = value
-    if all(len(values) < 2 for values in found.values()):
+            by_slot.setdefault(slot._replace(transport=""), {})[slot.transport] = value
+    if all(len(values) < 2 for values in by_slot.values()):
         return
     metric = reference.metric
     echo("")
-    for slot, values in found.items():
+    for slot, values in by_slot.items():
         best = min(values, key=lambda name: metric.ratio(values[name], 1.0))
         words = [f"{name} {format_value(value, metric.unit)}" for name, value in values.items()]
         title = ", ".join(filter(None, (slot.size_text, labelled(metric.label, metric.unit))))
@@ -202,14 +202,14 @@ def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     metric = labelled(reference.metric.label, reference.metric.unit)
     panels = []
     for final in finals:
-        slots = sorted(final.target.slots, key=lambda one: one.size or 0)
+        slots = sorted(final.target.slots, key=lambda slot: slot.size or 0)
         worst = bench.ranked(final.target)[-1][1]
         named = {"default": DEFAULT, f"worst: {bench.space.text(worst)}": worst}
         if final.choice:
             named[f"best: {bench.space.text(final.choice)}"] = final.choice
         curves = [curve_of(bench, label, choice, slots) for label, choice in named.items()]
         known = [(slot.size or 0, reference.ceilings.get(slot)) for slot in slots]
-        ceiling = [Point(size, one, one, one) for size, one in known if one is not None]
+        ceiling = [Point(size, value, value, value) for size, value in known if value is not None]
         curves.append(SettingsCurve("ceiling", ceiling, is_ceiling=True))
         title = (
             f"{bench.runner.entry.benchmark}, {final.target.name}, {memory_name(slots[0].memory)}"
@@ -224,10 +224,10 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
     from commlens.render.plots.ranges import Point, SettingsCurve
 
     points = []
-    for slot in sorted(slots, key=lambda one: one.size or 0):
-        own = [one.median for one in bench.values_at(slot, choice)]
-        if own:
-            points.append(Point(slot.size or 0, median(own), min(own), max(own)))
+    for slot in sorted(slots, key=lambda slot: slot.size or 0):
+        medians = [value.median for value in bench.values_at(slot, choice)]
+        if medians:
+            points.append(Point(slot.size or 0, median(medians), min(medians), max(medians)))
     return SettingsCurve(label, points)
 
 
@@ -238,8 +238,8 @@ def plain(bench: Bench, final: Final) -> dict[str, Any]:
     for score, choice in bench.ranked(final.target):
         medians = ((slot.size, bench.median_at(slot, choice)) for slot in final.target.slots)
         figures = [{"size": size, "median": value} for size, value in medians]
-        own = {"to_default": score, "launches": len(bench.ok(choice)), "figures": figures}
-        choices.append({"choice": choice, **own})
+        measured = {"to_default": score, "launches": len(bench.ok(choice)), "figures": figures}
+        choices.append({"choice": choice, **measured})
     return {
         "target": final.target.name,
         "choices": choices,

@@ -42,9 +42,11 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def summary(self) -> list[str]:
         """How much there is to try, and for which transports there is nothing."""
-        values = plural(sum(len(one.values) for one in self.settings), "value")
+        values = plural(sum(len(setting.values) for setting in self.settings), "value")
         wanted = {
-            name for one in self.settings for name in one.applies.transports or self.transports
+            name
+            for setting in self.settings
+            for name in setting.applies.transports or self.transports
         }
         without = [name for name in self.transports if name not in wanted]
         return [
@@ -117,8 +119,8 @@ def planned(
             + "; ".join(f"{name}: {why}" for name, why in list(why_not.items())[:3])
         )
     # Of the environment only what settings ask for is kept in the folder.
-    asked_for = {name for one in settings for value in one.values for name in value.set}
-    asked_for |= {name for one in settings for name in one.needs}
+    asked_for = {name for setting in settings for value in setting.values for name in value.set}
+    asked_for |= {name for setting in settings for name in setting.needs}
     kept = {name: text for name, text in here.variables.items() if name in asked_for}
     asked = entry.options.text("transport")
     others = session.native.about.transports if here.is_on_gpu and not asked else ()
@@ -126,7 +128,7 @@ def planned(
         job,
         launcher,
         tuple(here.transports),
-        tuple(one for one in others if one not in here.transports),
+        tuple(transport for transport in others if transport not in here.transports),
         by_size,
         replace(here, variables=kept),
         settings,
@@ -135,19 +137,19 @@ def planned(
 
 
 def _settings(spaces: Sequence[str], here: Situation, program: str) -> list[TuningSetting]:
-    found: list[TuningSetting] = []
+    settings: list[TuningSetting] = []
     for name in spaces:
-        found += curated() if name in ("curated", "library") else load(Path(name))
+        settings += curated() if name in ("curated", "library") else load(Path(name))
         if name == "library":
             listed = library.of_mpi(program, here.mpi), library.of_ucx(program, "-caf")
-            found += library.settings(*listed, here, found)
-    return found
+            settings += library.settings(*listed, here, settings)
+    return settings
 
 
 def _memories(options: Options, native: Native) -> list[str]:
     given = [options.text(name) for name in ("from", "to")]
     named = options.text("memory") or ("device" if native.about.has_gpu else "host")
-    words = [one or named for one in given] if any(given) else [named]
+    words = [text or named for text in given] if any(given) else [named]
     return list(dict.fromkeys(word for text in words for word in text.split(":")))
 
 
@@ -162,8 +164,8 @@ def _transports(options: Options, native: Native, on_gpu: bool) -> list[str]:
 
 def version_in(text: str) -> str:
     """`5.0.7` of `Open MPI 5.0.7`"""
-    found = _VERSION.search(text)
-    return found[0] if found else ""
+    match = _VERSION.search(text)
+    return match[0] if match else ""
 
 
 def facts_of_machine(root: Path = Path("/")) -> set[str]:

@@ -41,20 +41,22 @@ class _Side(JobRun):
 
     @property
     def is_refused(self) -> bool:
-        return bool(self.results) and not any(one.measured for one in self.results[-1].records)
+        return bool(self.results) and not any(
+            record.measured for record in self.results[-1].records
+        )
 
     def run(self, launch: int) -> Result:
         with _without(name for name, value in self.environment.items() if value is None):
             result = super().run(launch)
         lines = self.said.take() if self.said else ()
         if self.is_refused:
-            reasons = [one.reason or one.validation.message for one in result.records]
+            reasons = [record.reason or record.validation.message for record in result.records]
             self.why_none = next(filter(None, [*lines[-1:], *reasons]), f"status {result.status}")
         return result
 
     @property
     def records(self) -> list[Record]:
-        return [one for result in self.results for one in result.records if one.measured]
+        return [record for result in self.results for record in result.records if record.measured]
 
 
 @contextmanager
@@ -91,25 +93,25 @@ def prove_all(
 
 def _prove(setting: Setting, native: Native, plan: Plan) -> Proof:
     with folder_of(plan) as folder, listened() as said:
-        sides = [_side(own, setting, native, plan, folder, said) for own in (Setting(), setting)]
+        sides = [_side(used, setting, native, plan, folder, said) for used in (Setting(), setting)]
         if interruption := interleave(sides):
             raise InterruptionError(interruption.status)
     return _proof(sides[0], sides[1])
 
 
 def _side(
-    own: Setting, shown: Setting, native: Native, plan: Plan, folder: Path, said: Listener
+    used: Setting, shown: Setting, native: Native, plan: Plan, folder: Path, said: Listener
 ) -> _Side:
-    arguments = own.launcher_arguments or plan.spec.launcher_arguments
+    arguments = used.launcher_arguments or plan.spec.launcher_arguments
     here = replace(plan, spec=replace(plan.spec, launcher_arguments=arguments))
     session = here.session(native, folder)
     benchmark, *words = shown.shown_by
     options = Options(_SHORT).replaced_by(Options.parse(words))
     entry = here.job(benchmark, session, options)
-    variables = {name: value for name, value in own.variables.items() if value is not None}
+    variables = {name: value for name, value in used.variables.items() if value is not None}
     (job,) = session.jobs([replace(entry, environment=variables, launches=_LAUNCHES)])
     file = RecordFile(folder / "doctor-fixes.jsonl", collects=True)
-    return _Side(session, job, lambda _: file, environment=own.variables, said=said)
+    return _Side(session, job, lambda _: file, environment=used.variables, said=said)
 
 
 def _proof(before: _Side, after: _Side) -> Proof:

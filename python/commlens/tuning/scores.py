@@ -62,7 +62,7 @@ class Slots:
         """The key of a case without what is tuned."""
         key = case_key(record)
         declared = record.start.parameters
-        kept = tuple(one for one in key.parameters if declared[one[0]].option not in self._tuned)
+        kept = tuple(pair for pair in key.parameters if declared[pair[0]].option not in self._tuned)
         return key._replace(parameters=kept)
 
     def slot_of(self, record: Record) -> Slot:
@@ -71,23 +71,25 @@ class Slots:
         if size is not None and size.option in self._tuned:
             size = None
         name, in_bytes = (size.name, size.unit == BYTES) if size else (None, False)
-        kept = tuple(one for one in self.key_of(record).parameters if one[0] != name)
+        kept = tuple(pair for pair in self.key_of(record).parameters if pair[0] != name)
         number = record.size if size else None
         return Slot(record.transport, record.memory, kept, number, in_bytes)
 
     def values(self, records: Iterable[Record]) -> dict[Slot, SlotValue]:
         """Of several records of a slot, as where a benchmark tries several ways, the best."""
-        found: dict[Slot, SlotValue] = {}
+        by_slot: dict[Slot, SlotValue] = {}
         name = ""
         for record in records:
             main = record.main
             if not record.measured or main is None or main.name != (name := name or main.name):
                 continue
-            slot, own, ceiling = self.slot_of(record), record.statistics[name], record.ceiling
-            if slot not in found or main.is_better(own.median, found[slot].median):
+            slot, statistic, ceiling = self.slot_of(record), record.statistics[name], record.ceiling
+            if slot not in by_slot or main.is_better(statistic.median, by_slot[slot].median):
                 reached = ceiling.metrics.get(name) if ceiling else None
-                found[slot] = SlotValue(main, own.median, own.ci_low, own.ci_high, reached)
-        return found
+                by_slot[slot] = SlotValue(
+                    main, statistic.median, statistic.ci_low, statistic.ci_high, reached
+                )
+        return by_slot
 
 
 @dataclass(frozen=True)
@@ -107,17 +109,17 @@ class Target:
 def targets(slots: Iterable[Slot], transports: Sequence[str], *, by_size: bool) -> list[Target]:
     """A target for each transport, or for each of its ranges of sizes."""
     order = ["", *(name for _, name in _RANGES), _OTHER_SIZE]
-    found: dict[tuple[int, int], list[Slot]] = {}
+    by_target: dict[tuple[int, int], list[Slot]] = {}
     for slot in slots:
         if slot.transport in transports:
-            own = _OTHER_SIZE if by_size else ""
+            size_range = _OTHER_SIZE if by_size else ""
             if by_size and slot.size is not None and slot.in_bytes:
-                own = next(name for most, name in _RANGES if slot.size <= most)
-            place = transports.index(slot.transport), order.index(own)
-            found.setdefault(place, []).append(slot)
+                size_range = next(name for most, name in _RANGES if slot.size <= most)
+            place = transports.index(slot.transport), order.index(size_range)
+            by_target.setdefault(place, []).append(slot)
     return [
-        Target(transports[transport], order[sizes], tuple(own))
-        for (transport, sizes), own in sorted(found.items())
+        Target(transports[transport], order[sizes], tuple(members))
+        for (transport, sizes), members in sorted(by_target.items())
     ]
 
 
@@ -134,12 +136,12 @@ class Reference:
     def of(cls, several: Sequence[SlotValues], *, is_default: bool) -> Reference | None:
         """The medians over some launches of the same choice; None where none measured anything."""
         values: dict[Slot, list[SlotValue]] = {}
-        for slot, value in (item for one in several for item in one.items()):
+        for slot, value in (item for launch in several for item in launch.items()):
             values.setdefault(slot, []).append(value)
         if not values:
             return None
-        medians = {slot: median(one.median for one in own) for slot, own in values.items()}
-        known = ((slot, one.ceiling) for slot, own in values.items() for one in reversed(own))
+        medians = {slot: median(value.median for value in runs) for slot, runs in values.items()}
+        known = ((slot, value.ceiling) for slot, runs in values.items() for value in reversed(runs))
         ceilings = {slot: ceiling for slot, ceiling in known if ceiling is not None}
         return cls(next(iter(values.values()))[0].metric, medians, ceilings, is_default)
 
@@ -152,7 +154,7 @@ class Reference:
         if not slots or not all(slot in values and slot in self.medians for slot in slots):
             return None
         ratios = [self.ratio(slot, values[slot].median) for slot in slots]
-        return geometric_mean(ratios) if all(0 < one < math.inf for one in ratios) else None
+        return geometric_mean(ratios) if all(0 < ratio < math.inf for ratio in ratios) else None
 
     def of_ceiling(self, slot: Slot, value: float) -> float | None:
         """The share of the ceiling that is reached."""

@@ -72,21 +72,20 @@ class Search:
             self._find_base(until)
         # First what others need, then a value of each setting, then another: where the time ends
         # before the values do, each setting has been seen.
-        values = [
-            (0 if any(bench.is_needed({own.name: one.name}) for one in own.values) else number,
-             own, value.name)
-            for own in bench.space.settings.values()
-            for number, value in enumerate(own.values, 1)
-        ]  # fmt: skip
-        for _, setting, value in sorted(values, key=lambda one: one[0]):
+        values: list[tuple[int, TuningSetting, str]] = []
+        for setting in bench.space.settings.values():
+            is_needed = any(bench.is_needed({setting.name: value.name}) for value in setting.values)
+            for number, value in enumerate(setting.values, 1):
+                values.append((0 if is_needed else number, setting, value.name))
+        for _, setting, name in sorted(values, key=lambda entry: entry[0]):
             base = self._base_of(setting)
-            if base is None or bench.known({**base, setting.name: value}):
+            if base is None or bench.known({**base, setting.name: name}):
                 continue
             if not bench.has_time(until):
                 skipped += 1
                 continue
             bench.default_again(until)
-            bench.launch(SCREENING, {**base, setting.name: value})
+            bench.launch(SCREENING, {**base, setting.name: name})
         return skipped
 
     def _find_base(self, until: float) -> None:
@@ -95,12 +94,12 @@ class Search:
         for setting in bench.space.settings.values():
             for value in setting.values:
                 choice = {setting.name: value.name}
-                found = bench.known(choice)
-                if not found:
+                launch = bench.known(choice)
+                if not launch:
                     if not bench.has_time(until):
                         return
-                    found = bench.launch(SCREENING, choice)
-                if found.is_ok:
+                    launch = bench.launch(SCREENING, choice)
+                if launch.is_ok:
                     self.base = choice
                     say(f"the default fails; all else is tried with {bench.space.text(choice)}")
                     return
@@ -112,15 +111,15 @@ class Search:
             if not is_met(name, text, self.here, bench.space.change(choice).environment):
                 # Of the values that set it so, the one whose first launch was the best: what is
                 # screened on top of it stays where it is.
-                found = [
-                    (score, own, value)
-                    for own, value in bench.space.providers(name, text)
-                    if (first := bench.known({**self.base, own: value}))
+                candidates = [
+                    (score, provider, value)
+                    for provider, value in bench.space.providers(name, text)
+                    if (first := bench.known({**self.base, provider: value}))
                     and (score := bench.score_of(first.values)) is not None
                 ]
-                if not found:
+                if not candidates:
                     return None
-                choice = {**choice, **dict([min(found)[1:]])}
+                choice = {**choice, **dict([min(candidates)[1:]])}
         return bench.space.changed(choice, setting.name)
 
     def left_out(self, target: Target, best: Choice, name: str) -> float | None:
@@ -132,7 +131,7 @@ class Search:
     def gains(self, target: Target) -> list[Gain]:
         """Of each setting on each base its best value, if it is better than the base, and by more
         than launches of the default were by luck."""
-        bench, found = self.bench, []
+        bench, gains = self.bench, []
         of_default = bench.scores(DEFAULT, target) or [1.0]
         least = min(_GAIN, min(of_default) / median(of_default))
         for name, setting in bench.space.settings.items():
@@ -146,8 +145,8 @@ class Search:
                 if (score := bench.score({**base, name: value.name}, target))
             ]
             if after and min(after)[0] < least:
-                found.append(Gain(name, min(after)[1], base, min(after)[0]))
-        return sorted(found, key=lambda gain: gain.ratio)
+                gains.append(Gain(name, min(after)[1], base, min(after)[0]))
+        return sorted(gains, key=lambda gain: gain.ratio)
 
     def _bases(self, target: Target, gains: list[Gain]) -> list[Choice]:
         """Those on top of which the best was measured."""
@@ -157,7 +156,7 @@ class Search:
             if before is not None and all(base != other for _, other in scores):
                 ratios = [gain.ratio for gain in gains if gain.base == base]
                 scores.append((before * min([1.0, *ratios]), base))
-        return [base for _, base in sorted(scores, key=lambda one: one[0])[:_MOST_BASES]]
+        return [base for _, base in sorted(scores, key=lambda entry: entry[0])[:_MOST_BASES]]
 
     def _combine(self, target: Target, until: float) -> None:
         for gain in self.gains(target)[:_MOST_GAINS]:
@@ -219,16 +218,17 @@ class Search:
         bench, stage = self.bench, f"exchange {target.name}"
         most = min(_MOST_EXCHANGES, _EXCHANGES_PER_SETTING * len(gains))
         values = {gain.setting: self._values_that_work(gain.setting, base) for gain in gains}
+        changes = [(name, value) for name in values for value in values[name]]
         better: Choice | None = self._best(target, base, values)
         while better is not None:
             choice, better = better, None
             score = bench.score(choice, target)
-            for name, value in ((name, value) for name, own in values.items() for value in own):
+            for name, value in changes:
                 neighbor = bench.space.changed(choice, name, value)
                 is_allowed = len(bench.launches.find(stage=stage)) < most
                 if is_allowed or bench.known(neighbor):
-                    found = self._tried(target, neighbor, until, "exchange")
-                    if found is not None and score is not None and found < _KEPT * score:
+                    tried = self._tried(target, neighbor, until, "exchange")
+                    if tried is not None and score is not None and tried < _KEPT * score:
                         better = neighbor
                         break
 
@@ -241,9 +241,9 @@ class Search:
 
     def _values_that_work(self, name: str, base: Choice) -> list[str]:
         setting, score = self.bench.space.settings[name], self.bench.score
-        bases = [one for one in (self._base_of(setting), base) if one is not None]
+        bases = [choice for choice in (self._base_of(setting), base) if choice is not None]
         works = {
-            value.name: any(score({**own, name: value.name}) is not None for own in bases)
+            value.name: any(score({**choice, name: value.name}) is not None for choice in bases)
             for value in setting.values
         }
         return [UNSET, *(value for value, does in works.items() if does)]

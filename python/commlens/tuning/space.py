@@ -108,7 +108,8 @@ def curated() -> list[TuningSetting]:
     """The settings of all files of knowledge/settings, in the order of the files."""
     names = knowledge.names("settings")
     files = [_parsed(knowledge.text(f"settings/{name}"), f"{name}.yaml") for name in names]
-    return [setting for _, own in sorted(files, key=lambda file: file[0].order) for setting in own]
+    files.sort(key=lambda file: file[0].order)
+    return [setting for _, settings in files for setting in settings]
 
 
 def load(path: Path) -> list[TuningSetting]:
@@ -123,28 +124,28 @@ def parse(text: str, where: str) -> list[TuningSetting]:
 
 def _parsed(text: str, where: str) -> tuple[_File, list[TuningSetting]]:
     file = user_yaml.convert(user_yaml.parse(text, where), _File, where, strict=False)
-    found: dict[tuple[str, Where], TuningSetting] = {}
+    settings: dict[tuple[str, Where], TuningSetting] = {}
     for number, entry in enumerate(file.settings, 1):
         name = entry.get("name") if isinstance(entry, dict) else None
         setting = _setting(entry, file, f"{where}, setting {str(name)[:60] if name else number}")
-        if (setting.name, setting.applies) in found:
+        if (setting.name, setting.applies) in settings:
             raise CommlensError(f"{where}: '{setting.name}' stands there twice")
-        found[setting.name, setting.applies] = setting
-    return file, list(found.values())
+        settings[setting.name, setting.applies] = setting
+    return file, list(settings.values())
 
 
 def _setting(entry: Any, file: _File, where: str) -> TuningSetting:
     if isinstance(entry, dict) and isinstance(entry.get("values"), list):
         entry = {**entry, "values": [_value(entry, value) for value in entry["values"]]}
-    own = user_yaml.convert(entry, TuningSetting, where, strict=False)
+    setting = user_yaml.convert(entry, TuningSetting, where, strict=False)
     return replace(
-        own,
-        values=tuple(replace(one, set={**own.also, **one.set}) for one in own.values),
+        setting,
+        values=tuple(replace(value, set={**setting.also, **value.set}) for value in setting.values),
         applies=msgspec.convert(
-            {**msgspec.to_builtins(file.applies), **msgspec.to_builtins(own.applies)}, Where
+            {**msgspec.to_builtins(file.applies), **msgspec.to_builtins(setting.applies)}, Where
         ),
-        needs={**file.needs, **own.needs},
-        source=own.source or file.source,
+        needs={**file.needs, **setting.needs},
+        source=setting.source or file.source,
     )
 
 
@@ -192,7 +193,7 @@ class Space:
 
     def changed(self, choice: Choice, name: str, value: str = UNSET) -> dict[str, str]:
         """The same choice with another value of a setting, or without one."""
-        rest = {other: own for other, own in choice.items() if other != name}
+        rest = {other: text for other, text in choice.items() if other != name}
         return self.ordered({**rest, name: value} if value != UNSET else rest)
 
     def providers(self, name: str, text: str) -> Iterator[tuple[str, str]]:
@@ -242,7 +243,7 @@ class Situation:
 
     def why_not(self, where: Where) -> str:
         """Why what has these conditions does not apply; empty: it does."""
-        for what, wanted, have in (
+        for kind, wanted, have in (
             ("MPI library", where.mpi, [self.mpi]),
             ("transport", where.transports, self.transports),
             ("memory", where.memories, self.memories),
@@ -251,13 +252,13 @@ class Situation:
             ("launcher", where.launchers, [self.launcher]),
         ):
             if wanted and not set(wanted) & set(have):
-                return f"for {what} {' or '.join(wanted)}; here it is {', '.join(have) or 'none'}"
-        for what, versions, version in (
+                return f"for {kind} {' or '.join(wanted)}; here it is {', '.join(have) or 'none'}"
+        for library, versions, version in (
             (self.mpi, where.mpi_version, self.mpi_version),
             ("UCX", where.ucx_version, self.ucx_version),
         ):
             if versions and not (version and Version(version) in SpecifierSet(versions)):
-                return f"for {what} {versions}; here it is {version or 'unknown'}"
+                return f"for {library} {versions}; here it is {version or 'unknown'}"
         reasons = [f"there is no {fact}" for fact in where.has if fact not in self.facts]
         reasons += [f"there is a {fact}" for fact in where.has_not if fact in self.facts]
         return reasons[0] if reasons else ""

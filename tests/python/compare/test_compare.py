@@ -50,31 +50,31 @@ def only_row(result: ComparisonResult) -> Row:
 @pytest.mark.parametrize(("metric", "us", "other", "verdict"), cases("what 5 launches each decide"))
 def test_5_launches_each_decide(metric: str, us: float, other: float, verdict: str) -> None:
     row = only_row(
-        compared(*(launches(own, name, metric=metric) for own, name in ((us, "a"), (other, "b"))))
+        compared(*(launches(time, name, metric=metric) for time, name in ((us, "a"), (other, "b"))))
     )
     assert row.verdict.value == verdict
-    assert row.found.ratio == pytest.approx(other / us, rel=0.005)
-    assert (row.found.basis, row.found.launches) == ("launches", (5, 5))
+    assert row.difference.ratio == pytest.approx(other / us, rel=0.005)
+    assert (row.difference.basis, row.difference.launches) == ("launches", (5, 5))
 
 
-def test_p_is_that_of_scipy_over_the_medians_of_starts_or_the_samples_of_one() -> None:
+def test_p_is_that_of_scipy_over_medians_of_starts_or_samples_of_a_start() -> None:
     sides = launches(2.0, "a", 8), launches(2.008, "b", 8)
-    medians = [[one["statistics"]["latency_us"]["median"] for one in side] for side in sides]
+    medians = [[record["statistics"]["latency_us"]["median"] for record in side] for side in sides]
     expected = mannwhitneyu(*medians, alternative="two-sided").pvalue
-    assert only_row(compared(*sides)).found.p_value == pytest.approx(expected)
+    assert only_row(compared(*sides)).difference.p_value == pytest.approx(expected)
     samples = (2, 2.1, 2.3, 1.9, 2.2, 2.4), (2.25, 2.6, 2.7, 2.8, 2.9, 3)
-    one, other = make_record(start="one"), make_record(start="two")
-    for record, own in zip((one, other), samples):
-        record["samples"]["values_s"] = [1e-6 * value for value in own]
+    baseline, other = make_record(start="one"), make_record(start="two")
+    for record, times in zip((baseline, other), samples):
+        record["samples"]["values_s"] = [1e-6 * value for value in times]
     expected = mannwhitneyu(*samples, alternative="two-sided").pvalue
-    assert only_row(compared([one], [other])).found.p_value == expected
+    assert only_row(compared([baseline], [other])).difference.p_value == expected
 
 
 @pytest.mark.parametrize("us", [2.0, 2.5, 3.8])
-def test_of_one_start_each_little_can_be_said(us: float) -> None:
+def test_of_a_single_start_each_little_can_be_said(us: float) -> None:
     row = only_row(compared(launches(2.0, "a", 1), launches(us, "b", 1)))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.found.basis == "few launches"
+    assert row.difference.basis == "few launches"
     assert row.why == "take 5 new launches of each"
 
 
@@ -82,11 +82,11 @@ def test_with_2_samples_nothing_is_slower() -> None:
     baseline, other = make_record(start="one"), make_record(start="two", median_us=200)
     for record in (baseline, other):
         record["samples"]["values_s"] = [1e-6, 2e-6]
-        for own in record["statistics"].values():
-            own |= {"count": 2, "ci_low": None, "ci_high": None}
+        for values in record["statistics"].values():
+            values |= {"count": 2, "ci_low": None, "ci_high": None}
     row = only_row(compared([baseline], [other]))
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert row.found.interval is None
+    assert row.difference.interval is None
 
 
 def test_many_cases_take_more_starts() -> None:
@@ -114,17 +114,17 @@ def test_noise_asks_for_more_starts_than_5() -> None:
     assert row.launches_needed == 25, "what 5 launches ask for is no more than a next step"
 
 
-def test_what_has_no_partner_is_named() -> None:
+def test_a_case_without_a_partner_is_named() -> None:
     baseline = [*launches(2.0, "a"), make_record(start="a-large", bytes=4096)]
     other = [*launches(2.0, "b"), make_record(start="b-staged", transport="staged")]
     (matched,) = compared(baseline, other).matched
-    assert [(one.case, one.only_in) for one in matched.missing] == [
+    assert [(missing.case, missing.only_in) for missing in matched.missing] == [
         ("latency 4 KiB, mpi, host", "before"),
         ("latency 1 KiB, staged, host", "after"),
     ]
 
 
-def test_what_fails_now_is_named_with_its_reason() -> None:
+def test_a_new_failure_is_named_with_its_reason() -> None:
     failed = make_record(start="b", status="failed", reason="a wrong byte")
     (matched,) = compared(launches(2.0, "a"), [failed]).matched
     assert matched.changed == ["latency 1 KiB, mpi, host: failed in after (a wrong byte)"]
@@ -134,7 +134,7 @@ def test_what_fails_now_is_named_with_its_reason() -> None:
     assert matched.cases[0].note == "1 of 5 launches of after gave nothing"
 
 
-def test_what_differs_between_the_machines_is_named() -> None:
+def test_differences_of_the_machines_are_named() -> None:
     other = launches(2.0, "b", versions={"mpi": "Open MPI 5.0.7"}, environment={"UCX_TLS": "sm"})
     (matched,) = compared(launches(2.0, "a"), other).matched
     assert "mpi: Open MPI 4.1.4 → Open MPI 5.0.7" in matched.differences
@@ -155,7 +155,7 @@ def test_settings_that_vary_within_a_side_are_part_of_its_cases() -> None:
 
 
 @pytest.mark.parametrize(("by", "changes", "values"), cases("groups of one set"))
-def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[str]) -> None:
+def test_groups_of_a_single_set(by: str, changes: list[dict[str, Any]], values: list[str]) -> None:
     records = parsed(
         *(
             record
@@ -171,7 +171,7 @@ def test_groups_of_one_set(by: str, changes: list[dict[str, Any]], values: list[
 
 
 @pytest.mark.parametrize(("by", "said"), cases("what makes no groups"))
-def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
+def test_equal_records_make_no_groups(by: str, said: str) -> None:
     with pytest.raises(CommlensError, match=said):
         split(parsed(make_record()), by)
 
@@ -179,7 +179,7 @@ def test_what_does_not_differ_makes_no_groups(by: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("us", "count", "slower_by", "status", "said"), cases("what the gate says")
 )
-def test_the_gate_names_what_is_slower(
+def test_the_gate_names_slower_cases(
     us: float, count: int, slower_by: float, status: int, said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -189,7 +189,7 @@ def test_the_gate_names_what_is_slower(
     assert said in err if said else not err
 
 
-def test_the_gate_names_what_is_there_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_gate_names_missing_cases(capsys: pytest.CaptureFixture[str]) -> None:
     baseline = [*launches(2.0, "a"), make_record(start="a-large", bytes=4096)]
     assert gate(compared(baseline, launches(2.0, "b")), 0.05) == Status.FAILED
     assert "missing or failed: latency 4 KiB, mpi, host" in capsys.readouterr().err
@@ -220,7 +220,7 @@ def test_no_text_of_a_record_steers_a_terminal_or_is_markup(
         assert len(json.loads(said)["cases"]) == len(result.rows)
 
 
-def test_absurd_numbers_have_no_ratio_or_a_finite_one_and_columns_keep_their_names(
+def test_absurd_numbers_have_a_finite_ratio_or_none_and_columns_keep_their_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     result = compared(launches(1e-25, "a"), launches(1e25, "b"))
@@ -266,7 +266,7 @@ def test_it_draws(commlens: Commlens, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), cases("mistakes of compare"))
-def test_mistakes_are_one_line(commlens: Commlens, words: list[str], said: str) -> None:
+def test_mistakes_are_single_lines(commlens: Commlens, words: list[str], said: str) -> None:
     done = commlens("compare", *words)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr

@@ -25,8 +25,8 @@ def test_a_and_b_take_turns(commlens: Commlens) -> None:
     ]
     (folder,) = Path("results").iterdir()
     for name, value in (("a", "sm"), ("b", "tcp")):
-        launches = {one.start.start: one.start for one in kept(folder / f"{name}.jsonl")}
-        assert [one.environment["UCX_TLS"] for one in launches.values()] == [value] * 3
+        launches = {record.start.start: record.start for record in kept(folder / f"{name}.jsonl")}
+        assert [record.environment["UCX_TLS"] for record in launches.values()] == [value] * 3
     assert "UCX_TLS=tcp  against UCX_TLS=sm" in run.stdout
     assert "row 0" not in run.stdout  # the jobs' own tables
 
@@ -37,8 +37,8 @@ def test_5_starts_are_the_default(commlens: Commlens) -> None:
     )
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
-    assert {one["baseline_launches"] for one in document["cases"]} == {5}
-    assert {one["baseline"] for one in document["cases"]} == {"default settings"}
+    assert {case["baseline_launches"] for case in document["cases"]} == {5}
+    assert {case["baseline"] for case in document["cases"]} == {"default settings"}
 
 
 def test_two_builds_are_compared(commlens: Commlens, tmp_path: Path) -> None:

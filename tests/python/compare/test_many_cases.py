@@ -33,7 +33,7 @@ def compared(baseline: Side, other: Side) -> ComparisonResult:
 def test_thousands_of_cases_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
     result = compared(side("before", 2.0, CASES, 1), side("after", 2.2, CASES + 500, 1))
     assert len(result.rows) == CASES
-    assert all(row.found.ratio == pytest.approx(1.1) for row in result.rows)
+    assert all(row.difference.ratio == pytest.approx(1.1) for row in result.rows)
     comparison_of(result).print_as("table")
     table = capsys.readouterr().out
     assert {row.launches_needed for row in result.rows} == {fewest_for(DECISION / CASES)}

@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 import tracemalloc
 from itertools import product
+from statistics import median
 
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
 from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
-from commlens.model import rank_test
 from commlens.model.comparison import Basis, Difference
 from commlens.model.rank_test import (
     DECISION,
@@ -54,36 +54,50 @@ def test_the_interval_of_a_median_is_that_of_samples(count: int, rank: int) -> N
 def test_p_is_that_of_scipy() -> None:
     generator = np.random.default_rng(1)
     for count in (5, 8, 9, 30):
-        one, other = generator.normal(0, 1, count).tolist(), generator.normal(1, 1, count).tolist()
-        assert u_test(one, other) == mannwhitneyu(one, other, alternative="two-sided").pvalue
+        sides = [generator.normal(mean, 1, count).tolist() for mean in (0, 1)]
+        assert u_test(*sides) == mannwhitneyu(*sides, alternative="two-sided").pvalue
 
 
 @pytest.mark.parametrize("counts", [(4, 4), (5, 5), (6, 4), (7, 8)])
 def test_the_interval_leaves_out_0_where_the_exact_test_refuses(counts: tuple[int, int]) -> None:
     generator = np.random.default_rng(2)
     for _ in range(100):
-        one = generator.normal(0, 1, counts[0]).tolist()
+        baseline = generator.normal(0, 1, counts[0]).tolist()
         other = generator.normal(generator.uniform(0, 3), 1, counts[1]).tolist()
-        found = shift_interval(one, other)
-        assert found is not None
-        assert found[0] <= shift(one, other) <= found[1]
-        is_refused = mannwhitneyu(one, other, method="exact").pvalue <= 0.05
-        assert is_refused == (found[0] > 0 or found[1] < 0)
+        interval = shift_interval(baseline, other)
+        assert interval is not None
+        assert interval[0] <= shift(baseline, other) <= interval[1]
+        is_refused = mannwhitneyu(baseline, other, method="exact").pvalue <= 0.05
+        assert is_refused == (interval[0] > 0 or interval[1] < 0)
 
 
-def test_of_many_values_the_differences_are_found_without_a_list(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("counts", [(5, 5), (5, 7), (41, 38), (51, 50), (80, 70)])
+@pytest.mark.parametrize("digits", [1, 15])  # with many equal values, and with none
+def test_the_interval_and_the_shift_are_exact_whatever_the_count(
+    counts: tuple[int, int], digits: int
 ) -> None:
     generator = np.random.default_rng(7)
-    one, other = generator.normal(0, 1, 41).tolist(), generator.normal(0.3, 1, 38).tolist()
-    other[3] = other[4]
-    asked = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
-    needed = launches_to_decide(one, other, 0.01, 1)
-    monkeypatch.setattr(rank_test, "_MOST_PAIRS", 0)
-    again = [*shift_interval(one, other), shift(one, other), shift(one, other[:-1])]  # type: ignore[misc]
-    assert again == pytest.approx(asked, rel=1e-12)
-    assert launches_to_decide(one, other, 0.01, 1) == needed
-    assert shift_interval([1.0] * 50, [2.0] * 50) == (1, 1)
+    for _ in range(5):
+        baseline, other = (generator.normal(-11, 1, count).round(digits) for count in counts)
+        ordered = np.sort(np.subtract.outer(other, baseline), axis=None).tolist()
+        interval = shift_interval(baseline.tolist(), other.tolist())
+        assert interval is not None
+        assert ordered.index(interval[0]) + 1 <= len(ordered) / 2
+        assert interval[1] in ordered
+        assert shift(baseline.tolist(), other.tolist()) == median(ordered)
+    assert shift_interval([1.0] * counts[0], [2.0] * counts[1]) == (1, 1)
+
+
+@pytest.mark.parametrize("launches", [50, 51, 200])
+def test_equal_medians_do_not_differ_by_rounding(launches: int) -> None:
+    """Two of five are faster by a tick of the clock: the interval ends at 0, and not below."""
+    usual, faster = math.log(20e-6), math.log(19e-6)
+    baseline = [usual] * launches
+    other = [faster] * (2 * launches // 5) + [usual] * (launches - 2 * launches // 5)
+    assert shift(baseline, other) == 0
+    for interval in (shift_interval(baseline, other), shift_interval(other, baseline)):
+        assert interval is not None
+        assert 0 in interval
 
 
 def test_ten_thousand_starts_a_side_are_compared_in_little_memory() -> None:
@@ -102,8 +116,8 @@ def test_three_values_a_side_have_no_interval() -> None:
 
 def test_intervals_of_many_values_are_those_of_the_normal_distribution() -> None:
     generator = np.random.default_rng(3)
-    one, other = generator.normal(0, 1, 41).tolist(), generator.normal(0, 1, 40).tolist()
-    many, few = shift_interval(one, other), shift_interval(one[:40], other)
+    baseline, other = generator.normal(0, 1, 41).tolist(), generator.normal(0, 1, 40).tolist()
+    many, few = shift_interval(baseline, other), shift_interval(baseline[:40], other)
     assert many is not None
     assert few is not None
     assert many == pytest.approx(few, abs=0.15)
@@ -125,11 +139,11 @@ def test_the_same_differs_in_5_of_300_at_most(launches: int, between: float) -> 
     generator = np.random.default_rng(launches)
     wrong = missed = 0
     for _ in range(TRIALS):
-        one, other = (start_medians(generator, launches, between) for _ in range(2))
-        interval = shift_interval(one, other)
+        baseline, other = (start_medians(generator, launches, between) for _ in range(2))
+        interval = shift_interval(baseline, other)
         assert interval is not None
         missed += not interval[0] <= 0 <= interval[1]
-        wrong += u_test(one, other) < DECISION
+        wrong += u_test(baseline, other) < DECISION
     assert wrong / TRIALS <= DECISION + 0.02  # two deviations of so many trials
     assert missed / TRIALS <= 0.05 + 0.03
 
@@ -140,8 +154,8 @@ def disturbed(
     """Of which a share is slower by up to a factor of 5."""
     values = np.array(start_medians(generator, launches, between, slowdown))
     is_slow = generator.random(launches) < share
-    found: Values = (values + is_slow * generator.uniform(0, math.log(5), launches)).tolist()
-    return found
+    slowed: Values = (values + is_slow * generator.uniform(0, math.log(5), launches)).tolist()
+    return slowed
 
 
 @pytest.mark.parametrize(
@@ -154,19 +168,19 @@ def test_as_many_starts_as_it_asks_for_find_a_tenth(
 ) -> None:
     """A pilot of 5 launches each decides, or asks for so many new ones as find a slowdown of 10%:
     also where it was of two that are the same."""
-    generator, found = np.random.default_rng(17), 0
+    generator, seen = np.random.default_rng(17), 0
     for _ in range(TRIALS):
         pilot = [disturbed(generator, 5, between, share, slow) for slow in (0, pilot_slowdown)]
         if pilot_slowdown and u_test(*pilot) < DECISION:
-            found += shift(*pilot) > 0
+            seen += shift(*pilot) > 0
             continue
         launches = min(200, launches_to_decide(*pilot, math.log(least), tests=1))
-        one, other = (disturbed(generator, launches, between, share, slow) for slow in (0, 0.1))
-        found += u_test(one, other) < DECISION and shift(one, other) > 0
-    assert found / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
+        sides = [disturbed(generator, launches, between, share, slow) for slow in (0, 0.1)]
+        seen += u_test(*sides) < DECISION and shift(*sides) > 0
+    assert seen / TRIALS >= 0.95 - 0.03  # two deviations of so many trials
 
 
-def test_among_many_cases_one_is_wrong_in_5_of_300() -> None:
+def test_among_many_cases_any_is_wrong_in_5_of_300() -> None:
     """All cases of a start share what is particular to it."""
     generator = np.random.default_rng(11)
     wrong = 0
@@ -174,8 +188,8 @@ def test_among_many_cases_one_is_wrong_in_5_of_300() -> None:
         shared = [0.05 * generator.standard_normal(8) for _ in range(2)]
         p_values = []
         for _ in range(20):
-            one, other = ((own + 0.03 * generator.standard_normal(8)).tolist() for own in shared)
-            p_values.append(u_test(one, other))
+            sides = [side + 0.03 * generator.standard_normal(8) for side in shared]
+            p_values.append(u_test(*(side.tolist() for side in sides)))
         wrong += min(holm(p_values)) < DECISION
     assert wrong <= 5
 
@@ -185,8 +199,8 @@ def test_a_bootstrap_over_few_starts_is_wrong_more_often() -> None:
     generator = np.random.default_rng(13)
     wrong = 0
     for _ in range(TRIALS):
-        one, other = (generator.normal(0, 0.05, 3) for _ in range(2))
-        draws = [np.median(own[list(product(range(3), repeat=3))], axis=1) for own in (one, other)]
+        sides = [generator.normal(0, 0.05, 3) for _ in range(2)]
+        draws = [np.median(side[list(product(range(3), repeat=3))], axis=1) for side in sides]
         low, high = np.quantile(draws[1][:, None] - draws[0][None, :], (0.025, 0.975))
         wrong += low > 0 or high < 0
     assert wrong / TRIALS > 0.08
@@ -209,21 +223,21 @@ def last_verdict(generator: np.random.Generator, between: float, slowdown: float
     count: int | None = 5
     for _ in range(MOST_STEPS):
         assert count is not None
-        found = OfLaunches(
+        difference = OfLaunches(
             start_medians(generator, count, between),
             start_medians(generator, count, between, slowdown),
         )
-        own = verdict_of(found.interval, found.p_value, THRESHOLD)
-        count = launches_needed(found, THRESHOLD, tests=1)
-        if own is not Verdict.INCONCLUSIVE or count is None:
-            return own
+        verdict = verdict_of(difference.interval, difference.p_value, THRESHOLD)
+        count = launches_needed(difference, THRESHOLD, tests=1)
+        if verdict is not Verdict.INCONCLUSIVE or count is None:
+            return verdict
     return Verdict.INCONCLUSIVE
 
 
 def share(verdicts: set[Verdict], between: float, slowdown: float, trials: int) -> float:
     generator = np.random.default_rng(23)
-    found = [last_verdict(generator, between, slowdown) for _ in range(trials)]
-    return sum(one in verdicts for one in found) / trials
+    last = [last_verdict(generator, between, slowdown) for _ in range(trials)]
+    return sum(verdict in verdicts for verdict in last) / trials
 
 
 @pytest.mark.parametrize(("between", "trials"), [(0.01, 200), (0.03, 400), (0.08, 300)])
@@ -233,5 +247,5 @@ def test_the_same_differs_in_5_of_100_at_most_over_all_steps(between: float, tri
 
 
 @pytest.mark.parametrize("between", [0.01, 0.03, 0.08])
-def test_a_tenth_is_found(between: float) -> None:
+def test_a_tenth_is_seen(between: float) -> None:
     assert share({Verdict.SLOWER}, between, 0.1, trials=100) >= 0.95

@@ -22,13 +22,13 @@ def grouped(*records: dict[str, Any]) -> Group:
 
 
 def ties(group: Group) -> list[bool]:
-    found = [group.standing(one) for one in group.records]
-    return [bool(one.tie) for one in found if one]
+    standings = [group.standing(record) for record in group.records]
+    return [bool(standing.tie) for standing in standings if standing]
 
 
 def without_interval(record: dict[str, Any], count: int = 5) -> dict[str, Any]:
-    for own in record["statistics"].values():
-        own |= {"count": count, "ci_low": None, "ci_high": None}
+    for values in record["statistics"].values():
+        values |= {"count": count, "ci_low": None, "ci_high": None}
     return record
 
 
@@ -37,38 +37,38 @@ def pair(
 ) -> tuple[Record, Record, Metric]:
     """Two records with these statistics of their latency, of these launches."""
     records: list[Record] = []
-    for transport, own, start in zip(("mpi", "staged"), (baseline, other), launches):
+    for transport, values, start in zip(("mpi", "staged"), (baseline, other), launches):
         raw = make_record(transport=transport, start=start)
-        raw["statistics"]["latency_us"] = own
+        raw["statistics"]["latency_us"] = values
         records += parsed(raw)
     return records[0], records[1], records[0].start.metrics["latency_us"]
 
 
 @pytest.mark.parametrize(("changes", "tie", "why"), cases("intervals of medians"))
-def test_in_one_start_medians_differ_where_intervals_do_not_overlap(
+def test_in_a_start_medians_differ_where_intervals_do_not_overlap(
     changes: dict[str, Any], tie: str, why: str
 ) -> None:
-    one, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
-    for own in (pair(one, other), pair(other, one)):
-        assert difference(*own).tie == tie
-    own = pair(one, other)
-    assert not tie or why in difference(*own).why_tie
+    baseline, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
+    for arguments in (pair(baseline, other), pair(other, baseline)):
+        assert difference(*arguments).tie == tie
+    arguments = pair(baseline, other)
+    assert not tie or why in difference(*arguments).why_tie
 
 
 @pytest.mark.parametrize("us", [2.5, 4.4, 200])
 def test_of_two_starts_none_is_better(us: float) -> None:
-    own = pair(statistic(2.0), statistic(us), ("one", "another"))
-    assert difference(*own).tie == "inconclusive"
-    assert difference(*own).why_tie == "1 and 1 launches: too few"
+    arguments = pair(statistic(2.0), statistic(us), ("one", "another"))
+    assert difference(*arguments).tie == "inconclusive"
+    assert difference(*arguments).why_tie == "1 and 1 launches: too few"
 
 
 @pytest.mark.parametrize(("baseline", "other", "together", "differs"), cases("medians of launches"))
 def test_launches_differ_by_more_than_launches_may(
     baseline: list[float], other: list[float], together: bool, differs: bool
 ) -> None:
-    one = parsed(*launches(*baseline, name="a"))
-    two = parsed(*launches(*other, name="a" if together else "b"))
-    assert Difference(one, two, one[0].start.metrics["latency_us"]).differs is differs
+    first = parsed(*launches(*baseline, name="a"))
+    second = parsed(*launches(*other, name="a" if together else "b"))
+    assert Difference(first, second, first[0].start.metrics["latency_us"]).differs is differs
 
 
 def test_more_is_worse_or_better_as_the_metric_says() -> None:
@@ -76,19 +76,19 @@ def test_more_is_worse_or_better_as_the_metric_says() -> None:
         parsed(*launches(*(us + 0.01 * n for n in range(5)), name=name, metric="bandwidth_GBps"))
         for us, name in ((2.2, "a"), (2.0, "b"))
     )
-    found = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])
-    assert found.ratio == pytest.approx(2 / 2.2, rel=0.01)
-    assert found.interval is not None
-    assert found.interval.high < 1
+    compared = Difference(slow, fast, slow[0].start.metrics["bandwidth_GBps"])
+    assert compared.ratio == pytest.approx(2 / 2.2, rel=0.01)
+    assert compared.interval is not None
+    assert compared.interval.high < 1
 
 
-def test_what_is_0_has_no_ratio() -> None:
+def test_a_median_of_0_has_no_ratio() -> None:
     raw = make_record()
     raw["statistics"]["latency_us"] |= {"median": 0.0, "ci_low": 0.0, "min": 0.0}
-    one, other = parsed(raw, make_record(start="other"))
-    found = Difference([one], [other], one.start.metrics["latency_us"])
-    assert found.ratio is None
-    assert not found.differs
+    baseline, other = parsed(raw, make_record(start="other"))
+    compared = Difference([baseline], [other], baseline.start.metrics["latency_us"])
+    assert compared.ratio is None
+    assert not compared.differs
 
 
 @pytest.mark.parametrize("launches", [1, 5])
@@ -100,13 +100,13 @@ def test_absurd_values_have_a_ratio_that_is_a_number(launches: int) -> None:
         raw["statistics"]["latency_us"] |= {"min": 0.0, "median": 1e-310, "ci_low": 1e-310}
     for raw in most:
         raw["statistics"]["latency_us"] |= {"median": 1e30, "ci_high": 1e30, "max": 1e30}
-    one, other = parsed(*least), parsed(*most)
-    found = Difference(one, other, one[0].start.metrics["latency_us"])
-    assert found.ratio == pytest.approx(sys.float_info.max)
-    assert found.differs is (launches == 5)
+    baseline, other = parsed(*least), parsed(*most)
+    compared = Difference(baseline, other, baseline[0].start.metrics["latency_us"])
+    assert compared.ratio == pytest.approx(sys.float_info.max)
+    assert compared.differs is (launches == 5)
 
 
-def test_what_the_samples_do_not_tell_apart_is_a_tie() -> None:
+def test_samples_that_do_not_differ_are_a_tie() -> None:
     """Intervals are 2% to each side: 2.00 and 2.05 overlap, 2.00 and 2.10 do not."""
     times = {"mpi": 2.0, "staged": 2.05, "ccl": 2.1}
     records = [make_record(median_us=us, transport=name) for name, us in times.items()]
@@ -139,7 +139,7 @@ def test_a_choice_that_the_table_contradicts_was_within_noise() -> None:
     assert "noise" not in candidates(100, 50)[0]
 
 
-def test_an_interval_that_was_not_reached_is_told() -> None:
+def test_an_interval_that_was_not_reached_is_named() -> None:
     harness = {"timing": "batch", "repeat": 100, "warmup": 10, "batches": 10}
     asked = {**harness, "until_ci_percent": 1.0, "max_time_s": 5.0}
     said = "--until-ci 1% not reached (mpi, host): +-2% after 10 samples within --max-time 5 s"

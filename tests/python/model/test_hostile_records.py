@@ -62,7 +62,8 @@ def test_no_text_of_a_record_reaches_the_terminal_as_it_is(
             place = number if number < 2 else 1, *("#" if type(k) is int else k for k in path)
             if isinstance(value, str) and place not in tried:
                 tried.add(place)
-                own = [*file[:number], replaced(line, path, value + ESCAPES), *file[number + 1 :]]
-                Path("records.jsonl").write_text("".join(map(text_of, own)))
+                changed = replaced(line, path, value + ESCAPES)
+                lines_changed = [*file[:number], changed, *file[number + 1 :]]
+                Path("records.jsonl").write_text("".join(map(text_of, lines_changed)))
                 assert_clear(commlens, "show", "records.jsonl", "--wide")
     assert len(tried) >= 15

@@ -22,7 +22,7 @@ SAMPLES = {
     "overlap": make_overlap_record(),
     "transform": make_transform_record(),
 }
-LINES = {name: [json.loads(line) for line in lines([own])] for name, own in SAMPLES.items()}
+LINES = {name: [json.loads(line) for line in lines([raw])] for name, raw in SAMPLES.items()}
 LINES["profile"] = [make_profile()]
 BYTES = "parameters.bytes"
 # What is too large for a file of cases.
@@ -45,21 +45,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "case"), [*REFUSED, *HUGE])
-def test_what_cannot_be_is_refused_in_a_sentence(
+def test_impossible_values_are_refused_in_a_sentence(
     name: str, case: dict[str, Any], commlens: Commlens
 ) -> None:
     """The other records are shown."""
     sample, _, is_start = name.partition(" ")
-    own = copy.deepcopy(LINES[sample])
-    number = 0 if is_start else len(own) - 1
+    written = copy.deepcopy(LINES[sample])
+    number = 0 if is_start else len(written) - 1
     *path, last = (int(key) if key.isdigit() else key for key in case["at"].split("."))
-    place = value_at(own[number], path)
+    place = value_at(written[number], path)
     if "without" in case:
         del place[last]
     else:
         place[last] = RAW + case["raw"] if "raw" in case else case["is"]
     good = lines([make_record(start="another", median_us=7.5)])
-    Path("records.jsonl").write_text("".join([*map(text_of, own), *good]))
+    Path("records.jsonl").write_text("".join([*map(text_of, written), *good]))
     shown = commlens("show", "records.jsonl")
     first, *others = shown.stderr.splitlines()
     kind = "profile of version 1 (" if sample == "profile" else "record"
@@ -117,10 +117,10 @@ def test_a_byte_order_mark_is_no_problem() -> None:
     assert (len(loaded.records), loaded.problems) == (1, [])
 
 
-def test_only_the_first_of_many_problems_are_told() -> None:
-    found = read([f'{{"kind": "a{number}"}}\n' for number in range(1000)], "f").problems
-    assert len(found) == 21
-    assert found[-1] == "f: 980 more lines without a record"
+def test_only_the_first_of_many_problems_are_named() -> None:
+    problems = read([f'{{"kind": "a{number}"}}\n' for number in range(1000)], "f").problems
+    assert len(problems) == 21
+    assert problems[-1] == "f: 980 more lines without a record"
 
 
 def test_a_name_that_is_too_long_is_a_sentence(commlens: Commlens) -> None:
@@ -131,5 +131,5 @@ def test_a_name_that_is_too_long_is_a_sentence(commlens: Commlens) -> None:
 
 def test_texts_of_records_hold_no_control_characters() -> None:
     record = make_record(transport="a\x1b[31m\ud800\n\u202eb\N{GRINNING FACE}", reason='"\\x')
-    (found,) = read(lines([record])).records
-    assert (found.transport, found.reason) == ("a?[31m? ?b\N{GRINNING FACE}", '"\\x')
+    (decoded,) = read(lines([record])).records
+    assert (decoded.transport, decoded.reason) == ("a?[31m? ?b\N{GRINNING FACE}", '"\\x')

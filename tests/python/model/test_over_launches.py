@@ -11,18 +11,18 @@ from show_helpers import shown
 
 
 def test_a_record_over_starts_has_the_median_of_their_medians() -> None:
-    (found,) = over_launches(parsed(*launches(2, 5, 3)))
-    assert isinstance(found, OverLaunches)
-    own = found.statistics["latency_us"]
-    assert (own.count, own.median, own.min, own.max) == (3, 3, 2, 5)
-    assert own.ci_low is None  # 6 make an interval
-    assert len(launches_of(found)) == 3
+    (merged,) = over_launches(parsed(*launches(2, 5, 3)))
+    assert isinstance(merged, OverLaunches)
+    statistic = merged.statistics["latency_us"]
+    assert (statistic.count, statistic.median, statistic.min, statistic.max) == (3, 3, 2, 5)
+    assert statistic.ci_low is None  # 6 make an interval
+    assert len(launches_of(merged)) == 3
 
 
 def test_from_6_starts_on_there_is_an_interval() -> None:
-    (found,) = over_launches(parsed(*launches(2, 5, 3, 4, 7, 6)))
-    own = found.statistics["latency_us"]
-    assert (own.median, own.ci_low, own.ci_high) == (4.5, 2, 7)
+    (merged,) = over_launches(parsed(*launches(2, 5, 3, 4, 7, 6)))
+    statistic = merged.statistics["latency_us"]
+    assert (statistic.median, statistic.ci_low, statistic.ci_high) == (4.5, 2, 7)
 
 
 def test_other_settings_versions_and_failures_stay_apart() -> None:
@@ -32,15 +32,15 @@ def test_other_settings_versions_and_failures_stay_apart() -> None:
         make_record(start="three", versions={"mpi": "Open MPI 5.0.7"}),
         make_record(start="four", status="failed", reason="a wrong byte"),
     ]
-    assert not any(isinstance(one, OverLaunches) for one in over_launches(parsed(*records)))
+    assert not any(isinstance(record, OverLaunches) for record in over_launches(parsed(*records)))
 
 
-def test_what_one_start_measured_twice_stays_twice() -> None:
+def test_a_case_measured_twice_in_a_start_stays_twice() -> None:
     (raw,) = launches(2)
     assert len(over_launches(parsed(raw, {**raw, "time": "2025-01-02T03:04:06Z"}))) == 2
 
 
-def test_what_several_starts_skipped_is_told_once() -> None:
+def test_a_case_that_several_starts_skipped_is_named_once() -> None:
     records = parsed(*launches(2, 3, status="skipped", reason="no GPU"))
     assert len(over_launches(records)) == 1
 
@@ -60,14 +60,14 @@ def test_an_interval_over_starts_is_no_range() -> None:
     assert any("4.500 2.000 to 7.000 6 launches" in line for line in lines)
 
 
-def test_an_application_uses_what_is_fastest_over_launches() -> None:
+def test_an_application_uses_the_fastest_over_launches() -> None:
     records = [
         make_exchange_record(mode, together_us=100, seconds=seconds, start=start)
         for start in ("one", "two", "three")
         for mode, seconds in (("pairwise", 1e-6), ("all-reduce", 2e-6))
     ]
     (group,) = groups(over_launches(parsed(*records)))
-    used = [one for one in group.records if one in group.used]
+    used = [record for record in group.records if record in group.used]
     assert len(used) == 1
 
 
@@ -75,6 +75,6 @@ def test_parts_and_ceilings_are_medians_over_starts() -> None:
     records = launches(2, 4, 8)
     for raw, rate in zip(records, (10.0, 30.0, 20.0)):
         raw["ceilings"][0]["rate"] = rate
-    (found,) = over_launches(parsed(*records))
-    assert found.ceilings[0].rate == 20
-    assert found.ceilings[0].fraction == 0.125
+    (merged,) = over_launches(parsed(*records))
+    assert merged.ceilings[0].rate == 20
+    assert merged.ceilings[0].fraction == 0.125

@@ -16,21 +16,21 @@ from show_helpers import shown
 
 
 def matrix_of(*arguments: object) -> PairMatrix:
-    found = pair_matrix(parsed(make_pairs_record(*arguments))[0])  # type: ignore[arg-type]
-    assert found is not None
-    return found
+    matrix = pair_matrix(parsed(make_pairs_record(*arguments))[0])  # type: ignore[arg-type]
+    assert matrix is not None
+    return matrix
 
 
 def test_the_slowest_pair_comes_first() -> None:
     matrix = matrix_of(latencies(3, {(0, 2): 40, (1, 2): 20}), "112", 40)
-    assert [(one.first, one.second, one.value) for one in matrix.pairs] == [
+    assert [(pair.first, pair.second, pair.value) for pair in matrix.pairs] == [
         (0, 2, 40),
         (1, 2, 20),
         (0, 1, 10),
     ]
     assert matrix.is_symmetric and matrix.median == 20 and matrix.first_ranks == [2]
     assert matrix.describe(matrix.pairs[0]) == "ranks 0 (n1) and 2 (n2)"
-    assert [matrix.is_across_nodes(one) for one in matrix.pairs] == [True, True, False]
+    assert [matrix.is_across_nodes(pair) for pair in matrix.pairs] == [True, True, False]
 
 
 def test_of_bandwidths_the_least_is_the_slowest_and_directions_count() -> None:
@@ -92,7 +92,7 @@ def test_a_heat_map_shows_the_slow_link_and_where_nodes_begin(ranks: int) -> Non
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("rank that receives", "rank that sends")
 
 
-def test_a_small_difference_is_not_drawn_as_a_large_one() -> None:
+def test_a_small_difference_is_not_drawn_as_large() -> None:
     figure = drawn(make_pairs_record(latencies(3, {(0, 1): 10.1}), "111", 10.1))
     (image,) = panel(figure, "latency: pairs of ranks").images
     assert image.norm.vmax >= 2 * image.norm.vmin
@@ -102,12 +102,13 @@ def test_a_small_difference_is_not_drawn_as_a_large_one() -> None:
 
 
 @pytest.mark.parametrize(("metric", "usual", "hosts", "slow", "begins"), cases("slow pairs"))
-def test_the_rule_names_what_is_slow(
+def test_the_rule_names_the_slow_pairs(
     metric: str, usual: float, hosts: str, slow: dict[str, float], begins: str
 ) -> None:
     rows_of, worst = (latencies, max) if metric == "latency_us" else (bandwidths, min)
     pairs = {(int(pair[0]), int(pair[2])): value for pair, value in slow.items()}
     rows = rows_of(len(hosts), pairs, usual)
     record = make_pairs_record(rows, hosts, worst(slow.values()), metric)
-    (finding,) = [one for one in findings(parsed(with_samples(record))) if one.code == "slow-pair"]
+    reported = findings(parsed(with_samples(record)))
+    (finding,) = [entry for entry in reported if entry.code == "slow-pair"]
     assert finding.sentence.startswith(begins), finding.sentence

@@ -37,7 +37,7 @@ def test_the_ideal_is_the_longest_stream_whose_parts_add_up() -> None:
     assert part.time[:3] == pytest.approx((0.4, 0.392, 0.408))
 
 
-def test_the_efficiency_is_the_records_own_or_else_the_ideal_over_the_time_together() -> None:
+def test_the_efficiency_is_that_of_the_record_or_the_ideal_over_the_time_together() -> None:
     text = make_overlap_record(parts_us={MULTIPLICATIONS: 5e5, REDUCTIONS: 6e5}, together_us=8e5)
     assert parsed(text)[0].efficiency == pytest.approx(0.75)
     # As of medians of samples, not of medians of parts.

@@ -19,9 +19,9 @@ from sample_records import make_record
 def test_a_long_file_says_how_far_it_was_read(tmp_path: Path) -> None:
     (tmp_path / "short.jsonl").write_text("rubbish\n")
     (tmp_path / "long.jsonl").write_text("rubbish\n" * 20_001)
-    told: list[str] = []
-    load_each([tmp_path / "short.jsonl", tmp_path / "long.jsonl"], tell=told.append)
-    assert told == ["reading long.jsonl: 10,000 lines", "reading long.jsonl: 20,000 lines"]
+    messages: list[str] = []
+    load_each([tmp_path / "short.jsonl", tmp_path / "long.jsonl"], tell=messages.append)
+    assert messages == ["reading long.jsonl: 10,000 lines", "reading long.jsonl: 20,000 lines"]
 
 
 def test_a_terminal_shows_it_once_there_is_something_to_say(
@@ -45,7 +45,7 @@ def test_a_file_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_what_has_no_room_is_read_and_counted(tmp_path: Path) -> None:
+def test_records_without_room_are_read_and_counted(tmp_path: Path) -> None:
     measured = [make_record(bytes=size) for size in range(1, 31)]
     measured += [make_record(bytes=size, status="failed", reason="x") for size in range(31, 36)]
     file = write(tmp_path / "records.jsonl", *measured)
@@ -53,5 +53,6 @@ def test_what_has_no_room_is_read_and_counted(tmp_path: Path) -> None:
     ((_, first), (_, second)) = load_each([file, file], Room(20))
     assert [len(first.records), first.dropped] == [20 + 2, 13]
     assert [len(second.records), second.dropped] == [0, 35]
-    assert [one.status for one in first.records].count("failed") == 2, "a tenth has room of its own"
+    failed = [record for record in first.records if record.status == "failed"]
+    assert len(failed) == 2, "a tenth has room of its own"
     assert len(first.problems) == len(second.problems) == 1, "every line is looked at"

@@ -44,12 +44,12 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_a_record_is_read() -> None:
-    found = record(bytes=4096, median_us=2.0)
-    assert found.size == 4096
-    assert found.main is not None and found.main.name == "latency_us"
-    assert found.statistics["latency_us"].median == 2.0
-    assert found.ceiling is not None and found.ceiling.fraction == 0.25
-    assert found.start.mpi == "Open MPI 4.1.4"
+    decoded = record(bytes=4096, median_us=2.0)
+    assert decoded.size == 4096
+    assert decoded.main is not None and decoded.main.name == "latency_us"
+    assert decoded.statistics["latency_us"].median == 2.0
+    assert decoded.ceiling is not None and decoded.ceiling.fraction == 0.25
+    assert decoded.start.mpi == "Open MPI 4.1.4"
 
 
 def test_samples_are_kept_once_and_in_eight_bytes_each() -> None:
@@ -58,24 +58,24 @@ def test_samples_are_kept_once_and_in_eight_bytes_each() -> None:
     assert (values.typecode, list(values)) == ("d", [2e-6] * 10)
 
 
-def test_what_was_found_is_read_as_it_was_written() -> None:
+def test_results_are_read_as_they_were_written() -> None:
     facts = {
         "labels_shared": 236041,
         "bytes_per_iteration": 1.5e9,
         "used": "pairwise",
         "converged": False,
     }
-    found = record(
+    decoded = record(
         facts=facts,
         series={"relative_residual": [1.0, None, 0.25]},
         report=["mesh", "", "gs_setup"],
         candidate={"name": "pairwise+device", "seconds": 4e-5, "text": "pairwise+device (MPI)"},
     )
-    assert list(found.facts.items()) == list(facts.items())
-    assert found.series == {"relative_residual": [1.0, None, 0.25]}
-    assert found.report == ("mesh", "", "gs_setup")
+    assert list(decoded.facts.items()) == list(facts.items())
+    assert decoded.series == {"relative_residual": [1.0, None, 0.25]}
+    assert decoded.report == ("mesh", "", "gs_setup")
     candidate = Candidate(name="pairwise+device", seconds=4e-5, text="pairwise+device (MPI)")
-    assert found.candidate == candidate
+    assert decoded.candidate == candidate
     bare = record()
     assert (bare.facts, bare.series, bare.report, bare.candidate) == ({}, {}, (), None)
 
@@ -88,7 +88,7 @@ def test_what_was_found_is_read_as_it_was_written() -> None:
         (lines([make_record(backend="hip")])[1], "is not in this file before it)"),
     ],
 )
-def test_what_is_no_record_is_reported_with_its_line_and_the_rest_is_read(
+def test_a_bad_line_is_reported_with_its_number_and_the_rest_is_read(
     line: str, problem: str, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "records.jsonl", make_record())
@@ -101,10 +101,10 @@ def test_what_is_no_record_is_reported_with_its_line_and_the_rest_is_read(
     assert problem in loaded.problems[0]
 
 
-def test_lines_with_the_same_problem_are_told_together() -> None:
+def test_lines_with_the_same_problem_are_named_together() -> None:
     old, good = '{"schema": 1}\n', lines([make_record()])
-    found = read([old, old, old, *good, "[]\n", old, old], "f").problems
-    assert found == [
+    problems = read([old, old, old, *good, "[]\n", old, old], "f").problems
+    assert problems == [
         "f:1-3: not a record of schema 2 (its schema is 1)",
         "f:6: not a record (not a JSON object)",
         "f:7-8: not a record of schema 2 (its schema is 1)",
@@ -120,7 +120,7 @@ def test_a_start_belongs_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(start)
     (tmp_path / "b.jsonl").write_text(line)
     loaded = load([tmp_path])
-    assert [one.start for one in loaded.launches] == ["one"]
+    assert [launch.start for launch in loaded.launches] == ["one"]
     missing = "start: its start 'one' is not in this file before it"
     problem = f"{tmp_path / 'b.jsonl'}:1: not a record of schema 2 ({missing})"
     assert (loaded.records, loaded.problems) == ([], [problem])
@@ -140,13 +140,13 @@ def test_the_main_metric_is_the_first_that_was_measured() -> None:
         "time_s", "rank_TFLOPs", "overlap_efficiency", "time_us",
     ]  # fmt: skip
     del text["statistics"]["time_s"]
-    (found,) = parsed(text)
-    assert found.main is not None and found.main.name == "rank_TFLOPs"
+    (decoded,) = parsed(text)
+    assert decoded.main is not None and decoded.main.name == "rank_TFLOPs"
     assert record(status="skipped", reason="no").main is None
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe"])
-def test_what_may_never_end_is_not_read(kind: str, tmp_path: Path) -> None:
+def test_files_that_may_never_end_are_not_read(kind: str, tmp_path: Path) -> None:
     path = Path("/dev/zero") if kind == "device" else tmp_path / "pipe"
     if kind == "pipe":
         os.mkfifo(path)
@@ -175,8 +175,8 @@ def test_a_folder_of_suites_leads_to_the_newest(tmp_path: Path) -> None:
 
 
 def samples() -> list[dict[str, Any]]:
-    own = [make_record(), make_overlap_record(), make_exchange_record(), make_solve_record()]
-    return [*own, *make_transform_records(), make_record(status="skipped", reason="no")]
+    single = [make_record(), make_overlap_record(), make_exchange_record(), make_solve_record()]
+    return [*single, *make_transform_records(), make_record(status="skipped", reason="no")]
 
 
 def test_the_schemas_are_those_of_the_structs() -> None:
@@ -185,7 +185,7 @@ def test_the_schemas_are_those_of_the_structs() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_the_schema_takes_what_is_read() -> None:
+def test_the_schema_takes_records_that_are_read() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     validator = Draft202012Validator(SCHEMA)
     for line in lines(samples()):
@@ -193,7 +193,7 @@ def test_the_schema_takes_what_is_read() -> None:
 
 
 @pytest.mark.parametrize("changes", cases("what the schema refuses"))
-def test_the_schema_refuses_what_is_not_read(changes: dict[str, Any]) -> None:
+def test_the_schema_refuses_records_that_are_not_read(changes: dict[str, Any]) -> None:
     text = {**make_record(), **changes}
     assert problems(text)
     with pytest.raises(ValidationError):
@@ -208,10 +208,10 @@ def test_the_records_of_the_documentation_are_read() -> None:
         assert loaded.records or loaded.profiles, path
 
 
-def test_what_records_have_alike_is_in_memory_once() -> None:
+def test_equal_fields_of_records_are_in_memory_once() -> None:
     """A million records are to fit."""
-    one, other = parsed(make_record(bytes=8), make_record(bytes=16))
+    first, second = parsed(make_record(bytes=8), make_record(bytes=16))
     for name in ("benchmark", "transport", "memory", "harness"):
-        assert getattr(one, name) is getattr(other, name)
-    assert one.start is other.start
-    assert one.ceilings[0].method is other.ceilings[0].method
+        assert getattr(first, name) is getattr(second, name)
+    assert first.start is second.start
+    assert first.ceilings[0].method is second.ceilings[0].method

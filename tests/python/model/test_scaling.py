@@ -25,7 +25,7 @@ def on_ranks(*counts: int, **changes: Any) -> list[dict[str, Any]]:
 # What a variant is worth
 
 
-def test_the_speed_up_is_before_over_after_less_one() -> None:
+def test_the_speed_up_is_before_over_after_less_1() -> None:
     before = make_transform_record("per-transpose", together_ms=238.0)
     after = make_transform_record("cached", together_ms=213.0)
     after["statistics"]["time_ms"]["min"] = 119.0  # of before 0.9 * 238
@@ -47,7 +47,7 @@ def test_a_loss_is_negative_and_a_rate_is_compared_by_its_time() -> None:
     assert [format_gain(pair.gain) for pair in pairs(group)] == ["-50.0%"]
 
 
-def test_only_what_was_measured_is_compared() -> None:
+def test_only_measured_records_are_compared() -> None:
     before, after = make_transform_records()
     staged = make_transform_record("cached", transport="staged")
     (group,) = groups(parsed(before, {**after, "status": "failed", "reason": "wrong"}, staged))
@@ -59,26 +59,26 @@ def test_only_what_was_measured_is_compared() -> None:
 
 
 def test_a_problem_keeps_its_name_when_its_ranks_are_arranged_anew() -> None:
-    (found,) = scalings(groups(parsed(*on_ranks(8, 2, 4))))
-    assert [group.ranks for group in found.groups] == [2, 4, 8]
-    assert [one.title for one in found.arrangements] == ["grid-of-ranks"]
-    assert "grid-of-ranks" not in found.title
-    assert found.title.startswith("grid 125x125x125 · exchange alltoallv")
+    (scaling,) = scalings(groups(parsed(*on_ranks(8, 2, 4))))
+    assert [group.ranks for group in scaling.groups] == [2, 4, 8]
+    assert [parameter.title for parameter in scaling.arrangements] == ["grid-of-ranks"]
+    assert "grid-of-ranks" not in scaling.title
+    assert scaling.title.startswith("grid 125x125x125 · exchange alltoallv")
 
 
-def test_an_arrangement_that_was_asked_for_is_a_problem_of_its_own() -> None:
+def test_an_arrangement_that_was_asked_for_is_another_problem() -> None:
     roles = {"grid_of_ranks": "setting"}
     assert scalings(groups(parsed(*on_ranks(8, 2, 4, roles=roles)))) == []
 
 
-def test_what_follows_from_the_size_is_no_arrangement() -> None:
+def test_parameters_that_follow_from_the_size_are_no_arrangement() -> None:
     records = [
         make_record(parameters={"bytes": size, "count": size // 8}, ranks=ranks)
         for ranks in (2, 4)
         for size in (1024, 2048)
     ]
-    (found,) = scalings(groups(parsed(*records)))
-    assert found.arrangements == []
+    (scaling,) = scalings(groups(parsed(*records)))
+    assert scaling.arrangements == []
 
 
 def test_other_problems_stay_apart() -> None:
@@ -87,9 +87,9 @@ def test_other_problems_stay_apart() -> None:
     names = [make_record(benchmark=str(ranks), ranks=ranks) for ranks in (2, 4)]
     backends = [make_record(backend=str(ranks), ranks=ranks) for ranks in (2, 4)]
     for records in (grids, sizes, names, backends):
-        found = groups(parsed(*records))
-        assert scalings(found) == []
-        assert len(scalings(found, fewest=1)) == 2
+        all_groups = groups(parsed(*records))
+        assert scalings(all_groups) == []
+        assert len(scalings(all_groups, fewest=1)) == 2
 
 
 def test_nodes_may_grow_with_the_ranks() -> None:
@@ -97,7 +97,7 @@ def test_nodes_may_grow_with_the_ranks() -> None:
     assert len(scalings(groups(parsed(*records)))) == 1
 
 
-def test_what_was_skipped_is_no_problem_of_its_own() -> None:
+def test_skipped_records_are_no_problem() -> None:
     skipped = [make_record(status="skipped", reason="none", ranks=ranks) for ranks in (1, 2)]
     assert scalings(groups(parsed(*skipped)), fewest=1) == []
 
@@ -121,7 +121,7 @@ def test_ranks_that_share_cores_are_oversubscribed() -> None:
 @pytest.mark.parametrize("fewest", [1, 2])
 def test_a_sweep_and_a_single_size_are_two_problems(fewest: int) -> None:
     sweep = [make_record(bytes=size, ranks=2, start="a") for size in (8, 16)]
-    found = groups(parsed(*sweep, make_record(bytes=8, ranks=4, start="b")))
-    assert len(scalings(found, fewest)) == (2 if fewest == 1 else 0)
+    all_groups = groups(parsed(*sweep, make_record(bytes=8, ranks=4, start="b")))
+    assert len(scalings(all_groups, fewest)) == (2 if fewest == 1 else 0)
     overlap = [make_overlap_record(ranks=ranks) for ranks in (1, 2)]
     assert len(scalings(groups(parsed(*overlap)), fewest)) == 1

@@ -89,7 +89,7 @@ def test_without_checks(home: Path, bench: str, tmp_path: Path) -> None:
     assert record.validation.status == "off"
 
 
-def test_messages_of_nccl_are_no_figure(home: Path, bench: str) -> None:
+def test_messages_of_nccl_are_no_figures(home: Path, bench: str) -> None:
     said = "NCCL version 2.28.3+cuda13.0\nnode1:4711:4711 [0] NCCL INFO Connected all rings\n"
     printing(home / "all_reduce_perf", HEAD + SECOND + said + ROWS)
     words = ("allreduce", "--bytes", "8:32", *OPTIONS)
@@ -98,20 +98,20 @@ def test_messages_of_nccl_are_no_figure(home: Path, bench: str) -> None:
 
 def asked(tmp_path: Path, home: Path, *words: object) -> str:
     """The command line of all_reduce_perf."""
-    file = tmp_path / "words"
-    program(home / "all_reduce_perf", f'echo "$@" > {file}')
+    words_file = tmp_path / "words"
+    program(home / "all_reduce_perf", f'echo "$@" > {words_file}')
     run("nccl.py", "allreduce", *OPTIONS, *words)
-    return file.read_text().strip()
+    return words_file.read_text().strip()
 
 
-def test_it_is_asked_for_the_measurements_of_commlens(home: Path, tmp_path: Path) -> None:
+def test_it_is_asked_for_the_same_measurement(home: Path, tmp_path: Path) -> None:
     once = "-g 1 -t 1 -m 1 -z 0 -G 0 -R 0 -a 3 -o sum"
-    sizes = "-b 8 -e 512 -f 8 -n 100 -w 10"
-    assert asked(tmp_path, home, "--bytes", "8:512:x8") == f"{sizes} -d double -c 1 {once}"
+    options = "-b 8 -e 512 -f 8 -n 100 -w 10"
+    assert asked(tmp_path, home, "--bytes", "8:512:x8") == f"{options} -d double -c 1 {once}"
 
 
 @pytest.mark.parametrize(
-    ("words", "args"),
+    ("words", "options"),
     [
         ("--bytes 8:2M:x4", "-b 8 -e 2097152 -f 4"),
         ("--bytes 1G", "-b 1073741824 -e 1073741824 -f 2"),
@@ -121,11 +121,11 @@ def test_it_is_asked_for_the_measurements_of_commlens(home: Path, tmp_path: Path
         ("--bytes 8 --no-validate", "-c 0"),
     ],
 )
-def test_options_are_those_of_nccl_tests(home: Path, tmp_path: Path, words: str, args: str) -> None:
-    assert args in asked(tmp_path, home, *words.split())
+def test_options_are_passed_on(home: Path, tmp_path: Path, words: str, options: str) -> None:
+    assert options in asked(tmp_path, home, *words.split())
 
 
-def test_measurements_are_compared(home: Path) -> None:
+def test_measured_times_are_compared(home: Path) -> None:
     printing(home / "all_reduce_perf", "")
     measure = runpy.run_path(str(PEERS / "measure.py"))
     for benchmark, *words in measure["nccl"]():

@@ -40,7 +40,7 @@ def test_it_is_compared_with_commlens(commlens: Commlens, home: Path, tmp_path: 
     assert len(kept(folder / "a.jsonl")) == len(kept(folder / "b.jsonl")) == 6
 
 
-def test_a_record_is_one_mean_of_all_repetitions(home: Path, tmp_path: Path) -> None:
+def test_a_record_is_a_mean_of_all_repetitions(home: Path, tmp_path: Path) -> None:
     printing(home / "osu_latency", LATENCY)
     path = tmp_path / "records.jsonl"
     ended = run("osu.py", "latency", "--bytes", "1,4", *OPTIONS, "--record", path)
@@ -86,7 +86,7 @@ def test_windows(home: Path, tmp_path: Path, benchmark: str, name: str, directio
     assert math.isclose(record.statistics["time_us"].median, directions * 64 * 1024 / 2048)
 
 
-def test_osu_is_asked_for_the_measurements_of_commlens(home: Path, tmp_path: Path) -> None:
+def test_osu_is_asked_for_the_same_measurement(home: Path, tmp_path: Path) -> None:
     words = tmp_path / "words"
     program(home / "osu_latency", f'echo "$@" > {words}')
     run("osu.py", "latency", "--bytes", "8:1K:x8", *OPTIONS)

@@ -16,5 +16,5 @@ TABLE = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encod
 @pytest.mark.parametrize(
     ("adaptor", "words"), [(name, words) for name in HOMES for words in TABLE[name]]
 )
-def test_an_unknown_comparison_is_refused(adaptor: str, words: str) -> None:
+def test_cases_that_are_not_compared_are_refused(adaptor: str, words: str) -> None:
     assert TABLE[adaptor][words] in refusal(2, adaptor, *words.split())

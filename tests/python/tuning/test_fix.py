@@ -44,7 +44,7 @@ def test_a_shell_and_we_read_the_same(tmp_path: Path) -> None:
     assert given.options.words() == ["--block", "8", "--tune"]
 
 
-def test_a_title_is_one_line(tmp_path: Path) -> None:
+def test_a_title_is_a_single_line(tmp_path: Path) -> None:
     write(tmp_path, Change({"A": "1"}), "it said\nexport B=2")
     assert dict(read(tmp_path / "best.env").environment) == {"A": "1"}
 

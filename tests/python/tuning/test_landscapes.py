@@ -45,19 +45,20 @@ def landscape(seed: int, strength: float = 0.15, share: float = 0.3) -> Landscap
     matter = sorted({name for name, _ in alone})
     pairs = [pair for pair in combinations(matter, 2) if chance.random() < share]
     together = {
-        ((a, one), (b, other)): chance.gauss(0, strength)
+        ((a, first), (b, second)): chance.gauss(0, strength)
         for a, b in pairs
-        for one, other in product(values[a], values[b])
+        for first, second in product(values[a], values[b])
     }
 
     def factor(environment: Mapping[str, str], *_: object) -> float:
         made = [(name, environment[name]) for name in NAMES if name in environment]
-        effects = [alone.get(one, 0.0) for one in made]
-        return math.exp(sum(effects) + sum(together.get(two, 0.0) for two in combinations(made, 2)))
+        effects = [alone.get(value, 0.0) for value in made]
+        effects += [together.get(pair, 0.0) for pair in combinations(made, 2)]
+        return math.exp(sum(effects))
 
     choices = product(*(["", *values[name]] for name in matter))
-    made = ({name: value for name, value in zip(matter, one) if value} for one in choices)
-    return Landscape(values, factor, min(factor(one) for one in made))
+    made = ({name: value for name, value in zip(matter, texts) if value} for texts in choices)
+    return Landscape(values, factor, min(factor(texts) for texts in made))
 
 
 def searched(
@@ -66,9 +67,9 @@ def searched(
     """How many times longer than with the best combination it takes with the one that was found,
     and the number of launches."""
     values, factor, best = landscape(seed, strength, share)
-    found = settings(*(f"{{name: {name}, values: {own}}}" for name, own in values.items()))
+    space = settings(*(f"{{name: {name}, values: {names}}}" for name, names in values.items()))
     machine = Machine(factor, noise=noise)
-    (final,) = tuned(search_of(machine, found, folder, budget=LAUNCHES))
+    (final,) = tuned(search_of(machine, space, folder, budget=LAUNCHES))
     return float(factor(final.choice, "mpi", 1)) / best, len(machine.started)
 
 
@@ -84,7 +85,7 @@ def test_exchanges_come_closer_to_the_best(tmp_path: Path, monkeypatch: pytest.M
 def measure(kind: list[float], proposals: str, folder: Path) -> list[float | str]:
     """A row: the kind (noise, strength and share of interactions), and what the searches gave."""
     folders = [folder / f"{proposals} {kind} {seed}" for seed in range(40)]
-    ratios, counts = zip(*(searched(seed, own, *kind) for seed, own in enumerate(folders)))
+    ratios, counts = zip(*(searched(seed, place, *kind) for seed, place in enumerate(folders)))
     within = sum(ratio <= 1.02 for ratio in ratios)
     mean = round(statistics.geometric_mean(ratios), 3)
     return [*kind, proposals, within, mean, round(statistics.mean(counts))]

@@ -13,10 +13,10 @@ from conftest import captured
 from tuning_helpers import CASES, here
 
 
-def found(listed: str, listed_ucx: str, **situation: object) -> dict[str, list[str]]:
+def offered(listed: str, listed_ucx: str, **situation: object) -> dict[str, list[str]]:
     """The values by the names of settings."""
     made = settings(listed, listed_ucx, here(**situation), [])
-    return {one.name: [value.name for value in one.values] for one in made}
+    return {setting.name: [value.name for value in setting.values] for setting in made}
 
 
 def test_components_of_open_mpi() -> None:
@@ -28,37 +28,39 @@ def test_components_of_open_mpi() -> None:
 
 
 @pytest.mark.parametrize("case", CASES["listed"].values(), ids=CASES["listed"])
-def test_what_is_made_of_a_list(case: dict[str, Any]) -> None:
+def test_the_settings_made_of_a_list(case: dict[str, Any]) -> None:
     listed, listed_ucx = (captured(case[name]) if name in case else "" for name in ("mpi", "ucx"))
-    names = found(listed, listed_ucx, **case.get("here", {}))
+    names = offered(listed, listed_ucx, **case.get("here", {}))
     assert names and {name: names[name] for name in case["made"]} == case["made"]
     assert not [name for name in names if re.search(case["never"], name)]
 
 
 def test_an_algorithm_needs_dynamic_rules() -> None:
     made = settings(captured("ompi-info-4"), "", here(benchmark="allreduce"), [])
-    (one,) = [one for one in made if one.name == "OMPI_MCA_coll_tuned_allreduce_algorithm"]
-    dynamic = {value.set["OMPI_MCA_coll_tuned_use_dynamic_rules"] for value in one.values}
+    name = "OMPI_MCA_coll_tuned_allreduce_algorithm"
+    (setting,) = [setting for setting in made if setting.name == name]
+    dynamic = {value.set["OMPI_MCA_coll_tuned_use_dynamic_rules"] for value in setting.values}
     assert dynamic == {"true"}
 
 
 def test_switches_and_choices_come_first() -> None:
-    names = list(found(captured("ompi-info-4"), captured("ucx-info-1.22")))
+    names = list(offered(captured("ompi-info-4"), captured("ucx-info-1.22")))
     assert names.index("UCX_PROTO_ENABLE") < names.index("UCX_POSIX_SEG_SIZE")
     assert names.index("OMPI_MCA_mpi_param_check") < names.index("OMPI_MCA_btl_vader_eager_limit")
 
 
-def test_what_is_known_already_is_left_out() -> None:
-    own = settings("", captured("ucx-info-1.22"), here(), [])
-    assert settings("", captured("ucx-info-1.22"), here(), own) == []
+def test_known_settings_are_left_out() -> None:
+    known = settings("", captured("ucx-info-1.22"), here(), [])
+    assert settings("", captured("ucx-info-1.22"), here(), known) == []
 
 
-def test_what_is_listed_can_be_set() -> None:
+def test_listed_settings_can_be_set() -> None:
     listed = settings(captured("ompi-info-5"), captured("ucx-info-1.22"), here(), [])
     space = Space(listed)
-    for one in listed:
-        for value in one.values:
-            assert space.change({one.name: value.name}).environment[one.name] in (value.name, "")
+    for setting in listed:
+        for value in setting.values:
+            environment = space.change({setting.name: value.name}).environment
+            assert environment[setting.name] in (value.name, "")
 
 
 @pytest.mark.parametrize(("quantity", "values"), CASES["quantities"])

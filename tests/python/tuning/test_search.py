@@ -33,7 +33,7 @@ def nothing_matters(*_: object) -> float:
     return 1.0
 
 
-def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
+def test_finds_the_known_winner_and_survives_failures(tmp_path: Path) -> None:
     search = search_of(Machine(two_good_ones, noise=0.01), settings(FAILING, A, B, C), tmp_path)
     (final,) = tuned(search)
     assert dict(final.choice) == {"A": "good", "B": "good"}
@@ -46,10 +46,10 @@ def test_finds_the_known_winner_and_survives_what_fails(tmp_path: Path) -> None:
 def test_the_importance_of_each_setting(tmp_path: Path) -> None:
     search = search_of(Machine(two_good_ones), settings(A, B, C), tmp_path)
     (final,) = tuned(search)
-    found = search.gains(final.target)
-    assert [(one.setting, one.value) for one in found] == [("A", "good"), ("B", "good")]
-    assert [one.ratio for one in found] == pytest.approx([0.5, 0.8])
-    left_out = [search.left_out(final.target, final.choice, one.setting) for one in found]
+    gains = search.gains(final.target)
+    assert [(gain.setting, gain.value) for gain in gains] == [("A", "good"), ("B", "good")]
+    assert [gain.ratio for gain in gains] == pytest.approx([0.5, 0.8])
+    left_out = [search.left_out(final.target, final.choice, gain.setting) for gain in gains]
     assert left_out == pytest.approx([2.0, 1.25])
 
 
@@ -76,20 +76,20 @@ def test_without_any_gain_there_is_no_final(tmp_path: Path) -> None:
 def test_winners_on_a_machine_that_is_known(case: dict[str, Any], tmp_path: Path) -> None:
     def factor(environment: Mapping[str, str], transport: str, size: int) -> float | str:
         known = {**environment, "transport": transport, "size": size}.items()
-        return next((own for given, own in case["factors"] if given.items() <= known), 1.0)
+        return next((ratio for given, ratio in case["factors"] if given.items() <= known), 1.0)
 
     situation, by_size = (
         here(transports=case.get("transports", ["mpi"])),
         case.get("by_size", False),
     )
-    found = settings(*case["settings"])
-    search = search_of(Machine(factor), found, tmp_path, situation=situation, by_size=by_size)
+    space = settings(*case["settings"])
+    search = search_of(Machine(factor), space, tmp_path, situation=situation, by_size=by_size)
     finals = tuned(search)
-    assert {one.target.name: dict(one.choice) for one in finals} == case["winners"]
+    assert {final.target.name: dict(final.choice) for final in finals} == case["winners"]
     assert (search.bench.reference is None) == (not finals)
 
 
-def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
+def test_settings_are_screened_on_top_of_their_needs(tmp_path: Path) -> None:
     layers = (
         "{name: layer, kind: group, values: ["
         "{name: broken, set: {PML: ucx, CACHE: 'y'}}, {name: ucx, set: {PML: ucx, CACHE: 'n'}}]}"
@@ -102,16 +102,16 @@ def test_settings_are_screened_on_top_of_what_they_need(tmp_path: Path) -> None:
             return 0.3 if environment.get("U") == "1" else 2.0
         return 1.0
 
-    found = settings(layers, '{name: U, needs: {PML: ucx}, values: ["1", "2"]}', A)
+    space = settings(layers, '{name: U, needs: {PML: ucx}, values: ["1", "2"]}', A)
     machine = Machine(factor)
-    (final,) = tuned(search_of(machine, found, tmp_path))
+    (final,) = tuned(search_of(machine, space, tmp_path))
     assert dict(final.choice) == {"layer": "ucx", "U": "1"}
     assert final.ratio == pytest.approx(0.3)
-    with_u = [one for one in machine.started if "U" in one]
-    assert all(one["PML"] == "ucx" and one["CACHE"] == "n" for one in with_u)
+    with_u = [started for started in machine.started if "U" in started]
+    assert all(started["PML"] == "ucx" and started["CACHE"] == "n" for started in with_u)
 
 
-def test_a_default_that_fails_is_replaced_by_what_works(tmp_path: Path) -> None:
+def test_a_default_that_fails_is_replaced_by_a_choice_that_works(tmp_path: Path) -> None:
     def factor(environment: Mapping[str, str], *_: object) -> float | str:
         if environment.get("A") != "good":
             return "crashed"
@@ -138,13 +138,13 @@ def test_the_budget_is_kept(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
-    found = settings(FAILING, A, B, C)
+    space = settings(FAILING, A, B, C)
     whole = Machine(two_good_ones)
-    (expected,) = tuned(search_of(whole, found, tmp_path / "whole"))
+    (expected,) = tuned(search_of(whole, space, tmp_path / "whole"))
     started: list[dict[str, str]] = []
     for fails_at in (3, 5, 8, 0):
         machine = Machine(two_good_ones, fails_at=fails_at)
-        search = search_of(machine, found, tmp_path / "parts")
+        search = search_of(machine, space, tmp_path / "parts")
         if fails_at:
             with pytest.raises(KeyboardInterrupt):
                 tuned(search)
@@ -159,16 +159,16 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_a_search_that_is_done_starts_nothing(tmp_path: Path) -> None:
-    found = settings(A, B)
-    search = search_of(Machine(two_good_ones), found, tmp_path)
+    space = settings(A, B)
+    search = search_of(Machine(two_good_ones), space, tmp_path)
     first = tuned(search)
     with pytest.raises(CommlensError, match="this search is running"):
-        search_of(Machine(two_good_ones), found, tmp_path)
+        search_of(Machine(two_good_ones), space, tmp_path)
     search.bench.launches.close()
     machine = Machine(two_good_ones)
-    second = tuned(search_of(machine, found, tmp_path))
+    second = tuned(search_of(machine, space, tmp_path))
     assert machine.started == []
-    assert [dict(one.choice) for one in first] == [dict(one.choice) for one in second]
+    assert [dict(final.choice) for final in first] == [dict(final.choice) for final in second]
 
 
 def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:

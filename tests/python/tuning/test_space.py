@@ -13,14 +13,14 @@ from commlens.tuning.space import Space, TuningSetting, applicable, curated, par
 from tuning_helpers import CASES, here, settings
 
 
-def test_what_is_shipped_says_what_it_means_and_where_that_is_from() -> None:
-    names = [(one.name, one.applies) for one in curated()]
+def test_shipped_settings_have_a_meaning_and_a_source() -> None:
+    names = [(setting.name, setting.applies) for setting in curated()]
     assert len(set(names)) == len(names)
-    for one in curated():
-        assert one.meaning and one.source and one.values, one.name
-        if one.kind == "variable":
-            assert all(one.name in value.set for value in one.values), one.name
-    shipped = {name for one in curated() for value in one.values for name in value.set}
+    for setting in curated():
+        assert setting.meaning and setting.source and setting.values, setting.name
+        if setting.kind == "variable":
+            assert all(setting.name in value.set for value in setting.values), setting.name
+    shipped = {name for setting in curated() for value in setting.values for name in value.set}
     assert not [name for name in shipped if "NVLS" in name], "NVLink multicast is not varied"
 
 
@@ -34,7 +34,7 @@ def test_a_matrix_has_the_setups_that_were_published() -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), CASES["mistakes_of_a_space"])
-def test_a_mistake_is_named_in_one_line(text: str, message: str) -> None:
+def test_a_mistake_is_named_in_a_single_line(text: str, message: str) -> None:
     with pytest.raises(CommlensError) as error:
         parse(text, "my.yaml")
     said = str(error.value)
@@ -56,32 +56,32 @@ def test_kinds_of_settings() -> None:
 
 @pytest.mark.parametrize(("applies", "why"), CASES["why_not"])
 def test_why_a_setting_does_not_apply(applies: str, why: str) -> None:
-    found = settings(f'{{name: A, values: ["1"], applies: {{{applies}}}}}')
-    assert list(applicable(found, here())[1].values()) == [why]
+    listed = settings(f'{{name: A, values: ["1"], applies: {{{applies}}}}}')
+    assert list(applicable(listed, here())[1].values()) == [why]
 
 
-def test_what_the_environment_says_is_not_varied() -> None:
+def test_variables_of_the_environment_are_not_varied() -> None:
     situation = here(variables={"NCCL_NVLS_ENABLE": "0"})
-    found = applicable(settings('{name: NCCL_NVLS_ENABLE, values: ["0", "1"]}'), situation)
-    assert not found[0].settings
-    assert found[1] == {
+    result = applicable(settings('{name: NCCL_NVLS_ENABLE, values: ["0", "1"]}'), situation)
+    assert not result[0].settings
+    assert result[1] == {
         "NCCL_NVLS_ENABLE=1": "the environment has NCCL_NVLS_ENABLE=0",
     }
 
 
-def test_what_a_setting_needs_must_come_from_somewhere() -> None:
-    found = settings('{name: U, needs: {PML: ucx}, values: ["1"]}')
-    assert applicable(found, here())[1] == {"U": "it needs PML=ucx"}
-    assert applicable(found, here(variables={"PML": "ucx"}))[0].settings
-    assert applicable(found, here(implied={"PML": "ucx"}))[0].settings
+def test_the_needs_of_a_setting_must_be_met() -> None:
+    listed = settings('{name: U, needs: {PML: ucx}, values: ["1"]}')
+    assert applicable(listed, here())[1] == {"U": "it needs PML=ucx"}
+    assert applicable(listed, here(variables={"PML": "ucx"}))[0].settings
+    assert applicable(listed, here(implied={"PML": "ucx"}))[0].settings
 
 
-def test_of_two_settings_of_one_variable_the_later_counts() -> None:
-    found: list[TuningSetting] = settings(
+def test_of_two_settings_of_the_same_variable_the_later_counts() -> None:
+    listed: list[TuningSetting] = settings(
         "{name: layer, kind: group, values: [{name: ucx, set: {CACHE: 'n'}}]}",
         '{name: CACHE, values: ["y"]}',
     )
-    space = Space(found)
+    space = Space(listed)
     assert space.change({"CACHE": "y", "layer": "ucx"}).environment == {"CACHE": "y"}
 
 
@@ -101,6 +101,6 @@ def test_versions() -> None:
 
 
 def test_the_files_have_an_order() -> None:
-    names = list(dict.fromkeys(one.name for one in curated()))
+    names = list(dict.fromkeys(setting.name for setting in curated()))
     of_files = ["messaging layer", "allocator", "allreduce algorithm", "UCX_TLS", "NCCL_ALGO"]
     assert [name for name in names if name in of_files] == of_files

@@ -31,8 +31,8 @@ def space(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def folder() -> Path:
-    (found,) = Path("results").iterdir()
-    return found
+    (folder,) = Path("results").iterdir()
+    return folder
 
 
 def in_space(old: str, new: str) -> None:
@@ -40,9 +40,9 @@ def in_space(old: str, new: str) -> None:
 
 
 def launches_in(place: Path) -> Launches:
-    found = Launches(place, Slots())
-    found.close()
-    return found
+    launches = Launches(place, Slots())
+    launches.close()
+    return launches
 
 
 def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
@@ -56,7 +56,7 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
     assert (result["recommended"], result["environment"]) == (True, {"FAKE_A": "good"})
     assert "5 values of 2 settings to try for mpi" in run.stderr
     done = launches_in(folder()).done
-    endings = {next(iter(one.choice.values()), ""): one.ending for one in done}
+    endings = {next(iter(launch.choice.values()), ""): launch.ending for launch in done}
     assert endings == {
         "": "ok",
         "good": "ok",
@@ -71,7 +71,7 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
 
     run = commlens("run", "latency", "--settings", folder() / "best.env", "--record", "again.jsonl")
     assert run.returncode == 0, run.stderr
-    assert {one.statistics["latency_us"].median < 60 for one in kept("again.jsonl")} == {True}
+    assert {record.statistics["latency_us"].median < 60 for record in kept("again.jsonl")} == {True}
 
 
 def stop(by: signal.Signals, lines: int, *words: object) -> int:
@@ -83,7 +83,7 @@ def stop(by: signal.Signals, lines: int, *words: object) -> int:
         return process.wait()
 
 
-def test_what_is_killed_goes_on(commlens: Commlens) -> None:
+def test_a_killed_search_goes_on(commlens: Commlens) -> None:
     in_space("hang, ", "")
     begun = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
     stop(signal.SIGKILL, 3, *begun)
@@ -99,7 +99,7 @@ def test_what_is_killed_goes_on(commlens: Commlens) -> None:
     assert run.returncode == (4 if inconclusive else 0)
     done = launches_in(folder()).done
     assert [start.number for start in done][: len(before)] == before
-    screened = Counter(str(dict(one.choice)) for one in done if one.stage == "screening")
+    screened = Counter(str(dict(launch.choice)) for launch in done if launch.stage == "screening")
     assert screened == {
         "{'FAKE_X': 'crash'}": 1,
         "{'FAKE_X': 'wrong'}": 1,
@@ -114,14 +114,14 @@ def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
     assert launches_in(folder()).find({"window": "8"})
 
 
-def test_a_dry_run_says_what_applies(commlens: Commlens) -> None:
+def test_a_dry_run_names_the_settings_that_apply(commlens: Commlens) -> None:
     run = commlens("tune", "latency", "--dry-run", "--env", "OMPI_MCA_btl_vader_eager_limit=512")
     assert run.returncode == 0, run.stderr
     assert "OMPI_MCA_btl_vader_eager_limit=1024: the environment has" in run.stdout
     assert "NCCL_PROTO: for transport ccl; here it is mpi" in run.stdout
     assert "values of" in run.stdout and "to try for mpi\n" in run.stdout
-    own = "--env OMPI_MCA_btl_vader_eager_limit=512"
-    assert run.stdout.startswith(f"commlens run latency --ranks 2 {own}\n")
+    variable = "--env OMPI_MCA_btl_vader_eager_limit=512"
+    assert run.stdout.startswith(f"commlens run latency --ranks 2 {variable}\n")
     assert not Path("results").exists()
 
 
@@ -133,7 +133,7 @@ def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
     assert not Path("results").exists()
 
 
-def test_a_matrix_that_cannot_be_measured_shows_what_was_published(commlens: Commlens) -> None:
+def test_a_matrix_that_cannot_be_measured_shows_published_values(commlens: Commlens) -> None:
     run = commlens("tune", "latency", "--matrix", "gpudirect")
     assert run.returncode == 4
     assert "missing: a build for cuda, a GPU, InfiniBand adapter, several nodes" in run.stderr

@@ -4,12 +4,12 @@ Each YAML file of knowledge/references is one source (docs/reference.md).
 """
 
 from commlens.compare.references.matching import Beside, beside, by_ranks, lines_of, nearest
-from commlens.compare.references.sources import Figure, Line, Source, find, load, parse
+from commlens.compare.references.sources import Line, PublishedValue, Source, find, load, parse
 
 __all__ = [
     "Beside",
-    "Figure",
     "Line",
+    "PublishedValue",
     "Source",
     "beside",
     "by_ranks",

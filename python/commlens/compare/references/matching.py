@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from commlens.compare.references.sources import Figure, Line, Source, find, load
+from commlens.compare.references.sources import Line, PublishedValue, Source, find, load
 from commlens.model import Metric, Record, option_text
 from commlens.model.record import BYTES
 from commlens.model.start import FactDeclaration
@@ -36,7 +36,7 @@ class Beside(NamedTuple):
     """A published result beside a record."""
 
     record: Record
-    figure: Figure
+    figure: PublishedValue
     metric: Metric | FactDeclaration  # of the record, which the figure is of
     ours: float  # the same statistic of the record, in the metric's unit
     same_size: bool
@@ -59,12 +59,13 @@ def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]
 
     `metric`: of this metric or fact instead of the main metric and the facts.
     """
-    found = [one for record in records if record.measured for one in _nearest(record, metric, True)]
-    distances = [_size_distance(one.record, one.figure) for one in found]
+    measured = (record for record in records if record.measured)
+    pairs = [pair for record in measured for pair in _nearest(record, metric, True)]
+    distances = [_size_distance(pair.record, pair.figure) for pair in pairs]
     least: dict[int, float] = {}  # of each figure, by its identity
-    for one, own in zip(found, distances):
-        least[id(one.figure)] = min(own, least.get(id(one.figure), math.inf))
-    return [one for one, own in zip(found, distances) if own == least[id(one.figure)]]
+    for pair, distance in zip(pairs, distances):
+        least[id(pair.figure)] = min(distance, least.get(id(pair.figure), math.inf))
+    return [pair for pair, distance in zip(pairs, distances) if distance == least[id(pair.figure)]]
 
 
 def nearest(record: Record) -> list[Beside]:
@@ -73,33 +74,33 @@ def nearest(record: Record) -> list[Beside]:
 
 
 def _nearest(record: Record, metric: str | None, comparable: bool) -> list[Beside]:
-    found = []
+    pairs = []
     for line in _lines(record.benchmark, record.transport, record.memory if comparable else ""):
         declared, ours = _declared(record, line.figures[0]), _ours(record, line.figures[0])
         if declared is None or ours is None or not _is_wanted(record, line.figures[0], metric):
             continue
         figures = line.around(record) if comparable else line.figures
-        figure = min(figures, key=lambda one: _distance(record, one))
+        figure = min(figures, key=lambda figure: _distance(record, figure))
         distance = _size_distance(record, figure)
         if not comparable or distance <= _FARTHEST:
             same_memory = figure.memory in ("", record.memory)
             is_same = math.isclose(distance, 0, abs_tol=1e-9), same_memory
-            found.append(Beside(record, figure, declared, ours, *is_same))
-    return found
+            pairs.append(Beside(record, figure, declared, ours, *is_same))
+    return pairs
 
 
 class _Sorted(NamedTuple):
     """The results of a line by size, so that many records do not each look at all of them."""
 
-    figures: list[Figure]
+    figures: list[PublishedValue]
     sizes: list[float]
 
     @classmethod
-    def of(cls, figures: Iterable[Figure]) -> _Sorted:
-        ordered = sorted(figures, key=lambda one: one.size or 0)
-        return cls(ordered, [one.size or 0 for one in ordered])
+    def of(cls, figures: Iterable[PublishedValue]) -> _Sorted:
+        ordered = sorted(figures, key=lambda figure: figure.size or 0)
+        return cls(ordered, [figure.size or 0 for figure in ordered])
 
-    def around(self, record: Record) -> list[Figure]:
+    def around(self, record: Record) -> list[PublishedValue]:
         """Those of the next size below and above the record's."""
         size = _size(record, self.figures[0]) or 0
         below = self.sizes[max(0, bisect_right(self.sizes, size) - 1)]
@@ -110,7 +111,7 @@ class _Sorted(NamedTuple):
 @cache
 def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
     """The results of each line that records can stand beside; of any memory if it is empty."""
-    lines: dict[Line, list[Figure]] = {}
+    lines: dict[Line, list[PublishedValue]] = {}
     for figure in (figure for source in load() for figure in source.figures):
         is_of_memory = not memory or figure.memory in ("", memory)
         is_of_transport = figure.transport in ("", transport)
@@ -120,13 +121,13 @@ def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
     return tuple(map(_Sorted.of, lines.values()))
 
 
-def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
+def _is_wanted(record: Record, figure: PublishedValue, wanted: str | None) -> bool:
     """Whether the record agrees with the result, in its unit, and the caller asks for it."""
-    declared, own = _declared(record, figure), record.parameters
-    if declared is None or declared.unit != figure.own_unit:
+    declared, parameters = _declared(record, figure), record.parameters
+    if declared is None or declared.unit != figure.value_unit:
         return False
     for name, value in figure.parameters.items():
-        if name not in own or option_text(own[name]) != option_text(value):
+        if name not in parameters or option_text(parameters[name]) != option_text(value):
             return False
     if wanted is not None:
         return figure.metric == wanted
@@ -134,12 +135,12 @@ def _is_wanted(record: Record, figure: Figure, wanted: str | None) -> bool:
     return is_main or (isinstance(declared, FactDeclaration) and declared.unit not in ("", BYTES))
 
 
-def _declared(record: Record, figure: Figure) -> Metric | FactDeclaration | None:
+def _declared(record: Record, figure: PublishedValue) -> Metric | FactDeclaration | None:
     start = record.start
     return start.metrics.get(figure.metric) or start.facts.get(figure.metric)
 
 
-def _distance(record: Record, figure: Figure) -> _Distance:
+def _distance(record: Record, figure: PublishedValue) -> _Distance:
     """Compared from the left: memory, size, nodes, ranks."""
     return (
         figure.memory not in ("", record.memory),
@@ -149,25 +150,25 @@ def _distance(record: Record, figure: Figure) -> _Distance:
     )
 
 
-def _size_distance(record: Record, figure: Figure) -> float:
+def _size_distance(record: Record, figure: PublishedValue) -> float:
     """The logarithm of the ratio of sizes; 0 for a result without a size."""
     size = figure.size
     return 0.0 if size is None else _ratio_distance(_size(record, figure), size)
 
 
-def _size(record: Record, figure: Figure) -> float | None:
+def _size(record: Record, figure: PublishedValue) -> float | None:
     """That of the record, in the quantity of the result."""
     value = record.parameters.get(figure.size_name, record.facts.get(figure.size_name))
     return value if isinstance(value, (int, float)) else None
 
 
-def _ratio_distance(one: float | None, other: float | None) -> float:
-    if one is None or other is None or one <= 0 or other <= 0:
+def _ratio_distance(value: float | None, other: float | None) -> float:
+    if value is None or other is None or value <= 0 or other <= 0:
         return math.inf
-    return abs(math.log(one) - math.log(other))
+    return abs(math.log(value) - math.log(other))
 
 
-def _ours(record: Record, figure: Figure) -> float | None:
+def _ours(record: Record, figure: PublishedValue) -> float | None:
     statistic = record.statistics.get(figure.metric)
     if statistic is None:
         return record.number(figure.metric)
@@ -180,19 +181,19 @@ def _ours(record: Record, figure: Figure) -> float | None:
     }[figure.summary]
 
 
-def by_ranks(benchmark: str) -> list[list[Figure]]:
+def by_ranks(benchmark: str) -> list[list[PublishedValue]]:
     """What was published of the same pattern in a quantity that no metric is, on several numbers of
     ranks: such as the time of a whole application. Each quantity by ranks."""
-    found: dict[tuple[str, str], list[Figure]] = {}
+    groups: dict[tuple[str, str], list[PublishedValue]] = {}
     for figure in (figure for source in load() for figure in source.figures):
         if figure.benchmark == benchmark and not figure.metric and figure.ranks:
-            found.setdefault((figure.source, figure.quantity), []).append(figure)
-    return [own for own in found.values() if len({one.ranks for one in own}) > 1]
+            groups.setdefault((figure.source, figure.quantity), []).append(figure)
+    return [group for group in groups.values() if len({figure.ranks for figure in group}) > 1]
 
 
-def lines_of(found: Sequence[Beside]) -> dict[Line, list[Beside]]:
+def lines_of(pairs: Sequence[Beside]) -> dict[Line, list[Beside]]:
     """By line: results that differ in size, nodes and ranks alone."""
     lines: dict[Line, list[Beside]] = {}
-    for one in found:
-        lines.setdefault(one.figure.line, []).append(one)
+    for pair in pairs:
+        lines.setdefault(pair.figure.line, []).append(pair)
     return lines

@@ -39,7 +39,7 @@ class Line(NamedTuple):
     parameters: tuple[tuple[str, Value], ...]
 
 
-class Figure(Strict, frozen=True, kw_only=True):
+class PublishedValue(Strict, frozen=True, kw_only=True):
     """One number of a source."""
 
     source: Annotated[Name, Meta(description="the name of its source, which is that of the file")]
@@ -104,10 +104,11 @@ class Figure(Strict, frozen=True, kw_only=True):
     @property
     def value(self) -> float:
         """In the unit of our metric, of one operation."""
-        return float(self.as_printed) * _factor(self.printed_unit, self.own_unit) / self.operations
+        factor = _factor(self.printed_unit, self.value_unit)
+        return float(self.as_printed) * factor / self.operations
 
     @property
-    def own_unit(self) -> str:
+    def value_unit(self) -> str:
         """The unit of `value`."""
         return self.unit or self.printed_unit
 
@@ -149,7 +150,7 @@ class Source(Strict, frozen=True, kw_only=True):
     date: Annotated[str, Meta(description="of the document; empty: not known")] = ""
     machine: Annotated[Name, Meta(description="with its nodes and GPUs, in words")]
     note: Annotated[str, Meta(description="what a reader must know before comparing")] = ""
-    figures: Annotated[tuple[Figure, ...], Meta(min_length=1)]
+    figures: Annotated[tuple[PublishedValue, ...], Meta(min_length=1)]
 
 
 def _factor(printed: str, wanted: str) -> float:
@@ -197,11 +198,11 @@ def parse(text: str, name: str) -> Source:
     for number, block in enumerate(data.pop("results"), 1):
         place = f"{where}, block {number}"
         entries = block.get("figures") if isinstance(block, dict) else None
-        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise CommlensError(f"{place}: a mapping with a list `figures` is expected")
         common = {key: value for key, value in block.items() if key != "figures"}
         for entry in entries:
             merged = {**common, **entry, "source": name}
-            own = f"{place}, entry '{merged.get('as_printed')}'"
-            figures.append(user_yaml.convert(merged, Figure, own))
+            position = f"{place}, entry '{merged.get('as_printed')}'"
+            figures.append(user_yaml.convert(merged, PublishedValue, position))
     return user_yaml.convert({**data, "name": name, "figures": figures}, Source, where)

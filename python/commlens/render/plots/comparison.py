@@ -46,10 +46,10 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
     Raises CommlensError if there is nothing to draw or the file cannot be written.
     """
     check_ending(out)
-    rows = [row for row in result.rows if row.found.ratio is not None]
+    rows = [row for row in result.rows if row.difference.ratio is not None]
     if not rows:
         raise CommlensError("nothing to draw: no case was measured on both sides")
-    rows.sort(key=lambda row: row.found.ratio or 0, reverse=True)
+    rows.sort(key=lambda row: row.difference.ratio or 0, reverse=True)
     shown = rows
     left_out = []
     if len(rows) > _MOST_DOTS:  # the worst and the best
@@ -88,7 +88,7 @@ def _dots(rows: Sequence[Row], threshold: float, has_several: bool) -> Panel:
         for position, row in enumerate(rows):
             color = _COLORS[row.verdict]
             axes.plot(_ends(row), [position] * 2, color=color, linewidth=1.6)
-            axes.plot([row.found.ratio or 1], [position], "o", color=color, markersize=5)
+            axes.plot([row.difference.ratio or 1], [position], "o", color=color, markersize=5)
         axes.set_yticks(range(len(rows)), names, fontsize=8)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.axvspan(1 / (1 + threshold), 1 + threshold, **_BAND)
@@ -136,7 +136,7 @@ class _Sweep:
 
     def draw_ratio(self, threshold: float, axes: Axes, width: float) -> None:
         """The ratio at each size, with its interval."""
-        group, ratios = self._group, [row.found.ratio or 1 for row in self.rows]
+        group, ratios = self._group, [row.difference.ratio or 1 for row in self.rows]
         low, high = zip(*map(_ends, self.rows))
         axes.fill_between(group.sizes, low, high, color=_RATIO_COLOR, alpha=0.25, linewidth=0)
         axes.plot(group.sizes, ratios, "o-", color=_RATIO_COLOR, markersize=3.5)
@@ -168,7 +168,7 @@ def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
 
 
 def _ends(row: Row) -> tuple[float, float]:
-    ratio, interval = row.found.ratio or 1, row.found.interval
+    ratio, interval = row.difference.ratio or 1, row.difference.interval
     return (interval.low, interval.high) if interval else (ratio, ratio)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from matplotlib.lines import Line2D
 
 from commlens.base.text import memory_name, plural
-from commlens.compare.references import Beside, Figure, beside
+from commlens.compare.references import Beside, PublishedValue, beside
 from commlens.model import (
     TIME_METRIC,
     Ceiling,
@@ -201,7 +201,7 @@ class Content:
         """What stands beside the records of a group, or of one memory of it."""
         return [one for one in self._published[id(group)] if memory in ("", one.record.memory)]
 
-    def published_style(self, figure: Figure) -> dict[str, Any]:
+    def published_style(self, figure: PublishedValue) -> dict[str, Any]:
         """How a published line looks."""
         marker, dashes = self._published_looks[figure.name]
         style = {"marker": marker, "markersize": 4.5, "markerfacecolor": "white"}

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from commlens.base.text import format_scientific, plural
-from commlens.compare.references import Figure, beside
+from commlens.compare.references import PublishedValue, beside
 from commlens.model import Record, option_text
 from commlens.render.plots.content import Content
 from commlens.render.plots.panel import Panel, line_entries
@@ -81,12 +81,12 @@ def _description(record: Record) -> dict[str, str]:
     return words | {name: f"{name}={value}" for name, value in start.settings_of_transport.items()}
 
 
-def published(records: Sequence[Record], metric: str) -> list[Figure]:
+def published(records: Sequence[Record], metric: str) -> list[PublishedValue]:
     """Results beside these records, the lowest first, each once."""
     figures = {id(one.figure): one.figure for one in beside(records, metric)}
     return sorted(figures.values(), key=lambda figure: figure.value)
 
 
-def note_of(figure: Figure) -> str:
+def note_of(figure: PublishedValue) -> str:
     """Of a GPU or a machine: `H200 2.83e9`"""
     return f"{figure.hardware} {format_scientific(figure.value)}"

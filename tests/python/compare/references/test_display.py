@@ -56,7 +56,7 @@ def test_nothing_is_said_where_nothing_was_published() -> None:
     assert "published" not in output(device_latency(status="failed", reason="wrong"))
 
 
-def test_a_table_by_ranks_is_followed_by_what_an_application_gained() -> None:
+def test_a_table_by_ranks_is_followed_by_the_gain_of_an_application() -> None:
     """CP2K's Table 4: times of a whole application, with which nothing is compared."""
     records = [
         make_transform_record(name, ranks=ranks, together_ms=time / ranks, benchmark="fft")

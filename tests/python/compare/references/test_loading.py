@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,13 @@ results:
 """
 
 
-def test_what_a_block_says_holds_for_its_figures_unless_they_say_otherwise() -> None:
+def test_the_keys_of_a_block_hold_for_its_figures_unless_they_have_others() -> None:
     source = reference.parse(GOOD, "paper")
-    one, other = source.figures
-    assert (source.name, one.source, one.benchmark, one.metric) == ("paper", "paper", "latency",
-                                                                    "latency_us")  # fmt: skip
-    assert one.value == pytest.approx(1.5)
-    assert other.value == pytest.approx(1.5e-3), "of one operation, in the unit that it names"
+    first, second = source.figures
+    assert (source.name, first.source) == ("paper", "paper")
+    assert (first.benchmark, first.metric) == ("latency", "latency_us")
+    assert first.value == pytest.approx(1.5)
+    assert second.value == pytest.approx(1.5e-3), "of one operation, in the unit that it names"
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), MISTAKES)
@@ -58,7 +59,7 @@ def test_the_shipped_sources_are_there() -> None:
     assert sorted(NAMES) == NAMES
 
 
-def test_a_source_is_found_by_its_name() -> None:
+def test_a_source_has_the_name_of_its_file() -> None:
     assert reference.find("juliet").machine.startswith("juliet")
     with pytest.raises(CommlensError, match="did you mean 'juliet'"):
         reference.find("julliet")
@@ -79,9 +80,9 @@ def test_metrics_and_their_units_are_those_of_the_benchmarks(name: str) -> None:
     assert units
     for figure in reference.find(name).figures:
         if figure.metric:
-            own = units.get((figure.benchmark, figure.metric), units.get(("all", figure.metric)))
-            assert own is not None, (name, figure.benchmark, figure.metric)
-            assert own.replace("|", "") == figure.own_unit, (name, figure.metric)
+            unit = units.get((figure.benchmark, figure.metric), units.get(("all", figure.metric)))
+            assert unit is not None, (name, figure.benchmark, figure.metric)
+            assert unit.replace("|", "") == figure.value_unit, (name, figure.metric)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,8 +97,9 @@ def test_values_are_converted() -> None:
     summit = reference.find("dftfe-summit").figures[0]
     assert summit.as_printed == "2.367997640000001347e-01"
     assert summit.value == pytest.approx(4735.99528)
-    crusher = [one for one in reference.find("nekrs-crusher").figures if one.benchmark == "bps5"]
-    values = {(one.metric, one.summary): one.value for one in crusher}
+    crusher = reference.find("nekrs-crusher").figures
+    bps5 = [figure for figure in crusher if figure.benchmark == "bps5"]
+    values = {(figure.metric, figure.summary): figure.value for figure in bps5}
     assert values["time_ms", "best"] == pytest.approx(552.199)
     assert values["rank_GFLOPs", "best"] == pytest.approx(401.044)
     assert values["throughput_DOF_iter_per_s", "best"] == 1.88831e8
@@ -105,13 +107,13 @@ def test_values_are_converted() -> None:
 
 def example(language: str) -> str:
     text = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
-    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-    return str(found)
+    (block,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return str(block)
 
 
-def test_the_example_of_a_source_is_one() -> None:
+def test_the_example_of_a_source_can_be_read() -> None:
     source = reference.parse(example("yaml"), "paper")
-    assert [one.value for one in source.figures] == pytest.approx([3.1, 3.9])
+    assert [figure.value for figure in source.figures] == pytest.approx([3.1, 3.9])
 
 
 def test_the_example_of_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,5 +125,6 @@ def test_the_example_of_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_there_twice() -> None:
-    keys = [(one.line, one.machine, one.quantity, one.size, one.nodes, one.ranks) for one in ALL]
+    fields = attrgetter("line", "machine", "quantity", "size", "nodes", "ranks")
+    keys = [fields(figure) for figure in ALL]
     assert len(keys) == len(set(keys))

@@ -40,7 +40,7 @@ def numbers(seed: str) -> Counter[str]:
 
 
 def printed(names: list[str]) -> Counter[str]:
-    return Counter(one.as_printed for name in names for one in reference.find(name).figures)
+    return Counter(figure.as_printed for name in names for figure in reference.find(name).figures)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -61,33 +61,32 @@ def test_juliet_has_the_size_of_each_latency_of_each_column() -> None:
     text = (FOLDER / "cuda-aware-openmpi-juliet.md").read_text(encoding="utf-8")
     columns = re.findall(r'label="([^"]+)"[^>]*>\n.*?Datatype(.*?)</TabItem>', text, re.DOTALL)
     figures = reference.find("juliet").figures
-    found = {
+    tables = {
         "GPUDirect RDMA and gdrcopy" if "Performance" in label else label: re.findall(
             r"^ +(\d+) +(\S+)$", rows, re.MULTILINE
         )
         for label, rows in columns
     }
-    assert len(found) == 4
-    for setup, rows in found.items():
-        own = [one for one in figures if one.setup == setup]
-        assert [(str(int(one.size or 0)), one.as_printed) for one in own] == rows
+    assert len(tables) == 4
+    for setup, rows in tables.items():
+        column = [figure for figure in figures if figure.setup == setup]
+        assert [(str(int(figure.size or 0)), figure.as_printed) for figure in column] == rows
 
 
 def test_dftfe_has_the_transport_and_the_place_of_each_time() -> None:
     numbers("dftfe-miniapps")
     text = (FOLDER / "dftfe-miniapps.md").read_text(encoding="utf-8")
-    found, nodes, gpus = [], "", ""
+    times, nodes, gpus = [], "", ""
     for line in text.splitlines():
         if place := re.search(r"(\d) nodes? and (\d+) G", line):
             nodes, gpus = place.groups()
         if time := re.search(r"(Time .*(RCCL|library)): (\S+)", line):
             words, library, value = time.groups()
             transport = "ccl" if library == "RCCL" else "mpi"
-            found.append((nodes, gpus, words, transport, value))
-    figures = [
-        one for name in SEEDS["dftfe-miniapps"]["sources"] for one in reference.find(name).figures
-    ]
+            times.append((nodes, gpus, words, transport, value))
+    sources = [reference.find(name) for name in SEEDS["dftfe-miniapps"]["sources"]]
+    figures = [figure for source in sources for figure in source.figures]
     assert [
-        (str(one.nodes), str(one.gpus), one.quantity, one.transport, one.as_printed)
-        for one in figures
-    ] == found
+        (str(figure.nodes), str(figure.gpus), figure.quantity, figure.transport, figure.as_printed)
+        for figure in figures
+    ] == times

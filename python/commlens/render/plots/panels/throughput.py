@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from commlens.base.text import format_scientific, format_short, labelled
-from commlens.compare.references import Figure
+from commlens.compare.references import PublishedValue
 from commlens.model import Metric, Record
 from commlens.render.plots.colors import QUIET_COLOR
 from commlens.render.plots.content import Content
@@ -103,7 +103,7 @@ _Growths = Mapping[Series, Growth]
 def _draw(
     metric: Metric,
     growths: _Growths,
-    others: Sequence[Figure],
+    others: Sequence[PublishedValue],
     axes: Axes,
     width: float,
 ) -> None:
@@ -165,7 +165,7 @@ def _growth(own: Sequence[Record]) -> Growth:
     return Growth(sorted(best.items()))
 
 
-def _draw_published(axes: Axes, found: Sequence[Figure], points_per_unit: float) -> None:
+def _draw_published(axes: Axes, found: Sequence[PublishedValue], points_per_unit: float) -> None:
     """A dash each, and right of it its name, one above the other where they would overlap."""
     style: dict[str, Any] = {"color": QUIET_COLOR, "markersize": 9, "markeredgewidth": 1.6}
     heights = [points_per_unit * one.value for one in found]

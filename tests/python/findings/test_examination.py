@@ -141,7 +141,7 @@ def test_the_examples_of_contributing_are_rules() -> None:
         msgspec.convert(yaml.load(text, yaml.BaseLoader)[0], Entry, strict=False)
         for text in blocks["yaml"]
     )
-    names = {**vars(rule), "found": rule.found}
+    names = {**vars(rule), "observation": rule.observation}
     exec("from __future__ import annotations\n" + blocks["python"][0], names)
     bad = rule_of(of_results, "Results", names["bad_results"])
     (wrong,) = bad.outcome(View(parsed(*failed("failed")))).findings

@@ -30,11 +30,11 @@ def make_overlap_record(**changes: Any) -> dict[str, Any]:
     together = changes.pop("together_us", 1.1 * max(alone.values()))
     efficiency = max(alone.values()) / together
     metrics = {"time_s": together * 1e-6, "rank_TFLOPs": 43e6 / together}
-    own = sample("overlap")
+    base = sample("overlap")
     record = make_record(
         **{
             "benchmark": "pipeline",
-            "parameters": {**own["parameters"], "block": block},
+            "parameters": {**base["parameters"], "block": block},
             **measured(
                 "overlapped product",
                 together * 1e-6,
@@ -54,7 +54,7 @@ def make_overlap_record(**changes: Any) -> dict[str, Any]:
                         "rank_TFLOPs": metrics["rank_TFLOPs"] / fraction,
                     },
                 )
-                for name, unit, rate, fraction in own["ceilings"]
+                for name, unit, rate, fraction in base["ceilings"]
             ],
             **changes,
         }
@@ -99,13 +99,13 @@ def make_transform_record(communicators: str = "per-transpose", **changes: Any) 
         ("memory copy", "pack and unpack", 0.8, {"rate": 24.0, "unit": "GB/s"}),
         ("alltoall alone", "communication", 0.9, {"library": True}),
     ]
-    own = sample("transform")
+    base = sample("transform")
     arranged = {1: "1x1", 2: "2x1", 4: "2x2", 8: "4x2"}.get(ranks, f"{ranks}x1")
     given = {"grid": grid, "grid_of_ranks": arranged, "communicators": communicators}
     record = make_record(
         **{
-            **own,
-            "parameters": {**own["parameters"], **given},
+            **base,
+            "parameters": {**base["parameters"], **given},
             **measured("forward and backward", together * 1e-3, metrics),
             "parts": parts_within("transform", {name: 1e3 * ms for name, ms in parts.items()}),
             "timeline": {"time_us": 1e3 * together, "spans": _spans(spans, ranks, 2)},
@@ -114,7 +114,7 @@ def make_transform_record(communicators: str = "per-transpose", **changes: Any) 
                 for name, part, fraction, others in ceilings
                 if parts.get(part)
             ],
-            "calls": {"MPI_Alltoallv": 4.0} if is_cached else own["calls"],
+            "calls": {"MPI_Alltoallv": 4.0} if is_cached else base["calls"],
             **changes,
         }
     )
@@ -144,12 +144,12 @@ def make_exchange_record(
     name = f"{mode}+{'hybrid' if transport == 'staged' else 'device'}"
     if transport == "ccl":
         name = "ccl+device"
-    own = sample("exchange")
+    base = sample("exchange")
     rate = round(961.072 / parts["exchange"], 3)
     record = make_record(
         **{
-            **own,
-            "parameters": {**own["parameters"], "mode": mode},
+            **base,
+            "parameters": {**base["parameters"], "mode": mode},
             "transport": transport,
             **measured("gather-scatter", together * 1e-6, {"time_us": together}),
             "parts": parts_within("gather-scatter", parts),
@@ -181,12 +181,12 @@ def make_solve_record(edge: int = 20, **changes: Any) -> dict[str, Any]:
         "throughput_DOF_iter_per_s": throughput,
         "rank_GFLOPs": flops * iterations / seconds * 1e-9,
     }
-    own = sample("solve")
+    base = sample("solve")
     facts = {"dof_per_rank": dofs, "flops_per_iteration": flops, "bytes_per_iteration": moved}
     return make_record(
         **{
-            **own,
-            "parameters": {**own["parameters"], "edge": edge, **options},
+            **base,
+            "parameters": {**base["parameters"], "edge": edge, **options},
             **measured("solve", seconds, metrics),
             "ceilings": [
                 ceiling(

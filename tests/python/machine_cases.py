@@ -109,17 +109,17 @@ class Cases(NamedTuple):
 def changed(machine: Any, path: str, value: object) -> Any:
     """`mpi.open_mpi.version`"""
     name, _, rest = path.partition(".")
-    own = changed(getattr(machine, name), rest, value) if rest else value
-    return msgspec.structs.replace(machine, **{name: own})
+    part = changed(getattr(machine, name), rest, value) if rest else value
+    return msgspec.structs.replace(machine, **{name: part})
 
 
 def machine(changes: Mapping[str, Any] = MappingProxyType({}), host: str = "node01") -> Machine:
     """A sound one, but for what is named: variables and paths."""
     variables = {name: value for name, value in changes.items() if name[0].isupper()}
-    own: Machine = changed(changed(SOUND, "host", host), "environment", variables)
+    result: Machine = changed(changed(SOUND, "host", host), "environment", variables)
     for path in [name for name in changes if name not in variables]:
-        own = changed(own, path, changes[path])
-    return own
+        result = changed(result, path, changes[path])
+    return result
 
 
 def cray() -> Machine:
@@ -140,21 +140,21 @@ def recorded_machine(
 ) -> View:
     """A view of one recorded machine, on which nothing was started but these ranks."""
     if modules is not None:
-        listed = "".join(f"{one} 1 0 - Live 0x0\n" for one in ("nvidia", *modules))
-        gone = [f"/sys/module/{one}" for one in _MODULES if one not in modules]
+        listed = "".join(f"{module} 1 0 - Live 0x0\n" for module in ("nvidia", *modules))
+        gone = [f"/sys/module/{module}" for module in _MODULES if module not in modules]
         files = {"/proc/modules": listed, **changes.get("files", {})}
         changes = {**changes, "files": files, "absent": [*changes.get("absent", ()), *gone]}
     folder = Path(_CHANGED.name) / str(len(list(Path(_CHANGED.name).iterdir())))
     folder.mkdir()
     system = recorded(folder, name, **changes)
-    own = msgspec.structs.replace(
+    node = msgspec.structs.replace(
         _seen_in_files(system.folder),
         gpus=gpu_drivers.look(system),
         links=links.look(system),
         ucx=msgspec.convert(ucx or {}, UcxView, strict=False),
     )
     records = parsed(_record(**ranks)) if ranks else []
-    return View(machines=[own], behaviour=Behaviour(records=records, why_none=""))
+    return View(machines=[node], behaviour=Behaviour(records=records, why_none=""))
 
 
 @cache
@@ -174,15 +174,15 @@ def _record(
     nodes: str = "1",
 ) -> dict[str, Any]:
     """Of a run with these ranks on one node, and one on each of the others."""
-    places: list[dict[str, Any]] = [{"host": host, "cores": own, "numa_nodes": numa}
-                                    for own in cores]  # fmt: skip
+    places: list[dict[str, Any]] = [{"host": host, "cores": core, "numa_nodes": numa}
+                                    for core in cores]  # fmt: skip
     for place, gpu in zip(places, gpus):
         place["device"] = {
             "ordinal": int(gpu), "name": "Tesla V100-PCIE-16GB", "numa_node": int(gpu), "pci": "",
             "uuid": f"GPU-0a3000000000400080000000000000{int(gpu):02d}", "memory_bytes": 1 << 34,
         }  # fmt: skip
-    places += [{"host": f"other{one}", "cores": "0", "numa_nodes": "0"}
-               for one in range(int(nodes) - 1)]  # fmt: skip
+    places += [{"host": f"other{number}", "cores": "0", "numa_nodes": "0"}
+               for number in range(int(nodes) - 1)]  # fmt: skip
     numbered = [{"rank": rank, **place} for rank, place in enumerate(places)]
     return make_record(placement=numbered, ranks=len(places), nodes=int(nodes))
 
@@ -202,29 +202,30 @@ def _typed(changes: Mapping[str, Any]) -> dict[str, Any]:
     for path, value in changes.items():
         kind: Any = str if path[0].isupper() else Machine
         for name in () if path[0].isupper() else path.split("."):
-            whole = [one for one in get_args(kind) if one is not type(None)]
+            whole = [option for option in get_args(kind) if option is not type(None)]
             struct = whole[0] if get_origin(kind) is Union else kind
-            kind = next(one.type for one in msgspec.structs.fields(struct) if one.name == name)
+            kinds = {field.name: field.type for field in msgspec.structs.fields(struct)}
+            kind = kinds[name]
         typed[path] = msgspec.convert(value, kind, strict=False)
     return typed
 
 
 def view(case: Mapping[str, Any] = MappingProxyType({})) -> View:
     """What a case describes."""
-    own = dict(case)
-    if name := own.pop("recorded", ""):
-        outputs = own.pop("outputs", {}).items()
-        own["outputs"] = {
+    changes = dict(case)
+    if name := changes.pop("recorded", ""):
+        outputs = changes.pop("outputs", {}).items()
+        changes["outputs"] = {
             command: text
             if isinstance(text, str)
             else msgspec.convert({"command": command, **text}, Output, strict=False)
             for command, text in outputs
         }
-        return recorded_machine(name, **own)
-    nodes, second = int(own.pop("nodes", 1)), own.pop("second", None)
-    runs, gpus = own.pop("runs", None), own.pop("placed", None)
-    preset = _CRAY if own.pop("machine", "") else {}
-    machines = [machine({**preset, **_typed(own)})]
+        return recorded_machine(name, **changes)
+    nodes, second = int(changes.pop("nodes", 1)), changes.pop("second", None)
+    runs, gpus = changes.pop("runs", None), changes.pop("placed", None)
+    preset = _CRAY if changes.pop("machine", "") else {}
+    machines = [machine({**preset, **_typed(changes)})]
     if second is not None:
         machines.append(machine(_typed(second), host="node02"))
     behaviour = None
@@ -247,7 +248,7 @@ def cases_of(name: str) -> dict[str, Cases]:
 
     def made(cases: dict[str, Any]) -> dict[str, Callable[[], View]]:
         shared = file["sets"][cases.pop("also")] if "also" in cases else {}
-        return {one: partial(view, case) for one, case in {**shared, **cases}.items()}
+        return {title: partial(view, case) for title, case in {**shared, **cases}.items()}
 
     return {
         code: Cases(**{kind: made(cases) for kind, cases in rule.items()})

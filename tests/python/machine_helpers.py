@@ -54,10 +54,10 @@ class RecordedSystem(System):
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:
         typed = " ".join(command)
-        found = self.outputs.get(typed)
-        if found is None:
+        output = self.outputs.get(typed)
+        if output is None:
             return Output(typed, missing="not installed")
-        return found if isinstance(found, Output) else Output(typed, found)
+        return output if isinstance(output, Output) else Output(typed, output)
 
 
 def recorded(
@@ -78,10 +78,10 @@ def recorded(
     """
     written: dict[str, Output | str] = dict(_outputs(name))
     for old, new in (replaced or {}).items():
-        found = [command for command, text in written.items() if old in str(text)]
-        assert found, f"no output of {name} has {old!r}"
-        written.update({command: str(written[command]).replace(old, new) for command in found})
-    kept = {one: text for one, text in written.items() if one.split()[0] not in without}
+        commands = [command for command, text in written.items() if old in str(text)]
+        assert commands, f"no output of {name} has {old!r}"
+        written.update({command: str(written[command]).replace(old, new) for command in commands})
+    kept = {command: text for command, text in written.items() if command.split()[0] not in without}
     root = _changed(folder, name, files or {}, absent) if files or absent else _unchanged(name)
     return RecordedSystem(root, {**kept, **(outputs or {})}, environment or {})
 
@@ -137,9 +137,9 @@ def _sections(name: str) -> Sequence[tuple[str, str]]:
 
 def _split(line: str) -> tuple[str, str]:
     """Path and text. A path below /sys has colons, too: its last name has none."""
-    found = re.fullmatch(r"(/(?:\S*/)?[^/:\s]+):(.*)", line)
-    assert found, line
-    return found.group(1), found.group(2)
+    match = re.fullmatch(r"(/(?:\S*/)?[^/:\s]+):(.*)", line)
+    assert match, line
+    return match.group(1), match.group(2)
 
 
 def _remove(path: Path) -> None:

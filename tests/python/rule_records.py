@@ -84,17 +84,17 @@ def with_samples(record: dict[str, Any]) -> dict[str, Any]:
 def without_interval(records: Iterable[dict[str, Any]]) -> Lines:
     """As of too few samples: no test can say that two of them differ."""
     for record in records:
-        for one in record["statistics"].values():
-            one.update(ci_low=None, ci_high=None, count=3)
+        for summary in record["statistics"].values():
+            summary.update(ci_low=None, ci_high=None, count=3)
     return list(records)
 
 
 def noisy(records: Lines) -> Lines:
     """With samples from almost nothing to three times the median."""
     for record in records:
-        for one in record["statistics"].values():
-            middle = one["median"]
-            one.update(
+        for summary in record["statistics"].values():
+            middle = summary["median"]
+            summary.update(
                 ci_low=0.2 * middle, min=0.1 * middle, ci_high=2.5 * middle,
                 p95=3 * middle, p99=3 * middle, max=3 * middle,
             )  # fmt: skip
@@ -183,9 +183,9 @@ def function(
 def unsteady(records: Lines) -> Lines:
     """With intervals of half the median to both sides."""
     for record in records:
-        for one in record["statistics"].values():
-            low, high = 0.6 * one["median"], 1.5 * one["median"]
-            one.update(min=low, ci_low=low, ci_high=high, p95=high, p99=high, max=high)
+        for summary in record["statistics"].values():
+            low, high = 0.6 * summary["median"], 1.5 * summary["median"]
+            summary.update(min=low, ci_low=low, ci_high=high, p95=high, p99=high, max=high)
     return records
 
 

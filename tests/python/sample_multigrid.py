@@ -26,11 +26,11 @@ def make_multigrid_record(
     options = changes.pop("options", {})
     facts = {"dof_per_rank": dofs, "coarse_solver": "20 steps of Jacobi CG"}
     metrics = {"throughput_DOF_iter_per_s": throughput, "time_ms": together * 1e-3}
-    own = sample("multigrid")
+    base = sample("multigrid")
     return make_record(
         **{
-            **own,
-            "parameters": {**own["parameters"], **options},
+            **base,
+            "parameters": {**base["parameters"], **options},
             "ranks": ranks,
             "transport": transport,
             **measured("solve", together * 1e-6, metrics),

@@ -155,8 +155,8 @@ def statistic(median: float) -> dict[str, Any]:
 
 
 def ceiling(name: str, time_us: float, fraction: float, **others: Any) -> dict[str, Any]:
-    own = {"name": name, "method": "the best of ten", "time_us": time_us, "fraction": fraction}
-    return {**own, "metrics": {}, **others}
+    fields = {"name": name, "method": "the best of ten", "time_us": time_us, "fraction": fraction}
+    return {**fields, "metrics": {}, **others}
 
 
 def timed_part(name: str, stream: str, time_us: float, **others: Any) -> dict[str, Any]:

@@ -23,5 +23,5 @@ def findings(
     `groups`: those of the records, by a caller that has them already.
     """
     view = View(records, profiles, groups)
-    found = (finding for rule in rules_on_records() for finding in rule.outcome(view).findings)
-    return sorted(found, key=worst_first)
+    unsorted = (finding for rule in rules_on_records() for finding in rule.outcome(view).findings)
+    return sorted(unsorted, key=worst_first)

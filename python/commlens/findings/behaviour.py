@@ -128,8 +128,8 @@ class Listener:
         self.bytes.seek(0)
         self.bytes.truncate()
         lines = [line for line in text.splitlines() if line.strip()]
-        own = [line for line in lines if line.startswith(_OURS) and _PROGRESS not in line]
-        return tuple(line.removeprefix(_OURS) for line in (own or lines)[-_MOST_LINES:])
+        messages = [line for line in lines if line.startswith(_OURS) and _PROGRESS not in line]
+        return tuple(line.removeprefix(_OURS) for line in (messages or lines)[-_MOST_LINES:])
 
 
 @contextmanager

@@ -61,12 +61,12 @@ class Test(msgspec.Struct, forbid_unknown_fields=True):
         on = bool(text) and not is_no(text)
         return all(
             (
-                not equal or text.lower() in [one.lower() for one in equal],
+                not equal or text.lower() in [word.lower() for word in equal],
                 self.other_than is None or text not in ("", self.other_than),
                 self.below is None or value < self.below,
                 self.above is None or value > self.above,
                 self.has is None or self.has in value,
-                not any(one in value for one in lacking),
+                not any(word in value for word in lacking),
                 self.is_set is None or self.is_set == bool(value),
                 self.is_yes is None or self.is_yes == is_yes(text),
                 self.is_on is None or self.is_on == on,

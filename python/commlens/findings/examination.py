@@ -50,8 +50,8 @@ class Examination:
     @property
     def findings(self) -> list[Finding]:
         """The worst first; else as the rules ran, so that causes come before consequences."""
-        found = (finding for outcome in self.outcomes for finding in outcome.findings)
-        return sorted(found, key=lambda finding: worst_first(finding)[:2])
+        unsorted = (finding for outcome in self.outcomes for finding in outcome.findings)
+        return sorted(unsorted, key=lambda finding: worst_first(finding)[:2])
 
     @property
     def has_problem(self) -> bool:
@@ -129,8 +129,8 @@ def examine(
     apply(after_runs=True)
     known = {finding.code for finding in whole.findings}
     try:
-        found = [finding for finding in _of_runs(whole.view) if finding.code not in known]
-        add(RuleOutcome(RECORDS, found, whole.view.why_no_runs))
+        remaining = [finding for finding in _of_runs(whole.view) if finding.code not in known]
+        add(RuleOutcome(RECORDS, remaining, whole.view.why_no_runs))
     except ImportError as error:  # of a package that only some rules need
         add(RuleOutcome(RECORDS, (), f"cannot be seen: {error}"))
     return whole

@@ -33,7 +33,7 @@ def variable(machine: Machine, name: str) -> tuple[str, Quote]:
     Of NCCL's variables its files count, too.
     """
     value = machine.environment.get(name, "")
-    file = next((one for one in machine.nccl.from_files if one.name == name), None)
+    file = next((setting for setting in machine.nccl.from_files if setting.name == name), None)
     if value or file is None:
         return value, Quote("environment", f"{name}={value}")
     return file.value, Quote(file.place, f"{name}={file.value}")
@@ -45,7 +45,7 @@ def parameter(machine: Machine, name: str) -> tuple[str, Quote]:
     info = machine.mpi.open_mpi
     if value or info is None:
         return value, quote
-    file = next((one for one in info.from_files if one.name == name), None)
+    file = next((setting for setting in info.from_files if setting.name == name), None)
     if file is not None:
         return file.value, Quote(file.place, f"{name} = {file.value}")
     value = info.values.get(name, "")
@@ -74,9 +74,9 @@ def open_mpi(machine: Machine) -> OpenMpi:
 def takes_ucx_anywhere(machine: Machine) -> bool:
     """Whether Open MPI is set to use UCX over whatever UCX finds."""
     return all(
-        parameter(machine, f"opal_common_ucx_{what}")[0] == "any"
-        or parameter(machine, f"pml_ucx_{what}")[0] == "any"
-        for what in ("tls", "devices")
+        parameter(machine, f"opal_common_ucx_{suffix}")[0] == "any"
+        or parameter(machine, f"pml_ucx_{suffix}")[0] == "any"
+        for suffix in ("tls", "devices")
     )
 
 

@@ -40,16 +40,16 @@ def pieces(node: Machine, name: str) -> Iterator[str]:
 
 def assemble(output: str) -> list[Machine]:
     """The machines whose lines are all there, by host."""
-    found: dict[str, dict[int, str]] = {}
+    by_name: dict[str, dict[int, str]] = {}
     counts: dict[str, int] = {}
     for name, number, count, part in _LINE.findall(output):
-        found.setdefault(name, {})[int(number)] = part
+        by_name.setdefault(name, {})[int(number)] = part
         counts[name] = int(count)
-    whole = [own for name, own in found.items() if len(own) == counts[name]]
-    texts = ["".join(own[number] for number in sorted(own)) for own in whole]
+    whole = [parts for name, parts in by_name.items() if len(parts) == counts[name]]
+    texts = ["".join(parts[number] for number in sorted(parts)) for parts in whole]
     data = [zlib.decompressobj().decompress(base64.b85decode(text), 2**24) for text in texts]
-    machines = [msgspec.json.decode(one, type=Machine) for one in data]
-    return sorted(machines, key=lambda one: one.host)
+    machines = [msgspec.json.decode(document, type=Machine) for document in data]
+    return sorted(machines, key=lambda node: node.host)
 
 
 def look(
@@ -63,9 +63,9 @@ def look(
         )
     chosen = launchers.choose(launcher, native)
     words = [sys.executable, "-m", "commlens.findings.nodes", "--in-pieces", program]
-    own_path = os.environ.get("PYTHONPATH", "")
+    python_path = os.environ.get("PYTHONPATH", "")
     # The package need not be installed there; the folder is that of a shared file system.
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), own_path]))}
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, [str(_SOURCES), python_path]))}
     command = [*chosen.start(count, count, environment, arguments), *words]
     output, error = _run(command, environment)
     machines = assemble(output)
@@ -92,11 +92,11 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, s
 def main(words: Sequence[str]) -> None:
     """Prints what this node has; a word without dashes is the program whose libraries matter."""
     programs = [word for word in words if not word.startswith("-")]
-    found = machine.look(System(), programs[0] if programs else "")
+    node = machine.look(System(), programs[0] if programs else "")
     if "--in-pieces" in words:
-        lines = list(pieces(found, f"{found.host}:{os.getpid()}"))
+        lines = list(pieces(node, f"{node.host}:{os.getpid()}"))
     else:
-        lines = [msgspec.json.encode(found).decode()]
+        lines = [msgspec.json.encode(node).decode()]
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 

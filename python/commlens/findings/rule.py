@@ -47,7 +47,7 @@ class Observation:
     facts: Mapping[str, Any] = field(default_factory=dict)  # for the {names} in texts
 
 
-def found(
+def observation(
     evidence: Evidence,
     cost: Cost | None = None,
     which: str = "",
@@ -113,11 +113,11 @@ class Rule(Entry, kw_only=True):
         facts = structs.asdict(view.machines[0]) if "machine" in self.needs else {}
         facts.update(seen.facts)
         facts.update({name: filled(text, facts) for name, text in self.words.items()})
-        what = filled(text_of_kind(self.says, seen.which), facts)
+        sentence = filled(text_of_kind(self.says, seen.which), facts)
         shown = [Quote(filled(a, facts), filled(b, facts)) for a, b in self.shown]
         evidence = replace(
             seen.evidence,
-            where=seen.evidence.where or next((one.host for one in view.machines), ""),
+            where=seen.evidence.where or next((machine.host for machine in view.machines), ""),
             quotes=(*seen.evidence.quotes, *shown),
         )
         sets = {filled(a, facts): filled(b, facts) for a, b in self.sets.items()}
@@ -129,7 +129,7 @@ class Rule(Entry, kw_only=True):
             self.code,
             self.severity,
             self.subject,
-            f"{what}." if seen.cost is None else f"{what}: {seen.cost}.",
+            f"{sentence}." if seen.cost is None else f"{sentence}: {seen.cost}.",
             evidence,
             seen.cost,
             filled(text_of_kind(self.fix, seen.which), facts),
@@ -138,14 +138,14 @@ class Rule(Entry, kw_only=True):
 
     def _together(self, alike: Sequence[Finding], view: View) -> Finding:
         """What several launches or nodes have in common is one finding, with all its evidence."""
-        first = alike[0]
+        first, parts = alike[0], [finding.evidence for finding in alike]
         sentence, where = first.sentence, first.evidence.where
         if self.is_of_machine:
-            where = ", ".join(dict.fromkeys(one.evidence.where for one in alike))
+            where = ", ".join(dict.fromkeys(part.where for part in parts))
             if "machine" in self.needs and len(view.machines) > 1:
                 sentence = f"{sentence[:-1]} ({where})."
-        records = tuple(record for one in alike for record in one.evidence.records)
-        quotes = tuple(dict.fromkeys(quote for one in alike for quote in one.evidence.quotes))
+        records = tuple(record for part in parts for record in part.records)
+        quotes = tuple(dict.fromkeys(quote for part in parts for quote in part.quotes))
         evidence = replace(
             first.evidence, where=where, records=records, quotes=quotes[:_MOST_QUOTES]
         )
@@ -208,4 +208,4 @@ def rules_on_records() -> tuple[Rule, ...]:
 @cache
 def rules_on_machines() -> tuple[Rule, ...]:
     """Those that doctor applies, in their order."""
-    return tuple(sorted(_rules_of("checks"), key=lambda one: SECTIONS.index(one.section)))
+    return tuple(sorted(_rules_of("checks"), key=lambda rule: SECTIONS.index(rule.section)))

@@ -28,8 +28,8 @@ def is_on_gpu(memory: str) -> bool:
 def is_disturbed(record: Record) -> bool:
     """Whether ranks took turns on a processor or on a GPU."""
     places = record.start.placement
-    gpus = [(one.host, one.device.uuid) for one in places if one.device]
-    return bool(crowds([(one.host, one.cores) for one in places])) or (
+    gpus = [(place.host, place.device.uuid) for place in places if place.device]
+    return bool(crowds([(place.host, place.cores) for place in places])) or (
         is_on_gpu(record.memory) and len(set(gpus)) < len(gpus)
     )
 
@@ -45,19 +45,19 @@ class Crowd(NamedTuple):
 def crowds(places: Iterable[tuple[str, str]]) -> list[Crowd]:
     """Of hosts and processors of ranks: those hosts where all ranks together are too many, or those
     of one binding. What is unknown of a rank is no evidence."""
-    found = []
-    for host, own in grouped(places, lambda place: place[0]).items():
-        bindings = [processors for _, processors in own]
+    result = []
+    for host, placed in grouped(places, lambda place: place[0]).items():
+        bindings = [processors for _, processors in placed]
         if not all(bindings):
             continue
         crowd = Crowd(host, len(bindings), count_numbers(bindings))
         if crowd.ranks > crowd.processors:
-            found.append(crowd)
+            result.append(crowd)
             continue
         counts = Counter(bindings).items()
-        bound = [Crowd(host, ranks, count_numbers([one])) for one, ranks in counts]
-        found += [one for one in bound if one.ranks > one.processors][:1]
-    return found
+        bound = [Crowd(host, ranks, count_numbers([binding])) for binding, ranks in counts]
+        result += [crowd for crowd in bound if crowd.ranks > crowd.processors][:1]
+    return result
 
 
 def has_number(text: str, number: int | None) -> bool:
@@ -78,10 +78,10 @@ LEAST_SHARE = 0.01  # of the time of a profiled program: what costs less is not 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
     """The items by their keys."""
-    found: dict[_Key, list[_Item]] = {}
+    by_key: dict[_Key, list[_Item]] = {}
     for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
+        by_key.setdefault(key(item), []).append(item)
+    return by_key
 
 
 class NotApplicable(Exception):  # noqa: N818, it is no error
@@ -123,14 +123,14 @@ class View:
     @cached_property
     def launches(self) -> list[tuple[Start, tuple[Record, ...]]]:
         """Each with its records."""
-        found = grouped(self.records, lambda record: id(record.start))
-        return [(alike[0].start, tuple(alike)) for alike in found.values()]
+        by_start = grouped(self.records, lambda record: id(record.start))
+        return [(alike[0].start, tuple(alike)) for alike in by_start.values()]
 
     @cached_property
     def alternatives(self) -> list[Alternatives]:
         """What may be compared of the records that were measured undisturbed."""
         several = (group for group in self.groups if len(group.records) > 1)
-        return [one for group in several for one in _alternatives(group)]
+        return [entry for group in several for entry in _alternatives(group)]
 
     @property
     def runs(self) -> Behaviour:
@@ -202,7 +202,7 @@ def transport_name(record: Record) -> str:
 
 
 def _alternatives(group: Group) -> Iterable[Alternatives]:
-    found: dict[tuple[object, ...], Alternatives] = {}
+    by_key: dict[tuple[object, ...], Alternatives] = {}
     calm: dict[tuple[str, bool], bool] = {}
     for record in group.records:
         start = record.start.start, is_on_gpu(record.memory)
@@ -215,10 +215,10 @@ def _alternatives(group: Group) -> Iterable[Alternatives]:
         settings = tuple(sorted(record.start.settings_of_transport.items()))
         place = tuple(record.start.placement), record.start.mpi, settings
         key = record.memory, record.variant_value, place
-        own = found.setdefault(key, Alternatives(group, record.memory, record.variant_value))
-        curve = own.curves.setdefault(record.transport, {})
+        entry = by_key.setdefault(key, Alternatives(group, record.memory, record.variant_value))
+        curve = entry.curves.setdefault(record.transport, {})
         curve.setdefault(record.size, []).append(record)
-    return found.values()
+    return by_key.values()
 
 
 class Slower(NamedTuple):
@@ -246,11 +246,10 @@ def slower(records: Iterable[Record], others: Iterable[Record], factor: float) -
     The pair that shows it least. None where a launch does not show it, or none has both.
     """
     of_start = {other.start.start: other for other in others}
-    both = [(one, of_start[one.start.start]) for one in records if one.start.start in of_start]
-    found = [Slower(one, other, median_us(one) / median_us(other)) for one, other in both]
-    if not found or not all(one.ratio > factor and differ(one.record, one.other) for one in found):
-        return None
-    return min(found, key=lambda one: one.ratio)
+    both = [(record, of_start.get(record.start.start)) for record in records]
+    pairs = [Slower(a, b, median_us(a) / median_us(b)) for a, b in both if b is not None]
+    is_shown = all(pair.ratio > factor and differ(pair.record, pair.other) for pair in pairs)
+    return min(pairs, key=lambda pair: pair.ratio) if pairs and is_shown else None
 
 
 def slower_at(
@@ -259,13 +258,13 @@ def slower_at(
     """The sizes that both have, and those at which `compare` says so, where they are enough."""
     sizes = [size for size in mine if size in theirs]
     pairs = {size: compare(mine[size], theirs[size]) for size in sizes}
-    found = {size: pair for size, pair in pairs.items() if pair}
-    return sizes, found if is_sure(sizes, list(found)) else {}
+    slow = {size: pair for size, pair in pairs.items() if pair}
+    return sizes, slow if is_sure(sizes, list(slow)) else {}
 
 
-def differ(one: Record, other: Record) -> bool:
+def differ(record: Record, other: Record) -> bool:
     """Whether the samples support that the times differ: the one test of all rules."""
-    return difference(one, other, one.start.metrics[TIME_METRIC]).differs
+    return difference(record, other, record.start.metrics[TIME_METRIC]).differs
 
 
 def is_steady(record: Record) -> bool:
@@ -273,13 +272,13 @@ def is_steady(record: Record) -> bool:
     return record.statistics[TIME_METRIC].half_width <= STEADY
 
 
-def is_sure(sizes: Sequence[int | None], found: Collection[int | None]) -> bool:
+def is_sure(sizes: Sequence[int | None], shown: Collection[int | None]) -> bool:
     """Whether enough of the sizes say so: of a sweep three in a row, as machines were seen to be
     slower for the time of two."""
     if len(sizes) < _IN_A_ROW:
-        return bool(found)
+        return bool(shown)
     rows = zip(*(sizes[first:] for first in range(_IN_A_ROW)))
-    return any(all(size in found for size in row) for row in rows)
+    return any(all(size in shown for size in row) for row in rows)
 
 
 def total_of(profile: Profile) -> float:
@@ -304,8 +303,8 @@ def mean_bytes(function: Function) -> float:
 
 def calls(functions: Iterable[Function]) -> str:
     """`MPI_Cart_sub 400 and MPI_Comm_split 20 times per rank`"""
-    ordered = sorted(functions, key=lambda own: -own.mean_calls)
-    counts = [f"{own.name} {own.mean_calls:,.0f}" for own in ordered]
+    ordered = sorted(functions, key=lambda function: -function.mean_calls)
+    counts = [f"{function.name} {function.mean_calls:,.0f}" for function in ordered]
     most = 3
     if len(counts) > most:
         counts[most:] = [f"{len(counts) - most} more"]

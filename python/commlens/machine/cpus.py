@@ -64,7 +64,7 @@ def look(system: System) -> CpuView:
     """Reads /proc and /sys."""
     unseen: dict[str, str] = {}
     info = system.read("/proc/cpuinfo") or ""
-    names = [one for one in system.names(_CPU) if re.fullmatch(r"cpu\d+", one)]
+    names = [name for name in system.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
     topology = [
         [line_of(system, f"{_CPU}/{name}/topology/{file}") for file in _TOPOLOGY] for name in names
     ]
@@ -88,7 +88,7 @@ def look(system: System) -> CpuView:
         numa=list(_numa(system)),
         memory_bytes=_kib(system.read("/proc/meminfo") or "", "MemTotal"),
         allowed=_list(_field(system.read("/proc/self/status") or "", "Cpus_allowed_list")),
-        cpu_quota=min(_quotas(system), key=lambda one: one.processors, default=None),
+        cpu_quota=min(_quotas(system), key=lambda quota: quota.processors, default=None),
         governor=governor,
         frequency_driver=line_of(system, f"{frequency}/scaling_driver"),
         energy_preference=line_of(system, f"{frequency}/energy_performance_preference"),
@@ -98,8 +98,8 @@ def look(system: System) -> CpuView:
 
 
 def _numa(system: System) -> Iterator[NumaNode]:
-    found = [one for one in system.names(_NODE) if re.fullmatch(r"node\d{1,5}", one)]
-    for name in sorted(found, key=lambda one: int(one[4:])):
+    names = [name for name in system.names(_NODE) if re.fullmatch(r"node\d{1,5}", name)]
+    for name in sorted(names, key=lambda name: int(name[4:])):
         yield NumaNode(
             number=int(name[4:]),
             cpus=_list(line_of(system, f"{_NODE}/{name}/cpulist")) or "",
@@ -111,7 +111,7 @@ def _quotas(system: System) -> Iterator[Quota]:
     """Of version 2, and of version 1."""
     for folder in control_groups(system, "cpu"):
         both = line_of(system, f"{folder}/cpu.max") or ""
-        quota, period = (line_of(system, f"{folder}/cpu.cfs_{one}_us") for one in _ENDS)
+        quota, period = (line_of(system, f"{folder}/cpu.cfs_{end}_us") for end in _ENDS)
         for name, text, ends in (
             ("cpu.max", both, both.split(" ", 1)),
             ("cpu.cfs_quota_us", quota or "", [quota, period]),
@@ -122,13 +122,13 @@ def _quotas(system: System) -> Iterator[Quota]:
 
 
 def _field(text: str, name: str) -> Optional[str]:
-    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
-    return printable(found.group(1).strip())[: 20 * _LONGEST] or None if found else None
+    match = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+    return printable(match.group(1).strip())[: 20 * _LONGEST] or None if match else None
 
 
 def _kib(text: str, name: str) -> Optional[int]:
-    found = re.search(rf"{name}:\s+(\d{{1,15}}) kB", text)
-    return int(found.group(1)) * 1024 if found else None
+    match = re.search(rf"{name}:\s+(\d{{1,15}}) kB", text)
+    return int(match.group(1)) * 1024 if match else None
 
 
 def _list(text: Optional[str]) -> Optional[str]:

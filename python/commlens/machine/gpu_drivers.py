@@ -45,7 +45,7 @@ _FIELDS = knowledge.load("libraries/nvidia-smi", Fields)
 def look(system: System) -> GpuView:
     """Asks the tools of the vendor whose GPUs the bus shows."""
     installed = pci.gpus(system)
-    if {one.vendor for one in installed} == {"amd"}:
+    if {device.vendor for device in installed} == {"amd"}:
         return _of_amd(system, installed)
     # Where the bus shows none, as in some containers, nvidia-smi may.
     return _of_nvidia(system, installed)
@@ -53,7 +53,7 @@ def look(system: System) -> GpuView:
 
 def _of_nvidia(system: System, installed: Sequence[PciDevice]) -> GpuView:
     """Asks nvidia-smi, and nvcc for the version of the toolkit."""
-    addresses = [one.address for one in installed]
+    addresses = [device.address for device in installed]
     version = group_in(system.run("nvcc", "--version").text, r"release (\d+\.\d+)")
     output = system.run(*_COMMAND, time_limit_s=_TIME_LIMIT_S)
     why = output.why_not
@@ -64,8 +64,8 @@ def _of_nvidia(system: System, installed: Sequence[PciDevice]) -> GpuView:
             why = f"{output.command}: its output cannot be read: {error}"
     if why:
         return GpuView(installed=addresses, toolkit=version, unseen={_VENDOR: why})
-    by_address = {one.address: one for one in installed}
-    gpus = [_nvidia_gpu(index, one, by_address) for index, one in enumerate(tree.findall("gpu"))]
+    by_address = {device.address: device for device in installed}
+    gpus = [_nvidia_gpu(index, gpu, by_address) for index, gpu in enumerate(tree.findall("gpu"))]
     return GpuView(
         vendor="nvidia" if gpus else None,
         driver=_text(tree, "driver_version"),
@@ -133,11 +133,11 @@ def _clock_limits(tree: Xml.Element) -> list[str] | None:
     for name in _SECTIONS:
         section = tree.find(name)
         if section is not None and len(section):
-            reasons = ((_REASON.fullmatch(one.tag), one.text or "") for one in section)
+            reasons = ((_REASON.fullmatch(element.tag), element.text or "") for element in section)
             return [
-                found.group(1).replace("_", " ")
-                for found, text in reasons
-                if found and text.strip() == "Active"
+                match.group(1).replace("_", " ")
+                for match, text in reasons
+                if match and text.strip() == "Active"
             ]
     return None
 
@@ -148,8 +148,8 @@ def _uncorrected(tree: Xml.Element) -> int | None:
     if old is not None:
         return int(old)
     section = tree.find("ecc_errors/volatile")
-    own = section if section is not None else ()
-    counts = [_number(one, ".") for one in own if "uncorrectable" in one.tag]
+    elements = section if section is not None else ()
+    counts = [_number(element, ".") for element in elements if "uncorrectable" in element.tag]
     known = [count for count in counts if count is not None]
     return int(sum(known)) if known else None
 
@@ -158,18 +158,18 @@ def _text(tree: Xml.Element, *paths: str) -> str | None:
     """The first that has a value."""
     for path in paths:
         text = (tree.findtext(path) if path != "." else tree.text) or ""
-        own = text.strip().strip("[]")
-        if own and not own.startswith(_FIELDS.nothing):
-            return printable(own)[:_LONGEST]
+        value = text.strip().strip("[]")
+        if value and not value.startswith(_FIELDS.nothing):
+            return printable(value)[:_LONGEST]
     return None
 
 
 def _number(tree: Xml.Element, *paths: str) -> float | None:
     """`500.00 W` is 500."""
     for path in paths:
-        found = re.match(r"\d{1,15}(\.\d+)?", _text(tree, path) or "")
-        if found:
-            return float(found.group())
+        match = re.match(r"\d{1,15}(\.\d+)?", _text(tree, path) or "")
+        if match:
+            return float(match.group())
     return None
 
 
@@ -182,9 +182,9 @@ def _any(tree: Xml.Element, *paths: str) -> bool | None:
 
 def _of_amd(system: System, installed: Sequence[PciDevice]) -> GpuView:
     """Reads /sys, and asks amd-smi or rocm-smi for names."""
-    addresses = [one.address for one in installed]
-    own = [one for one in installed if one.driver == _AMD_DRIVER]
-    if not own:
+    addresses = [device.address for device in installed]
+    devices = [device for device in installed if device.driver == _AMD_DRIVER]
+    if not devices:
         why = "none of them has the driver amdgpu"
         return GpuView(installed=addresses, unseen={"AMD GPUs": why})
     names, why = _names(system)
@@ -192,7 +192,7 @@ def _of_amd(system: System, installed: Sequence[PciDevice]) -> GpuView:
         vendor="amd",
         driver=line_of(system, "/sys/module/amdgpu/version"),
         rocm=line_of(system, "/opt/rocm/.info/version"),
-        gpus=[_amd_gpu(system, index, one, names) for index, one in enumerate(own)],
+        gpus=[_amd_gpu(system, index, device, names) for index, device in enumerate(devices)],
         installed=addresses,
         source=f"/sys/bus/pci/drivers/{_AMD_DRIVER}",
         unseen={_NAMES: why} if why else {},
@@ -233,8 +233,8 @@ def _names(system: System) -> tuple[dict[str, str], str]:
     ):
         output = system.run(*command, time_limit_s=_AMD_TIME_LIMIT_S)
         if output.ok:
-            found = dict(names_in(_json(output.text)))
-            return found, "" if found else f"{output.command}: its output cannot be read"
+            names = dict(names_in(_json(output.text)))
+            return names, "" if names else f"{output.command}: its output cannot be read"
         reasons.append(output.why_not)
     return {}, "; ".join(reasons)
 
@@ -242,8 +242,8 @@ def _names(system: System) -> tuple[dict[str, str], str]:
 def _of_amd_smi(data: Any) -> Iterator[tuple[str, str]]:
     """A list, since ROCm 6.4 within an object."""
     entries = data.get("gpu_data") if isinstance(data, dict) else data
-    for one in entries if isinstance(entries, list) else []:
-        bus, asic = _part(one, "bus"), _part(one, "asic")
+    for entry in entries if isinstance(entries, list) else []:
+        bus, asic = _part(entry, "bus"), _part(entry, "asic")
         address = pci.normal_address(str(bus.get("bdf", "")))
         if address and isinstance(asic.get("market_name"), str):
             yield address, line(asic["market_name"])
@@ -251,20 +251,20 @@ def _of_amd_smi(data: Any) -> Iterator[tuple[str, str]]:
 
 def _of_rocm_smi(data: Any) -> Iterator[tuple[str, str]]:
     """By card; the keys are written `Card series` or `Card Series`."""
-    for one in data.values() if isinstance(data, dict) else []:
-        fields = {str(key).lower(): str(value) for key, value in _dict(one).items()}
+    for card in data.values() if isinstance(data, dict) else []:
+        fields = {str(key).lower(): str(value) for key, value in _dict(card).items()}
         address = pci.normal_address(fields.get("pci bus", ""))
         name = fields.get("card series") or fields.get("card model")
         if address and name:
             yield address, line(name)
 
 
-def _part(one: Any, name: str) -> dict[str, Any]:
-    return _dict(_dict(one).get(name))
+def _part(data: Any, name: str) -> dict[str, Any]:
+    return _dict(_dict(data).get(name))
 
 
-def _dict(one: Any) -> dict[str, Any]:
-    return one if isinstance(one, dict) else {}
+def _dict(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
 
 
 def _json(text: str) -> Any:

@@ -203,21 +203,21 @@ def _shared_memory(system: System) -> Optional[SharedMemory]:
 
 def _cgroup_memory(system: System) -> Optional[CgroupMemory]:
     """The tightest of the groups that this process is in: of version 2, or 1."""
-    found = []
+    groups = []
     for folder in control_groups(system, "memory"):
         for names in _MEMORY_FILES:
             limit, used = (whole_number(line_of(system, f"{folder}/{name}")) for name in names)
             # Version 1 has the largest number of pages for `unlimited`.
             if limit is not None and used is not None and limit < 2**60:
                 kept = _of_files(system.read(f"{folder}/memory.stat") or "")
-                found.append(CgroupMemory(limit, max(0, used - kept), f"{folder}/{names[0]}"))
-    return min(found, key=lambda one: one.limit, default=None)
+                groups.append(CgroupMemory(limit, max(0, used - kept), f"{folder}/{names[0]}"))
+    return min(groups, key=lambda group: group.limit, default=None)
 
 
 def _of_files(statistics: str) -> int:
     """Bytes; version 1 has them of the group and, as total_, of those in it."""
-    found = dict(re.findall(r"^((?:total_)?(?:in)?active_file) (\d+)$", statistics, re.MULTILINE))
+    counts = dict(re.findall(r"^((?:total_)?(?:in)?active_file) (\d+)$", statistics, re.MULTILINE))
     names = ("total_active_file", "total_inactive_file")
-    if names[0] not in found:
+    if names[0] not in counts:
         names = ("active_file", "inactive_file")
-    return sum(int(found.get(name, "0")) for name in names)
+    return sum(int(counts.get(name, "0")) for name in names)

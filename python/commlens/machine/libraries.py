@@ -58,7 +58,7 @@ def find_library(system: System, name: str) -> str:
             return posixpath.join(folder, name)
     for program in ("ldconfig", "/sbin/ldconfig"):  # a user's PATH often lacks its folder
         if known := _CACHE_LINE.findall(system.run(program, "-p").text):
-            return next((path for own, path in known if own == name), "")
+            return next((path for file, path in known if file == name), "")
     return ""
 
 
@@ -120,12 +120,12 @@ class FileSetting(msgspec.Struct, frozen=True):
 def communication_variables(system: System) -> dict[str, str]:
     """The variables that concern communication, secrets masked."""
     known = load("variables", Variables)
-    found = {
+    variables = {
         name: value
         for name, value in sorted(system.environment.items())
         if name.startswith(known.recorded) and not name.startswith(known.of_launcher)
     }
-    return mask_variables(found)
+    return mask_variables(variables)
 
 
 def unknown_variables(
@@ -136,15 +136,15 @@ def unknown_variables(
     ignored: tuple[str, ...] = (),
 ) -> tuple[Unknown, ...]:
     """The variables with this beginning that are not among the known names."""
-    found = [
+    unknown = [
         (name, value)
         for name, value in variables.items()
         if name.startswith(beginning) and name not in known and not name.startswith(ignored)
     ]
-    return tuple(Unknown(name, value, library, _near(name, known)) for name, value in found)
+    return tuple(Unknown(name, value, library, _near(name, known)) for name, value in unknown)
 
 
 def _near(name: str, known: Collection[str]) -> str:
     close = get_close_matches(name, known, n=5, cutoff=_LIKELY_PERMUTED)
-    permuted = next((one for one in close if sorted(one) == sorted(name)), "")
+    permuted = next((candidate for candidate in close if sorted(candidate) == sorted(name)), "")
     return permuted or next(iter(get_close_matches(name, known, n=1, cutoff=_LIKELY)), "")

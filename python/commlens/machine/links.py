@@ -12,7 +12,7 @@ from commlens.machine.system import Output, PartView, Seen, System
 Kind = Literal["NVLink", "xGMI", "PIX", "PXB", "PHB", "NODE", "SYS"]
 
 # As nvidia-smi writes them; old drivers say SOC instead of SYS.
-_KINDS: dict[str, Kind] = {**{one: one for one in get_args(Distance)}, "SOC": "SYS"}
+_KINDS: dict[str, Kind] = {**{kind: kind for kind in get_args(Distance)}, "SOC": "SYS"}
 _MATRIX = ("nvidia-smi", "topo", "-m")
 _PEERS = ("nvidia-smi", "topo", "-p2p", "r")
 _NVLINKS = ("nvidia-smi", "nvlink", "-s")
@@ -77,13 +77,13 @@ def look(system: System) -> LinkView:
         pairs, source = _of_nvidia(system, matrix, unseen), matrix.command
     else:
         pairs, source = list(_of_kernel(system, installed)), "/sys/bus/pci/devices"
-        if not any(one.driver == "amdgpu" for one in installed):
+        if not any(device.driver == "amdgpu" for device in installed):
             unseen["links of NVIDIA GPUs"] = matrix.why_not
     return LinkView(
         pairs=pairs,
         nvlinks=_nvlinks(system, matrix, unseen),
         redirecting=_redirecting(system, installed, unseen),
-        iommu={one.address: one.iommu for one in installed if one.iommu},
+        iommu={device.address: device.iommu for device in installed if device.iommu},
         source=source,
         unseen=unseen,
     )
@@ -115,39 +115,39 @@ def _cells(text: str) -> dict[tuple[str, str], str]:
         names = line.split()
         if names and _GPU.fullmatch(names[0]):
             break
-    found = {}
+    cells_by_pair = {}
     for line in lines:
         row, *cells = line.split() or [""]
-        own = _GPU.fullmatch(row)
-        if own is None:
+        gpu = _GPU.fullmatch(row)
+        if gpu is None:
             continue
         for name, cell in zip(names, cells):
             other = _GPU.fullmatch(name)
             if other is not None and cell != "X":
-                found[own.group(1), other.group(1)] = cell
-    return found
+                cells_by_pair[gpu.group(1), other.group(1)] = cell
+    return cells_by_pair
 
 
 def _of_kernel(system: System, installed: Sequence[PciDevice]) -> Iterator[Pair]:
     """By address; those of AMD that have an xGMI link, by that."""
     linked = _xgmi(system)
-    for one, other in combinations(installed, 2):
-        kind: Optional[Kind] = pci.distance(one, other)
-        if frozenset((one.address, other.address)) in linked:
+    for device, other in combinations(installed, 2):
+        kind: Optional[Kind] = pci.distance(device, other)
+        if frozenset((device.address, other.address)) in linked:
             kind = "xGMI"
-        yield Pair(first=one.address, second=other.address, kind=kind)
+        yield Pair(first=device.address, second=other.address, kind=kind)
 
 
 def _xgmi(system: System) -> set[frozenset[str]]:
     addresses = {node: _address(system, node) for node in system.names(_KFD)}
-    found = set()
-    for node, own in addresses.items():
+    linked = set()
+    for node, address in addresses.items():
         for link in system.names(f"{_KFD}/{node}/io_links"):
             properties = _properties(system, f"{_KFD}/{node}/io_links/{link}/properties")
             other = addresses.get(properties.get("node_to", ""))
-            if properties.get("type") == _XGMI and own and other:
-                found.add(frozenset((own, other)))
-    return found
+            if properties.get("type") == _XGMI and address and other:
+                linked.add(frozenset((address, other)))
+    return linked
 
 
 def _address(system: System, node: str) -> Optional[str]:
@@ -184,10 +184,10 @@ def _of_each_gpu(text: str) -> Iterator[NvLinks]:
         elif link and gpu is not None:
             rate = float(link.group(2)) if link.group(2) else None
             states.setdefault(gpu, []).append((int(link.group(1)), rate))
-    for own, links in states.items():
+    for index, links in states.items():
         rates = [rate for _, rate in links if rate]
         yield NvLinks(
-            gpu=own,
+            gpu=index,
             active=len(rates),
             inactive=[number for number, rate in links if not rate],
             GBps=max(rates, default=None),
@@ -197,13 +197,13 @@ def _of_each_gpu(text: str) -> Iterator[NvLinks]:
 def _shared_switches(gpus: Sequence[PciDevice], peers: Sequence[PciDevice]) -> set[str]:
     """The ports above GPUs of switches that have another peer below another port. What passes a
     root port goes through the root complex anyway, and a card's own switch has no peers."""
-    found = set()
+    ports = set()
     for gpu in gpus:
         for depth in range(2, len(gpu.path) - 1):
             above, port = gpu.path[:depth], gpu.path[depth]
-            if any(one.path[:depth] == above and one.path[depth] != port for one in peers):
-                found.add(port)
-    return found
+            if any(peer.path[:depth] == above and peer.path[depth] != port for peer in peers):
+                ports.add(port)
+    return ports
 
 
 def _redirecting(
@@ -217,7 +217,7 @@ def _redirecting(
     if not output.ok:
         unseen["ACS"] = output.why_not
         return None
-    denied, found, address = False, [], ""
+    denied, bridges, address = False, [], ""
     for line in output.text.splitlines():
         head = _BRIDGE.match(line)
         if head:
@@ -225,8 +225,8 @@ def _redirecting(
         elif address in above:
             denied = denied or "<access denied>" in line
             if "ACSCtl:" in line and any(word in line for word in _REDIRECTS):
-                found.append(Bridge(address=address, control=line.strip()))
+                bridges.append(Bridge(address=address, control=line.strip()))
     if denied:
         unseen["ACS"] = f"{output.command}: access denied; only root sees it"
         return None
-    return found
+    return bridges

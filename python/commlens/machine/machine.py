@@ -36,7 +36,7 @@ class Machine(msgspec.Struct, frozen=True):
 
 def look(system: System, program: str = "") -> Machine:
     """`program`: the one whose libraries matter."""
-    own = mpi.look(system, program)
+    mpi_view = mpi.look(system, program)
     return Machine(
         host=platform.node(),
         devices=count_devices(system),
@@ -46,8 +46,8 @@ def look(system: System, program: str = "") -> Machine:
         cpus=cpus.look(system),
         kernel=kernel.look(system),
         limits=kernel.look_at_limits(system),
-        mpi=own,
-        ucx=look_at_ucx(system, own),
-        nccl=look_at_nccl(system, own),
+        mpi=mpi_view,
+        ucx=look_at_ucx(system, mpi_view),
+        nccl=look_at_nccl(system, mpi_view),
         environment=libraries.communication_variables(system),
     )

@@ -70,22 +70,22 @@ def look_at_ucx(system: System, mpi: MpiView) -> UcxView:
     about, transports = system.run("ucx_info", "-v"), system.run("ucx_info", "-d")
     seen, build = transports.text, system.run("ucx_info", "-b")
     version = libraries.version_of(system, library, "ucx") or group_in(about.text, _VERSION) or ""
-    own = about.ok and _is_of(system, library, version, about.text)
+    matches = about.ok and _is_of(system, library, version, about.text)
     folder = posixpath.join(posixpath.dirname(libraries.resolved(system, library)), "ucx")
     files = {match[1]: name for name in system.names(folder) if (match := _MODULE.match(name))}
-    modules = tuple(files) or tuple(_modules_of_build(build.text)) if own or files else None
+    modules = tuple(files) or tuple(_modules_of_build(build.text)) if matches or files else None
     why_not = f"ucx_info: {about.missing}" if about.missing else "ucx_info is that of another UCX"
     return UcxView(
         library,
         version,
-        (group_in(about.text, _CONFIGURED) or "") if own else "",
+        (group_in(about.text, _CONFIGURED) or "") if matches else "",
         modules,
         _missing(system, folder, files),
-        tuple(dict.fromkeys(_TRANSPORT.findall(seen))) if own and transports.ok else None,
-        tuple(dict.fromkeys(_DEVICE.findall(seen))) if own else (),
+        tuple(dict.fromkeys(_TRANSPORT.findall(seen))) if matches and transports.ok else None,
+        tuple(dict.fromkeys(_DEVICE.findall(seen))) if matches else (),
         libraries.find_library(system, "libgdrapi.so.2"),
-        _unknown(system, version) if own else (),
-        "" if own else why_not,
+        _unknown(system, version) if matches else (),
+        "" if matches else why_not,
     )
 
 
@@ -95,8 +95,8 @@ def _library_of(system: System, mpi: MpiView) -> str:
         return path
     if mpi.library is None:
         return ""
-    own = libraries.loaded_by(system, mpi.library.path)
-    if path := own.get(_LIBRARY):
+    needed = libraries.loaded_by(system, mpi.library.path)
+    if path := needed.get(_LIBRARY):
         return path
     for line in system.run("ompi_info", "--path", "pkglibdir", "--parsable").text.splitlines():
         if line.startswith("path:pkglibdir:"):
@@ -110,8 +110,8 @@ def _is_of(system: System, library: str, version: str, about: str) -> bool:
     said = group_in(about, _INFO_LIBRARY)
     if not said:
         return (group_in(about, _VERSION) or "") == version
-    one, other = (libraries.resolved(system, path) for path in (said, library))
-    return posixpath.dirname(one) == posixpath.dirname(other)
+    reported, other = (libraries.resolved(system, path) for path in (said, library))
+    return posixpath.dirname(reported) == posixpath.dirname(other)
 
 
 def _modules_of_build(text: str) -> list[str]:
@@ -121,13 +121,13 @@ def _modules_of_build(text: str) -> list[str]:
 
 
 def _missing(system: System, folder: str, files: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    found = {}
+    missing = {}
     for module, name in files.items():
         if module.startswith(("uct_cuda", "uct_rocm", "uct_ib")):
             needed = libraries.loaded_by(system, f"{folder}/{name}")
-            if lost := tuple(one for one, path in needed.items() if not path):
-                found[module] = lost
-    return found
+            if lost := tuple(file for file, path in needed.items() if not path):
+                missing[module] = lost
+    return missing
 
 
 def _unknown(system: System, version: str) -> tuple[Unknown, ...]:
@@ -150,17 +150,17 @@ class NcclView(msgspec.Struct, frozen=True):
 def look_at_nccl(system: System, mpi: MpiView) -> NcclView:
     """Asks the loader and the library, and reads the files of settings."""
     library = next((mpi.libraries[name] for name in _LIBRARIES if name in mpi.libraries), "")
-    found_by_loader = (libraries.find_library(system, name) for name in _LIBRARIES)
-    library = library or next(filter(None, found_by_loader), "")
+    of_loader = (libraries.find_library(system, name) for name in _LIBRARIES)
+    library = library or next(filter(None, of_loader), "")
     version = version_text(libraries.version_of(system, library, "nccl")) if library else ""
-    own = tuple(_settings(system))
+    settings = tuple(_settings(system))
     if "rccl" in library:  # which has names of its own
-        return NcclView(library, version, own)
-    variables = {one.name: one.value for one in own}
+        return NcclView(library, version, settings)
+    variables = {setting.name: setting.value for setting in settings}
     variables.update(libraries.communication_variables(system))
     known = [f"NCCL_{name}" for name in knowledge.load("libraries/nccl-variables", list[str])]
-    found = libraries.unknown_variables(variables, "NCCL_", known, "NCCL", _OF_IMAGES)
-    return NcclView(library, version, own, found)
+    unknown = libraries.unknown_variables(variables, "NCCL_", known, "NCCL", _OF_IMAGES)
+    return NcclView(library, version, settings, unknown)
 
 
 def version_text(number: str) -> str:
@@ -175,11 +175,11 @@ def version_text(number: str) -> str:
 def _settings(system: System) -> list[FileSetting]:
     """Those of the administrator and of the user; the latter come first."""
     home = system.environment.get("HOME", "")
-    own = system.environment.get("NCCL_CONF_FILE") or f"{home}/.nccl.conf"
-    found: dict[str, FileSetting] = {}
-    for path in (own, "/etc/nccl.conf"):
+    user_file = system.environment.get("NCCL_CONF_FILE") or f"{home}/.nccl.conf"
+    settings: dict[str, FileSetting] = {}
+    for path in (user_file, "/etc/nccl.conf"):
         for number, line in enumerate((system.read(path) or "").splitlines(), start=1):
             name, equals, value = line.strip().partition("=")
             if equals and name.startswith("NCCL_"):
-                found.setdefault(name, FileSetting(name, value, f"{path}:{number}"))
-    return list(found.values())
+                settings.setdefault(name, FileSetting(name, value, f"{path}:{number}"))
+    return list(settings.values())

@@ -106,9 +106,9 @@ class MpiView(msgspec.Struct, frozen=True):
 
 def look(system: System, program: str = "") -> MpiView:
     """Asks the loader, the library, its ompi_info and the launchers."""
-    own = libraries.loaded_by(system, program) if program else {}
+    loaded = libraries.loaded_by(system, program) if program else {}
     # A script that starts the program: the library is that of the tools on the PATH.
-    linked = own or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
+    linked = loaded or libraries.loaded_by(system, system.find("ompi_info") or "ompi_info")
     path = next((path for name, path in linked.items() if is_mpi_library(name) and path), "")
     version = libraries.version_of(system, path, "mpi") if path else ""
     library = MpiLibrary(path, version, family_of(version)) if path else None
@@ -117,14 +117,14 @@ def look(system: System, program: str = "") -> MpiView:
         program=program,
         libraries={
             name: path and libraries.resolved(system, path)
-            for name, path in own.items()
+            for name, path in loaded.items()
             if name.startswith(_KNOWN.matter)
         },
-        missing=tuple(name for name, path in own.items() if not path),
+        missing=tuple(name for name, path in loaded.items() if not path),
         library=library,
         others=tuple(_others(system, path)),
         launchers=tuple(_launchers(system)),
-        gpu_layer=next((name for name in own if _GTL.match(name)), ""),
+        gpu_layer=next((name for name in loaded if _GTL.match(name)), ""),
         open_mpi=_open_mpi(system, library),
         pmix=system.run("srun", "--mpi=list").text if slurm else "",
     )
@@ -137,8 +137,8 @@ def is_mpi_library(name: str) -> bool:
 
 def family_of(text: str) -> str:
     """The family of a library by the text of its version, or `other`."""
-    found = (name for name, said in _KNOWN.families.items() if re.search(said, text, re.IGNORECASE))
-    return next(found, "other")
+    names = (name for name, said in _KNOWN.families.items() if re.search(said, text, re.IGNORECASE))
+    return next(names, "other")
 
 
 def _open_mpi(system: System, library: Optional[MpiLibrary]) -> Optional[OpenMpi]:
@@ -150,18 +150,18 @@ def _open_mpi(system: System, library: Optional[MpiLibrary]) -> Optional[OpenMpi
     for program in (*beside, _INFO[0]):
         output = system.run(program, *_INFO[1:])
         if output.ok:
-            own = parse_info(output, system)
-            is_of_it = library is None or own.version in ("", *_VERSIONS.findall(library.version))
-            return own if is_of_it else None
+            info = parse_info(output, system)
+            is_of_it = library is None or info.version in ("", *_VERSIONS.findall(library.version))
+            return info if is_of_it else None
     return None
 
 
 def _others(system: System, path: str) -> Iterator[str]:
-    own = libraries.resolved(system, path)
+    library = libraries.resolved(system, path)
     for folder in libraries.folders_of("LD_LIBRARY_PATH", system):
         for name in system.names(folder):
             other = libraries.resolved(system, f"{folder}/{name}")
-            if re.fullmatch(r"libmpi(ch)?\.so\.\d+", name) and other != own:
+            if re.fullmatch(r"libmpi(ch)?\.so\.\d+", name) and other != library:
                 yield f"{folder}/{name}"
 
 
@@ -218,7 +218,7 @@ def parse_info(output: Output, system: System) -> OpenMpi:
     return OpenMpi(
         version,
         values.get("mpi_built_with_cuda_support", ""),
-        {framework: tuple(own) for framework, own in components.items()},
+        {framework: tuple(listed) for framework, listed in components.items()},
         dict(_UNLOADABLE.findall(output.error)),
         {name: values[name] for name in _KNOWN.looked_at if name in values},
         tuple(

@@ -51,13 +51,13 @@ class NicView(PartView, frozen=True, kw_only=True):
     @property
     def mellanox(self) -> list[NetworkAdapter]:
         """InfiniBand and RoCE, by the names of their driver."""
-        rdma = (one for one in self.nics if one.rdma)
-        return [one for one in rdma if (one.driver or one.name).startswith("mlx")]
+        rdma = (nic for nic in self.nics if nic.rdma)
+        return [nic for nic in rdma if (nic.driver or nic.name).startswith("mlx")]
 
     @property
     def fast(self) -> list[NetworkAdapter]:
         """Those that an application's messages are meant for: RDMA, or Slingshot."""
-        return [one for one in self.nics if one.rdma or one.name.startswith("hsn")]
+        return [nic for nic in self.nics if nic.rdma or nic.name.startswith("hsn")]
 
 
 def look(system: System) -> NicView:
@@ -79,17 +79,17 @@ def look(system: System) -> NicView:
 def _ports(system: System, name: str, gpus: list[PciDevice]) -> Iterator[NetworkAdapter]:
     folder = f"{_RDMA}/{name}"
     for port in system.names(f"{folder}/ports") or ["1"]:
-        own = f"{folder}/ports/{port}"
-        rate = _RATE.match(line_of(system, f"{own}/rate") or "")
+        port_folder = f"{folder}/ports/{port}"
+        rate = _RATE.match(line_of(system, f"{port_folder}/rate") or "")
         nic = NetworkAdapter(
             name=f"{name}:{port}",
             rdma=True,
             interfaces=system.names(f"{folder}/device/net"),
-            link_layer=line_of(system, f"{own}/link_layer"),
+            link_layer=line_of(system, f"{port_folder}/link_layer"),
             rate_Gbps=float(rate.group(1)) if rate else None,
             lanes=int(rate.group(2)) if rate and rate.group(2) else None,
-            state=_state(system, f"{own}/state"),
-            physical_state=_state(system, f"{own}/phys_state"),
+            state=_state(system, f"{port_folder}/state"),
+            physical_state=_state(system, f"{port_folder}/phys_state"),
         )
         yield _placed(nic, system, folder, gpus)
 

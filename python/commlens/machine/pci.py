@@ -57,10 +57,10 @@ class PciDevice(Seen, frozen=True, kw_only=True):
 
 def normal_address(text: str) -> Optional[str]:
     """`00000000:19:00.0` as the kernel writes it, `0000:19:00.0`."""
-    found = _ADDRESS.search(text.lower())
-    if found is None:
+    match = _ADDRESS.search(text.lower())
+    if match is None:
         return None
-    domain, _, rest = found.group().partition(":")
+    domain, _, rest = match.group().partition(":")
     return f"{int(domain, 16):04x}:{rest}"
 
 
@@ -94,12 +94,12 @@ def device(system: System, address: str) -> Optional[PciDevice]:
 def path_of(target: str) -> list[str]:
     """The root complex and the addresses in a path below /sys/devices, in their order."""
     pieces = target.lower().split("/")
-    return [one for one in pieces if one.startswith("pci") or _ADDRESS.fullmatch(one)]
+    return [piece for piece in pieces if piece.startswith("pci") or _ADDRESS.fullmatch(piece)]
 
 
 def gpus(system: System) -> list[PciDevice]:
     """Those of NVIDIA and AMD that are installed, also of GPUs that this process may not use."""
-    return [one for one in _devices(system, _GPU_CLASSES) if one.vendor]
+    return [gpu for gpu in _devices(system, _GPU_CLASSES) if gpu.vendor]
 
 
 def adapters(system: System) -> list[PciDevice]:
@@ -110,23 +110,23 @@ def adapters(system: System) -> list[PciDevice]:
 def _devices(system: System, classes: tuple[str, ...]) -> Iterator[PciDevice]:
     for name in system.names(_DEVICES):
         if _text(system, name, "class").startswith(classes):
-            found = device(system, name)
-            if found is not None:
-                yield found
+            entry = device(system, name)
+            if entry is not None:
+                yield entry
 
 
-def distance(one: PciDevice, other: PciDevice) -> Optional[Distance]:
+def distance(device: PciDevice, other: PciDevice) -> Optional[Distance]:
     """How two devices reach each other; None where it is unknown."""
-    if not one.path or not other.path or one.path[0] != other.path[0]:
-        if one.numa_node is None or other.numa_node is None:
+    if not device.path or not other.path or device.path[0] != other.path[0]:
+        if device.numa_node is None or other.numa_node is None:
             return None
-        return "NODE" if one.numa_node == other.numa_node else "SYS"
-    pairs = zip(one.path, other.path)
+        return "NODE" if device.numa_node == other.numa_node else "SYS"
+    pairs = zip(device.path, other.path)
     common = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     if common <= 1:
         return "PHB"
     # Below the switch that both have, each has the switch's port and itself.
-    return "PIX" if max(len(one.path), len(other.path)) - common <= 2 else "PXB"
+    return "PIX" if max(len(device.path), len(other.path)) - common <= 2 else "PXB"
 
 
 def _text(system: System, address: str, name: str) -> str:
@@ -135,8 +135,8 @@ def _text(system: System, address: str, name: str) -> str:
 
 def _number(text: str) -> Optional[float]:
     """`16.0 GT/s PCIe` is 16; `Unknown` and -1 are None."""
-    found = re.match(r"\d{1,6}(\.\d{1,6})?(?=\s|$)", text, re.ASCII)
-    return float(found.group()) if found else None
+    match = re.match(r"\d{1,6}(\.\d{1,6})?(?=\s|$)", text, re.ASCII)
+    return float(match.group()) if match else None
 
 
 def lanes(number: Optional[float]) -> Optional[int]:

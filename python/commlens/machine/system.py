@@ -89,8 +89,8 @@ class System:
     def names(self, path: str) -> list[str]:
         """What is in a folder, sorted; empty where it is none. Odd names are left out."""
         try:
-            names = (one.name for one in Path(path).iterdir())
-            return sorted(one for one in names if one.isprintable())
+            names = (entry.name for entry in Path(path).iterdir())
+            return sorted(name for name in names if name.isprintable())
         except OSError:
             return []
 
@@ -129,8 +129,8 @@ def line(text: str | None) -> str:
 
 def group_in(text: str | None, pattern: str) -> str | None:
     """What the group of a pattern, in which ^ and $ are the ends of a line, matches in a text."""
-    found = re.search(pattern, text or "", re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(pattern, text or "", re.MULTILINE)
+    return match[1] if match else None
 
 
 def control_groups(system: System, controller: str) -> Iterator[str]:
@@ -145,7 +145,7 @@ def control_groups(system: System, controller: str) -> Iterator[str]:
         root = f"{_CGROUP}/{names}" if names else _CGROUP
         if names and not system.names(root):
             root = f"{_CGROUP}/{controller}"
-        pieces = [one for one in path.split("/") if one and one != ".."]
+        pieces = [piece for piece in path.split("/") if piece and piece != ".."]
         for top in (root,) if names else (root, f"{root}/unified"):
             for count in range(len(pieces), -1, -1):
                 yield "/".join((top, *pieces[:count]))

@@ -27,7 +27,7 @@ _OF_DEVICES = {**cases_of("hardware"), **cases_of("kernel")}
 # One trouble may be found in records, and on a machine: by the code and which of them.
 CASES: dict[tuple[str, bool], Cases] = {
     **{(code, False): cases for code, cases in cases_records.CASES.items()},
-    **{(code, True): cases for one in _FILES for code, cases in cases_of(one).items()},
+    **{(code, True): cases for file in _FILES for code, cases in cases_of(file).items()},
 }
 ALL = (*rules_on_records(), *rules_on_machines())
 RULES = {(rule.code, rule.is_of_machine): rule for rule in ALL}
@@ -51,35 +51,35 @@ def named(kind: str) -> list[object]:
 
 def test_every_rule_has_cases_in_which_it_speaks_and_is_silent() -> None:
     assert CASES.keys() == RULES.keys() and len(RULES) == len(ALL)
-    assert sum(len(cases_of(one)) for one in _FILES) + len(cases_records.CASES) == len(CASES)
-    assert [key for key, own in CASES.items() if not own.speaks or not own.silent] == []
-    assert [key for key, own in _OF_DEVICES.items() if not own.not_applicable] == []
+    assert sum(len(cases_of(file)) for file in _FILES) + len(cases_records.CASES) == len(CASES)
+    assert [key for key, cases in CASES.items() if not cases.speaks or not cases.silent] == []
+    assert [key for key, cases in _OF_DEVICES.items() if not cases.not_applicable] == []
 
 
 @pytest.mark.parametrize("folder", [rules, checks])
 def test_every_function_decides_a_rule(folder: ModuleType) -> None:
     modules = [
-        import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)
+        import_module(f"{folder.__name__}.{entry.name}") for entry in iter_modules(folder.__path__)
     ]
-    own = {
-        one
+    functions = {
+        function
         for module in modules
-        for name, one in vars(module).items()
-        if getattr(one, "__module__", "") == module.__name__
-        and getattr(one, "__annotations__", {}).get("return") == "Seen"
+        for name, function in vars(module).items()
+        if getattr(function, "__module__", "") == module.__name__
+        and getattr(function, "__annotations__", {}).get("return") == "Seen"
         and not name.startswith("_")
     }
     helpers = {"compared", "of_machine"}  # of entries with conditions
-    assert {one.__name__ for one in own - {rule.decide for rule in ALL}} <= helpers
+    assert {function.__name__ for function in functions - {rule.decide for rule in ALL}} <= helpers
 
 
 @pytest.mark.parametrize(("rule", "make"), named("speaks"))
 def test_where_it_speaks(rule: Rule, make: Make) -> None:
     view = view_of(make())
-    found = rule.outcome(view)
-    assert found.verdict in ("problem", "advice") and found.findings, found.reason
-    assert len(found.findings) == 1 or _is_of_device(rule)
-    for finding in found.findings:
+    result = rule.outcome(view)
+    assert result.verdict in ("problem", "advice") and result.findings, result.reason
+    assert len(result.findings) == 1 or _is_of_device(rule)
+    for finding in result.findings:
         check_finding(finding, rule)
         assert bool(finding.evidence.records or finding.evidence.profile) != rule.is_of_machine
         if not rule.is_of_machine:
@@ -106,10 +106,10 @@ def check_finding(finding: Finding, rule: Rule) -> None:
 
 @pytest.mark.parametrize(("rule", "make"), named("silent"))
 def test_where_it_is_silent(rule: Rule, make: Make) -> None:
-    found = rule.outcome(view_of(make()))
-    assert found.findings == []
-    assert found.verdict in (("ok",) if _is_strict(rule) else ("ok", "not applicable"))
-    assert "itself failed" not in found.reason
+    result = rule.outcome(view_of(make()))
+    assert result.findings == []
+    assert result.verdict in (("ok",) if _is_strict(rule) else ("ok", "not applicable"))
+    assert "itself failed" not in result.reason
 
 
 def _is_of_device(rule: Rule) -> bool:
@@ -123,8 +123,8 @@ def _is_strict(rule: Rule) -> bool:
 
 @pytest.mark.parametrize(("rule", "make"), named("not_applicable"))
 def test_where_it_is_not_applicable(rule: Rule, make: Make) -> None:
-    found = rule.outcome(view_of(make()))
-    assert found.verdict == "not applicable" and "failed (" not in found.reason
+    result = rule.outcome(view_of(make()))
+    assert result.verdict == "not applicable" and "failed (" not in result.reason
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
@@ -173,8 +173,8 @@ def test_sentences_on_a_machine_that_is_ill() -> None:
 def test_nothing_is_wrong_with_a_sound_node(name: str) -> None:
     """Of what is looked at before any job."""
     view = recorded_machine(name)
-    found = [rule.outcome(view) for rule in rules_on_machines() if rule.code in _OF_DEVICES]
-    assert [finding.sentence for own in found for finding in own.findings] == []
+    outcomes = [rule.outcome(view) for rule in rules_on_machines() if rule.code in _OF_DEVICES]
+    assert [finding.sentence for result in outcomes for finding in result.findings] == []
 
 
 def test_which_module_the_driver_needs() -> None:

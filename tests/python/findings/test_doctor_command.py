@@ -36,12 +36,12 @@ def document(run: Any) -> Any:
     return json.loads(run.stdout)
 
 
-def codes(found: Any) -> set[str]:
-    return {one["code"] for one in found["findings"]}
+def codes(report: Any) -> set[str]:
+    return {finding["code"] for finding in report["findings"]}
 
 
 @pytest.fixture(autouse=True)
-def one_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+def single_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     """And two launches of each side of a proof."""
     monkeypatch.setattr(behaviour, "BENCHMARKS", ("latency",))
     monkeypatch.setattr(prove, "_LAUNCHES", 2)
@@ -106,20 +106,20 @@ def test_nothing_of_a_machine_steers_the_terminal(
 def test_json(commlens: Commlens, with_variables: Callable[..., None]) -> None:
     with_variables(UCX_MEMTYPE_CACHE="y")
     run = commlens("doctor", "--no-runs", "--format", "json", "--out", "kept")
-    found = document(run)
-    assert run.returncode == 1 and codes(found) == {"ucx-memtype-cache-on"}
-    assert found["findings"][0]["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
-    assert found["findings"][0]["evidence"] == [
+    report = document(run)
+    assert run.returncode == 1 and codes(report) == {"ucx-memtype-cache-on"}
+    assert report["findings"][0]["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
+    assert report["findings"][0]["evidence"] == [
         {"source": "environment", "line": "UCX_MEMTYPE_CACHE=y"}
     ]
-    assert found["machines"][0]["host"] == "node01"
-    assert json.loads(Path("kept/doctor.json").read_text()) == found
+    assert report["machines"][0]["host"] == "node01"
+    assert json.loads(Path("kept/doctor.json").read_text()) == report
 
 
 def test_records_are_kept_where_a_folder_is_named(commlens: Commlens, nothing_here: None) -> None:
     run = commlens("doctor", "--out", "kept")
     assert run.returncode == 0, run.stdout
-    assert {one.benchmark for one in kept("kept/doctor.jsonl")} == {"latency"}
+    assert {record.benchmark for record in kept("kept/doctor.jsonl")} == {"latency"}
     assert sorted(path.name for path in Path("kept").iterdir()) == ["doctor.json", "doctor.jsonl"]
 
 
@@ -143,20 +143,21 @@ def test_a_short_run_that_goes_wrong(
     if value == "wait":
         monkeypatch.setattr(behaviour, "_LIMIT_S", 0.7)
     run = commlens("doctor", "--format", "json", **{variable: value})
-    found = document(run)
-    assert run.returncode == 1 and run.stderr == "" and codes(found) == {code}
-    assert evidence in found["findings"][0]["evidence"][0]["line"]
+    report = document(run)
+    assert run.returncode == 1 and run.stderr == "" and codes(report) == {code}
+    assert evidence in report["findings"][0]["evidence"][0]["line"]
 
 
 def test_a_crash_with_gpu_memory(commlens: Commlens, nothing_here: None, tmp_path: Path) -> None:
     script = tmp_path / "probe.txt"
     script.write_text("\n".join([*probe_lines("yes0 begin0 yes1 begin1"), "die SIGSEGV"]) + "\n")
     run = commlens("doctor", "--format", "json", FAKE_PROBE=str(script), **GPUS)
-    found = document(run)
-    assert codes(found) >= {"mpi-fails-on-gpu-memory"}
-    own = next(one for one in found["findings"] if one["code"] == "mpi-fails-on-gpu-memory")
-    assert own["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
-    assert own["fix"] == "Set UCX_MEMTYPE_CACHE=n."
+    report = document(run)
+    assert codes(report) >= {"mpi-fails-on-gpu-memory"}
+    by_code = {finding["code"]: finding for finding in report["findings"]}
+    finding = by_code["mpi-fails-on-gpu-memory"]
+    assert finding["setting"]["variables"] == {"UCX_MEMTYPE_CACHE": "n"}
+    assert finding["fix"] == "Set UCX_MEMTYPE_CACHE=n."
 
 
 def test_without_the_native_program(
@@ -175,16 +176,16 @@ def test_mistakes(commlens: Commlens, words: list[str], message: str) -> None:
 def test_nodes_are_asked_through_the_launcher(commlens: Commlens) -> None:
     """The fake starts both on this host: so one is missing."""
     run = commlens("doctor", "--nodes", 2, "--no-runs", "--format", "json")
-    found = document(run)
-    assert len(found["machines"]) == 2 and "nodes-missing" in codes(found)
+    report = document(run)
+    assert len(report["machines"]) == 2 and "nodes-missing" in codes(report)
     assert run.returncode == 1
 
 
 @pytest.mark.parametrize("nodes", [(), ("--nodes", 1)])
 def test_settings_for_the_launcher_count_as_set(commlens: Commlens, nodes: tuple[Any, ...]) -> None:
-    own = "-x UCX_TLS=tcp --mca btl self,tcp"
+    words = "-x UCX_TLS=tcp --mca btl self,tcp"
     run = commlens(
-        "doctor", *nodes, "--no-runs", "--format", "json", "--launcher-args", own, UCX_TLS="all"
+        "doctor", *nodes, "--no-runs", "--format", "json", "--launcher-args", words, UCX_TLS="all"
     )
     (machine,) = document(run)["machines"]
     assert machine["environment"]["UCX_TLS"] == "tcp"
@@ -197,24 +198,24 @@ def test_no_node_answers(commlens: Commlens) -> None:
 
 
 def test_machines_arrive_in_pieces_that_are_mixed_and_lost() -> None:
-    names = {"UCX_TLS": "x" * 40, **{f"UCX_{one}": str(one**7) for one in range(300)}}
+    names = {"UCX_TLS": "x" * 40, **{f"UCX_{number}": str(number**7) for number in range(300)}}
     first = changed(SOUND, "environment", names)
     second = changed(first, "host", "node02")
-    own, others = list(pieces(first, "node01:7")), list(pieces(second, "node02:8"))
-    assert len(own) > 1 and max(map(len, own)) < 1000
-    mixed = [line for pair in zip(own, others) for line in pair]
+    parts, others = list(pieces(first, "node01:7")), list(pieces(second, "node02:8"))
+    assert len(parts) > 1 and max(map(len, parts)) < 1000
+    mixed = [line for pair in zip(parts, others) for line in pair]
     assert assemble("\n".join(["srun: hello", *mixed])) == [first, second]
-    assert assemble("\n".join([*own, *others[1:]])) == [first]
+    assert assemble("\n".join([*parts, *others[1:]])) == [first]
 
 
 def proof_of(setting: Setting, tmp_path: Path, spec: JobSpec | None = None) -> Proof:
     finding = Finding("x", "warning", "t", "S.", Evidence("w"), None, "C.", setting)
     entry = Entry(code="x", severity="warning", subject="t", when="s", fix="C.")
     rule = rule_of(entry, "Limits", lambda _: iter(()))
-    found = Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
+    examination = Examination(View(machines=[Machine("node")]), [RuleOutcome(rule, [finding])])
     plan = Plan(spec=spec or JobSpec(), out=tmp_path / "out")
     proofs: dict[int, Proof] = {}
-    assert prove_all(found, find_native(), plan, proofs, lambda _: None) == 0
+    assert prove_all(examination, find_native(), plan, proofs, lambda _: None) == 0
     (proof,) = proofs.values()
     return proof
 
@@ -226,7 +227,7 @@ def test_a_crash_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert proof.before is None and proof.after is not None and "died" in proof.why_no_before
     assert str(proof).startswith("latency ") and str(proof).endswith("us: fixed.")
     # The side that fails is started once, the other one twice.
-    assert len({one.start.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}) == 2
+    assert len({record.start.start for record in kept(tmp_path / "out/doctor-fixes.jsonl")}) == 2
 
 
 def test_a_fix_that_changes_nothing(tmp_path: Path) -> None:
@@ -253,8 +254,9 @@ def test_the_launcher_arguments_of_a_fix_replace_the_users(tmp_path: Path) -> No
     setting = Setting({}, ("--bind-to", "core"), LATENCY)
     spec = JobSpec(launcher_arguments=("--bind-to", "none", "--mca", "x", "1"))
     proof_of(setting, tmp_path, spec)
-    launches = {one.start.start: one.start for one in kept(tmp_path / "out/doctor-fixes.jsonl")}
-    settings = sorted(one.environment.get("OMPI_MCA_x", "") for one in launches.values())
+    records = kept(tmp_path / "out/doctor-fixes.jsonl")
+    launches = {record.start.start: record.start for record in records}
+    settings = sorted(start.environment.get("OMPI_MCA_x", "") for start in launches.values())
     assert settings == [""] * 2 + ["1"] * 2
 
 
@@ -272,5 +274,5 @@ def test_a_signal_ends_it_and_nothing_is_left(tmp_path: Path) -> None:
 def test_short_runs_without_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     native = find_native()
     monkeypatch.setenv("PATH", "/none")
-    own = observe(native, Plan())
-    assert "there is no" in own.why_none and own.records == ()
+    result = observe(native, Plan())
+    assert "there is no" in result.why_none and result.records == ()

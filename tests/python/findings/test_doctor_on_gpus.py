@@ -17,8 +17,8 @@ NAMES = ("case", "unit", "before", "after", "why_no_before", "why_no_after", "ga
 
 
 def finding(code: str, level: str = "problem", **proof: object) -> dict[str, Any]:
-    own = {**dict.fromkeys(NAMES), **proof} if proof else None
-    return {"code": code, "level": level, "fix": f"Fix {code}.", "setting": None, "proof": own}
+    values = {**dict.fromkeys(NAMES), **proof} if proof else None
+    return {"code": code, "level": level, "fix": f"Fix {code}.", "setting": None, "proof": values}
 
 
 def written(out: Path, name: str, expected: str, *findings: dict[str, Any], status: int) -> Path:
@@ -37,7 +37,7 @@ def table(out: Path) -> tuple[int, list[dict[str, Any]], str]:
     return run.returncode, json.loads((out / "summary.json").read_text()), run.stdout
 
 
-def test_troubles_that_are_found_with_their_fixes(tmp_path: Path) -> None:
+def test_troubles_are_reported_with_their_fixes(tmp_path: Path) -> None:
     written(tmp_path, "sound", "", finding("x", "advice"), status=0)
     proofs: dict[tuple[str, str], dict[str, Any]] = {
         ("nccl-p2p", "nccl-p2p-disabled"): {
@@ -56,8 +56,8 @@ def test_troubles_that_are_found_with_their_fixes(tmp_path: Path) -> None:
     }  # fmt: skip
     (folder / "compare.json").write_text(json.dumps({"cases": [case]}))
     status, rows, text = table(tmp_path)
-    assert status == 0 and all(one["right"] for one in rows)
-    assert [one["setup"] for one in rows] == ["sound", "ucx-tls", "nccl-p2p", "one-core"]
+    assert status == 0 and all(row["right"] for row in rows)
+    assert [row["setup"] for row in rows] == ["sound", "ucx-tls", "nccl-p2p", "one-core"]
     assert rows[3]["gain"] == 10_000 and rows[3]["verdict"] == "better"
     assert "| fails | 15 us | - | fixed | yes |" in text
     assert "| 186 us | 14.6 us | 12.7x | better | yes |" in text
@@ -68,7 +68,7 @@ def test_a_trouble_that_is_missed_and_a_problem_that_is_none(tmp_path: Path) -> 
     written(tmp_path, "nccl-p2p", "nccl-p2p-disabled", status=0)
     (tmp_path / "nccl-p2p/doctor.json").write_text("{cut")
     status, rows, _ = table(tmp_path)
-    assert status == 1 and not any(one["right"] for one in rows)
+    assert status == 1 and not any(row["right"] for row in rows)
 
 
 def test_the_script_expects_codes_that_there_are(tmp_path: Path) -> None:
@@ -84,4 +84,4 @@ def test_the_script_expects_codes_that_there_are(tmp_path: Path) -> None:
     known = {rule.code for rule in (*rules_on_records(), *rules_on_machines())}
     expected = {path.parent.name: path.read_text().split() for path in out.glob("*/expected")}
     assert len(expected) == 7 and expected.pop("sound") == []
-    assert all(len(own) == 1 and set(own) <= known for own in expected.values())
+    assert all(len(codes) == 1 and set(codes) <= known for codes in expected.values())

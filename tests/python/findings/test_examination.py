@@ -46,7 +46,7 @@ def test_nothing_is_wrong_with_a_sound_machine() -> None:
         assert examine([sound], quiet, lambda _: None).findings == []
 
 
-def test_with_cray_mpich_only_what_it_lacks_is_found() -> None:
+def test_with_cray_mpich_only_its_missing_parts_are_reported() -> None:
     """Rules on Open MPI and on UCX's settings have nothing to report of it."""
     whole = examine([cray()], quiet, lambda _: None)
     assert {finding.code for finding in whole.findings} == {
@@ -57,10 +57,10 @@ def test_with_cray_mpich_only_what_it_lacks_is_found() -> None:
 def test_no_check_fails_on_a_machine_of_which_nothing_is_known() -> None:
     seen = examine([Machine(host="node")], quiet, lambda _: None)
     assert seen.findings == []
-    assert not [own.reason for own in seen.outcomes if "itself failed" in own.reason]
+    assert not [result.reason for result in seen.outcomes if "itself failed" in result.reason]
 
 
-def test_what_all_nodes_have_in_common_is_said_once() -> None:
+def test_a_trouble_of_all_nodes_is_a_single_finding() -> None:
     support = {"mpi.open_mpi.gpu_support": "false"}
     both = [machine(support, host=host) for host in ("node01", "node02")]
     (finding,) = outcome("mpi-without-gpu-support", View(machines=both)).findings
@@ -68,33 +68,33 @@ def test_what_all_nodes_have_in_common_is_said_once() -> None:
     assert finding.evidence.where == "node01, node02"
 
 
-def test_checks_run_in_the_order_of_what_they_are_about() -> None:
-    told: list[str] = []
-    examine([SOUND], quiet, lambda own: told.append(own.rule.section))
-    assert told == sorted(told, key=SECTIONS.index)
+def test_checks_run_in_the_order_of_their_sections() -> None:
+    sections: list[str] = []
+    examine([SOUND], quiet, lambda result: sections.append(result.rule.section))
+    assert sections == sorted(sections, key=SECTIONS.index)
 
 
-def test_runs_begin_when_what_needs_none_has_been_told() -> None:
-    told: list[str] = []
+def test_runs_begin_after_the_checks_that_need_none() -> None:
+    sections: list[str] = []
 
     def observe() -> Behaviour:
-        assert set(told) >= {"MPI library", "Environment"} and "Behaviour" not in told
+        assert set(sections) >= {"MPI library", "Environment"} and "Behaviour" not in sections
         return quiet()
 
-    examine([SOUND], observe, lambda own: told.append(own.rule.section))
-    assert told[-1] == "Behaviour"
+    examine([SOUND], observe, lambda result: sections.append(result.rule.section))
+    assert sections[-1] == "Behaviour"
 
 
-def test_what_a_check_has_found_is_not_found_again_in_short_runs() -> None:
+def test_a_finding_of_a_check_is_not_repeated_for_short_runs() -> None:
     """A lowered power limit is seen before the runs, and stands in their records."""
     code = "gpu-power-limit-lowered"
     lines = OF_RECORDS[code].speaks["500 of 700 W"]()
     assert isinstance(lines, list)
     runs = Behaviour(parsed(*lines))
-    own = made(code, lambda _: iter([SEEN]), section="Hardware")
-    for applied, times in ([], 1), ([own], 1):
+    check = made(code, lambda _: iter([SEEN]), section="Hardware")
+    for applied, times in ([], 1), ([check], 1):
         whole = examine([SOUND], lambda: runs, lambda _: None, applied)
-        assert [one.code for one in whole.findings].count(code) == times
+        assert [finding.code for finding in whole.findings].count(code) == times
 
 
 def test_a_rule_on_machines_that_fails_says_so_and_ends_nothing() -> None:
@@ -102,31 +102,31 @@ def test_a_rule_on_machines_that_fails_says_so_and_ends_nothing() -> None:
         raise KeyError("nobody thought of it")
         yield SEEN
 
-    own = made("x-broken", look).outcome(view())
-    assert own.verdict == "not applicable" and "KeyError" in own.reason
+    result = made("x-broken", look).outcome(view())
+    assert result.verdict == "not applicable" and "KeyError" in result.reason
 
 
-def test_what_a_rule_has_seen_before_it_is_not_applicable_is_reported() -> None:
+def test_observations_before_a_rule_is_not_applicable_are_reported() -> None:
     def look(_: Machine) -> Seen:
         yield SEEN
         raise NotApplicable("there is no more")
 
-    own = made("x-both", look).outcome(view())
-    assert own.verdict == "advice" and len(own.findings) == 1
+    result = made("x-both", look).outcome(view())
+    assert result.verdict == "advice" and len(result.findings) == 1
 
 
-def test_a_rule_needs_what_there_is() -> None:
+def test_a_rule_needs_known_facts() -> None:
     with pytest.raises(ValueError, match=r"'x-test' needs .*a miracle"):
         made("x-test", lambda _: iter(()), "machine", "a miracle")
 
 
 def test_an_entry_and_a_function_are_all_that_a_rule_needs() -> None:
-    own = made("x-test", lambda _: iter([SEEN]), "GPU")
-    (finding,) = own.outcome(view()).findings
+    check = made("x-test", lambda _: iter([SEEN]), "GPU")
+    (finding,) = check.outcome(view()).findings
     assert isinstance(finding, Finding) and finding.fix == "Do this."
     assert finding.evidence.quotes == (Quote("file", "line"),)
-    assert own.outcome(View(machines=[machine({"devices": NO_DEVICES})])) == RuleOutcome(
-        own, [], "there is no GPU"
+    assert check.outcome(View(machines=[machine({"devices": NO_DEVICES})])) == RuleOutcome(
+        check, [], "there is no GPU"
     )
 
 
@@ -141,7 +141,7 @@ def test_the_examples_of_contributing_are_rules() -> None:
         msgspec.convert(yaml.load(text, yaml.BaseLoader)[0], Entry, strict=False)
         for text in blocks["yaml"]
     )
-    names = {**vars(rule), "found": rule.found}
+    names = {**vars(rule), "observation": rule.observation}
     exec("from __future__ import annotations\n" + blocks["python"][0], names)
     bad = rule_of(of_results, "Results", names["bad_results"])
     (wrong,) = bad.outcome(View(parsed(*failed("failed")))).findings

@@ -28,9 +28,9 @@ def test_the_worst_comes_first() -> None:
         *both([5.0], "ccl", [1.0], benchmark="bandwidth"),
         *failed("failed"),
     ]
-    found = findings(parsed(*records))
-    assert [one.code for one in found] == ["wrong-results", *["mpi-slower-than-ccl"] * 2]
-    assert [round(one.cost.share, 2) for one in found if one.cost] == [0.8, 0.6]
+    ordered = findings(parsed(*records))
+    assert [finding.code for finding in ordered] == ["wrong-results", *["mpi-slower-than-ccl"] * 2]
+    assert [round(finding.cost.share, 2) for finding in ordered if finding.cost] == [0.8, 0.6]
 
 
 def test_a_sentence_has_the_worst_case_and_its_cost() -> None:
@@ -44,7 +44,7 @@ def test_a_sentence_has_the_worst_case_and_its_cost() -> None:
     assert str(finding) == f"{finding.sentence} {finding.fix}"
 
 
-def test_what_several_starts_say_is_one_finding_with_all_records() -> None:
+def test_a_finding_of_several_launches_has_all_records() -> None:
     shared = placement(gpus=(0, 0))
     (finding,) = findings(
         parsed(*sweep(FAST, placement=shared, start="one"), *sweep(FAST, placement=shared,
@@ -57,13 +57,13 @@ def finding(code: str = "a-b", share: float = 0.5) -> Finding:
     return Finding(code, "warning", "t", "S.", Evidence("w"), Cost(1.0, share, "rank"), "C.")
 
 
-def test_the_short_list_has_the_worst_of_each_code_and_says_what_it_leaves_out() -> None:
-    own = [finding(), finding(), finding("c-d")]
-    assert list(shortened(own)) == [(own[0], 1), (own[2], 0)]
-    assert hint(own) == "1 more finding: commlens show --findings"
+def test_the_short_list_has_the_worst_of_each_code_and_counts_the_others() -> None:
+    listed = [finding(), finding(), finding("c-d")]
+    assert list(shortened(listed)) == [(listed[0], 1), (listed[2], 0)]
+    assert hint(listed) == "1 more finding: commlens show --findings"
     many = [finding(f"x-{number}") for number in range(10)]
     assert len(list(shortened(many))) == 6 and hint(many).startswith("4 more findings")
-    assert hint(own[1:]) == ""
+    assert hint(listed[1:]) == ""
 
 
 def test_lines_are_wrapped_and_name_the_code() -> None:
@@ -85,7 +85,7 @@ def test_show_ends_with_findings() -> None:
 
 def test_show_has_every_finding_on_demand(commlens: Commlens, tmp_path: Path) -> None:
     names = ("latency", "bandwidth")
-    records = [one for name in names for one in both(SLOW, "ccl", FAST, benchmark=name)]
+    records = [record for name in names for record in both(SLOW, "ccl", FAST, benchmark=name)]
     file = write(tmp_path / "records.jsonl", *records)
     short, every = commlens("show", file).stdout, commlens("show", file, "--findings").stdout
     assert short.count("warning: MPI") == 1 and "1 more finding: commlens show" in short
@@ -94,14 +94,14 @@ def test_show_has_every_finding_on_demand(commlens: Commlens, tmp_path: Path) ->
 
 def test_a_start_that_is_disturbed_says_nothing_but_so() -> None:
     shared = both(SLOW, "ccl", FAST, placement=placement(cores=("0", "0")))
-    assert {one.code for one in findings(parsed(*shared))} == {"ranks-share-cores"}
+    assert {finding.code for finding in findings(parsed(*shared))} == {"ranks-share-cores"}
 
 
 @pytest.mark.parametrize("file", sorted(MEASURED.rglob("*.jsonl")), ids=lambda file: file.stem)
 def test_findings_of_measured_records_are_no_others_than_known(file: Path) -> None:
     """Looked at by hand: a rule that says more of these has to be looked at again."""
     loaded = load([file])
-    codes = {one.code for one in findings(loaded.records, loaded.profiles)}
+    codes = {finding.code for finding in findings(loaded.records, loaded.profiles)}
     assert codes == KNOWN.get(str(file.relative_to(MEASURED)), set())
 
 
@@ -145,11 +145,11 @@ KNOWN: dict[str, set[str]] = {
 @settings(max_examples=EXAMPLES or 200, deadline=None, suppress_health_check=list(HealthCheck))
 def test_findings_survive_any_record(text: str) -> None:
     loaded = read(text.splitlines(keepends=True))
-    for one in findings(loaded.records, loaded.profiles):
-        for line in finding_lines(one, one.severity):
+    for finding in findings(loaded.records, loaded.profiles):
+        for line in finding_lines(finding, finding.severity):
             assert line.isprintable()
-        if one.cost:
-            assert 0 <= one.cost.share <= 1 and one.cost.seconds >= 0
+        if finding.cost:
+            assert 0 <= finding.cost.share <= 1 and finding.cost.seconds >= 0
 
 
 def hostile_texts() -> list[dict[str, Any]]:
@@ -163,6 +163,6 @@ def test_texts_of_records_are_texts(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", *hostile_texts())
     done = commlens("show", file, "--findings")
     assert done.stdout.replace("\n", "").isprintable()
-    own = done.stdout.partition("\nfindings\n")[2]
-    assert "[wrong-results]" in own and "[mpi-slower-than-ccl]" in own
-    assert len(own) < 3000
+    section = done.stdout.partition("\nfindings\n")[2]
+    assert "[wrong-results]" in section and "[mpi-slower-than-ccl]" in section
+    assert len(section) < 3000

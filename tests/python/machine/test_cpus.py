@@ -13,7 +13,7 @@ from machine_helpers import recorded
 def test_two_sockets(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "a100-node"))
     assert (view.sockets, view.cores, view.threads) == (2, 8, 16)
-    assert [(one.number, one.cpus) for one in view.numa] == [(0, "0-3,8-11"), (1, "4-7,12-15")]
+    assert [(node.number, node.cpus) for node in view.numa] == [(0, "0-3,8-11"), (1, "4-7,12-15")]
     assert view.numa[0].memory_bytes == 256 * 2**30 and view.memory_bytes == 512 * 2**30
     assert view.siblings == [f"{core},{core + 8}" for core in range(8)]
     assert view.model == "AMD EPYC 7543 32-Core Processor"

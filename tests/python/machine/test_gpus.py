@@ -124,7 +124,7 @@ def test_without_gpus(tmp_path: Path) -> None:
 
 def test_gpus_of_amd_without_their_driver(tmp_path: Path) -> None:
     system = RecordedSystem(unpacked(tmp_path, "mi250x-node"))
-    for path in [one for one in system.folder.rglob("*") if one.name == "driver"]:
+    for path in [path for path in system.folder.rglob("*") if path.name == "driver"]:
         path.unlink()
     view = look(system)
     assert view.vendor is None and len(view.installed) == 4
@@ -132,7 +132,7 @@ def test_gpus_of_amd_without_their_driver(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", cases("no outputs of nvidia-smi"))
-def test_what_is_no_output_of_nvidia_smi(tmp_path: Path, text: str) -> None:
+def test_texts_that_are_no_output_of_nvidia_smi(tmp_path: Path, text: str) -> None:
     view = look(recorded(tmp_path, "laptop", outputs={"nvidia-smi -q -x": text}))
     assert view.gpus or view.unseen["NVIDIA GPUs"]
     for gpu in view.gpus:

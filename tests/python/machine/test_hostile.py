@@ -71,9 +71,9 @@ def test_nothing_fails(text: str, target: str) -> None:
     sent = msgspec.json.encode(machine).decode()
     assert "\x1b" not in sent and "\\u001b" not in sent
     for rule in rules_on_machines():
-        found = rule.outcome(View(machines=[machine]))
-        assert "the check itself failed" not in found.reason
-        assert all(str(finding).isprintable() for finding in found.findings)
+        result = rule.outcome(View(machines=[machine]))
+        assert "the check itself failed" not in result.reason
+        assert all(str(finding).isprintable() for finding in result.findings)
 
 
 @pytest.mark.parametrize("look", [gpu_drivers.look, links.look, nics.look, cpus.look, kernel.look])

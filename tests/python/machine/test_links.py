@@ -19,7 +19,7 @@ def test_nvlink(tmp_path: Path) -> None:
     first = view.pairs[0]
     assert (first.first, first.second, first.kind, first.count) == ("0", "1", "NVLink", 4)
     assert all(pair.peer_access == "OK" for pair in view.pairs)
-    assert [(one.gpu, one.active, one.inactive, one.GBps) for one in view.nvlinks] == [
+    assert [(links.gpu, links.active, links.inactive, links.GBps) for links in view.nvlinks] == [
         (gpu, 12, [], 25.0) for gpu in range(4)
     ]
     assert view.redirecting == [] and set(view.iommu.values()) == {"identity"}
@@ -28,20 +28,21 @@ def test_nvlink(tmp_path: Path) -> None:
 
 def test_columns_of_blanks(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "h200-container"))
-    assert [(one.kind, one.count, one.peer_access) for one in view.pairs] == [("NVLink", 18, "OK")]
+    (pair,) = view.pairs
+    assert (pair.kind, pair.count, pair.peer_access) == ("NVLink", 18, "OK")
     assert view.redirecting == []
 
 
 def test_pci_express_without_peer_access(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "v100-node"))
-    assert [(one.kind, one.peer_access) for one in view.pairs] == [("SYS", "CNS")]
+    assert [(pair.kind, pair.peer_access) for pair in view.pairs] == [("SYS", "CNS")]
     assert view.redirecting == []  # there is no switch
     assert set(view.iommu.values()) == {"DMA"}
 
 
 def test_xgmi(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "mi250x-node"))
-    kinds = {(one.first[5:7], one.second[5:7]): one.kind for one in view.pairs}
+    kinds = {(pair.first[5:7], pair.second[5:7]): pair.kind for pair in view.pairs}
     assert kinds == {
         ("c1", "d1"): "xGMI",
         ("c1", "e1"): "xGMI",
@@ -57,7 +58,7 @@ def test_inactive_nvlinks(tmp_path: Path) -> None:
     system = recorded(
         tmp_path, "h200-container", replaced={"Link 3: 26.562 GB/s": "Link 3: <inactive>"}
     )
-    assert [(one.active, one.inactive) for one in look(system).nvlinks] == [(17, [3]), (17, [3])]
+    assert [(link.active, link.inactive) for link in look(system).nvlinks] == [(17, [3]), (17, [3])]
 
 
 ACS = "ACSCtl:\tSrcValid+ TransBlk- ReqRedir{} CmpltRedir{} UpstreamFwd+"
@@ -66,12 +67,12 @@ OFF = "ACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-"
 
 def test_access_control(tmp_path: Path) -> None:
     system = recorded(tmp_path, "a100-node", replaced={OFF: ACS.format("+", "+")})
-    found = look(system).redirecting or []
+    bridges = look(system).redirecting or []
     # Those above the GPUs, not the one above the NIC.
-    assert [one.address for one in found] == [
+    assert [bridge.address for bridge in bridges] == [
         "0000:17:00.0", "0000:17:01.0", "0000:97:00.0", "0000:97:01.0",
     ]  # fmt: skip
-    assert found[0].control.startswith("ACSCtl:\tSrcValid+ TransBlk- ReqRedir+")
+    assert bridges[0].control.startswith("ACSCtl:\tSrcValid+ TransBlk- ReqRedir+")
     other = recorded(tmp_path / "other", "a100-node", replaced={OFF: ACS.format("-", "-")})
     assert look(other).redirecting == []
 
@@ -82,9 +83,9 @@ def test_access_control_within_a_card(tmp_path: Path) -> None:
     output = {"lspci -D -vvv": "0000:c2:00.0 x\n" + ACS.format("+", "+")}
     system = RecordedSystem(unpacked(tmp_path, "mi250x-node"), output)
     path = system.folder / f"{bus}/0000:c1:00.0".lstrip("/")
-    own = path.resolve().parent / "0000:c2:00.0" / "0000:c3:10.0"
-    own.mkdir(parents=True)
-    path.resolve().rename(own / "0000:c1:00.0")
+    port = path.resolve().parent / "0000:c2:00.0" / "0000:c3:10.0"
+    port.mkdir(parents=True)
+    path.resolve().rename(port / "0000:c1:00.0")
     path.unlink()
     path.symlink_to(
         f"../../../devices/pci0000:c0/0000:c0:01.1/0000:c2:00.0/0000:c3:10.0/{path.name}"
@@ -120,13 +121,12 @@ def test_without_gpus(tmp_path: Path) -> None:
 def test_without_the_matrix_the_kernel_knows_the_distances(tmp_path: Path) -> None:
     failed = Output(MATRIX, error="Failed to run topology matrix", status=255)
     view = look(recorded(tmp_path, "a100-node", outputs={MATRIX: failed}))
-    kinds = [(one.first[5:7], one.second[5:7], one.kind) for one in view.pairs]
+    kinds = [(pair.first[5:7], pair.second[5:7], pair.kind) for pair in view.pairs]
     assert kinds[:2] == [("18", "19", "PIX"), ("18", "98", "SYS")]
     assert "Failed to run" in view.unseen["links of NVIDIA GPUs"]
 
 
 @pytest.mark.parametrize("text", ["", "GPU0", "GPU0 GPU1\nGPU0\n", "\tGPU0\nGPU0\tX\nGPU1\tNVx\n"])
-def test_what_is_no_matrix(tmp_path: Path, text: str) -> None:
-    assert all(
-        one.kind is None for one in look(recorded(tmp_path, "laptop", outputs={MATRIX: text})).pairs
-    )
+def test_texts_that_are_no_matrix(tmp_path: Path, text: str) -> None:
+    view = look(recorded(tmp_path, "laptop", outputs={MATRIX: text}))
+    assert all(pair.kind is None for pair in view.pairs)

@@ -10,7 +10,7 @@ from machine_helpers import recorded
 
 def test_infiniband_and_ethernet(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "a100-node"))
-    assert [one.name for one in view.nics] == ["mlx5_0:1", "mlx5_1:1", "eno1"]
+    assert [nic.name for nic in view.nics] == ["mlx5_0:1", "mlx5_1:1", "eno1"]
     first, second, other = view.nics
     assert first.rdma and first.link_layer == "InfiniBand" and first.is_up
     assert (first.rate_Gbps, first.lanes, first.physical_state) == (200, 4, "LinkUp")
@@ -30,7 +30,7 @@ def test_infiniband_and_ethernet(tmp_path: Path) -> None:
 
 def test_slingshot(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "mi250x-node"))
-    assert [(one.name, one.rate_Gbps, one.driver) for one in view.nics] == [
+    assert [(nic.name, nic.rate_Gbps, nic.driver) for nic in view.nics] == [
         ("hsn0", 200, "cxi_core"),
         ("hsn1", 200, "cxi_core"),
     ]
@@ -38,7 +38,7 @@ def test_slingshot(tmp_path: Path) -> None:
     assert "/sys/class/infiniband" in view.unseen["RDMA devices"]
 
 
-def test_a_link_of_one_lane(tmp_path: Path) -> None:
+def test_a_link_with_a_single_lane(tmp_path: Path) -> None:
     good, bad = look(recorded(tmp_path, "v100-node")).nics
     assert (bad.rate_Gbps, bad.lanes) == (25, 1)
     assert (good.link.width, good.link.possible_width) == (8, 16)
@@ -48,12 +48,12 @@ def test_ethernet_of_an_rdma_device_is_not_listed_twice(tmp_path: Path) -> None:
     folder = "/sys/class/infiniband/mlx5_0/device/net/ens1/speed"
     view = look(recorded(tmp_path, "a100-node", files={folder: "200000\n"}))
     assert view.nics[0].interfaces == ["ens1"]
-    assert "ens1" not in [one.name for one in view.nics]
+    assert "ens1" not in [nic.name for nic in view.nics]
 
 
 def test_a_rate_that_is_unknown(tmp_path: Path) -> None:
     view = look(recorded(tmp_path, "h200-container"))
-    assert [(one.name, one.rate_Gbps, one.is_up) for one in view.nics] == [("eth0", None, True)]
+    assert [(nic.name, nic.rate_Gbps, nic.is_up) for nic in view.nics] == [("eth0", None, True)]
     assert view.nics[0].link.width is None
 
 

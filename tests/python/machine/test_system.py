@@ -35,11 +35,11 @@ def has_ended(pid: int) -> bool:
     return False
 
 
-def test_what_a_command_wrote(system: System, tmp_path: Path) -> None:
+def test_the_output_of_a_command(system: System, tmp_path: Path) -> None:
     install(tmp_path, "look", 'echo "$1 $LC_ALL"', "echo careful >&2", "exit 3")
-    found = system.run("look", "here")
-    assert found == Output("look here", "here C\n", "careful\n", 3)
-    assert found.why_not == "look here: exit status 3: careful"
+    output = system.run("look", "here")
+    assert output == Output("look here", "here C\n", "careful\n", 3)
+    assert output.why_not == "look here: exit status 3: careful"
 
 
 def test_a_command_that_is_not_there(system: System) -> None:
@@ -72,9 +72,9 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(
         "echo begun",
         "wait",
     )
-    found = system.run("hang", time_limit_s=3)
-    assert found.why_not == "hang: took longer than 3 s"
-    assert found.text == "begun\n" and not found.ok
+    output = system.run("hang", time_limit_s=3)
+    assert output.why_not == "hang: took longer than 3 s"
+    assert output.text == "begun\n" and not output.ok
     assert has_ended(int((tmp_path / "child").read_text()))
 
 
@@ -86,9 +86,9 @@ def test_a_child_that_outlives_a_command_holds_up_nothing(system: System, tmp_pa
 
 def test_a_command_that_writes_without_end_is_ended(system: System, tmp_path: Path) -> None:
     install(tmp_path, "flood", "yes")
-    found = system.run("flood")
-    assert "wrote more than 8 MiB" in found.why_not
-    assert len(found.text) <= 8 * 2**20
+    output = system.run("flood")
+    assert "wrote more than 8 MiB" in output.why_not
+    assert len(output.text) <= 8 * 2**20
 
 
 def test_files_that_cannot_be_read_are_none(system: System, tmp_path: Path) -> None:

@@ -35,11 +35,11 @@ def of_machine(entry: Entry, looked_at: Any) -> Seen:
 
 def compared(view: View, facts: Callable[[Machine], Mapping[str, str]]) -> Seen:
     """Compares the facts of all machines, by their names."""
-    own = {machine.host: facts(machine) for machine in view.machines}
+    by_host = {machine.host: facts(machine) for machine in view.machines}
     if len(view.machines) < 2:
         raise NotApplicable(ONE_NODE)
-    for name in dict.fromkeys(name for one in own.values() for name in one):
-        values = {host: one.get(name, "none") for host, one in own.items()}
+    for name in dict.fromkeys(name for entries in by_host.values() for name in entries):
+        values = {host: entries.get(name, "none") for host, entries in by_host.items()}
         by_value = grouped(values, values.__getitem__)
         if len(by_value) > 1:
             # The fewest first: that is the odd one.
@@ -52,9 +52,9 @@ def compared(view: View, facts: Callable[[Machine], Mapping[str, str]]) -> Seen:
 
 
 def _of_machine(entry: Entry, machine: Machine) -> Seen:
-    for path, what in entry.seen.items():
+    for path, reason in entry.seen.items():
         if value_at(machine, path) is None:
-            raise not_seen(what)
+            raise not_seen(reason)
     tests = entry.where.items()
     if tests and all(test.passes(value_at(machine, path)) for path, test in tests):
         yield observed()
@@ -70,14 +70,14 @@ def _of_machine(entry: Entry, machine: Machine) -> Seen:
 
 def _of_gpus(entry: Entry, machine: Machine) -> Seen:
     gpus = known_gpus(machine, *(test.field for test in entry.gpus), every=False)
-    told: set[int] = set()  # by the test before
+    reported: set[int] = set()  # by the test before
     for test in entry.gpus:
-        bad = [one for one in gpus if test.passes(getattr(one, test.field))]
-        bad = [one for one in bad if one.index not in told]
-        told |= {one.index for one in bad}
+        bad = [gpu for gpu in gpus if test.passes(getattr(gpu, test.field))]
+        bad = [gpu for gpu in bad if gpu.index not in reported]
+        reported |= {gpu.index for gpu in bad}
         together = "{such}" in test.says
-        for some in [bad] * bool(bad) if together else [[one] for one in bad]:
-            quotes = [gpu_quote(machine, one, filled(test.line, {"gpu": one})) for one in some]
+        for some in [bad] * bool(bad) if together else [[gpu] for gpu in bad]:
+            quotes = [gpu_quote(machine, gpu, filled(test.line, {"gpu": gpu})) for gpu in some]
             facts = {"gpu": some[0], "such": such_gpus(gpus, some)}
             yield observed(*quotes, text=filled(test.says, facts), gpu=some[0])
 

@@ -29,11 +29,11 @@ def gpu_throttled(machine: Machine, **trouble: str) -> Seen:
     """`trouble`: what lowers clocks because something is wrong with the machine. A power cap in
     software is the power limit at work, and an idle GPU lowers its clock by itself."""
     for gpu in known_gpus(machine, "clock_limits"):
-        found = [one for one in gpu.clock_limits or () if one in trouble]
-        if found:
-            quotes = (gpu_quote(machine, gpu, f"{one}: Active") for one in found)
+        limits = [limit for limit in gpu.clock_limits or () if limit in trouble]
+        if limits:
+            quotes = (gpu_quote(machine, gpu, f"{limit}: Active") for limit in limits)
             clock = f" of {gpu.clock_MHz:.0f} MHz" if gpu.clock_MHz else ""
-            yield observed(*quotes, clock=clock, gpu=gpu, why=trouble[found[-1]])
+            yield observed(*quotes, clock=clock, gpu=gpu, why=trouble[limits[-1]])
 
 
 def gpu_power_limit_lowered(machine: Machine) -> Seen:
@@ -96,40 +96,40 @@ def driver_older_than_cuda(machine: Machine) -> Seen:
 
 def peer_access(machine: Machine, **reasons: str) -> Seen:
     """`reasons`: why a pair has none, by what nvidia-smi prints of it."""
-    own = machine.links
-    if len(machine.gpus.installed) < 2 and not own.pairs:
+    links = machine.links
+    if len(machine.gpus.installed) < 2 and not links.pairs:
         raise NotApplicable("there are no two GPUs")
-    if not any(one.peer_access for one in own.pairs):
-        why = own.unseen.get("peer access") or own.unseen.get("links of NVIDIA GPUs")
+    if not any(pair.peer_access for pair in links.pairs):
+        why = links.unseen.get("peer access") or links.unseen.get("links of NVIDIA GPUs")
         raise not_seen(why or "the driver does not report which GPUs have peer access")
     for cell, why in reasons.items():
-        pairs = [one for one in own.pairs if one.peer_access == cell]
+        pairs = [pair for pair in links.pairs if pair.peer_access == cell]
         if pairs:
-            count = len(own.pairs)
+            count = len(links.pairs)
             more = f" ({len(pairs)} of {plural(count, 'pair')} so)" if count > 1 else ""
-            lines = [f"GPU{one.first} GPU{one.second} {cell}" for one in pairs[:_MOST_LINES]]
+            lines = [f"GPU{pair.first} GPU{pair.second} {cell}" for pair in pairs[:_MOST_LINES]]
             quotes = (Quote(_PEERS, line) for line in lines)
             yield observed(*quotes, pair=pairs[0], why=why, more=more)
 
 
 def nvlink_inactive(machine: Machine) -> Seen:
-    own, gpus = machine.links, machine.gpus.gpus
-    if "NVLinks" in own.unseen:
-        raise not_seen(own.unseen["NVLinks"])
-    if not own.nvlinks:
+    links, gpus = machine.links, machine.gpus.gpus
+    if "NVLinks" in links.unseen:
+        raise not_seen(links.unseen["NVLinks"])
+    if not links.nvlinks:
         raise NotApplicable("these GPUs have no NVLink")
     names = {gpu.index: gpu.name for gpu in gpus}
     # A switch has a port for each of a GPU's links; bridges and boards may leave some unused.
     switched = {gpu.index for gpu in gpus if gpu.fabric == "Completed"}
-    for one in own.nvlinks:
-        alike = [other for other in own.nvlinks if names.get(other.gpu) == names.get(one.gpu)]
+    for nvlinks in links.nvlinks:
+        alike = [other for other in links.nvlinks if names.get(other.gpu) == names.get(nvlinks.gpu)]
         most = max(other.active for other in alike)
-        if one.inactive and (one.active < most or one.gpu in switched):
-            numbers = [str(link) for link in one.inactive[:8]]
+        if nvlinks.inactive and (nvlinks.active < most or nvlinks.gpu in switched):
+            numbers = [str(link) for link in nvlinks.inactive[:8]]
             yield observed(
-                gpu=one.gpu,
-                inactive=one.inactive,
-                count=one.active + len(one.inactive),
+                gpu=nvlinks.gpu,
+                inactive=nvlinks.inactive,
+                count=nvlinks.active + len(nvlinks.inactive),
                 numbers=numbers,
             )
 
@@ -141,7 +141,7 @@ def acs_redirects(machine: Machine) -> Seen:
     if ports is None:
         raise not_seen(machine.links.unseen.get("ACS", "lspci"))
     if ports:
-        lines = [(f"lspci -vvv -s {one.address}", one.control) for one in ports[:_MOST_LINES]]
+        lines = [(f"lspci -vvv -s {port.address}", port.control) for port in ports[:_MOST_LINES]]
         yield observed(*(Quote(*line) for line in lines), ports=ports, address=ports[0].address)
 
 
@@ -171,7 +171,7 @@ def no_nic_up(machine: Machine) -> Seen:
 def nic_down(machine: Machine) -> Seen:
     nics = machine.nics.fast
     for nic in nics:
-        up = [one.name for one in nics if one.model == nic.model and one.is_up]
+        up = [peer.name for peer in nics if peer.model == nic.model and peer.is_up]
         if not nic.is_up and up:
             yield observed(
                 _quote(nic, f"state: {nic.state}"),
@@ -180,16 +180,16 @@ def nic_down(machine: Machine) -> Seen:
                 up=up,
                 have="has" if len(up) == 1 else "have",
                 others=",".join(up),
-                hcas=",".join(dict.fromkeys(one.partition(":")[0] for one in up)),
+                hcas=",".join(dict.fromkeys(name.partition(":")[0] for name in up)),
             )
 
 
 def nic_slow(machine: Machine) -> Seen:
-    nics = [(one, one.rate_Gbps) for one in machine.nics.fast if one.is_up and one.rate_Gbps]
+    nics = [(nic, nic.rate_Gbps) for nic in machine.nics.fast if nic.is_up and nic.rate_Gbps]
     if not nics:
         raise NotApplicable("none has a link")
     for nic, rate in nics:
-        best = max(other for one, other in nics if one.model == nic.model)
+        best = max(other for peer, other in nics if peer.model == nic.model)
         why = ""
         if rate < best:
             why = f"others of its kind run at {format_number(best)}"
@@ -202,8 +202,8 @@ def nic_slow(machine: Machine) -> Seen:
 
 
 def nic_exceeds_slot(machine: Machine) -> Seen:
-    up = [one for one in machine.nics.fast if one.is_up]
-    nics = [(one, one.rate_Gbps) for one in up if one.rate_Gbps and _rate(one.link)]
+    up = [nic for nic in machine.nics.fast if nic.is_up]
+    nics = [(nic, nic.rate_Gbps) for nic in up if nic.rate_Gbps and _rate(nic.link)]
     if not nics:
         raise not_seen("the kernel does not know the rates of any adapter and its slot")
     for nic, rate in nics:
@@ -221,15 +221,15 @@ def _rate(link: PciLink) -> float:
 
 
 def nic_far_from_gpus(machine: Machine) -> Seen:
-    nics = [one for one in machine.nics.fast if one.is_up and one.distances]
+    nics = [nic for nic in machine.nics.fast if nic.is_up and nic.distances]
     if not nics:
         raise not_seen("the kernel does not report where adapters and GPUs are")
     installed = machine.gpus.installed
-    far = [one for one in installed if all(nic.distances.get(one) == _FAR for nic in nics)]
+    far = [gpu for gpu in installed if all(nic.distances.get(gpu) == _FAR for nic in nics)]
     if far:
         file = "/sys/bus/pci/devices/{}/numa_node"
         quotes = (Quote(file.format(nic.pci), f"{nic.numa_node}") for nic in nics)
-        yield observed(*quotes, far=far, near=[one for one in installed if one not in far])
+        yield observed(*quotes, far=far, near=[gpu for gpu in installed if gpu not in far])
 
 
 def is_narrow(link: PciLink) -> bool:

@@ -24,9 +24,9 @@ _SHARED_MEMORY = {"vader", "sm", "smcuda"}
 def unknown_settings(machine: Machine, is_near: bool) -> Seen:
     """Of variables that their library does not know those with a likely spelling, or without."""
     info = machine.mpi.open_mpi
-    for one in (*machine.ucx.unknown, *machine.nccl.unknown, *(info.unknown if info else ())):
-        if bool(one.near) == is_near:
-            yield observed(variable=one)
+    for unknown in (*machine.ucx.unknown, *machine.nccl.unknown, *(info.unknown if info else ())):
+        if bool(unknown.near) == is_near:
+            yield observed(variable=unknown)
 
 
 def ucx_tls_without_gpu(machine: Machine) -> Seen:
@@ -34,8 +34,9 @@ def ucx_tls_without_gpu(machine: Machine) -> Seen:
     kind, excludes = gpu_kind(machine), value.startswith("^")
     listed = value.lstrip("^").split(",")
     fitting = {"all", *known_transports().for_gpu_memory[kind]}
-    if value and excludes != fitting.isdisjoint(one.strip().lstrip("\\") for one in listed):
-        rest = [one for one in listed if not one.startswith(kind)]
+    plain = {name.strip().lstrip("\\") for name in listed}
+    if value and excludes != fitting.isdisjoint(plain):
+        rest = [name for name in listed if not name.startswith(kind)]
         better = f"^{','.join(rest)}" if excludes else ",".join([*rest, kind])
         better = "all" if better in ("^", f",{kind}") else better
         yield observed(quote, value=value, better=better, kind=kind)
@@ -59,14 +60,14 @@ def ucx_gpu_direct_off(machine: Machine) -> Seen:
 
 
 def ucx_settings_without_ucx(machine: Machine) -> Seen:
-    own = [name for name in machine.environment if name.startswith("UCX_")]
-    if not own:
+    variables = [name for name in machine.environment if name.startswith("UCX_")]
+    if not variables:
         raise NotApplicable("no variable of UCX is set")
     if not uses_ucx(machine):
         pml, quote = parameter(machine, "pml")
         why = quote if pml else Quote("/sys/class/infiniband", "no Mellanox adapter")
-        first = Quote("environment", f"{own[0]}={machine.environment[own[0]]}")
-        yield observed(first, why, variables=own, names=own[:4])
+        first = Quote("environment", f"{variables[0]}={machine.environment[variables[0]]}")
+        yield observed(first, why, variables=variables, names=variables[:4])
 
 
 def btl_settings_without_ob1(machine: Machine) -> Seen:

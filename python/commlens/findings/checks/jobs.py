@@ -36,7 +36,7 @@ def nodes_differ_in_settings(view: View, of_node: str) -> Seen:
         variables = machine.environment.items()
         differing = {name: value for name, value in variables if name not in of_node.split()}
         return {
-            **{f"The setting {one.name} in a file": one.value for one in files},
+            **{f"The setting {setting.name} in a file": setting.value for setting in files},
             **{f"The setting {name}": value for name, value in differing.items()},
         }
 
@@ -53,10 +53,10 @@ def _placed(view: View) -> Iterator[tuple[Machine, list[Place]]]:
     known: list[tuple[str, list[Place]]] = []
     for start, _ in view.launches:
         for machine in view.machines:
-            own = [one for one in start.placement if _short(one.host) == _short(machine.host)]
-            if own and (machine.host, own) not in known:
-                known.append((machine.host, own))
-                yield machine, own
+            places = [rank for rank in start.placement if _short(rank.host) == _short(machine.host)]
+            if places and (machine.host, places) not in known:
+                known.append((machine.host, places))
+                yield machine, places
 
 
 def _short(host: str) -> str:
@@ -79,12 +79,12 @@ def ranks_share_core(view: View) -> Seen:
         raise not_seen("the kernel does not report which processors are of one core")
     for machine, places in _placed(view):
         cores = _cores(places, machine.cpus.siblings)
-        processors = count_numbers([one.cores for one in places])
+        processors = count_numbers([place.cores for place in places])
         # With too few processors the rule over records speaks.
         if cores and len(cores) < len(places) <= processors:
             yield observed(
                 Quote("/sys/devices/system/cpu", f"thread_siblings_list: {cores[0]}"),
-                *(Quote("placement", f"rank {one.rank}: {one.cores}") for one in places[:4]),
+                *(Quote("placement", f"rank {place.rank}: {place.cores}") for place in places[:4]),
                 where=machine.host,
                 ranks=places,
                 processors=processors,
@@ -94,11 +94,13 @@ def ranks_share_core(view: View) -> Seen:
 
 def _cores(places: Sequence[Place], siblings: Sequence[str]) -> list[str]:
     """Those that the ranks may run on."""
-    if not all(one.cores for one in places) or len(siblings) > _MOST_CORES:
+    if not all(place.cores for place in places) or len(siblings) > _MOST_CORES:
         return []
-    wanted = [one.cores for one in places]
+    wanted = [place.cores for place in places]
     total = count_numbers(wanted)
-    return [own for own in siblings if count_numbers([*wanted, own]) < total + count_numbers([own])]
+    return [
+        core for core in siblings if count_numbers([*wanted, core]) < total + count_numbers([core])
+    ]
 
 
 def ranks_share_exclusive_gpu(view: View) -> Seen:
@@ -108,9 +110,11 @@ def ranks_share_exclusive_gpu(view: View) -> Seen:
         raise NotApplicable("no GPU takes one process only")
     for machine, places in _placed(view):
         for uuid, gpu in exclusive.items():
-            own = [one for one in places if one.device and _plain(one.device.uuid) == uuid]
-            if len(own) > 1:
-                ranks = [str(one.rank) for one in own]
+            sharing = [
+                place for place in places if place.device and _plain(place.device.uuid) == uuid
+            ]
+            if len(sharing) > 1:
+                ranks = [str(place.rank) for place in sharing]
                 source = machine.gpus.source
                 yield observed(where=machine.host, ranks=ranks, gpu=gpu, source=source)
 
@@ -124,8 +128,8 @@ def ranks_far_from_nic(view: View) -> Seen:
     if not any(start.nodes > 1 for start, _ in view.launches):
         raise NotApplicable("all ranks are on one node")
     for machine, places in _placed(view):
-        nics = [one for one in machine.nics.fast if one.is_up and one.numa_node is not None]
-        lists = [one.numa_nodes for one in places]
+        nics = [nic for nic in machine.nics.fast if nic.is_up and nic.numa_node is not None]
+        lists = [place.numa_nodes for place in places]
         far = not any(has_number(text, nic.numa_node) for text in lists for nic in nics)
         if nics and all(lists) and far:
             yield observed(where=machine.host, nodes=sorted(set(lists)), nic=nics[0])
@@ -141,7 +145,7 @@ def one_gpu_visible(view: View) -> Seen:
     for machine in view.machines:
         values = {name: machine.environment.get(name, "") for name in _VISIBLE}
         name = next((name for name, value in values.items() if value), "")
-        listed = [one for one in values.get(name, "").split(",") if one]
+        listed = [device for device in values.get(name, "").split(",") if device]
         if len(listed) == 1 and machine.devices.gpus > 1:
             yield observed(
                 Quote("environment", f"{name}={values[name]}"),
@@ -155,26 +159,26 @@ def one_gpu_visible(view: View) -> Seen:
 
 def _by_wrapper(view: View) -> Iterator[Observation]:
     for start, _ in view.launches:
-        for host, places in grouped(start.placement, lambda one: one.host).items():
-            devices = {(one.device.ordinal, one.device.uuid) for one in places if one.device}
-            if len(devices) > 1 and {ordinal for ordinal, _ in devices} == {0}:
-                listed = [f"GPU {ordinal} is {uuid}" for ordinal, uuid in sorted(devices)[:2]]
+        for host, places in grouped(start.placement, lambda place: place.host).items():
+            gpus = {(place.device.ordinal, place.device.uuid) for place in places if place.device}
+            if len(gpus) > 1 and {ordinal for ordinal, _ in gpus} == {0}:
+                listed = [f"GPU {ordinal} is {uuid}" for ordinal, uuid in sorted(gpus)[:2]]
                 quote = Quote(f"placement of {start.benchmark.name}", ", ".join(listed))
-                yield observed(quote, where=host, ranks=len(devices), host=host)
+                yield observed(quote, where=host, ranks=len(gpus), host=host)
 
 
 def short_runs(view: View, ending: str) -> Seen:
     """The first of those that ended so, with all their names."""
     verdict = view.runs.verdict
     is_explained = verdict is not None and verdict.support is GpuSupport.BROKEN
-    failures = [one for one in view.runs.failures if one.ending == ending]
+    failures = [failure for failure in view.runs.failures if failure.ending == ending]
     if failures and not (ending == "failed" and is_explained):
         first = failures[0]
         said = first.said[-1:] if ending == "slow" else first.said
         yield observed(
             *(Quote(f"commlens run {first.benchmark}", line[:300]) for line in said),
             failures=failures,
-            names=[one.benchmark for one in failures],
+            names=[failure.benchmark for failure in failures],
             benchmark=first.benchmark,
             status=first.status,
             meaning=status_text(first.status),

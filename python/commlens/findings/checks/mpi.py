@@ -27,17 +27,17 @@ def library_not_found(machine: Machine) -> Seen:
 
 
 def two_mpi_libraries_in_program(machine: Machine) -> Seen:
-    own = {
+    paths = {
         name: path
         for name, path in machine.mpi.libraries.items()
         if path and (is_mpi_library(name) or name.startswith("libmpi_cxx."))
     }
     # /usr has links to /lib, or from there.
-    folders = {path.rpartition("/")[0].removeprefix("/usr") for path in own.values()}
+    folders = {path.rpartition("/")[0].removeprefix("/usr") for path in paths.values()}
     if len(folders) > 1:
-        lines = [f"{name} => {path}" for name, path in own.items()]
+        lines = [f"{name} => {path}" for name, path in paths.items()]
         quotes = (Quote(f"ldd {machine.mpi.program}", line) for line in lines)
-        yield observed(*quotes, listed=" and ".join(own.values()))
+        yield observed(*quotes, listed=" and ".join(paths.values()))
 
 
 def launcher_of_another_mpi(machine: Machine) -> Seen:
@@ -49,7 +49,9 @@ def launcher_of_another_mpi(machine: Machine) -> Seen:
     first = mpi.launchers[0]
     if not first.families:
         raise not_seen(f"{first.path} does not say whose it is")
-    fitting = [one for one in mpi.launchers if _launches(one.families, mpi.library.family)]
+    fitting = [
+        launcher for launcher in mpi.launchers if _launches(launcher.families, mpi.library.family)
+    ]
     if first not in fitting:
         yield observed(first=first, own=f" ({fitting[0].path})" if fitting else "")
 
@@ -61,7 +63,9 @@ def _launches(families: tuple[str, ...], family: str) -> bool:
 
 def launcher_of_another_version(machine: Machine) -> Seen:
     mpi = machine.mpi
-    first = next((one for one in mpi.launchers if _launches(one.families, "openmpi")), None)
+    first = next(
+        (launcher for launcher in mpi.launchers if _launches(launcher.families, "openmpi")), None
+    )
     if first is None or mpi.library is None:
         raise NotApplicable("there is no mpirun of Open MPI on the PATH")
     ours, theirs = numbers_in(mpi.library.version)[:2], numbers_in(first.version)[:2]
@@ -71,10 +75,11 @@ def launcher_of_another_version(machine: Machine) -> Seen:
 
 def several_mpi_libraries(machine: Machine) -> Seen:
     mpi = machine.mpi
-    known = [one for one in mpi.launchers if one.families]
-    kinds = {(one.name, numbers_in(one.version)[:2]) for one in known}
-    quotes = [Quote(f"{one.path} --version", one.version) for one in known] * (len(kinds) > 1)
-    quotes += [Quote("LD_LIBRARY_PATH", path) for path in mpi.others]
+    known = [launcher for launcher in mpi.launchers if launcher.families]
+    kinds = {(launcher.name, numbers_in(launcher.version)[:2]) for launcher in known}
+    quotes = [Quote("LD_LIBRARY_PATH", path) for path in mpi.others]
+    if len(kinds) > 1:
+        quotes[:0] = (Quote(f"{launcher.path} --version", launcher.version) for launcher in known)
     if quotes:
         yield observed(*quotes, count=max(len(kinds), len(mpi.others) + 1))
 
@@ -99,12 +104,12 @@ def mpi_component_not_loaded(machine: Machine) -> Seen:
 def open_mpi_gpu_support_off(machine: Machine) -> Seen:
     kind = gpu_kind(machine)
     accelerator, quote = parameter(machine, "accelerator")
-    found = [("OMPI_MCA_accelerator", quote)] if not allows(accelerator, kind) else []
+    settings = [("OMPI_MCA_accelerator", quote)] if not allows(accelerator, kind) else []
     for name in ("OMPI_MCA_opal_cuda_support", "OMPI_MCA_mpi_cuda_support"):
         value, line = variable(machine, name)
         if is_no(value) and kind == "cuda":
-            found.append((name, line))
-    for name, line in found:
+            settings.append((name, line))
+    for name, line in settings:
         yield observed(line, line=line.line, name=name)
 
 

@@ -6,7 +6,7 @@ import re
 
 from commlens.base.text import format_bytes, format_percent, format_time
 from commlens.findings.finding import Cost, Evidence
-from commlens.findings.rule import Observation, Seen, found
+from commlens.findings.rule import Observation, Seen, observation
 from commlens.findings.view import (
     LEAST_SHARE,
     View,
@@ -36,7 +36,7 @@ _LONGEST = 300  # characters of a message
 
 
 def uneven_work(view: View, share: float) -> Seen:
-    for profile in [one for one in view.profiles if one.outside_s]:
+    for profile in [profile for profile in view.profiles if profile.outside_s]:
         outside = imbalance_of(profile.outside_s)
         most = max(profile.outside_s)
         index = profile.outside_s.index(most)
@@ -45,56 +45,59 @@ def uneven_work(view: View, share: float) -> Seen:
         cost = min(outside.imbalance_s - queued, mean(profile.mpi_s))
         if cost >= share * total_of(profile):
             rank = profile.placement[index].rank
-            yield found(*cost_of(profile, cost), rank=rank, most=most, mean=outside.mean_s)
+            yield observation(*cost_of(profile, cost), rank=rank, most=most, mean=outside.mean_s)
 
 
 def many_small_messages(view: View, many: int, small: int) -> Seen:
     """`many` per rank of less than `small` bytes."""
     for profile in view.profiles:
-        sends = [own for own in profile.communicating if _SENDS.fullmatch(own.name)]
-        own = [one for one in sends if sum(one.bytes) and mean_bytes(one) < small]
-        cost = mean(profile.in_functions(own))
-        if sum(one.mean_calls for one in own) >= many and cost >= LEAST_SHARE * total_of(profile):
-            size = round(mean([mean_bytes(one) for one in own]))
-            yield found(*cost_of(profile, cost), calls=calls(own), size=size)
+        sends = [call for call in profile.communicating if _SENDS.fullmatch(call.name)]
+        short = [call for call in sends if sum(call.bytes) and mean_bytes(call) < small]
+        cost = mean(profile.in_functions(short))
+        number = sum(call.mean_calls for call in short)
+        if number >= many and cost >= LEAST_SHARE * total_of(profile):
+            size = round(mean([mean_bytes(call) for call in short]))
+            yield observation(*cost_of(profile, cost), calls=calls(short), size=size)
 
 
 def tiny_collectives(view: View, many: int, tiny: int, hint: str) -> Seen:
     """`many` per rank with up to `tiny` bytes; `hint` where waiting was not measured."""
     for profile in view.profiles:
-        combined = [own for own in profile.communicating if _COMBINES.fullmatch(own.name)]
-        own = [one for one in combined if one.mean_calls >= many and mean_bytes(one) <= tiny]
-        waiting = sum(mean(one.waiting_s) for one in own)
-        cost = mean(profile.in_functions(own)) - waiting
-        if own and cost >= LEAST_SHARE * total_of(profile):
-            yield found(
+        combined = [call for call in profile.communicating if _COMBINES.fullmatch(call.name)]
+        looped = [call for call in combined if call.mean_calls >= many and mean_bytes(call) <= tiny]
+        waiting = sum(mean(call.waiting_s) for call in looped)
+        cost = mean(profile.in_functions(looped)) - waiting
+        if looped and cost >= LEAST_SHARE * total_of(profile):
+            yield observation(
                 *cost_of(profile, cost),
-                calls=calls(own),
+                calls=calls(looped),
                 hint="" if waiting else hint,
-                sizes=[format_bytes(round(mean_bytes(one))) for one in own],
+                sizes=[format_bytes(round(mean_bytes(call))) for call in looped],
             )
 
 
 def communicators_in_a_loop(view: View, in_a_loop: int) -> Seen:
     for profile in view.profiles:
-        made = [own for own in profile.functions if _MAKES_COMMUNICATORS.fullmatch(own.name)]
-        looped = [own for own in made if own.mean_calls >= in_a_loop and own.name != _FREE]
+        made = [call for call in profile.functions if _MAKES_COMMUNICATORS.fullmatch(call.name)]
+        looped = [call for call in made if call.mean_calls >= in_a_loop and call.name != _FREE]
         cost = mean(profile.in_functions(made))
         if looped and cost >= LEAST_SHARE * total_of(profile):
-            yield found(*cost_of(profile, cost), which="program", calls=calls(looped))
+            yield observation(*cost_of(profile, cost), which="program", calls=calls(looped))
     for group in view.groups:
         yield from _of_records(group)
 
 
 def _of_records(group: Group) -> Seen:
     """One of each memory, that where it costs the largest share."""
-    made = (one for one in group.records if one.calls and _made(one) > 0)
-    costly = [one for one in made if _making(one) >= LEAST_SHARE and not is_disturbed(one)]
-    for memory, records in grouped(costly, lambda one: one.memory).items():
+    made = (record for record in group.records if record.calls and _made(record) > 0)
+    costly = [
+        record for record in made if _making(record) >= LEAST_SHARE and not is_disturbed(record)
+    ]
+    for memory, records in grouped(costly, lambda record: record.memory).items():
         records.sort(key=_making, reverse=True)
         worst = records[0]
         place = where(group, memory, worst.variant_value, [worst.size])
-        yield found(
+        yield observation(
             Evidence(place, tuple(records)),
             Cost(_making_s(worst), _making(worst), "operation"),
             which="operation",
@@ -107,8 +110,8 @@ def _of_records(group: Group) -> Seen:
 
 def _making_s(record: Record) -> float:
     """Of an operation, the fastest sample of its part that makes them: others may have waited."""
-    own = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
-    return sum(own)
+    times = (part.time.min or 0.0 for part in record.parts if part.within and part.name == _PART)
+    return sum(times)
 
 
 def _making(record: Record) -> float:
@@ -130,9 +133,9 @@ def _made(record: Record) -> float:
 def communication_not_hidden(view: View, hidden: float, share: float) -> Seen:
     """Less than `hidden` of the shorter streams is, and it costs more than `share`."""
     for group in view.groups:
-        own = [one for one in group.records if one.parts and group.ranks > 1]
-        exposed = (one for one in own if _is_exposed(one, hidden, share))
-        for records in grouped(exposed, lambda one: (one.transport, one.memory)).values():
+        overlapped = [record for record in group.records if record.parts and group.ranks > 1]
+        exposed = (record for record in overlapped if _is_exposed(record, hidden, share))
+        for records in grouped(exposed, lambda record: (record.transport, record.memory)).values():
             if not is_disturbed(records[0]):
                 yield _not_hidden(group, sorted(records, key=_saved, reverse=True))
 
@@ -144,7 +147,7 @@ def _not_hidden(group: Group, records: list[Record]) -> Observation:
     hidden = worst.hidden.median if worst.hidden else 0.0
     streams = sorted(worst.alone_s.items(), key=lambda item: -item[1])
     place = where(group, worst.memory, worst.variant_value, [worst.size])
-    return found(
+    return observation(
         Evidence(place, tuple(records)),
         Cost(together - ideal, _saved(worst), "operation"),
         which="ccl" if worst.transport == "ccl" else "MPI",
@@ -174,16 +177,16 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
 
 def wrong_results(view: View) -> Seen:
     for group in view.groups:
-        failed = [one for one in group.records if one.validation.status == "failed"]
-        by_place = grouped(failed, lambda one: (one.transport, one.memory))
-        for (_, memory), own in by_place.items():
-            first = own[0]
-            place = where(group, memory, first.variant_value, [record.size for record in own])
+        failed = [record for record in group.records if record.validation.status == "failed"]
+        by_place = grouped(failed, lambda record: (record.transport, record.memory))
+        for (_, memory), records in by_place.items():
+            first = records[0]
+            place = where(group, memory, first.variant_value, [record.size for record in records])
             message = first.validation.message[:_LONGEST].rstrip(".")
-            yield found(
-                Evidence(place, tuple(own)),
+            yield observation(
+                Evidence(place, tuple(records)),
                 transport=transport_name(first),
-                cases=own,
+                cases=records,
                 place=place,
                 first=f", first: {message}" if message else "",
             )

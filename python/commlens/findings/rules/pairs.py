@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 from commlens.base.text import format_value, plural
 from commlens.findings.finding import Evidence
-from commlens.findings.rule import Seen, found
+from commlens.findings.rule import Seen, observation
 from commlens.findings.view import View, is_disturbed, text_of
 from commlens.model import Record
 from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
@@ -17,21 +17,21 @@ from commlens.model.pairs import PairMatrix, RankPair, pair_matrix
 def slow_pair(view: View, factor: float, fewest: int) -> Seen:
     """`fewest`: pairs of one kind."""
     known: dict[tuple[str, ...], list[tuple[Record, str, float]]] = {}
-    for record in [one for one in view.records if one.series]:
+    for record in [record for record in view.records if record.series]:
         matrix = pair_matrix(record)
         if matrix is None or not record.measured or is_disturbed(record):
             continue
         key = record.start.start, record.transport, record.memory
         ratio = matrix.metric.ratio(matrix.pairs[0].value, matrix.median)
-        own = record, _slow(record, matrix, factor, fewest), ratio
-        known.setdefault(key, []).append(own)
+        entry = record, _slow(record, matrix, factor, fewest), ratio
+        known.setdefault(key, []).append(entry)
     for (_, *place), every in known.items():
-        slow = [one for one in every if one[1]]
+        slow = [entry for entry in every if entry[1]]
         if len(slow) < min(2, len(every)):
             continue
-        worst, sentence, _ = max(slow, key=lambda one: one[2])
+        worst, sentence, _ = max(slow, key=lambda entry: entry[2])
         where = f"{text_of(worst.start)}, {', '.join(place)}"
-        yield found(Evidence(where, tuple(record for record, *_ in slow)), sentence=sentence)
+        yield observation(Evidence(where, tuple(record for record, *_ in slow)), sentence=sentence)
 
 
 def _kinds(matrix: PairMatrix, fewest: int) -> Iterator[tuple[list[RankPair], float, str]]:
@@ -52,9 +52,9 @@ def _slow(record: Record, matrix: PairMatrix, factor: float, fewest: int) -> str
     metric, slowest = matrix.metric, matrix.pairs[0]
     for pairs, reference, name in _kinds(matrix, fewest):
         ratio = metric.ratio(slowest.value, reference)
-        slow = [one for one in pairs if metric.ratio(one.value, reference) >= factor]
+        slow = [pair for pair in pairs if metric.ratio(pair.value, reference) >= factor]
         # Beside a pair that is 100 times worse, one that is 1.6 times worse is no second one.
-        counted = [one for one in slow if metric.ratio(one.value, reference) >= sqrt(ratio)]
+        counted = [pair for pair in slow if metric.ratio(pair.value, reference) >= sqrt(ratio)]
         again = record.statistics[metric.name]
         end = again.ci_low if metric.better == "lower" else again.ci_high
         # The slowest pair was measured again by itself, as the record's own samples.
@@ -62,29 +62,29 @@ def _slow(record: Record, matrix: PairMatrix, factor: float, fewest: int) -> str
         if slowest in slow and is_sure:
             value = f"{format_value(slowest.value, metric.unit)} {metric.unit}"
             return (
-                f"{_what(matrix, pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
+                f"{_extent(matrix, pairs, slow, counted)}: {matrix.describe(slowest)} has {value},"
                 f" {ratio:.1f} times worse than {name}"
             )
     return ""
 
 
-def _what(
+def _extent(
     matrix: PairMatrix,
     pairs: Sequence[RankPair],
     slow: Sequence[RankPair],
     counted: Sequence[RankPair],
 ) -> str:
     """`All pairs of node n2 are slow`, where that explains most of the slow pairs."""
-    places = {(one.first, one.second) for one in slow}
+    places = {(pair.first, pair.second) for pair in slow}
     worst = slow[0].first, slow[0].second
     fitting = [
-        (name, own)
-        for name, own in _candidates(matrix, pairs)
-        if len(own) > 1 and worst in own and own <= places
+        (name, members)
+        for name, members in _candidates(matrix, pairs)
+        if len(members) > 1 and worst in members and members <= places
     ]
     if fitting:
-        name, own = max(fitting, key=lambda one: len(one[1]))  # of equal ones the first
-        others = len({(one.first, one.second) for one in counted} - own)
+        name, members = max(fitting, key=lambda entry: len(entry[1]))  # of equal ones the first
+        others = len({(pair.first, pair.second) for pair in counted} - members)
         return name + (f", and {plural(others, 'other pair')}" if others else "")
     if len(counted) > 1:
         return f"{len(counted)} of {len(pairs)} pairs are slow"
@@ -100,10 +100,10 @@ def _candidates(
 
     def chosen(first: str | int | None, second: str | int | None) -> set[tuple[int, int]]:
         return {
-            (one.first, one.second)
-            for one in pairs
-            if first in (None, one.first, hosts[one.first])
-            and second in (None, one.second, hosts[one.second])
+            (pair.first, pair.second)
+            for pair in pairs
+            if first in (None, pair.first, hosts[pair.first])
+            and second in (None, pair.second, hosts[pair.second])
         }
 
     parts: list[tuple[str, str | int]] = [(f"node {name}", name) for name in names]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from commlens.base.text import plural
 from commlens.findings.facts import SHORTEST_HOST_MESSAGE
 from commlens.findings.finding import Evidence, Setting
-from commlens.findings.rule import Seen, found
+from commlens.findings.rule import Seen, observation
 from commlens.findings.view import (
     LEAST_SHARE,
     Crowd,
@@ -35,11 +35,11 @@ def ranks_share_cores(view: View) -> Seen:
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
         queued = mean(profile.queued_s)
         if crowded and queued >= LEAST_SHARE * total_of(profile):
-            yield found(*cost_of(profile, queued), which="program", crowd=_crowd(crowded))
+            yield observation(*cost_of(profile, queued), which="program", crowd=_crowd(crowded))
     for start, records in view.launches:
         if crowded := crowds([(place.host, place.cores) for place in start.placement]):
             evidence = Evidence(text_of(start), records)
-            yield found(evidence, setting=_bound_to_cores(start), crowd=_crowd(crowded))
+            yield observation(evidence, setting=_bound_to_cores(start), crowd=_crowd(crowded))
 
 
 def _bound_to_cores(start: Start) -> Setting | None:
@@ -63,17 +63,17 @@ def ranks_wait_for_processors(view: View, share: float) -> Seen:
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
         if not crowded and queued >= share * total_of(profile):
             place = profile.placement[profile.queued_s.index(longest)]
-            yield found(*cost_of(profile, queued), place=place, longest=longest)
+            yield observation(*cost_of(profile, queued), place=place, longest=longest)
 
 
 def too_few_cores(view: View, most_threads: int) -> Seen:
     for start, records in view.launches:
         threads, why = _threads(start, records)
-        counts = [(one, count_numbers([one.cores])) for one in start.placement if one.cores]
+        counts = [(place, count_numbers([place.cores])) for place in start.placement if place.cores]
         few = [(place, count) for place, count in counts if count < threads]
         if few and threads <= most_threads:
             place, count = few[0]
-            yield found(
+            yield observation(
                 Evidence(text_of(start), records),
                 start=start,
                 place=place,
@@ -89,8 +89,8 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
     """The most that a rank is known to have, and how it is known."""
     text = start.environment.get("OMP_NUM_THREADS", "").partition(",")[0]
     wanted = int(text) if text.isdecimal() and len(text) < 6 else 0
-    own = (record for record in records if record.parts and not is_on_gpu(record.memory))
-    streams = max((len(record.alone_s) for record in own), default=0)
+    on_host = (record for record in records if record.parts and not is_on_gpu(record.memory))
+    streams = max((len(record.alone_s) for record in on_host), default=0)
     if wanted >= streams:
         return wanted, f"OMP_NUM_THREADS is {wanted}"
     return streams, f"its {streams} streams have a thread each"
@@ -98,34 +98,35 @@ def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:
 
 def far_from_gpu(view: View) -> Seen:
     for start, records in view.launches:
-        placed = [(one, one.device.numa_node) for one in start.placement if one.device]
-        known = [(one, node) for one, node in placed if node >= 0 and one.numa_nodes]
-        far = [one for one, node in known if not has_number(one.numa_nodes, node)]
+        placed = [(place, place.device.numa_node) for place in start.placement if place.device]
+        known = [(place, node) for place, node in placed if node >= 0 and place.numa_nodes]
+        far = [place for place, node in known if not has_number(place.numa_nodes, node)]
         if far and (on_gpu := on_gpu_of(records)):
             nodes = far[0].numa_nodes[:_LONGEST]
             evidence = Evidence(text_of(start), on_gpu)
-            yield found(evidence, start=start, place=far[0], nodes=nodes, far=far)
+            yield observation(evidence, start=start, place=far[0], nodes=nodes, far=far)
 
 
 def ranks_share_gpu(view: View) -> Seen:
     for start, records in view.launches:
-        placed = [one for one in start.placement if one.device]
-        by_gpu = grouped(placed, lambda one: (one.host, one.device and one.device.uuid))
+        placed = [place for place in start.placement if place.device]
+        by_gpu = grouped(placed, lambda place: (place.host, place.device and place.device.uuid))
         shared = [places for places in by_gpu.values() if len(places) > 1]
         if shared and (on_gpu := on_gpu_of(records)):
-            yield found(Evidence(text_of(start), on_gpu), ranks=shared[0], first=shared[0][0])
+            yield observation(Evidence(text_of(start), on_gpu), ranks=shared[0], first=shared[0][0])
 
 
 def gpu_clocks_changed(view: View, change: float) -> Seen:
     for start, records in view.launches:
-        own = [record for record in records if _least(record) > 0]
-        if len(own) < 2:
+        clocked = [record for record in records if _least(record) > 0]
+        if len(clocked) < 2:
             continue
-        low, high = min(own, key=_least), max(own, key=_least)
+        low, high = min(clocked, key=_least), max(clocked, key=_least)
         share = 1 - _least(low) / _least(high)
         if share > change:
-            limits = {limit for one in own if one.gpu_clock for limit in one.gpu_clock.limits}
-            yield found(
+            clocks = (record.gpu_clock for record in clocked if record.gpu_clock)
+            limits = {limit for clock in clocks for limit in clock.limits}
+            yield observation(
                 Evidence(text_of(start), (low, high)),
                 launch=text_of(start),
                 lowest=_least(low),
@@ -137,9 +138,9 @@ def gpu_clocks_changed(view: View, change: float) -> Seen:
 
 def gpu_power_limit_lowered(view: View) -> Seen:
     for start, records in view.launches:
-        lowered = [one for one in start.placement if one.device and is_lowered(one.device)]
+        lowered = [place for place in start.placement if place.device and is_lowered(place.device)]
         if lowered and (on_gpu := on_gpu_of(records)):
-            yield found(
+            yield observation(
                 Evidence(text_of(start), on_gpu), start=start, lowered=lowered, first=lowered[0]
             )
 

@@ -9,7 +9,7 @@ import msgspec
 from commlens import knowledge
 from commlens.base.text import format_fraction
 from commlens.findings.finding import Cost, Evidence
-from commlens.findings.rule import Observation, Seen, found
+from commlens.findings.rule import Observation, Seen, observation
 from commlens.findings.view import (
     Alternatives,
     Curve,
@@ -65,28 +65,30 @@ def switches() -> list[Switch]:
 
 
 def jump_between_sizes(view: View, jump: float) -> Seen:
-    for own in view.alternatives:
-        for curve in own.curves.values():
+    for alternatives in view.alternatives:
+        for curve in alternatives.curves.values():
             jumps = _jumps_of_all_launches(curve, jump)
             if jumps:
-                yield _jump_observation(own, max(jumps, key=lambda one: one.ratio), jumps)
+                worst = max(jumps, key=lambda pair: pair.ratio)
+                yield _jump_observation(alternatives, worst, jumps)
 
 
 def _jumps_of_all_launches(curve: Curve, jump: float) -> list[Slower]:
-    sized = [one for records in curve.values() for one in records if one.size is not None]
-    sized.sort(key=lambda one: one.size or 0)
-    launches = [own for own in grouped(sized, lambda one: one.start.start).values() if len(own) > 3]
-    jumps = (one for own in launches for one in _jumps(own, jump))
-    by_place = grouped(jumps, lambda one: (one.other.size, one.record.size))
-    shown = [own for own in by_place.values() if len(own) == len(launches)]
-    return [min(own, key=lambda one: one.ratio) for own in shown]
+    sized = [record for records in curve.values() for record in records if record.size is not None]
+    sized.sort(key=lambda record: record.size or 0)
+    by_start = grouped(sized, lambda record: record.start.start)
+    launches = [launch for launch in by_start.values() if len(launch) > 3]
+    jumps = (pair for launch in launches for pair in _jumps(launch, jump))
+    by_place = grouped(jumps, lambda pair: (pair.other.size, pair.record.size))
+    shown = [pairs for pairs in by_place.values() if len(pairs) == len(launches)]
+    return [min(pairs, key=lambda pair: pair.ratio) for pairs in shown]
 
 
 def _jumps(records: Sequence[Record], jump: float) -> Iterator[Slower]:
     """Of one launch: the record after it, that before it, and by how much the time grows more than
     from size to size on both sides. A smooth curve (a + b n, with even steps) grows no more."""
     for four in zip(records, records[1:], records[2:], records[3:]):
-        if not _is_even([one.size or 0 for one in four]):
+        if not _is_even([record.size or 0 for record in four]):
             continue
         _, before, after, _ = four
         rise, growth, further = (median_us(b) / median_us(a) for a, b in zip(four, four[1:]))
@@ -110,30 +112,32 @@ def _is_apart(before: Record, after: Record, jump: float) -> bool:
         return False
     if not is_steady(before) or not is_steady(after):
         return False
-    one, other = before.ceiling, after.ceiling
+    ceiling, other = before.ceiling, after.ceiling
     growth = high.median / low.median
-    return one is None or other is None or other.time_us / one.time_us * jump < growth
+    return ceiling is None or other is None or other.time_us / ceiling.time_us * jump < growth
 
 
-def _jump_observation(own: Alternatives, worst: Slower, jumps: Sequence[Slower]) -> Observation:
-    group = own.group
+def _jump_observation(
+    alternatives: Alternatives, worst: Slower, jumps: Sequence[Slower]
+) -> Observation:
+    group = alternatives.group
     after, before, factor = worst
     sizes = [group.describe_size(jump.record.size or 0) for jump in jumps if jump is not worst]
-    switch = next((one for one in switches() if one.is_for(after)), None)
-    worst_first = sorted(jumps, key=lambda one: one is not worst)
+    switch = next((candidate for candidate in switches() if candidate.is_for(after)), None)
+    worst_first = sorted(jumps, key=lambda jump: jump is not worst)
     name = transport_name(after)
-    return found(
+    return observation(
         Evidence(
-            own.where([before.size, after.size]),
+            alternatives.where([before.size, after.size]),
             tuple(record for jump in worst_first for record in (jump.other, jump.record)),
         ),
         worst.cost,
         which="known switch" if switch else "",
         transport=f"{name[:1].upper()}{name[1:]}",
         times=[median_us(before), median_us(after)],
-        sizes=[group.describe_size(one.size or 0) for one in (before, after)],
+        sizes=[group.describe_size(record.size or 0) for record in (before, after)],
         factor=factor,
-        place=where(group, own.memory, own.variant),
+        place=where(group, alternatives.memory, alternatives.variant),
         also=f"; also at {', '.join(sizes)}" if sizes else "",
         benchmark=group.benchmark,
         switch=switch.name if switch else "",
@@ -144,11 +148,11 @@ def _jump_observation(own: Alternatives, worst: Slower, jumps: Sequence[Slower])
 
 def below_ceiling(view: View, factor: float, large: int) -> Seen:
     """`factor` times as long as the ceiling, at `large` bytes or more."""
-    for own in view.alternatives:
-        parameter = own.group.size_parameter
-        if not own.group.is_sweep or parameter is None or parameter.unit != BYTES:
+    for alternatives in view.alternatives:
+        parameter = alternatives.group.size_parameter
+        if not alternatives.group.is_sweep or parameter is None or parameter.unit != BYTES:
             continue
-        curves = own.curves.values()
+        curves = alternatives.curves.values()
         largest = max(size or 0 for curve in curves for size in curve)
         fitting = (record for curve in curves for record in curve.get(largest, ()))
         best = min(fitting, key=median_us)
@@ -156,9 +160,9 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
         if largest < large or ceiling is None or low is None or not is_steady(best):
             continue
         if factor * ceiling.time_us < low:
-            place = own.where([best.size])
+            place = alternatives.where([best.size])
             fraction = ceiling.time_us / median_us(best)
-            yield found(
+            yield observation(
                 Evidence(place, (best,)),
                 Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
                 which="between nodes" if ceiling.name.startswith(_OF_NETWORK) else "",

@@ -92,8 +92,8 @@ def joined(*texts: str, separator: str = "; ") -> str:
 def line_entries(series: Iterable[Series]) -> list[LegendEntry]:
     """The entries of lines."""
     return [
-        LegendEntry(LINES, own.order, Line2D([], [], label=own.label, **own.style))
-        for own in series
+        LegendEntry(LINES, line.order, Line2D([], [], label=line.label, **line.style))
+        for line in series
     ]
 
 

@@ -86,7 +86,7 @@ class Series:
     def color(self) -> tuple[float, ...]:
         """The transport's; each further variant is paler, until the dashes of its line differ."""
         white = 1 - 0.62 ** (self._shade % _SHADES)
-        return tuple(one + (1 - one) * white for one in to_rgb(self.look[0]))
+        return tuple(channel + (1 - channel) * white for channel in to_rgb(self.look[0]))
 
     @property
     def is_open(self) -> bool:

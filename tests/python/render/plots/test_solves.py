@@ -34,9 +34,7 @@ def test_kinds_of_panels_are_modules_of_their_folder() -> None:
     assert shown == [THROUGHPUT, CONVERGENCE, ROOFLINE], "in the order that their files say"
 
 
-def test_the_example_of_a_panel_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_a_panel_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CONTRIBUTING's, once its file is in the folder of kinds."""
     shutil.copy(Path(__file__).parents[3] / "examples" / "tails.py", tmp_path)
     monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -103,6 +103,14 @@ class Content:
     @cached_property
     def _shades(self) -> dict[str, int]:
         return {}
+
+    def number_shades(self, groups: Iterable[Group]) -> None:
+        """The variants of these groups come before those that only several groups together have,
+        whichever are drawn first."""
+        for group in groups:
+            lines = {self.series_of(group, record) for record in group.records}
+            for line in sorted(lines, key=lambda line: line.order):
+                self._shades.setdefault(line.variant, len(self._shades))
 
     @cached_property
     def memories(self) -> list[str]:

@@ -95,9 +95,9 @@ class Layout:
         entries: dict[str, LegendEntry] = {}
         for panel in (panel for row in self.rows for _, panel in _cells(row)):
             for entry in panel.legend:
-                entries.setdefault(str(entry.handle.get_label()), entry)
+                entries.setdefault(entry.label, entry)
         ordered = sorted(entries.values(), key=lambda entry: (entry.kind, entry.order))
-        return [entry.handle for entry in ordered]
+        return [entry.artist for entry in ordered]
 
     @property
     def _handles_per_row(self) -> int:

@@ -66,7 +66,7 @@ class Series:
     transport: str
     look: tuple[str, str] = field(compare=False)  # color and marker of the transport
     place: int = field(compare=False)  # of the transport among those of the picture
-    shades: dict[str, int] = field(compare=False, repr=False)  # of variants, in the order met
+    shades: dict[str, int] = field(compare=False, repr=False)  # numbers of variants
     memory: str = ""  # empty where the panel, or the picture, has only one
     variant: str = ""
     variant_number: int = field(default=0, compare=False)  # among those of its panel

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib.colors import to_hex
+
 from commlens.model import groups, over_launches
 from commlens.render.plots import draw
+from commlens.render.plots.content import Content
 from plot_helpers import details, drawn, legends, panel, texts, titles, y_labels
 from record_helpers import parsed
 from sample_applications import make_overlap_record, make_solve_record, modes
@@ -102,6 +105,17 @@ def test_groups_that_differ_in_settings_alone_share_a_panel() -> None:
     ]
     again = [*records, make_solve_record(start="again", options={"geometry": "stored"})]
     assert titles(drawn(*again)).count("bp5, edge 20") == 4, "what differs is not a setting"
+
+
+def test_a_bar_is_no_paler_for_the_lines_of_other_panels() -> None:
+    solves = [make_solve_record(options={"geometry": name}) for name in ("stored", "trilinear")]
+    records = [*solves, make_record(benchmark="allreduce")]
+    figure = drawn(*records)
+    (bar,) = panel(figure, "allreduce of 1 KiB").patches
+    color, _ = Content.of(parsed(*records)).transports["mpi"]
+    assert to_hex(bar.get_edgecolor()).upper() == color
+    lines = panel(figure, "bp5: convergence").lines
+    assert len({to_hex(line.get_color()).upper() for line in lines} | {color}) == 3
 
 
 def test_bars_of_settings_have_a_ceiling_each() -> None:

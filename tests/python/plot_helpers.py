@@ -28,8 +28,8 @@ def titles(figure: Figure) -> list[str]:
 
 
 def panel(figure: Figure, title: str) -> Any:
-    (found,) = [axes for axes, own in zip(figure.axes, titles(figure)) if own == title]
-    return found
+    (match,) = [axes for axes, text in zip(figure.axes, titles(figure)) if text == title]
+    return match
 
 
 def texts(axes: Axes) -> list[str]:
@@ -70,5 +70,5 @@ def _laid_out(figure: Figure) -> Figure:
 
 
 def _assert_apart(boxes: Sequence[Any]) -> None:
-    for number, one in enumerate(boxes):
-        assert not any(one.overlaps(other) for other in boxes[:number])
+    for number, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:number])

@@ -112,7 +112,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def attributes(self, name: str) -> list[str]:
-        return [own[name] for _, own in self.elements if name in own]
+        return [attributes[name] for _, attributes in self.elements if name in attributes]
 
     @property
     def text(self) -> str:
@@ -130,7 +130,7 @@ def assert_harmless(text: str) -> None:
     allowed = {"script": 1, "style": 1, "iframe": 0, "object": 0, "embed": 0, "form": 0, "img": 0}
     assert {tag: tags.count(tag) for tag in allowed} == allowed
     assert set(tags) <= _TAGS, set(tags) - _TAGS
-    names = {name for _, own in page.elements for name in own}
+    names = {name for _, attributes in page.elements for name in attributes}
     assert not [name for name in names if name.startswith("on") or name == "style"]
     for target in [*page.attributes("href"), *page.attributes("src")]:
         assert re.match(r"#[\w-]+$|data:,$|data:application/gzip;base64,|data:image/png;", target)

@@ -42,7 +42,7 @@ class Comparison:
         if form == "table":
             print_things(console(), things)
         elif form == "markdown":
-            echo("\n".join(line for one in things for line in section(one)))
+            echo("\n".join(line for thing in things for line in section(thing)))
         elif form == "csv":
             text = io.StringIO()
             columns = (column for table in self.tables[:1] for column in table.declared)
@@ -50,7 +50,7 @@ class Comparison:
             writer = csv.DictWriter(text, names, lineterminator="\n")
             writer.writeheader()
             for row in rows:
-                texts = {name: printable(one) for name, one in row.items() if isinstance(one, str)}
+                texts = {key: printable(cell) for key, cell in row.items() if isinstance(cell, str)}
                 writer.writerow({**row, **texts})
             echo(text.getvalue().rstrip("\n"))
         else:
@@ -66,13 +66,13 @@ def comparison_of(result: ComparisonResult) -> Comparison:
     lines: list[Line] = [[(f"  {text}", "dim")] for text in result.how]
     lines.append([(f"  {summary(result.rows)}", "bold")])
     return Comparison(
-        [_table(one, result.rows_of(one)) for one in result.matched],
+        [_table(pair, result.rows_of(pair)) for pair in result.matched],
         lines if result.rows else [],
         {"threshold": result.threshold},
         {
-            "missing": [own._asdict() for one in result.matched for own in one.missing],
-            "changed": [text for one in result.matched for text in one.changed],
-            "differences": [text for one in result.matched for text in one.differences],
+            "missing": [absent._asdict() for pair in result.matched for absent in pair.missing],
+            "changed": [text for pair in result.matched for text in pair.changed],
+            "differences": [text for pair in result.matched for text in pair.differences],
         },
     )
 
@@ -93,11 +93,11 @@ def _table(matched: Matched, rows: Sequence[Row]) -> Table[Row]:
 
 def _missing_lines(missing: Sequence[Missing]) -> list[str]:
     """`only in before (2 cases): latency 1 B, mpi, host; ...`"""
-    found: dict[str, list[str]] = {}
-    for one in missing:
-        found.setdefault(one.only_in, []).append(one.case)
+    by_side: dict[str, list[str]] = {}
+    for absent in missing:
+        by_side.setdefault(absent.only_in, []).append(absent.case)
     lines = []
-    for where, cases in found.items():
+    for where, cases in by_side.items():
         more = len(cases) - _MOST_NAMES
         rest = f" and {plural(more, 'more case')} (--format json has all)" if more > 0 else ""
         names = "; ".join(cases[:_MOST_NAMES])
@@ -138,10 +138,10 @@ COLUMNS: tuple[Column[Row], ...] = (
     Column(
         "95% interval",
         lambda row: row.difference.interval,
-        format=lambda own: f"{_ratio(own.low)} to {_ratio(own.high)}",
+        format=lambda interval: f"{_ratio(interval.low)} to {_ratio(interval.high)}",
     ),
-    data("ratio_low", lambda row: getattr(row.difference.interval, "low", None)),
-    data("ratio_high", lambda row: getattr(row.difference.interval, "high", None)),
+    data("ratio_low", lambda row: row.difference.interval and row.difference.interval.low),
+    data("ratio_high", lambda row: row.difference.interval and row.difference.interval.high),
     data("p", lambda row: row.difference.p_value),
     Column(  # for the number of cases, after Holm
         "p", lambda row: row.corrected_p_value, format="{:.2g}".format, optional=True, key="p_holm"
@@ -165,28 +165,28 @@ def published_comparison_of(side: Side, source: Source) -> Comparison:
     Raises CommlensError where nothing is comparable.
     """
     records = over_launches(side.records)
-    found = [one for one in beside(records) if one.source.name == source.name]
+    comparable = [row for row in beside(records) if row.source.name == source.name]
     figures = [figure for figure in source.figures if figure.metric]
-    if not found:
+    if not comparable:
         benchmarks = ", ".join(sorted({figure.benchmark for figure in figures})) or "no benchmark"
         raise CommlensError(
             f"{source.name}: none of its values is comparable with {side.name}: it has those of"
             f" {benchmarks}; docs/reference.md says what must agree"
         )
-    names = case_names({case_key(one): [one] for one in records})
-    there = {id(one.figure) for one in found}
-    ours = {case_key(one.record) for one in found}
+    names = case_names({case_key(record): [record] for record in records})
+    there = {id(row.figure) for row in comparable}
+    ours = {case_key(row.record) for row in comparable}
     missing = [Missing(name, side.name) for key, name in names.items() if key not in ours]
     for figure in figures:
         if id(figure) not in there:
             size = f"{figure.size_name} {figure.size:,g}, " if figure.size else ""
             missing.append(Missing(f"{figure.benchmark}, {size}{figure.where}", source.name))
     case = Column[Beside](
-        "case", lambda one: names[case_key(one.record)], left=True, wraps=True, key="case"
+        "case", lambda row: names[case_key(row.record)], left=True, wraps=True, key="case"
     )
     table = Table(
         [case, *_PUBLISHED_COLUMNS],
-        found,
+        comparable,
         title=side.name,
         subtitle=f"against {source.name}: {source.title}",
         notes=[
@@ -194,48 +194,48 @@ def published_comparison_of(side: Side, source: Source) -> Comparison:
             "ratio: ours over the published value; of a single value no difference is significant",
         ],
     )
-    return Comparison([table], after={"missing": [one._asdict() for one in missing]})
+    return Comparison([table], after={"missing": [absent._asdict() for absent in missing]})
 
 
-def _statistic(one: Beside) -> Statistic | None:
-    return one.record.statistics.get(one.figure.metric)
+def _statistic(row: Beside) -> Statistic | None:
+    return row.record.statistics.get(row.figure.metric)
 
 
-def _lies(one: Beside) -> str | None:
+def _lies(row: Beside) -> str | None:
     """Where ours lies: whether the published value is within what our launches or samples gave."""
-    statistic = _statistic(one)
-    if one.ratio is None:
+    statistic = _statistic(row)
+    if row.ratio is None:
         return "another size or memory"
     if statistic is None:
         return None
     low, high = statistic.drawn
-    if one.figure.value < low:
+    if row.figure.value < low:
         return "ours is above"
-    return "ours is below" if one.figure.value > high else "within our interval"
+    return "ours is below" if row.figure.value > high else "within our interval"
 
 
-def _drawn(one: Beside) -> str | None:
-    statistic = _statistic(one)
+def _drawn(row: Beside) -> str | None:
+    statistic = _statistic(row)
     if statistic is None:
         return None
-    return " to ".join(format_value(end, one.metric.unit) for end in statistic.drawn)
+    return " to ".join(format_value(end, row.metric.unit) for end in statistic.drawn)
 
 
 _PUBLISHED_COLUMNS: tuple[Column[Beside], ...] = (
-    data("source", lambda one: one.source.name),
-    data("url", lambda one: one.source.url),
-    Column("metric", lambda one: labelled(one.metric.label, one.metric.unit)),
-    data("metric", lambda one: one.figure.metric),
-    data("unit", lambda one: one.metric.unit),
-    Column("ours", lambda one: format_value(one.ours, one.metric.unit)),
-    data("ours", lambda one: one.ours),
+    data("source", lambda row: row.source.name),
+    data("url", lambda row: row.source.url),
+    Column("metric", lambda row: labelled(row.metric.label, row.metric.unit)),
+    data("metric", lambda row: row.figure.metric),
+    data("unit", lambda row: row.metric.unit),
+    Column("ours", lambda row: format_value(row.ours, row.metric.unit)),
+    data("ours", lambda row: row.ours),
     Column("interval or range", _drawn),
-    Column("launches", lambda one: len(launches_of(one.record)), key="launches"),
-    Column("published", lambda one: format_value(one.figure.value, one.metric.unit)),
-    data("published", lambda one: one.figure.value),
-    data("as_printed", lambda one: one.figure.as_printed),
-    data("printed_unit", lambda one: one.figure.printed_unit),
-    Column("ratio", lambda one: one.ratio, format=format_ratio, key="ratio"),
+    Column("launches", lambda row: len(launches_of(row.record)), key="launches"),
+    Column("published", lambda row: format_value(row.figure.value, row.metric.unit)),
+    data("published", lambda row: row.figure.value),
+    data("as_printed", lambda row: row.figure.as_printed),
+    data("printed_unit", lambda row: row.figure.printed_unit),
+    Column("ratio", lambda row: row.ratio, format=format_ratio, key="ratio"),
     Column("where ours lies", _lies, left=True),
-    Column("published for", lambda one: one.figure.where, left=True, wraps=True, key="where"),
+    Column("published for", lambda row: row.figure.where, left=True, wraps=True, key="where"),
 )

@@ -82,7 +82,7 @@ def print_findings(examination: Examination, proofs: dict[int, Proof], console: 
         level = _LEVELS[finding.severity]
         head = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
         lines += [[], *leveled(level, [*head, *_below(finding, proofs.get(id(finding)))])]
-    summary = _summary([own.verdict for own in examination.outcomes])
+    summary = _summary([outcome.verdict for outcome in examination.outcomes])
     print_things(console, [Lines([*lines, [], [(summary, "")]])])
 
 
@@ -110,18 +110,19 @@ def _summary(verdicts: Sequence[str]) -> str:
 
 def as_json(examination: Examination, proofs: dict[int, Proof]) -> str:
     """The document that `--format json` prints and `--out` writes; `examined` reads it."""
+    findings = [_finding(finding, proofs.get(id(finding))) for finding in examination.findings]
     document = {
         "checks": [
             {
-                "code": one.rule.code,
-                "about": one.rule.section,
-                "looks_at": one.rule.when,
-                "verdict": one.verdict,
-                "reason": one.reason,
+                "code": outcome.rule.code,
+                "about": outcome.rule.section,
+                "looks_at": outcome.rule.when,
+                "verdict": outcome.verdict,
+                "reason": outcome.reason,
             }
-            for one in examination.outcomes
+            for outcome in examination.outcomes
         ],
-        "findings": [_finding(one, proofs.get(id(one))) for one in examination.findings],
+        "findings": findings,
         "machines": examination.view.machines,
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
@@ -146,7 +147,7 @@ class _Proof(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _Finding(msgspec.Struct, frozen=True):
     code: str
     severity: Severity
     title: str
@@ -178,19 +179,20 @@ class Document(msgspec.Struct, frozen=True):
     """What doctor wrote, as far as a report shows it."""
 
     checks: list[_Check]
-    findings: list[_Found]
+    findings: list[_Finding]
     machines: list[_Machine]
 
     @property
     def hosts(self) -> str:
         """`node01`, `node01 and 3 more`"""
-        names = list(dict.fromkeys(one.host for one in self.machines)) or ["an unknown host"]
+        hosts = dict.fromkeys(machine.host for machine in self.machines)
+        names = list(hosts) or ["an unknown host"]
         return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
     @property
     def summary(self) -> str:
         """`doctor on node01: 93 checks: 22 ok, 71 not applicable`"""
-        return f"doctor on {self.hosts}: {_summary([one.verdict for one in self.checks])}"
+        return f"doctor on {self.hosts}: {_summary([check.verdict for check in self.checks])}"
 
 
 _DECODER = msgspec.json.Decoder(Document)
@@ -209,20 +211,20 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
     """The paths that have records, and what doctor wrote: in files *.json, beside the records of a
     folder, and in reports."""
     with_records: list[Path] = []
-    found = Examined()
+    result = Examined()
     for path in paths:
-        own = list(_texts(path))
-        for name, text in own:
+        texts = list(_texts(path))
+        for name, text in texts:
             try:
-                found.documents.append(decode(text, _DECODER))
-                found.texts.append((name, text))
+                result.documents.append(decode(text, _DECODER))
+                result.texts.append((name, text))
             except ValueError as error:
                 file = path if path.is_file() else path / name
-                found.problems.append(f"{file}: not what commlens doctor writes ({error})")
+                result.problems.append(f"{file}: not what commlens doctor writes ({error})")
         is_without = path.suffix == ".json" or (path.is_dir() and not any(path.glob("*.jsonl")))
-        if not (own and is_without):
+        if not (texts and is_without):
             with_records.append(path)
-    return with_records, found
+    return with_records, result
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ def escaped(text: str, longest: int = _LONGEST_TEXT) -> str:
         line = f"{line[:longest]}…"
     if line.isalnum() or _NUMBER.fullmatch(line):
         return line
-    return _MARKUP.sub(lambda one: _CODE_OF.get(one[0], f"\\{one[0]}"), line)
+    return _MARKUP.sub(lambda match: _CODE_OF.get(match[0], f"\\{match[0]}"), line)
 
 
 def prose(text: str, longest: int = _LONGEST_TEXT) -> str:
@@ -37,9 +37,9 @@ def prose(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 def table_lines(table: Table[Any], most_rows: int | None = None) -> Iterator[str]:
     """The lines of the table itself, and a line that reports how many rows were left out."""
-    yield _row([escaped(one.head.replace("\n", " ")) for one in table.columns])
-    yield _row([":--" if one.left else "--:" for one in table.columns])
-    for row in zip(*(one.texts[:most_rows] for one in table.columns)):
+    yield _row([escaped(column.head.replace("\n", " ")) for column in table.columns])
+    yield _row([":--" if column.left else "--:" for column in table.columns])
+    for row in zip(*(column.texts[:most_rows] for column in table.columns)):
         yield _row(map(escaped, row))
     if most_rows is not None and len(table.rows) > most_rows:
         yield ""

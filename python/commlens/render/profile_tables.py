@@ -84,8 +84,9 @@ def time_table(profile: Profile) -> Table[_Line]:
     """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py."""
     total = mean(profile.total_s)
     outside = imbalance_of(profile.outside_s)
+    calls = sum(function.mean_calls for function in profile.functions)
     rows = [
-        _Line("Total", None, total, total, sum(one.mean_calls for one in profile.functions)),
+        _Line("Total", None, total, total, calls),
         *_group("MPI", profile.communicating, profile),
         *_group("MPI's start and end", profile.initializing, profile),
         _Line("USER (outside MPI)", outside, outside.mean_s, total, None),
@@ -122,8 +123,9 @@ def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterat
     total = mean(profile.total_s)
     calls = sum(function.mean_calls for function in functions)
     yield _Line(name, None, mean(profile.in_functions(functions)), total, calls)
-    for one in functions:
-        yield _Line(f"  {one.name}", one.time, one.time.mean_s, total, one.mean_calls)
+    for function in functions:
+        time = function.time
+        yield _Line(f"  {function.name}", time, time.mean_s, total, function.mean_calls)
 
 
 def _part(part: float, whole: float) -> float:
@@ -169,15 +171,15 @@ def waiting_table(profile: Profile) -> Table[Function]:
         return profile.placement[index].rank
 
     columns: list[Column[Function]] = [
-        Column("Time", lambda one: mean(one.time_s), "s", _seconds),
-        Column("Waiting", lambda one: mean(one.waiting_s), "s", _seconds),
+        Column("Time", lambda function: mean(function.time_s), "s", _seconds),
+        Column("Waiting", lambda function: mean(function.waiting_s), "s", _seconds),
         Column("Wait %", percent, format=_percent),
         Column("Transfer", transfer, "s", _seconds),
-        Column("Most waiting", lambda one: max(one.waiting_s), "s", _seconds),
+        Column("Most waiting", lambda function: max(function.waiting_s), "s", _seconds),
         Column("Rank", rank),
-        Column("Function", lambda one: one.name, left=True),
+        Column("Function", lambda function: function.name, left=True),
     ]
-    return Table(columns, [one for one in profile.by_time if any(one.waiting_s)])
+    return Table(columns, [function for function in profile.by_time if any(function.waiting_s)])
 
 
 def call_sites_table(profile: Profile) -> Table[CallSite]:
@@ -225,7 +227,7 @@ def ranks_table(profile: Profile) -> Table[int]:
         return 100 * cpu / total_s[index] if isinstance(cpu, float) and total_s[index] > 0 else None
 
     least = _LEAST_SHARE * mean(total_s)
-    functions = [one for one in profile.communicating if one.time.mean_s >= least]
+    functions = [function for function in profile.communicating if function.time.mean_s >= least]
     columns: list[Column[int]] = [
         Column("Rank", lambda index: places[index].rank),
         Column("Time", lambda index: total_s[index], "s", _seconds),
@@ -233,8 +235,8 @@ def ranks_table(profile: Profile) -> Table[int]:
         Column("MPI", lambda index: profile.mpi_s[index], "s", _seconds),
         Column("CPU %", busy, format="{:.0f}%".format),
         *(
-            Column[int](one.name, one.time_s.__getitem__, "s", _seconds)
-            for one in functions[:_MOST_FUNCTIONS]
+            Column[int](function.name, function.time_s.__getitem__, "s", _seconds)
+            for function in functions[:_MOST_FUNCTIONS]
         ),
         Column("Processors", lambda index: places[index].cpus or None, left=True),
         Column("Host", lambda index: places[index].host, left=True),
@@ -271,9 +273,10 @@ def regions_table(profile: Profile) -> Table[_Line]:
 def _region_rows(region: Region) -> Iterator[_Line]:
     time = imbalance_of(region.time_s)
     yield _Line(region.name, time, mean(region.mpi_s), time.mean_s, mean(region.entries))
-    functions = sorted(region.functions, key=lambda one: -mean(one.time_s))
-    for one in functions[:_MOST_FUNCTIONS_OF_REGION]:
-        yield _Line(f"  {one.name}", None, mean(one.time_s), time.mean_s, mean(one.calls))
+    functions = sorted(region.functions, key=lambda function: -mean(function.time_s))
+    for function in functions[:_MOST_FUNCTIONS_OF_REGION]:
+        name, part_s, calls = function.name, mean(function.time_s), mean(function.calls)
+        yield _Line(f"  {name}", None, part_s, time.mean_s, calls)
 
 
 class _Share(NamedTuple):
@@ -289,7 +292,7 @@ def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
 
     Shares of the time are compared, as times are another machine's.
     """
-    ours = {one.name.lower(): one for one in profile.communicating}
+    ours = {function.name.lower(): function for function in profile.communicating}
     total = mean(profile.total_s)
     columns: list[Column[_Share]] = [
         Column("Time %", lambda row: row.ours and _part(row.ours.time.mean_s, total), "", _percent),
@@ -305,9 +308,9 @@ def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
                 name, _, quantity = figure.quantity.partition(": ")
                 theirs.setdefault(name.rstrip("_"), {})[quantity] = figure.value
             rows = [
-                _Share(ours[name].name if name in ours else name, ours.get(name), own)
-                for name, own in theirs.items()
-                if name.startswith("mpi_") and own.get(_SHARE, 0) >= _LEAST_PERCENT
+                _Share(ours[name].name if name in ours else name, ours.get(name), published)
+                for name, published in theirs.items()
+                if name.startswith("mpi_") and published.get(_SHARE, 0) >= _LEAST_PERCENT
             ]
             leading = sorted(rows, key=lambda row: -row.published[_SHARE])[:_LEADING]
             if leading and all(row.ours for row in leading) and total > 0:

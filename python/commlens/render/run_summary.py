@@ -35,8 +35,8 @@ def print_scaling(ran: Ran) -> None:
         if run.status != Status.OK and not run.records:
             ranks = plural(run.job.ranks, "rank")
             say(f"{ranks}: {status_text(run.status)}, and no record to show")
-    found = scalings(groups(over_launches(ran.records)), fewest=1)
-    tables = [partial(show.show_scaling, scaling) for scaling in found]
+    by_ranks = scalings(groups(over_launches(ran.records)), fewest=1)
+    tables = [partial(show.show_scaling, scaling) for scaling in by_ranks]
     _print_tables(ran.records, ran.specs[0].options, *tables)
     _print_count(ran)
 
@@ -94,27 +94,27 @@ def published_lines(records: Sequence[Record]) -> Iterator[str]:
     measured = [record for record in records if record.measured]
     if not measured:
         return
-    found = [one for record in measured for one in nearest(record)]
+    pairs = [pair for record in measured for pair in nearest(record)]
     closest: dict[int, Beside] = {}
-    for one in found:
-        other = closest.get(id(one.figure))
-        if other is None or (one.same_size and not other.same_size):
-            closest[id(one.figure)] = one
+    for pair in pairs:
+        other = closest.get(id(pair.figure))
+        if other is None or (pair.same_size and not other.same_size):
+            closest[id(pair.figure)] = pair
     if not closest:
         yield "# published: nothing for these parameters (docs/reference.md)"
         return
     yield "# published, nearest in memory, size, nodes and ranks; ratios are ours over theirs"
     head = ""
-    for one in closest.values():
-        figure = one.figure
+    for pair in closest.values():
+        figure = pair.figure
         size = format_bytes(figure.size) if figure.size else ""
         words = (figure.where, size, f"{figure.memory} memory" if figure.memory else "")
-        own = f"# {one.source.name}: {', '.join(filter(None, words))}"
-        if own != head:
-            head = own
+        line = f"# {pair.source.name}: {', '.join(filter(None, words))}"
+        if line != head:
+            head = line
             yield head
         # No ratio where sizes or kinds of memory differ.
-        ratio = "" if one.ratio is None else f" ({format_ratio(one.ratio)})"
+        ratio = "" if pair.ratio is None else f" ({format_ratio(pair.ratio)})"
         yield f"#   {figure.quantity}: {figure.as_printed}{ratio}"
 
 
@@ -122,7 +122,7 @@ def _print_count(ran: Ran) -> None:
     """Prints how many records are in the file, unless the end of the only job has named them."""
     results, (path,) = ran.results, ran.places
     kept = [result.kept for result in results if result.kept and result.kept.path == path]
-    count = sum(len(one.records) for one in kept)
+    count = sum(len(file.records) for file in kept)
     if count and (len(results) > 1 or not results[0].counted):
         say(f"{plural(count, 'record')} in {path}")
 

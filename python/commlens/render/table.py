@@ -43,13 +43,12 @@ class Column(Generic[Row]):
         """The same column of larger rows, which have one of its rows in them, or none."""
 
         def within(get: Callable[[Row], Any], nothing: Any = None) -> Callable[[Any], Any]:
-            return lambda row: nothing if (own := part(row)) is None else get(own)
+            return lambda row: nothing if (inner := part(row)) is None else get(inner)
 
-        own: Column[Any] = self
-        style = own.style if isinstance(own.style, str) else within(own.style, "")
-        return replace(
-            own, value=within(own.value), once=own.once and within(own.once), style=style
-        )
+        column: Column[Any] = self
+        style = column.style if isinstance(column.style, str) else within(column.style, "")
+        once = column.once and within(column.once)
+        return replace(column, value=within(column.value), once=once, style=style)
 
 
 def data(key: str, value: Callable[[Row], Any]) -> Column[Row]:
@@ -117,11 +116,11 @@ class Table(Generic[Row]):
         self.rows = rows
         self.title, self.subtitle, self.about = title, subtitle, about
         self.notes = [(note, "dim") if isinstance(note, str) else note for note in notes]
-        shown = [Cells(one, rows) for one in self.declared if one.title is not None]
+        shown = [Cells(column, rows) for column in self.declared if column.title is not None]
         self.columns = [
-            one
-            for one in shown
-            if not one.column.if_any or any(value not in (None, "") for value in one.values)
+            cells
+            for cells in shown
+            if not cells.column.if_any or any(value not in (None, "") for value in cells.values)
         ]
 
     @property
@@ -139,27 +138,28 @@ class Table(Generic[Row]):
         room = width - INDENT + GAP
         if _widths(self.columns) <= room:
             return []
-        free = room - sum(one.least_width + GAP for one in self.columns if not one.column.optional)
+        required = (cells for cells in self.columns if not cells.column.optional)
+        free = room - sum(cells.least_width + GAP for cells in required)
         kept, left_out = [], []
-        for one in self.columns:
-            if one.column.optional and one.width + GAP > free:
-                left_out.append(one.head)
+        for cells in self.columns:
+            if cells.column.optional and cells.width + GAP > free:
+                left_out.append(cells.head)
                 continue
-            free -= one.width + GAP if one.column.optional else 0
-            kept.append(one)
+            free -= cells.width + GAP if cells.column.optional else 0
+            kept.append(cells)
         self.columns = kept
         if _widths(kept) > room:
-            for one in kept:
-                one.narrow()
-        for one in sorted(kept, key=lambda one: -one.width):
+            for cells in kept:
+                cells.narrow()
+        for cells in sorted(kept, key=lambda cells: -cells.width):
             excess = _widths(kept) - room
-            if one.column.wraps and excess > 0:
-                one.narrow(max(one.least_width, one.width - excess))
+            if cells.column.wraps and excess > 0:
+                cells.narrow(max(cells.least_width, cells.width - excess))
         return left_out
 
 
 def _widths(columns: Iterable[Cells]) -> int:
-    return sum([one.width + GAP for one in columns])
+    return sum([cells.width + GAP for cells in columns])
 
 
 class Lines:

@@ -62,20 +62,20 @@ def _pieces(thing: Thing, width: int | None) -> Iterator[_Piece]:
 
 
 def _grid(table: Table[Any], width: int | None) -> Iterator[_Piece]:
-    is_wrapped = width is not None and any(one.column.wraps for one in table.columns)
+    is_wrapped = width is not None and any(cells.column.wraps for cells in table.columns)
     if width is not None and is_wrapped:
         table.fitted(width)
     columns = table.columns
-    yield from _head(tuple([(one.heads, one.width, one.left) for one in columns]))
+    yield from _head(tuple([(cells.heads, cells.width, cells.left) for cells in columns]))
     for row in range(len(table.rows)):
-        texts = [one.shown(row) if one.column.once else one.texts[row] for one in columns]
-        styles = [one.style_of(row) for one in columns]
+        texts = [cells.shown(row) if cells.column.once else cells.texts[row] for cells in columns]
+        styles = [cells.style_of(row) for cells in columns]
         lines: Iterable[Sequence[str]] = [texts]
         if is_wrapped:
             lines = zip_longest(*map(_wrapped, texts, columns), fillvalue="")
         for line in lines:
-            padded = [_padded(text, one.width, one.left) for text, one in zip(line, columns)]
-            yield from _line(zip(padded, styles))
+            fixed = [_padded(text, cells.width, cells.left) for text, cells in zip(line, columns)]
+            yield from _line(zip(fixed, styles))
 
 
 def _wrapped(text: str, cells: Cells) -> list[str]:
@@ -91,14 +91,14 @@ def _head(columns: tuple[tuple[tuple[str, ...], int, bool], ...]) -> list[_Piece
     Of each column its lines, which stand at the bottom, its width, and whether it is flush left.
     """
     height = max((len(lines) for lines, _, _ in columns), default=0)
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     for row in range(-height, 0):
-        found += _line(
+        pieces += _line(
             (_padded(lines[row] if -row <= len(lines) else "", width, left), "bold")
             for lines, width, left in columns
         )
     width = sum(width + GAP for _, width, _ in columns) - GAP
-    return [*found, (_MARGIN + "─" * width, ""), _END]
+    return [*pieces, (_MARGIN + "─" * width, ""), _END]
 
 
 def _padded(text: str, width: int, left: bool) -> str:

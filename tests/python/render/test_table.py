@@ -80,7 +80,7 @@ def test_a_column_without_values_may_be_left_out() -> None:
     assert len(Table([NAME, NOTE], [Fruit("fig", 1.0, "ripe")]).columns) == 2
 
 
-def test_what_the_row_above_says_is_not_said_again() -> None:
+def test_texts_of_the_row_above_are_not_repeated() -> None:
     size = Column[int]("size", lambda row: row // 2, once=lambda row: row // 2)
     table = Table([size, column("n", "a", "b", "c")], range(3))
     assert [line.split() for line in printed(table).split("\n")[3:6]] == [

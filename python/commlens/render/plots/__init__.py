@@ -53,9 +53,9 @@ _PIXELS_PER_INCH = 200
 def check_ending(out: Path) -> None:
     """Raises CommlensError for a name that is not a picture's."""
     if out.suffix.lower() not in ENDINGS:
-        what = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
+        ending = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
         raise CommlensError(
-            f"--out {out}: the name {what}; a picture's ends in {', '.join(ENDINGS)}"
+            f"--out {out}: the name {ending}; a picture's ends in {', '.join(ENDINGS)}"
         )
 
 

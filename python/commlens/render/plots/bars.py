@@ -100,8 +100,9 @@ def bars_of_records(
 
 def ends_of(values: Sequence[Interval], limit: float = 0.0) -> list[float]:
     """Where bars end, with what is drawn of their intervals up to a limit."""
-    limit = limit or _MOST * max(own.median for own in values)
-    return [own.median if own.ci_high is None else min(own.ci_high, limit) for own in values]
+    limit = limit or _MOST * max(value.median for value in values)
+    highs = ((value.median, value.ci_high) for value in values)
+    return [median if high is None else min(high, limit) for median, high in highs]
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class Bars:
 
         if self._is_logarithmic:
             left = 10 ** math.floor(math.log10(0.7 * min(self._values)))
-            ends = [math.log(max(one / left, 1)) for one in [*self._ends, *self._values]]
+            ends = [math.log(max(length / left, 1)) for length in [*self._ends, *self._values]]
             axes.set_xscale("log")
             axes.set_xlim(left, left * math.exp(end_of(ends, ends)))
         else:

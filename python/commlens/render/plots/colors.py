@@ -50,13 +50,13 @@ def looks(kind: str, keys: Iterable[_Key], name: Callable[[_Key], str] = str) ->
     ordered = list(dict.fromkeys(keys))
     table = knowledge.load("colors", Looks)
     fixed, palette = getattr(table, kind), getattr(table.others, kind)
-    found: dict[_Key, Any] = {}
+    chosen: dict[_Key, Any] = {}
     for key in ordered:
         look = fixed.get(name(key))
-        if look is not None and look not in found.values():
-            found[key] = look
-    free = cycle([look for look in palette if look not in found.values()] or palette)
-    return {key: found[key] if key in found else next(free) for key in ordered}
+        if look is not None and look not in chosen.values():
+            chosen[key] = look
+    free = cycle([look for look in palette if look not in chosen.values()] or palette)
+    return {key: chosen[key] if key in chosen else next(free) for key in ordered}
 
 
 def color_of_text_on(color: str) -> str:

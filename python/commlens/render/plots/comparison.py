@@ -57,7 +57,7 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
         left_out.append(
             f"drawn: the {len(shown)} of {plural(len(rows), 'case')} that are farthest from 1"
         )
-    sweeps = [sweep for one in result.matched for sweep in _sweeps(one, result.rows_of(one))]
+    sweeps = [sweep for pair in result.matched for sweep in _sweeps(pair, result.rows_of(pair))]
     if len(sweeps) > _MOST_CURVES:
         left_out.append(f"drawn: curves of {_MOST_CURVES} of {len(sweeps)} sweeps")
         sweeps = sweeps[:_MOST_CURVES]
@@ -69,8 +69,8 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
         ]
     columns = 2 if len(sweeps) > 1 else 1
     names = [
-        printable(f"{one.other.name} against {one.baseline.name}")[:120]
-        for one in result.matched[:3]
+        printable(f"{pair.other.name} against {pair.baseline.name}")[:120]
+        for pair in result.matched[:3]
     ]
     head = Head.of_texts(names, [summary(result.rows)], 2 * _PANEL_INCHES)
     with styled():
@@ -81,8 +81,8 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
 
 def _dots(rows: Sequence[Row], threshold: float, has_several: bool) -> Panel:
     """The ratio of each case; `has_several`: sides are compared with the baseline."""
-    found = (f"{row.name} ({row.other})" if has_several else row.name for row in rows)
-    names = [shortened(printable(name)) for name in found]
+    labels = (f"{row.name} ({row.other})" if has_several else row.name for row in rows)
+    names = [shortened(printable(name)) for name in labels]
 
     def draw(axes: Axes, width: float) -> None:
         for position, row in enumerate(rows):
@@ -127,7 +127,7 @@ class _Sweep:
             points = []
             for size, row in zip(group.sizes, self.rows):
                 records = (row.case.baseline, row.case.other)[side]
-                medians = [one.statistics[metric.name].median for one in records]
+                medians = [record.statistics[metric.name].median for record in records]
                 points.append(Point(size, row.medians[side], min(medians), max(medians)))
             curves.append(SettingsCurve(name, points))
         title = f"{group.benchmark}, {group.records[0].transport}, {group.records[0].memory}"
@@ -152,18 +152,18 @@ class _Sweep:
 
 
 def _sweeps(matched: Matched, rows: Sequence[Row]) -> list[_Sweep]:
-    found: dict[tuple[object, ...], list[Row]] = {}
+    sweeps: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         record = row.case.baseline[0]
         if record.size and min(row.medians) > 0:
             key, size = case_key(record), record.size_parameter
-            others = tuple(one for one in key.parameters if size is None or one[0] != size.name)
+            others = tuple(pair for pair in key.parameters if size is None or pair[0] != size.name)
             place = key._replace(parameters=others), row.case.metric.name
-            found.setdefault(place, []).append(row)
+            sweeps.setdefault(place, []).append(row)
     return [
-        _Sweep(matched, sorted(own, key=lambda row: row.case.baseline[0].size or 0))
-        for own in found.values()
-        if len(own) > 1
+        _Sweep(matched, sorted(sweep, key=lambda row: row.case.baseline[0].size or 0))
+        for sweep in sweeps.values()
+        if len(sweep) > 1
     ]
 
 

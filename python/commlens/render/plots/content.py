@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -90,7 +90,8 @@ class Content:
         names: dict[str, None] = {}  # in the order in which parts are first met
         for record in self.records:
             spans = record.timeline.spans if record.timeline else []
-            names |= dict.fromkeys([own.name for own in record.parts] + [own.part for own in spans])
+            names |= dict.fromkeys(part.name for part in record.parts)
+            names |= dict.fromkeys(span.part for span in spans)
         colors = looks("parts", (place_of(name).kind for name in names))
         return {name: colors[place_of(name).kind] for name in names}
 
@@ -103,12 +104,20 @@ class Content:
     def _shades(self) -> dict[str, int]:
         return {}
 
+    def number_shades(self, groups: Iterable[Group]) -> None:
+        """The variants of these groups come before those that only several groups together have,
+        whichever are drawn first."""
+        for group in groups:
+            lines = {self.series_of(group, record) for record in group.records}
+            for line in sorted(lines, key=lambda line: line.order):
+                self._shades.setdefault(line.variant, len(self._shades))
+
     @cached_property
     def memories(self) -> list[str]:
         """The kinds of memory that have a column of panels each; empty if one panel holds all."""
         sweeps = [group for group in self.groups if group.is_sweep]
-        found = sorted({memory for group in sweeps for memory in group.memories})
-        return found if len(found) > _MAX_MEMORIES_PER_PANEL else []
+        memories = sorted({memory for group in sweeps for memory in group.memories})
+        return memories if len(memories) > _MAX_MEMORIES_PER_PANEL else []
 
     def series(
         self, record: Record, memory: str | None = None, variant: str = "", number: int = 0
@@ -128,7 +137,7 @@ class Content:
     @cached_property
     def operations(self) -> list[Operation]:
         """The operations with parts, in order."""
-        with_parts = [group for group in self.groups if any(one.parts for one in group.records)]
+        with_parts = [group for group in self.groups if any(row.parts for row in group.records)]
         return [
             Operation(group, record, self.series_of(group, record), difference(group, with_parts))
             for group in with_parts
@@ -139,49 +148,51 @@ class Content:
     @cached_property
     def marks(self) -> dict[tuple[str, str], str]:
         """A marker for each ceiling of a part: by part and name."""
-        within = [one.record for one in self.operations if one.record.has_parts_within]
-        found = [ceiling for record in within for ceiling in record.ceilings]
-        keys = [(own.part, own.name) for own in found if own.part]
+        records = [operation.record for operation in self.operations]
+        within = [record for record in records if record.has_parts_within]
+        ceilings = [ceiling for record in within for ceiling in record.ceilings]
+        keys = [(ceiling.part, ceiling.name) for ceiling in ceilings if ceiling.part]
         return looks("marks", keys, lambda key: key[1])
 
     # ---- ceilings ----
 
     def ceilings(self, records: Sequence[Record], metric: Metric) -> list[CeilingLine]:
         """By memory, the ceilings that are the tightest of any of the records."""
-        tightest = {(one.memory, one.ceiling.name) for one in records if one.ceiling}
-        found: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
+        tightest = {(record.memory, record.ceiling.name) for record in records if record.ceiling}
+        lines: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
         for record in records:
             for ceiling in record.ceilings:
                 key = record.memory, ceiling.name
                 if key in tightest and metric.name in ceiling.metrics:
-                    _, points = found.setdefault(key, (ceiling, {}))
+                    _, points = lines.setdefault(key, (ceiling, {}))
                     points.setdefault(record.size or 0, ceiling.metrics[metric.name])
         names_memories = self._has_memories and not self.memories
         return [
             CeilingLine(memory if names_memories else "", ceiling, sorted(points.items()))
-            for (memory, _), (ceiling, points) in found.items()
+            for (memory, _), (ceiling, points) in lines.items()
         ]
 
     @cached_property
     def _dashes(self) -> dict[tuple[str, str], tuple[float, ...]]:
         keys = [
-            (own.memory, own.ceiling.name)
+            (line.memory, line.ceiling.name)
             for group in self.groups
             if group.main
-            for own in self.ceilings(group.records, group.main)
+            for line in self.ceilings(group.records, group.main)
         ]
         return looks("dashes", keys, lambda key: key[1])
 
-    def ceiling_style(self, own: CeilingLine) -> dict[str, Any]:
+    def ceiling_style(self, line: CeilingLine) -> dict[str, Any]:
         """How the line of a ceiling looks."""
-        return ceiling_style(self._dashes[own.memory, own.ceiling.name])
+        return ceiling_style(self._dashes[line.memory, line.ceiling.name])
 
-    def ceiling_entries(self, found: Sequence[CeilingLine]) -> list[LegendEntry]:
+    def ceiling_entries(self, lines: Sequence[CeilingLine]) -> list[LegendEntry]:
         """The ceilings in the legend."""
         entries = []
-        for own in found:
-            label = joined(f"ceiling: {own.ceiling.name}", memory_name(own.memory), separator=", ")
-            entries.append(_entry(CEILINGS, label, self.ceiling_style(own)))
+        for line in lines:
+            name, memory = line.ceiling.name, memory_name(line.memory)
+            label = joined(f"ceiling: {name}", memory, separator=", ")
+            entries.append(_entry(CEILINGS, label, self.ceiling_style(line)))
         return entries
 
     # ---- what others have published ----
@@ -194,12 +205,12 @@ class Content:
 
     @cached_property
     def _published_looks(self) -> dict[str, Any]:
-        names = [one.figure.name for found in self._published.values() for one in found]
+        names = [pair.figure.name for pairs in self._published.values() for pair in pairs]
         return looks("published", names)
 
     def published(self, group: Group, memory: str = "") -> list[Beside]:
         """What stands beside the records of a group, or of one memory of it."""
-        return [one for one in self._published[id(group)] if memory in ("", one.record.memory)]
+        return [pair for pair in self._published[id(group)] if memory in ("", pair.record.memory)]
 
     def published_style(self, figure: PublishedValue) -> dict[str, Any]:
         """How a published line looks."""
@@ -207,11 +218,11 @@ class Content:
         style = {"marker": marker, "markersize": 4.5, "markerfacecolor": "white"}
         return {**PUBLISHED_LINE, "linestyle": (0, dashes), **style}
 
-    def published_entries(self, found: Sequence[Beside]) -> list[LegendEntry]:
+    def published_entries(self, pairs: Sequence[Beside]) -> list[LegendEntry]:
         """The published lines in the legend."""
         return [
-            _entry(PUBLISHED, f"published: {name}", self.published_style(one))
-            for name, one in {one.figure.name: one.figure for one in found}.items()
+            _entry(PUBLISHED, f"published: {name}", self.published_style(figure))
+            for name, figure in {pair.figure.name: pair.figure for pair in pairs}.items()
         ]
 
 
@@ -219,9 +230,9 @@ def _entry(kind: int, label: str, style: dict[str, Any]) -> LegendEntry:
     return LegendEntry(kind, (), Line2D([], [], label=shortened(label), **style))
 
 
-def end_of_scale(own: float, ends: Sequence[float]) -> float:
+def end_of_scale(end: float, ends: Sequence[float]) -> float:
     """The end of a time axis: the largest of all where one scale suits all, else its own."""
-    return max(ends) if max(ends) <= _ONE_SCALE_UP_TO * min(ends) else own
+    return max(ends) if max(ends) <= _ONE_SCALE_UP_TO * min(ends) else end
 
 
 def ceiling_style(dashes: tuple[float, ...]) -> dict[str, Any]:
@@ -229,11 +240,11 @@ def ceiling_style(dashes: tuple[float, ...]) -> dict[str, Any]:
     return {"color": CEILING_COLOR, "linestyle": (0, dashes), "linewidth": 1.3}
 
 
-def differing(own: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
+def differing(settings: Mapping[str, str], others: Sequence[Mapping[str, str]]) -> list[str]:
     """The settings that any of the others does not have alike: `order 7`."""
     return [
         f"{name} {value}"
-        for name, value in own.items()
+        for name, value in settings.items()
         if any(other.get(name) != value for other in others)
     ]
 

@@ -110,10 +110,10 @@ def _details(records: Sequence[Record], groups: Sequence[Group]) -> list[str]:
         if all(other.get(name) == value for other in settings)
     ]
     words.append(_launches_of_each(records))
-    own: dict[str, list[Group]] = {}
+    by_benchmark: dict[str, list[Group]] = {}
     for group in groups:
-        own.setdefault(group.benchmark, []).append(group)
-    asked = {name: _given(found) for name, found in own.items()}
+        by_benchmark.setdefault(group.benchmark, []).append(group)
+    asked = {name: _given(members) for name, members in by_benchmark.items()}
     return [", ".join(words), *(f"{name}: {text}" for name, text in asked.items() if text)]
 
 

@@ -67,7 +67,7 @@ class Layout:
     def _heights(self) -> list[float]:
         """Of each row: of the highest of its panels below the largest of its headings."""
         return [
-            max(one.extra_inches(self._inside(one, at)) for at, one in _cells(row))
+            max(panel.extra_inches(self._inside(panel, at)) for at, panel in _cells(row))
             + max(panel.height for _, panel in _cells(row))
             for row in self.rows
         ]
@@ -95,9 +95,9 @@ class Layout:
         entries: dict[str, LegendEntry] = {}
         for panel in (panel for row in self.rows for _, panel in _cells(row)):
             for entry in panel.legend:
-                entries.setdefault(str(entry.handle.get_label()), entry)
+                entries.setdefault(entry.label, entry)
         ordered = sorted(entries.values(), key=lambda entry: (entry.kind, entry.order))
-        return [entry.handle for entry in ordered]
+        return [entry.artist for entry in ordered]
 
     @property
     def _handles_per_row(self) -> int:
@@ -186,12 +186,12 @@ def arranged(panels: Sequence[Panel], columns: int) -> list[Row]:
         if panel.column is not None:
             placed.setdefault(id(panel.group), {})[panel.column] = panel
     rows: list[Row] = []
-    for own in placed.values():
-        cells = [own.get(column) for column in range(max(own) + 1)]
+    for by_column in placed.values():
+        cells = [by_column.get(column) for column in range(max(by_column) + 1)]
         chunks = (cells[start : start + columns] for start in range(0, len(cells), columns))
         rows += [chunk for chunk in chunks if any(chunk)]
     row: list[Panel] = []
-    for panel in (one for one in panels if one.column is None):
+    for panel in (panel for panel in panels if panel.column is None):
         if row and (panel.is_wide or row[0].is_wide or len(row) == columns):
             rows.append(row)
             row = []
@@ -221,7 +221,8 @@ def _picture(content: Content) -> Layout:
 
 def height_of_picture(all_groups: Sequence[Group]) -> float:
     """The height of the picture without timelines, in inches."""
-    return _picture(Content([one for own in all_groups for one in own.records], all_groups)).height
+    records = [record for group in all_groups for record in group.records]
+    return _picture(Content(records, all_groups)).height
 
 
 def draw(records: Sequence[Record]) -> Figure:
@@ -240,16 +241,16 @@ def draw_singly(records: Sequence[Record]) -> Iterator[tuple[Panel, Figure]]:
 def draw_timelines(records: Sequence[Record], with_head: bool = True) -> tuple[Figure | None, int]:
     """Draws the timelines: None without any, and how many there is no room for."""
     content = Content.of(records)
-    found = timelines(content)
-    if not found:
+    all_panels = timelines(content)
+    if not all_panels:
         return None, 0
     head = Head.of(records, content.groups, _TIMELINE_INCHES) if with_head else None
 
     def picture(panels: Sequence[Panel]) -> Layout:
-        return Layout([[one] for one in panels], 1, _TIMELINE_INCHES, head, MAX_HEIGHT_INCHES)
+        return Layout([[panel] for panel in panels], 1, _TIMELINE_INCHES, head, MAX_HEIGHT_INCHES)
 
-    shown = fitting(found, lambda panels: picture(panels).height)
-    return picture(shown).draw(), len(found) - len(shown)
+    shown = fitting(all_panels, lambda panels: picture(panels).height)
+    return picture(shown).draw(), len(all_panels) - len(shown)
 
 
 # ---- what has room ----
@@ -267,29 +268,31 @@ def select(
     if count := len(records) - len(measured):
         lines = plural(count, "record")
         left_out.append(f"left out {lines}, failed or skipped; `commlens show` has the reasons")
-    drawable = [
-        one for one in measured if one.main and one.statistics[one.main.name].median > _ZERO
-    ]
+    drawable = [record for record in measured if _median(record) > _ZERO]
     if count := len(measured) - len(drawable):
         left_out.append(f"left out {plural(count, 'record')} with a metric of 0")
-    found = groups(drawable)
-    chosen = fitting(found[:_MOST_GROUPS], height)
-    if count := len(found) - len(chosen):
+    tried = groups(drawable)
+    chosen = fitting(tried[:_MOST_GROUPS], height)
+    if count := len(tried) - len(chosen):
         left_out.append(
-            f"two screens hold {len(chosen)} of {format_count(len(found))} groups of records; name"
+            f"two screens hold {len(chosen)} of {format_count(len(tried))} groups of records; name"
             " fewer files, or choose lines as docs/records.md shows"
         )
     kept: set[Record] = set()
     for group in chosen:
-        own, sentences = _of_group(group)
-        kept.update(own)
+        drawn, sentences = _of_group(group)
+        kept.update(drawn)
         left_out += sentences
     return [record for record in records if record in kept], left_out
 
 
-def fitting(found: Sequence[_Item], height: Callable[[Sequence[_Item]], float]) -> list[_Item]:
+def _median(record: Record) -> float:
+    return record.statistics[record.main.name].median if record.main else 0.0
+
+
+def fitting(candidates: Sequence[_Item], height: Callable[[Sequence[_Item]], float]) -> list[_Item]:
     """The first ones whose picture is not too high, at least one."""
-    chosen = list(found)
+    chosen = list(candidates)
     while len(chosen) > 1 and height(chosen) > MAX_HEIGHT_INCHES:
         del chosen[-1]
     return chosen
@@ -301,11 +304,11 @@ def _of_group(group: Group) -> tuple[list[Record], list[str]]:
     def series(record: Record) -> tuple[object, ...]:
         return group.series_number(record), record.transport, record.memory
 
-    found = list(dict.fromkeys(map(series, group.records)))
-    kept = found[:_MOST_SERIES]
-    if len(found) > len(kept):
+    all_series = list(dict.fromkeys(map(series, group.records)))
+    kept = all_series[:_MOST_SERIES]
+    if len(all_series) > len(kept):
         left_out.append(
-            f"{group.benchmark}: drawn are the first {len(kept)} of {format_count(len(found))}"
+            f"{group.benchmark}: drawn are the first {len(kept)} of {format_count(len(all_series))}"
             " lines or bars"
         )
     step = max(1, -(-len(group.sizes) // _MOST_SIZES))
@@ -314,5 +317,5 @@ def _of_group(group: Group) -> tuple[list[Record], list[str]]:
         left_out.append(
             f"{group.benchmark}: drawn at every {step}th of {format_count(len(group.sizes))} sizes"
         )
-    own = [one for one in group.records if series(one) in kept and one.size in sizes]
-    return own, left_out
+    sized = (record for record in group.records if record.size in sizes)
+    return [record for record in sized if series(record) in kept], left_out

@@ -28,7 +28,7 @@ def height_with_notes(count: int, note_inches: float) -> float:
 def note_style(series: Series) -> dict[str, Any]:
     """How a note of a line looks, among lines."""
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-    dark = tuple(0.8 * one for one in to_rgb(series.look[0]))
+    dark = tuple(0.8 * channel for channel in to_rgb(series.look[0]))
     return {"fontsize": NOTE_POINTS, "color": dark, "bbox": box, "zorder": 5}
 
 
@@ -47,26 +47,26 @@ def lines(records: Sequence[Record], content: Content) -> Lines:
     differing = [
         name for name in names if len({description.get(name) for description in described}) > 1
     ]
-    labels = [", ".join(one[name] for name in differing if one.get(name)) for one in described]
+    labels = [", ".join(text[name] for name in differing if text.get(name)) for text in described]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    found: dict[Series, list[Record]] = {}
+    curves: dict[Series, list[Record]] = {}
     for record, label in zip(records, labels):
         series = content.series(record, None, label, numbers[label])
-        found.setdefault(series, []).append(record)
-    return in_order(found)
+        curves.setdefault(series, []).append(record)
+    return in_order(curves)
 
 
-def in_order(found: Mapping[Series, list[Any]]) -> dict[Series, list[Any]]:
+def in_order(curves: Mapping[Series, list[Any]]) -> dict[Series, list[Any]]:
     """By transport, memory and variant."""
-    return {series: found[series] for series in sorted(found, key=lambda own: own.order)}
+    return {series: curves[series] for series in sorted(curves, key=lambda series: series.order)}
 
 
 def by_benchmark(records: Sequence[Record], content: Content) -> list[Lines]:
     """The lines of each benchmark's records, in the order in which benchmarks are first met."""
-    found: dict[str, list[Record]] = {}
+    by_name: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(record.benchmark, []).append(record)
-    return [lines(own, content) for own in found.values()]
+        by_name.setdefault(record.benchmark, []).append(record)
+    return [lines(members, content) for members in by_name.values()]
 
 
 def _description(record: Record) -> dict[str, str]:
@@ -83,7 +83,7 @@ def _description(record: Record) -> dict[str, str]:
 
 def published(records: Sequence[Record], metric: str) -> list[PublishedValue]:
     """Results beside these records, the lowest first, each once."""
-    figures = {id(one.figure): one.figure for one in beside(records, metric)}
+    figures = {id(pair.figure): pair.figure for pair in beside(records, metric)}
     return sorted(figures.values(), key=lambda figure: figure.value)
 
 

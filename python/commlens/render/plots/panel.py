@@ -32,7 +32,20 @@ class LegendEntry(NamedTuple):
 
     kind: int  # LINES to MARKS
     order: tuple[object, ...]  # within its kind; empty: as met
-    handle: Artist  # with its label
+    handle: Artist | Series  # with its label; a series, as colors are numbered after all panels
+
+    @property
+    def label(self) -> str:
+        """The name in the legend."""
+        handle = self.handle
+        return handle.label if isinstance(handle, Series) else str(handle.get_label())
+
+    @property
+    def artist(self) -> Artist:
+        """What Matplotlib draws beside the name."""
+        if isinstance(self.handle, Series):
+            return Line2D([], [], label=self.label, **self.handle.style)
+        return self.handle
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +104,7 @@ def joined(*texts: str, separator: str = "; ") -> str:
 
 def line_entries(series: Iterable[Series]) -> list[LegendEntry]:
     """The entries of lines."""
-    return [
-        LegendEntry(LINES, own.order, Line2D([], [], label=own.label, **own.style))
-        for own in series
-    ]
+    return [LegendEntry(LINES, line.order, line) for line in series]
 
 
 def part_entries(names: Iterable[str], colors: Mapping[str, str]) -> Iterator[LegendEntry]:

@@ -35,7 +35,7 @@ def draw_profiles(profiles: Sequence[Profile]) -> tuple[Figure, int]:
         panels = [panel for profile in shown for panel in _panels(profile)]
         return Layout(arranged(panels, _COLUMNS), _COLUMNS, _WIDTH_INCHES)
 
-    shown = fitting(profiles, lambda own: picture(own).height)
+    shown = fitting(profiles, lambda chosen: picture(chosen).height)
     return picture(shown).draw(), len(shown)
 
 
@@ -45,9 +45,9 @@ def draw_profile_singly(profile: Profile) -> Iterator[Figure]:
 
 
 def _panels(profile: Profile) -> Iterator[Panel]:
-    found = profile.communicating
-    least = _LEAST_BAR * max((own.time.mean_s for own in found), default=0.0)
-    shown = [own for own in found if own.time.mean_s > least][:_MAX_FUNCTIONS]
+    functions = profile.communicating
+    least = _LEAST_BAR * max((function.time.mean_s for function in functions), default=0.0)
+    shown = [function for function in functions if function.time.mean_s > least][:_MAX_FUNCTIONS]
     names = [printable(function.name) for function in shown]
     wide, height = 0.35 + label_inches(names), PANEL_INCHES[1] + 0.3
     by_function: dict[str, Any] = {"height": height, "label_width": wide}

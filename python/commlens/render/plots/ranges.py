@@ -65,9 +65,9 @@ def ranges_panel(
             axes.plot(sizes, values, linestyle=":" if curve.is_published else "-", **style)
             axes.fill_between(sizes, low, high, color=_COLORS[number], alpha=0.25, linewidth=0)
         axes.set_ylabel(metric)
-        found = sorted({point.size for curve in curves for point in curve.points})
+        all_sizes = sorted({point.size for curve in curves for point in curve.points})
         text = format_bytes if in_bytes else "{:g}".format
-        set_size_axis(axes, found, size_name, in_bytes, text)
+        set_size_axis(axes, all_sizes, size_name, in_bytes, text)
         set_metric_axis(axes)
         axes.grid(True)
         axes.legend(fontsize=7)

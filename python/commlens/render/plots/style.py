@@ -66,7 +66,7 @@ class Series:
     transport: str
     look: tuple[str, str] = field(compare=False)  # color and marker of the transport
     place: int = field(compare=False)  # of the transport among those of the picture
-    shades: dict[str, int] = field(compare=False, repr=False)  # of variants, in the order met
+    shades: dict[str, int] = field(compare=False, repr=False)  # numbers of variants
     memory: str = ""  # empty where the panel, or the picture, has only one
     variant: str = ""
     variant_number: int = field(default=0, compare=False)  # among those of its panel
@@ -86,7 +86,7 @@ class Series:
     def color(self) -> tuple[float, ...]:
         """The transport's; each further variant is paler, until the dashes of its line differ."""
         white = 1 - 0.62 ** (self._shade % _SHADES)
-        return tuple(one + (1 - one) * white for one in to_rgb(self.look[0]))
+        return tuple(channel + (1 - channel) * white for channel in to_rgb(self.look[0]))
 
     @property
     def is_open(self) -> bool:

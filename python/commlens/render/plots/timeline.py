@@ -35,21 +35,21 @@ _MOST_SHORTENED = 2  # times
 
 def timelines(content: Content) -> list[Panel]:
     """A panel for each operation that has a timeline."""
-    found = []
-    for own in _on_most_ranks(content.operations):
-        timeline = own.record.timeline
+    entries = []
+    for operation in _on_most_ranks(content.operations):
+        record, timeline = operation.record, operation.record.timeline
         # Of a multigrid solve, one iteration: its V-cycles are alike.
-        iteration = middle_iteration(timeline) if timeline and has_levels(own.record) else None
+        iteration = middle_iteration(timeline) if timeline and has_levels(record) else None
         timeline = iteration.timeline if iteration else timeline
         if timeline and timeline.spans:
-            found.append((own, timeline, iteration))
+            entries.append((operation, timeline, iteration))
     panels: list[Panel] = []
-    for operation, timeline, iteration in found:
-        ends = [_end(other) for rival, other, _ in found if rival.group is operation.group]
+    for operation, timeline, iteration in entries:
+        ends = [_end(other) for rival, other, _ in entries if rival.group is operation.group]
         end = end_of_scale(_end(timeline), ends)
-        has_own_scale = len(ends) > 1 and end < max(ends)
+        is_rescaled = len(ends) > 1 and end < max(ends)
         panels.append(
-            _Lanes(operation, timeline, content.part_colors, end, iteration).panel(has_own_scale)
+            _Lanes(operation, timeline, content.part_colors, end, iteration).panel(is_rescaled)
         )
     return panels
 
@@ -65,23 +65,23 @@ class _Lanes:
     end_us: float  # of the time axis
     iteration: Iteration | None
 
-    def panel(self, has_own_scale: bool) -> Panel:
+    def panel(self, is_rescaled: bool) -> Panel:
         """Prints the time of the operation that was recorded, and the median of all."""
         operation, iteration = self.operation, self.iteration
         unit, factor = readable_time("us", self.end_us)
         time = f"{format_number(factor * self.timeline.time_us)} {unit}"
-        name, what = operation.name, "one operation, its steps numbered"
+        name, detail = operation.name, "one operation, its steps numbered"
         if iteration:
             name += f", iteration {iteration.number}"
-            what = f"of {iteration.of} iterations: a V-cycle, then the solver"
+            detail = f"of {iteration.of} iterations: a V-cycle, then the solver"
         elif median_s := operation.record.together_s:
-            what += f" (median of the samples: {format_number(factor * 1e6 * median_s)} {unit})"
+            detail += f" (median of the samples: {format_number(factor * 1e6 * median_s)} {unit})"
         count = len({span.rank for span in self.timeline.spans})
         details = joined(
             operation.difference,
-            what,
+            detail,
             f"the first {_MAX_RANKS} of {count} ranks" if count > _MAX_RANKS else "",
-            "a time axis of its own" if has_own_scale else "",
+            "a time axis of its own" if is_rescaled else "",
         )
         parts = dict.fromkeys(span.part for span in self.timeline.spans)
         # All lanes of a picture are as high as each other.
@@ -108,7 +108,7 @@ class _Lanes:
         """The middle of each lane from the top, with a gap between ranks; the streams of a rank in
         the order of its parts."""
         spans, parts = self.timeline.spans, self.operation.record.parts
-        streams = dict.fromkeys([own.stream for own in parts] + [own.stream for own in spans])
+        streams = dict.fromkeys([part.stream for part in parts] + [span.stream for span in spans])
         used = {(span.rank, span.stream) for span in spans}
         lanes = [(rank, stream) for rank in self._ranks for stream in streams]
         return {
@@ -163,10 +163,10 @@ class _Lanes:
                 # It lies within its box, and layout would take most of the time.
                 text.set_in_layout(False)
         by_thickness = sorted(boxes.items(), key=lambda item: -item[0][0])
-        for (thickness, position, color, is_wide), own in by_thickness:
+        for (thickness, position, color, is_wide), xranges in by_thickness:
             edge, width = ("white", 0.5) if is_wide else (color, 0.8)
             ends = position - thickness / 2, thickness
-            axes.broken_barh(own, ends, facecolors=color, edgecolors=edge, linewidth=width)
+            axes.broken_barh(xranges, ends, facecolors=color, edgecolors=edge, linewidth=width)
 
     def _thickness(self, span: Span, points: float) -> float:
         if points >= _HAIR_POINTS:
@@ -189,10 +189,12 @@ def _on_most_ranks(operations: Sequence[Operation]) -> list[Operation]:
     """Without timelines on fewer ranks of the same problem that look alike: of parts within."""
     fewer = {
         id(group)
-        for found in scalings([operation.group for operation in operations])
-        for group in found.groups
-        if group.ranks < max(other.ranks for other in found.groups)
+        for scaling in scalings([operation.group for operation in operations])
+        for group in scaling.groups
+        if group.ranks < max(other.ranks for other in scaling.groups)
     }
     return [
-        own for own in operations if not (own.record.has_parts_within and id(own.group) in fewer)
+        operation
+        for operation in operations
+        if not (operation.record.has_parts_within and id(operation.group) in fewer)
     ]

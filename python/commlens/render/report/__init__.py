@@ -13,7 +13,7 @@ from commlens.render.markdown import escaped, paragraphs, prose, table_lines
 from commlens.render.profile_tables import time_table
 from commlens.render.report.content import MOST_RECORDS, Report, build
 from commlens.render.report.html import to_html
-from commlens.render.table import Line, Table
+from commlens.render.table import Line, Table, Thing
 
 __all__ = ["MOST_RECORDS", "Examined", "Report", "build", "examined", "to_html", "to_markdown"]
 _MOST_ROWS = 100  # of a table
@@ -33,9 +33,7 @@ def to_markdown(report: Report) -> str:
         text=partial(escaped, longest=_LONGEST_SENTENCE),
         prose=partial(prose, longest=_LONGEST_SENTENCE),
         observed=_observed,
-        thing=lambda one: (
-            "\n".join(table_lines(one, _MOST_ROWS)) if isinstance(one, Table) else _block(one.lines)
-        ),
+        thing=_thing,
         block=_block,
         time_table=time_table,
     )
@@ -47,6 +45,12 @@ def _observed(finding: Finding) -> str:
     """What was found, and the lines that show it."""
     quotes = "; ".join(map(str, finding.evidence.quotes))
     return f"{finding.sentence} ({quotes})" if quotes else finding.sentence
+
+
+def _thing(thing: Thing) -> str:
+    if isinstance(thing, Table):
+        return "\n".join(table_lines(thing, _MOST_ROWS))
+    return _block(thing.lines)
 
 
 def _block(lines: Sequence[Line]) -> str:

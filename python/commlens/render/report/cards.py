@@ -40,7 +40,7 @@ class Section:
     @property
     def first(self) -> int:
         """The number of things up to the main table, which stand beside the picture."""
-        tables = [number for number, one in enumerate(self.things, 1) if isinstance(one, Table)]
+        tables = [number for number, thing in enumerate(self.things, 1) if isinstance(thing, Table)]
         return tables[0] if tables else len(self.things)
 
 
@@ -66,54 +66,56 @@ class Card:
     @cached_property
     def definitions(self) -> dict[str, str]:
         """What the names of its metrics and facts mean, in the benchmark's words."""
-        found: dict[str, str] = {}
-        for start in (one for section in self.sections for one in section.group.launches):
+        meanings: dict[str, str] = {}
+        for start in (launch for section in self.sections for launch in section.group.launches):
             for metric in start.metrics.values():
                 name = labelled(metric.label, metric.unit)
-                found[name] = f"{metric.definition} ({metric.better} is better)"
+                meanings[name] = f"{metric.definition} ({metric.better} is better)"
             for fact in start.facts.values():
-                found[fact.label] = fact.definition
-        return {name: text for name, text in found.items() if text}
+                meanings[fact.label] = fact.definition
+        return {name: text for name, text in meanings.items() if text}
 
     @cached_property
     def ceilings(self) -> dict[str, str]:
         """How each was measured; of one that differs by size, how it was the first time."""
-        found: dict[str, str] = {}
+        methods: dict[str, str] = {}
         for record in self.records:
             for ceiling in record.ceilings:
                 part = f"{ceiling.part}: " if ceiling.part else ""
-                found.setdefault(f"{part}{ceiling.name}", ceiling.method)
-        return found
+                methods.setdefault(f"{part}{ceiling.name}", ceiling.method)
+        return methods
 
 
 def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     """In the order in which benchmarks are met, and what was left out, in sentences."""
-    found = groups(over_launches(records))
+    all_groups = groups(over_launches(records))
     by_name: dict[str, list[Group]] = {}
-    for group in found[:_MOST_SECTIONS]:
+    for group in all_groups[:_MOST_SECTIONS]:
         by_name.setdefault(group.benchmark, []).append(group)
-    told: set[tuple[str, str]] = set()
-    own = [_card(number, *one, told) for number, one in enumerate(by_name.items(), start=1)]
-    left_out = f"shown are the first {_MOST_SECTIONS} of {len(found):,} groups of records"
-    return own, [left_out] if len(found) > _MOST_SECTIONS else []
+    printed: set[tuple[str, str]] = set()
+    numbered = enumerate(by_name.items(), start=1)
+    result = [_card(number, *entry, printed) for number, entry in numbered]
+    left_out = f"shown are the first {_MOST_SECTIONS} of {len(all_groups):,} groups of records"
+    return result, [left_out] if len(all_groups) > _MOST_SECTIONS else []
 
 
-def _card(number: int, name: str, own: Sequence[Group], told: set[tuple[str, str]]) -> Card:
+def _card(number: int, name: str, groups: Sequence[Group], printed: set[tuple[str, str]]) -> Card:
     words = _WORDS.sub("-", name.lower())[:40].strip("-")
     card_id = f"benchmark-{number}-{words}".rstrip("-")
-    sections = [_section(f"{card_id}-{place}", one, told) for place, one in enumerate(own, 1)]
-    scaling = [thing for one in scalings(own) for thing in _shown(scaling_tables(one))]
+    numbered = enumerate(groups, start=1)
+    sections = [_section(f"{card_id}-{place}", group, printed) for place, group in numbered]
+    scaling = [thing for problem in scalings(groups) for thing in _shown(scaling_tables(problem))]
     return Card(name, card_id, sections, scaling)
 
 
-def _section(name: str, group: Group, told: set[tuple[str, str]]) -> Section:
+def _section(name: str, group: Group, printed: set[tuple[str, str]]) -> Section:
     shown, left_out = group, ""
     if len(group.records) > _MOST_RECORDS:
         shown = Group(group.records[:_MOST_RECORDS], group.is_sweep)
         rows = plural(len(group.records), "record")
         left_out = f"The first {_MOST_RECORDS} of {rows} are shown; all are in the raw records."
-    words = report_lines(shown.records, told)  # and thereby not among the tables
-    tables = islice(group_tables(shown, _WIDE, told), 1, None)  # the first is the title
+    words = report_lines(shown.records, printed)  # and thereby not among the tables
+    tables = islice(group_tables(shown, _WIDE, printed), 1, None)  # the first is the title
     return Section(name, group, list(_shown(tables)), words, left_out)
 
 

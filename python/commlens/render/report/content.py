@@ -72,17 +72,17 @@ class Report:
     @property
     def days(self) -> str:
         """`2026-11-21 to 2026-11-22`"""
-        times = [start.time for _, one in self.sources for start in one.launches]
-        return format_days([*times, *(own.time for own in self.profiles)])
+        times = [start.time for _, loaded in self.sources for start in loaded.launches]
+        return format_days([*times, *(profile.time for profile in self.profiles)])
 
     @property
     def counts(self) -> list[tuple[str, str, str]]:
         """Of what is in it: how many, of what, and what is to say of them."""
-        severities = [one.finding.severity for own in self.conclusions for one in own]
-        worst = (plural(severities.count(one), one) for one in SEVERITIES if one in severities)
+        severities = [entry.finding.severity for entries in self.conclusions for entry in entries]
+        worst = (plural(severities.count(name), name) for name in SEVERITIES if name in severities)
         names = [card.benchmark for card in self.cards]
         more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-        launches = sum(len(one.launches) for one in self.machines)
+        launches = sum(len(machine.launches) for machine in self.machines)
         count = len(self.loaded.records) + self.loaded.dropped
         return [
             _count(len(severities), "finding", ", ".join(worst)),
@@ -114,41 +114,41 @@ def build(
     """`examined` is what doctor wrote; `tell` is told what is done now."""
     examined = examined or Examined()
     loaded = Loaded(problems=list(examined.problems))
-    for _, one in sources:
-        loaded.extend(one)
+    for _, source in sources:
+        loaded.extend(source)
     count = len(loaded.records)
     if count > _MANY_RECORDS:
         tell(f"looking at {count:,} records")
-    own_cards, left_out = cards(loaded.records)
+    all_cards, left_out = cards(loaded.records)
     if loaded.dropped:
         text = f"looked at are {count:,} of {count + loaded.dropped:,} records, the first in the"
         left_out.append(f"{text} files and those that failed: name fewer files")
-    found = findings(loaded.records, loaded.profiles)
+    listed = findings(loaded.records, loaded.profiles)
     # What doctor found in records that are here too is said once.
-    said = {(one.code, one.sentence) for one in found}
-    others = (one.finding for document in examined.documents for one in document.findings)
-    new = {(one.code, one.sentence): one for one in others}
-    found = sorted([*found, *(new[one] for one in new if one not in said)], key=worst_first)
+    said = {(finding.code, finding.sentence) for finding in listed}
+    others = (entry.finding for document in examined.documents for entry in document.findings)
+    new = {(finding.code, finding.sentence): finding for finding in others}
+    listed = sorted([*listed, *(new[key] for key in new if key not in said)], key=worst_first)
     profiles = loaded.profiles[:_MOST_PROFILES]
     # Of launches in several files each once, those without records too.
-    all_launches = list({(one.start, one.time): one for one in loaded.launches}.values())
-    for what, shown, there in (
-        ("findings", _MOST_FINDINGS, len(found)),
+    all_launches = list({(start.start, start.time): start for start in loaded.launches}.values())
+    for kind, shown, there in (
+        ("findings", _MOST_FINDINGS, len(listed)),
         ("profiles", _MOST_PROFILES, len(loaded.profiles)),
         ("launches", _MOST_LAUNCHES, len(all_launches)),
     ):
         if there > shown:
-            left_out.append(f"shown are the first {shown} of {there:,} {what}")
+            left_out.append(f"shown are the first {shown} of {there:,} {kind}")
     by_time = sorted(all_launches, key=lambda start: start.time)
-    own_machines, unseen = machines(all_launches, loaded.records)
+    host_groups, unseen = machines(all_launches, loaded.records)
     return Report(
         sources=_named_once(sources),
         loaded=loaded,
         examined=examined,
         profiles=profiles,
-        conclusions=_conclusions(found[:_MOST_FINDINGS], own_cards, profiles),
-        machines=own_machines,
-        cards=own_cards,
+        conclusions=_conclusions(listed[:_MOST_FINDINGS], all_cards, profiles),
+        machines=host_groups,
+        cards=all_cards,
         launches=Table(_LAUNCHES, by_time[:_MOST_LAUNCHES]),
         left_out=[*left_out, *unseen],
     )
@@ -156,8 +156,8 @@ def build(
 
 def _settings(start: Start) -> str:
     """The variables that change how bytes travel, as they stand before the command."""
-    own = start.settings_of_transport.items()
-    return " ".join(f"{name}={shlex.quote(value)}" for name, value in own)
+    settings = start.settings_of_transport.items()
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in settings)
 
 
 _LAUNCHES: tuple[Column[Start], ...] = (
@@ -171,33 +171,36 @@ _LAUNCHES: tuple[Column[Start], ...] = (
 
 def _named_once(sources: Sequence[tuple[str, Loaded]]) -> list[tuple[str, Loaded]]:
     """Files of two folders may have one name: the second is `name-2.jsonl`."""
-    found: dict[str, Loaded] = {}
+    named: dict[str, Loaded] = {}
     numbers: Counter[str] = Counter()
     for name, loaded in sources:
         path, free = PurePath(name), name
-        while free in found:
+        while free in named:
             numbers[name] += 1
             free = f"{path.stem}-{numbers[name] + 1}{path.suffix}"
-        found[free] = loaded
-    return list(found.items())
+        named[free] = loaded
+    return list(named.items())
 
 
 def _conclusions(
-    found: Sequence[Finding], own_cards: Sequence[Card], profiles: Sequence[Profile]
+    listed: Sequence[Finding], all_cards: Sequence[Card], profiles: Sequence[Profile]
 ) -> list[list[ReportedFinding]]:
     sections = {
         id(record): (card, section)
-        for card in own_cards
+        for card in all_cards
         for section in card.sections
         for merged in section.group.records
         for record in launches_of(merged)
     }
-    pages = {id(own): Link(profile_id(number), "profile") for number, own in enumerate(profiles)}
+    numbered = enumerate(profiles)
+    pages = {id(profile): Link(profile_id(number), "profile") for number, profile in numbered}
     by_kind: dict[tuple[str, str], list[ReportedFinding]] = {}
-    for finding in found:
+    for finding in listed:
         evidence = finding.evidence
-        places = (sections[id(one)] for one in evidence.records if id(one) in sections)
-        links = [Link(own.name, f"{card.benchmark}: {own.title}") for card, own in places]
+        places = (sections[id(record)] for record in evidence.records if id(record) in sections)
+        links = [
+            Link(section.name, f"{card.benchmark}: {section.title}") for card, section in places
+        ]
         if id(evidence.profile) in pages:
             links.append(pages[id(evidence.profile)])
         shown = ReportedFinding(finding, list(dict.fromkeys(links))[:_MOST_NAMES])

@@ -31,7 +31,7 @@ _MOST_ROWS = 500  # of a table
 _MOST_PICTURES = 16  # of a card
 _MOST_RECORDS = 50_000  # of a file: that of more is larger, and to pack it takes its time
 _COARSE: Any = {"path.simplify_threshold": 0.5}  # points, by which a long curve may be elsewhere
-_OWN = ("report.js", "report.css")
+_ASSETS = ("report.js", "report.css")
 MOST_COLUMNS = 32  # which the page's style can name
 _COMMON_STYLES = ("left", "dim", "green")
 _LONG = 44  # characters
@@ -70,8 +70,8 @@ class PageTable(NamedTuple):
             common = [word for word in _COMMON_STYLES if all(word in words for words in styles)]
             common = common if number <= MOST_COLUMNS else []
             style += [f"{word}{number}" for word in common]
-            own = [[word for word in words if word not in common] for words in styles[:most_rows]]
-            columns.append(list(_cells(column, own, notes)))
+            rest = [[word for word in words if word not in common] for words in styles[:most_rows]]
+            columns.append(list(_cells(column, rest, notes)))
         heads = [column.head.split("\n") for column in table.columns]
         cells = list(zip_longest(*columns, fillvalue=Cell("", "")))
         return cls(heads, " ".join(style), cells, notes)
@@ -106,7 +106,7 @@ class Pictures:
                 except CommlensError:  # the page has its tables
                     self.left_out.append(f"{card.benchmark}: its pictures would be too high")
         self.of_profiles = [
-            [self._svg(one, "profile") for one in plot.draw_profile_singly(profile)]
+            [self._svg(figure, "profile") for figure in plot.draw_profile_singly(profile)]
             for profile in report.profiles
         ]
 
@@ -120,15 +120,19 @@ class Pictures:
         measured = [record for record in card.records if record.measured]
         chosen, left_out = plot.select(measured, lambda _: 0.0)
         self.left_out += [f"{card.benchmark}: {text}" for text in left_out]
-        sections = {id(one): own.name for own in card.sections for one in own.group.records}
-        found: dict[str, list[Markup]] = {}
+        sections = {
+            id(record): section.name
+            for section in card.sections
+            for record in section.group.records
+        }
+        by_section: dict[str, list[Markup]] = {}
         for number, (panel, figure) in enumerate(plot.draw_singly(chosen) if chosen else ()):
             if number == _MOST_PICTURES:
                 self.left_out.append(f"{card.benchmark}: drawn are the first {number} pictures")
                 break
             name = sections[id(panel.group.records[0])] if panel.group else card.name
-            found.setdefault(name, []).append(self._svg(figure, panel.title))
-        self.by_card[card.name] = found
+            by_section.setdefault(name, []).append(self._svg(figure, panel.title))
+        self.by_card[card.name] = by_section
 
     def _draw_timelines(self, card: Card) -> None:
         """Below each other, as one picture, if the card has any."""
@@ -147,8 +151,9 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
     with plot.styled(), matplotlib.rc_context(_COARSE):
         pictures = Pictures(report, tell)
     data, missing = _data(report)
-    script, style = (_environment().get_template(name).render().strip() for name in _OWN)
-    style = "\n".join([style, *(f".{own} {{ {rule} }}" for rule, own in pictures.classes.items())])
+    script, style = (_environment().get_template(name).render().strip() for name in _ASSETS)
+    rules = (f".{name} {{ {rule} }}" for rule, name in pictures.classes.items())
+    style = "\n".join([style, *rules])
     # Nothing is fetched, and no other script and style than ours has any effect.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}';"
@@ -158,8 +163,8 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
         report=report,
         pictures=pictures,
         profiles=[
-            (profile_id(number), " ".join(own.command), svgs, list(profile_things(own)))
-            for number, (own, svgs) in enumerate(zip(report.profiles, pictures.of_profiles))
+            (profile_id(number), " ".join(profile.command), svgs, list(profile_things(profile)))
+            for number, (profile, svgs) in enumerate(zip(report.profiles, pictures.of_profiles))
         ],
         data=data,
         problem_lines=[[(problem, "")] for problem in report.loaded.problems],
@@ -174,7 +179,7 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
 def _data(report: Report) -> tuple[list[tuple[str, str, str, Markup]], list[str]]:
     """A link for each file: its kind, its name, what it has, and the file itself; and a sentence
     for each that is too large."""
-    found, missing = [], []
+    links, missing = [], []
     room = _MOST_BYTES
     for name, loaded in report.sources:
         url = None
@@ -185,14 +190,14 @@ def _data(report: Report) -> tuple[list[tuple[str, str, str, Markup]], list[str]
             continue
         room -= len(url)
         counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
-        what = ", ".join(plural(count, noun) for count, noun in counts if count)
-        what = f"{what}, {format_bytes(round(len(url), -2))}"
-        found.append((RECORDS, name, what, Markup(url)))
+        contents = ", ".join(plural(count, noun) for count, noun in counts if count)
+        contents = f"{contents}, {format_bytes(round(len(url), -2))}"
+        links.append((RECORDS, name, contents, Markup(url)))
     for name, text in report.examined.texts:
         if url := pack([text.encode()], room):
             room -= len(url)
-            found.append((DOCTOR, name, "what doctor found", Markup(url)))
-    return found, missing
+            links.append((DOCTOR, name, "what doctor found", Markup(url)))
+    return links, missing
 
 
 def _hash(text: str) -> str:

@@ -30,7 +30,7 @@ class HostGroup:
     @cached_property
     def widest(self) -> Start:
         """The start that shows most of the machine: the most GPUs, then the most ranks."""
-        return max(self.launches, key=lambda one: (len(_gpus(one)), one.ranks))
+        return max(self.launches, key=lambda start: (len(_gpus(start)), start.ranks))
 
     @cached_property
     def title(self) -> str:
@@ -44,11 +44,11 @@ class HostGroup:
     @cached_property
     def nodes(self) -> dict[str, dict[str, list[Place]]]:
         """Of each host the ranks of the widest start, by the GPU that they use, or one by one."""
-        found: dict[str, dict[str, list[Place]]] = {}
+        nodes: dict[str, dict[str, list[Place]]] = {}
         for place in self.widest.placement:
             user = place.device.uuid if place.device else f"rank {place.rank}"
-            found.setdefault(place.host, {}).setdefault(user, []).append(place)
-        return found
+            nodes.setdefault(place.host, {}).setdefault(user, []).append(place)
+        return nodes
 
     @property
     def when(self) -> str:
@@ -69,11 +69,11 @@ class HostGroup:
     @cached_property
     def unusual(self) -> list[str]:
         """What may distort results, in sentences; the same of several launches once."""
-        found = Counter(warning for start in self.launches for warning in start.warnings)
+        counts = Counter(warning for start in self.launches for warning in start.warnings)
         if crowded := sum(start.is_oversubscribed for start in self.launches):
             text = "more ranks than cores on a host: they alternate, and times are of that"
-            found[text] = crowded
-        lines = [_often(text, count, len(self.launches)) for text, count in found.items()]
+            counts[text] = crowded
+        lines = [_often(text, count, len(self.launches)) for text, count in counts.items()]
         differing = [name for name, text in self.software if ";" in text]
         if differing:
             lines.append(f"launches differ in {', '.join(differing)}: compare them with care")
@@ -82,13 +82,13 @@ class HostGroup:
     @cached_property
     def notes(self) -> list[str]:
         """The notes of its launches, each once."""
-        found = dict.fromkeys(note for one in self.launches for note in one.notes)
-        return list(found)[:_MOST_LINES]
+        notes = dict.fromkeys(note for start in self.launches for note in start.notes)
+        return list(notes)[:_MOST_LINES]
 
     @property
     def links(self) -> dict[str, str]:
         """`peer copy 368.1 GB/s`, by the name of the ceiling that measured it."""
-        return {name: f"{name} {format_number(own)} GB/s" for name, own in self.rates.items()}
+        return {name: f"{name} {format_number(rate)} GB/s" for name, rate in self.rates.items()}
 
     @property
     def network(self) -> str:
@@ -102,48 +102,48 @@ def machines(
     launches: Sequence[Start], records: Iterable[Record]
 ) -> tuple[list[HostGroup], list[str]]:
     """The one with the most launches first; and a sentence if there are too many."""
-    found: list[HostGroup] = []
+    groups: list[HostGroup] = []
     unseen = 0
     of_start: dict[str, HostGroup] = {}
     for start in launches:
         hosts, gpus = {place.host for place in start.placement}, set(_gpus(start))
-        for machine in found:
+        for machine in groups:
             if hosts & machine.hosts and (not gpus or not machine.gpus or gpus & machine.gpus):
                 break
         else:
-            if len(found) == _MOST_MACHINES:
+            if len(groups) == _MOST_MACHINES:
                 unseen += 1
                 continue
             machine = HostGroup()
-            found.append(machine)
+            groups.append(machine)
         machine.launches.append(start)
         machine.hosts |= hosts
         machine.gpus |= gpus
         of_start[start.start] = machine
     for record in records:
         for ceiling in record.ceilings:
-            own = of_start.get(record.start.start)
-            if own and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
-                own.rates[ceiling.name] = max(ceiling.rate, own.rates.get(ceiling.name, 0.0))
+            group = of_start.get(record.start.start)
+            if group and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
+                group.rates[ceiling.name] = max(ceiling.rate, group.rates.get(ceiling.name, 0.0))
     text = f"shown are the first {_MOST_MACHINES} machines, without those of {unseen:,} launches"
-    return sorted(found, key=lambda one: -len(one.launches)), [text] if unseen else []
+    return sorted(groups, key=lambda group: -len(group.launches)), [text] if unseen else []
 
 
 def _gpus(start: Start) -> list[_Gpu]:
     """Each once."""
     places = ((place.host, place.device) for place in start.placement)
-    return list(dict.fromkeys((host, own.uuid, own.name) for host, own in places if own))
+    return list(dict.fromkeys((host, gpu.uuid, gpu.name) for host, gpu in places if gpu))
 
 
 def _counted(mappings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     """Of each name its value; several with the numbers of launches that have them."""
     values: dict[str, Counter[str]] = {}
-    for one in mappings:
-        for name, value in one.items():
+    for mapping in mappings:
+        for name, value in mapping.items():
             values.setdefault(name, Counter())[value] += 1
     return [
-        (name, "; ".join(_often(text, count, len(mappings)) for text, count in own.most_common(5)))
-        for name, own in islice(values.items(), _MOST_LINES)
+        (name, "; ".join(_often(text, count, len(mappings)) for text, count in uses.most_common(5)))
+        for name, uses in islice(values.items(), _MOST_LINES)
     ]
 
 

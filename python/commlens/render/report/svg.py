@@ -53,11 +53,11 @@ def inline_svg(figure: Figure, name: str, title: str, classes: dict[str, str]) -
     text = _FORBIDDEN.sub("?", buffer.getvalue().decode(errors="replace"))
     root = fromstring(_LEFT_OUT.sub("", text))
     for element in root.iter():
-        markers = [one for one in element.iter() if one.tag.endswith("}use")]
-        own = texts.get(element.get("id", ""), [])
+        markers = [child for child in element.iter() if child.tag.endswith("}use")]
+        labels = texts.get(element.get("id", ""), [])
         # Unless some of the points are outside of the picture: which is which is then unknown.
-        if len(markers) == len(own):
-            for marker, text in zip(markers, own):
+        if len(markers) == len(labels):
+            for marker, text in zip(markers, labels):
                 SubElement(marker, "title").text = text
     ids: defaultdict[str, str] = defaultdict(lambda: f"{name}-{len(ids)}")
     for element in root.iter():
@@ -73,19 +73,23 @@ def inline_svg(figure: Figure, name: str, title: str, classes: dict[str, str]) -
 def _name_points(figure: Figure) -> dict[str, list[str]]:
     """Names the curves, and gives by their names the texts of their points, as the axes name them:
     `mpi · 64 KiB · latency (us) 12.34`."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for axes in figure.axes:
         size_of, quantity = axes.xaxis.get_major_formatter(), axes.get_ylabel()
         for line in axes.get_lines():
             label, points = str(line.get_label()), cast("Iterable[Any]", line.get_xydata())
             if not label.startswith("_"):
-                name = f"{_POINT}{len(found)}"
+                name = f"{_POINT}{len(texts)}"
                 line.set_gid(name)
-                found[name] = [
+                texts[name] = [
                     printable(f"{label} · {size_of(x)} · {quantity} {format_value(float(y), '1')}")
                     for x, y in points
                 ]
-    return found
+    return texts
+
+
+def _shortened(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) -> None:
@@ -94,19 +98,19 @@ def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) ->
     `ids` gives each other id one that no other picture of the page has.
     """
     element.tag = element.tag.rpartition("}")[2]
-    found: dict[str, str] = {}
+    kept: dict[str, str] = {}
     for key, value in element.attrib.items():
         if key == "style":
             style = _FONT.sub(" sans-serif", _FAMILY.sub("", value))  # the page has its own
             if _SAFE.fullmatch(style):
-                found["class"] = classes.setdefault(style, f"p{len(classes)}")
+                kept["class"] = classes.setdefault(style, f"p{len(classes)}")
         elif key == "id":
             if element.tag != "g":
-                found[key] = ids[value]
+                kept[key] = ids[value]
         else:
-            value = _LONG_NUMBER.sub(lambda one: f"{float(one[0]):.1f}".removesuffix(".0"), value)
+            value = _LONG_NUMBER.sub(_shortened, value)
             value = _BLANKS.sub(r"\1", value) if key == "d" else value
-            found[key.rpartition("}")[2]] = _REFERENCE.sub(lambda one: f"#{ids[one[1]]}", value)
-    element.attrib = found
-    if element.tag == "g" and not found:
+            kept[key.rpartition("}")[2]] = _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value)
+    element.attrib = kept
+    if element.tag == "g" and not kept:
         element.tag = _BARE

@@ -40,11 +40,12 @@ def show(
     however long the lines become.
     """
     print_things(console, machines(records))
-    found = groups(records if wide else over_launches(records))
-    told: set[tuple[str, str]] = set()
+    shown = groups(records if wide else over_launches(records))
+    printed: set[tuple[str, str]] = set()
     width = None if wide else console.width
-    print_things(console, (one for group in found for one in group_tables(group, width, told)))
-    for scaling in scalings(found):
+    things = (thing for group in shown for thing in group_tables(group, width, printed))
+    print_things(console, things)
+    for scaling in scalings(shown):
         show_scaling(scaling, console)
     diagnosed = diagnose.findings(records)
     print_things(console, [findings_block(diagnosed, console.width, every_finding)])
@@ -63,7 +64,7 @@ def leveled(level: str, texts: Sequence[str]) -> list[Line]:
 
 def findings_block(findings: Sequence[Finding], width: int, every: bool) -> Lines:
     """`every`: each finding, else the worst of each code. Nothing where there is none."""
-    listed = [(one, 0) for one in findings] if every else list(shortened(findings))
+    listed = [(finding, 0) for finding in findings] if every else list(shortened(findings))
     lines: list[Line] = []
     for finding, more in listed:
         lines += leveled(finding.severity, finding_lines(finding, finding.severity, width, more))

@@ -43,8 +43,8 @@ def metric_columns(
         return record.statistics.get(metric.name)
 
     def median(record: Record) -> float | None:
-        own = statistic(record)
-        return None if own is None else own.median
+        result = statistic(record)
+        return None if result is None else result.median
 
     # With an exponent everywhere, or nowhere.
     largest = max((abs(median(record) or 0) for record in records), default=0)

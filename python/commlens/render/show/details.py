@@ -23,18 +23,19 @@ from commlens.render.table import Column, Line, Table
 
 def ceilings_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """What the hardware reaches by itself, and how much of that the operation did."""
-    names = dict.fromkeys((one.part, one.name) for record in records for one in record.ceilings)
+    ceilings = [ceiling for record in records for ceiling in record.ceilings]
+    names = dict.fromkeys((ceiling.part, ceiling.name) for ceiling in ceilings)
     columns = place_columns(group)
     for part, name in names:
         head = f"ceiling of\n{part}:\n{name}" if part else f"ceiling:\n{name}"
-        own = partial(_ceiling, (part, name))
-        columns.append(Column(head, own, format=_rate))
-        columns.append(Column("of it", own, format=lambda one: format_fraction(one.fraction)))
+        value = partial(_ceiling, (part, name))
+        columns.append(Column(head, value, format=_rate))
+        columns.append(Column("of it", value, format=lambda it: format_fraction(it.fraction)))
     return Table(columns, records)
 
 
 def _ceiling(name: tuple[str | None, str], record: Record) -> Ceiling | None:
-    return {(one.part, one.name): one for one in record.ceilings}.get(name)
+    return {(ceiling.part, ceiling.name): ceiling for ceiling in record.ceilings}.get(name)
 
 
 def _rate(ceiling: Ceiling) -> str:
@@ -66,11 +67,11 @@ def _calls(count: float) -> str:
 def deviations_table(group: Group, records: Sequence[Record]) -> Table[Record]:
     """How far results that are right to rounding are from exact results."""
     columns: list[Column[Deviation]] = [
-        Column("largest error", lambda own: own.largest, format="{:.2g}".format),
-        Column("sum of errors", lambda own: own.total, format="{:.2g}".format),
+        Column("largest error", lambda deviation: deviation.largest, format="{:.2g}".format),
+        Column("sum of errors", lambda deviation: deviation.total, format="{:.2g}".format),
     ]
-    own = [column.of(lambda record: record.validation.deviation) for column in columns]
-    return Table([*place_columns(group), *own], records)
+    errors = [column.of(lambda record: record.validation.deviation) for column in columns]
+    return Table([*place_columns(group), *errors], records)
 
 
 def common_facts(records: Iterable[Record]) -> dict[str, Value]:
@@ -79,7 +80,7 @@ def common_facts(records: Iterable[Record]) -> dict[str, Value]:
     return {
         name: value
         for name, value in first.items()
-        if all(one.get(name) == value for one in others)
+        if all(facts.get(name) == value for facts in others)
     }
 
 
@@ -99,9 +100,9 @@ def facts_table(group: Group, records: Sequence[Record], names: Sequence[str]) -
     for name in names:
         fact = _declared(group)[name]
         # A number of bytes has its own unit.
-        own, unit = ("B", "") if fact.unit == "B" else ("", fact.unit)
+        cell_unit, unit = ("B", "") if fact.unit == "B" else ("", fact.unit)
         value = partial(_named, "facts", name)
-        columns.append(Column(fact.label, value, unit, partial(format_fact, unit=own)))
+        columns.append(Column(fact.label, value, unit, partial(format_fact, unit=cell_unit)))
     return Table(columns, records)
 
 
@@ -113,16 +114,16 @@ def _declared(group: Group) -> dict[str, FactDeclaration]:
     return {name: fact for start in group.launches for name, fact in start.facts.items()}
 
 
-def report_lines(records: Iterable[Record], told: set[tuple[str, str]]) -> list[Line]:
+def report_lines(records: Iterable[Record], printed: set[tuple[str, str]]) -> list[Line]:
     """What records report in an application's words: each block once per launch.
 
-    `told`: the blocks of each launch that were printed before, which these join.
+    `printed`: the blocks of each launch so far, which these join.
     """
     lines: list[Line] = []
     for record in records:
         for block in "\n".join(record.report).split("\n\n") if record.report else ():
-            if block.strip() and (record.start.start, block) not in told:
-                told.add((record.start.start, block))
+            if block.strip() and (record.start.start, block) not in printed:
+                printed.add((record.start.start, block))
                 lines += [[]] if lines else []
                 lines += [[(f"  {line}", "")] for line in block.strip("\n").split("\n")]
     return lines

@@ -27,7 +27,7 @@ def machines(records: Iterable[Record]) -> list[Lines]:
         places = (start.placement, start.nodes, start.backend)
         rest = (start.warnings, start.notes, start.versions, start.settings_of_transport)
         blocks.setdefault(repr((places, rest, libraries.get(name))), []).append(start)
-    return [_block(own, libraries.get(own[0].start, {})) for own in blocks.values()]
+    return [_block(block, libraries.get(block[0].start, {})) for block in blocks.values()]
 
 
 def _block(launches: Sequence[Start], libraries: dict[str, str]) -> Lines:

@@ -23,9 +23,9 @@ def pair_blocks(group: Group, records: Sequence[Record]) -> Iterator[Thing]:
 
 def _title(group: Group, record: Record, matrix: PairMatrix) -> str:
     """`pairs of ranks, 8 B, mpi, host: latency (us); the row starts`"""
-    what = "pairs of ranks" if len(matrix.rows) <= _MOST_RANKS else "the slowest pairs of ranks"
+    subject = "pairs of ranks" if len(matrix.rows) <= _MOST_RANKS else "the slowest pairs of ranks"
     size = group.describe_size(record.size) if record.size is not None else ""
-    place = ", ".join(filter(None, (what, size, record.transport, memory_name(record.memory))))
+    place = ", ".join(filter(None, (subject, size, record.transport, memory_name(record.memory))))
     metric = matrix.metric
     sides = "" if matrix.is_symmetric else "; the rank of the row sends"
     return (

@@ -89,12 +89,12 @@ def level_tables(
     shown: list[Column[_Part]] = []
     taken = 0
     for column in columns:
-        own = Cells(column, parts).width + GAP
-        if shown and taken + own > room:
+        extent = Cells(column, parts).width + GAP
+        if shown and taken + extent > room:
             yield Table([*names, *shown], parts)
             shown, taken = [], 0
         shown.append(column)
-        taken += own
+        taken += extent
     yield Table([*names, *shown], parts)
 
 
@@ -115,14 +115,14 @@ def _style(part: _Part) -> str:
 def _record_columns(group: Group, records: Sequence[Record]) -> list[Column[_Part]]:
     unit, factor = readable_time("s", max(record.together_s or 0 for record in records))
     places = [Cells(column, records) for column in place_columns(group)]
-    told = [one for one in places if one.head == "transport" or len(set(one.texts)) > 1]
+    shown = [cells for cells in places if cells.head == "transport" or len(set(cells.texts)) > 1]
     return [
         Column(
-            "\n".join([*(one.texts[number] for one in told if one.texts[number]), f"({unit})"]),
+            "\n".join([*filter(None, words), f"({unit})"]),
             partial(_cell, record, factor),
             style=_style,
         )
-        for number, record in enumerate(records)
+        for record, words in zip(records, zip(*(cells.texts for cells in shown)))
     ]
 
 

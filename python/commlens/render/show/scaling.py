@@ -69,15 +69,15 @@ class _Row:
 
 def _gain_tables(scaling: Scaling) -> Iterator[Table[_Row]]:
     """A table for each variant beside the first."""
-    found = [pair for group in scaling.groups for pair in pairs(group)]
+    all_pairs = [pair for group in scaling.groups for pair in pairs(group)]
     before, *others = dict.fromkeys(
         value for group in scaling.groups for value in group.variant_values
     )
     for after in others:
-        own = [pair for pair in found if pair.after.variant_value == after]
-        columns = _gain_columns((before, after), own[0].metric if own else None)
-        rows = [_Row(pair.group, pair.after, pair) for pair in own]
-        yield _table(scaling, [one.of(lambda row: row.pair) for one in columns], rows)
+        chosen = [pair for pair in all_pairs if pair.after.variant_value == after]
+        columns = _gain_columns((before, after), chosen[0].metric if chosen else None)
+        rows = [_Row(pair.group, pair.after, pair) for pair in chosen]
+        yield _table(scaling, [column.of(lambda row: row.pair) for column in columns], rows)
 
 
 def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column[VariantPair]]:
@@ -103,10 +103,10 @@ def _metrics_table(scaling: Scaling) -> Table[_Row]:
     rows = _measured(scaling)
     main, *others = (
         metric
-        for metric in dict.fromkeys(one for group in scaling.groups for one in group.metrics)
+        for metric in dict.fromkeys(metric for group in scaling.groups for metric in group.metrics)
         if metric.name != TIME_METRIC or metric == scaling.groups[0].main
     )
-    columns = [*_metric_columns(main, rows), *(_metric_columns(one, rows)[0] for one in others)]
+    columns = [*_metric_columns(main, rows), *(_metric_columns(other, rows)[0] for other in others)]
     return _table(scaling, columns, rows)
 
 
@@ -133,13 +133,13 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
 
     def efficiency(row: _Row) -> float | None:
         more = 1 if scaling.is_weak else row.record.ranks / fewest[row.position].ranks
-        return None if (own := gain(row)) is None else own / more
+        return None if (ratio := gain(row)) is None else ratio / more
 
     def speed_up(row: _Row) -> str | None:
-        own, first = gain(row), fewest[row.position]
-        if own is None:
+        ratio, first = gain(row), fewest[row.position]
+        if ratio is None:
             return None
-        text = f"{own:.2f}" if own >= 0.1 else f"{own:.2g}"
+        text = f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
         metric = row.record.start.metrics[TIME_METRIC]
         tie = row.record is not first and difference(first, row.record, metric).tie
         return f"{text} ({tie})" if tie else text
@@ -152,7 +152,8 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
 
 
 def _measured(scaling: Scaling) -> list[_Row]:
-    return [_Row(group, one) for group in scaling.groups for one in group.records if one.measured]
+    records = ((group, record) for group in scaling.groups for record in group.records)
+    return [_Row(group, record) for group, record in records if record.measured]
 
 
 def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row]) -> Table[_Row]:
@@ -161,7 +162,7 @@ def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row
     there = {(row.group, row.position) for row in rows}
     missing: dict[tuple[Group, Position], _Row] = {}
     for group in scaling.groups:
-        for row in (_Row(group, one) for one in group.records if one.status == "failed"):
+        for row in (_Row(group, record) for record in group.records if record.status == "failed"):
             if (group, row.position) not in there:
                 missing[group, row.position] = row
 
@@ -170,7 +171,7 @@ def _table(scaling: Scaling, columns: Sequence[Column[Any]], rows: Sequence[_Row
         number = scaling.transports.index(place.transport)
         return place.size, number, place.memory, place.start_label, row.record.ranks
 
-    shown = [one.of(lambda row: row if row.record.measured else None) for one in columns]
+    shown = [column.of(lambda row: row if row.record.measured else None) for column in columns]
 
     def note(row: _Row) -> str:
         over = row.record.start.is_oversubscribed
@@ -189,11 +190,11 @@ def _place_columns(scaling: Scaling) -> list[Column[_Row]]:
     if group.is_sweep:
         text = group.format_size
         places.append(
-            Column(group.size_name, lambda one: None if one.size < 0 else one.size, format=text)
+            Column(group.size_name, lambda row: None if row.size < 0 else row.size, format=text)
         )
     places.append(Column("transport", lambda place: place.transport, left=True))
     places.append(Column("memory", lambda place: memory_name(place.memory), left=True))
-    if any(one.start_labels for one in scaling.groups):
+    if any(group.start_labels for group in scaling.groups):
         places.append(Column("launch", lambda place: place.start_label, left=True))
     columns: list[Column[_Row]] = [
         replace(column.of(lambda row: row.position), once=lambda row: row.position)

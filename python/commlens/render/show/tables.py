@@ -23,13 +23,13 @@ _STANDING_STYLES = {None: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green
 _CHECK_STYLES = {"passed": "green", "off": "yellow", "failed": "bold red"}
 
 
-def group_tables(group: Group, width: int | None, told: set[tuple[str, str]]) -> Iterator[Thing]:
+def group_tables(group: Group, width: int | None, printed: set[tuple[str, str]]) -> Iterator[Thing]:
     """The tables of a group in at most `width` characters; None: all metrics, however wide.
 
-    `told`: the blocks of reports that were printed before, which this joins.
+    `printed`: the blocks of reports so far, which this joins.
     """
     yield Lines([[(group.benchmark, "bold cyan"), (f"  {title(group)}", "dim")]])
-    if report := details.report_lines(group.records, told):
+    if report := details.report_lines(group.records, printed):
         yield Lines([[], *report, []])
     common = details.common_facts(group.records)
     if common:
@@ -101,11 +101,11 @@ def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
 
     columns: list[Column[Record]] = [
         Column(
-            "of ceiling", lambda one: one.ceiling and one.ceiling.fraction, format=format_fraction
+            "of ceiling", lambda row: row.ceiling and row.ceiling.fraction, format=format_fraction
         ),
         Column(
             "ceiling",
-            lambda one: one.ceiling and one.ceiling.name,
+            lambda row: row.ceiling and row.ceiling.name,
             left=True,
             optional=not wide,
             if_any=True,
@@ -115,13 +115,13 @@ def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
             partial(_standing, group),
             style=lambda record: _STANDING_STYLES.get(_standing(group, record), ""),
         ),
-        Column("check", _check, left=True, style=lambda one: _CHECK_STYLES.get(_check(one), "red")),
+        Column("check", _check, left=True, style=lambda row: _CHECK_STYLES.get(_check(row), "red")),
     ]
     if wide:
         text = partial(format_value, unit=main.unit)
         columns.insert(1, Column("ceiling", ceiling, main.unit, text, if_any=True))
         compared = {True: "exact", False: "to rounding"}
-        columns.append(Column("compared", lambda one: compared[one.validation.exact], left=True))
+        columns.append(Column("compared", lambda row: compared[row.validation.exact], left=True))
     return columns
 
 
@@ -176,7 +176,7 @@ def _other_tables(
         yield shares_table(group, within)
     limited = [record for record in measured if record.ceilings]
     # Those of one record, or of its parts, are more than a column of the main table shows.
-    if any(wide or len(one.ceilings) > 1 or one.ceilings[0].part for one in limited):
+    if any(wide or len(record.ceilings) > 1 or record.ceilings[0].part for record in limited):
         yield details.ceilings_table(group, limited)
     names = dict.fromkeys(name for record in measured for name in record.facts)
     if differing := [name for name in names if name not in common]:
@@ -190,7 +190,7 @@ def _other_tables(
 
 def _used_lines(group: Group) -> list[Line]:
     used = [record for record in group.records if record in group.used]
-    texts = [(one.candidate.text if one.candidate else "", _doubt(group, one)) for one in used]
+    texts = [(row.candidate.text if row.candidate else "", _doubt(group, row)) for row in used]
     return [
         [("  used config: ", "green"), (text or NOTHING, ""), (doubt, "dim")]
         for text, doubt in dict.fromkeys(texts)

@@ -32,17 +32,17 @@ def measured(files: list[Path]) -> list[Record]:
 @cache
 def pictures() -> list[tuple[str, Figure]]:
     """Of each file, of a record of each benchmark, and their timelines."""
-    found = []
+    figures = []
     by_file = {str(file.relative_to(MEASURED)): measured([file]) for file in FILES}
-    firsts = {own[0].benchmark: own[0] for own in by_file.values() if own}
+    firsts = {records[0].benchmark: records[0] for records in by_file.values() if records}
     overview = list(firsts.values())
     for name, records in [*by_file.items(), ("overview", overview)]:
         if not records:
             continue
-        found.append((name, plot.draw(over_launches(records))))
+        figures.append((name, plot.draw(over_launches(records))))
         steps, _ = plot.draw_timelines(records)
-        found += [(f"{name}, timelines", steps)] if steps else []
-    return found
+        figures += [(f"{name}, timelines", steps)] if steps else []
+    return figures
 
 
 def meanings(figure: Figure) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -65,13 +65,13 @@ def test_the_records_of_the_documentation_have_pictures() -> None:
     assert {"mpi", "ccl", "ceiling: peer copy", "local FFT", "reductions", "unpack"} < names
 
 
-def test_a_meaning_has_one_look_in_all_pictures() -> None:
-    found: dict[str, set[tuple[Any, ...]]] = {}
+def test_a_meaning_has_the_same_look_in_all_pictures() -> None:
+    by_name: dict[str, set[tuple[Any, ...]]] = {}
     for _, figure in pictures():
         for name, look in meanings(figure):
             if name in ("mpi", "staged", "ccl") or "," not in name:
-                found.setdefault(name, set()).add(look)
-    assert [name for name, seen in found.items() if len(seen) > 1] == []
+                by_name.setdefault(name, set()).add(look)
+    assert [name for name, seen in by_name.items() if len(seen) > 1] == []
 
 
 def test_two_meanings_of_a_picture_look_different() -> None:
@@ -89,15 +89,15 @@ def test_all_parts_and_transports_of_the_documentation_are_in_the_table() -> Non
     assert {kind: looks("parts", [kind])[kind] for kind in kinds} == kinds, "alone as among others"
     assert len(set(kinds.values())) == len(kinds)
     colors = [*kinds.values(), *(color for color, _ in content.transports.values())]
-    for one, other in itertools.combinations(colors, 2):
-        distance = sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other))) ** 0.5
-        assert distance > 0.12, (one, other)
+    for color, other in itertools.combinations(colors, 2):
+        distance = sum((a - b) ** 2 for a, b in zip(to_rgb(color), to_rgb(other))) ** 0.5
+        assert distance > 0.12, (color, other)
 
 
-def test_other_names_take_what_their_picture_has_left() -> None:
-    found = looks("parts", ["a", "multiplications", "b"])
-    assert found["multiplications"] == looks("parts", ["multiplications"])["multiplications"]
-    assert len(set(found.values())) == 3
+def test_other_names_take_looks_that_their_picture_has_left() -> None:
+    chosen = looks("parts", ["a", "multiplications", "b"])
+    assert chosen["multiplications"] == looks("parts", ["multiplications"])["multiplications"]
+    assert len(set(chosen.values())) == 3
     many = looks("dashes", range(20), lambda number: "peer copy")
     assert len(set(many.values())) > 3, "one ceiling of several memories"
 
@@ -113,5 +113,5 @@ def test_no_picture_is_higher_than_two_screens_and_no_line_is_cut() -> None:
 
 @pytest.mark.parametrize("kind", ["transports", "parts", "dashes", "marks"])
 def test_the_looks_that_are_left_differ(kind: str) -> None:
-    found = list(looks(kind, "abcd").values())
-    assert len(set(found)) == 4
+    chosen = list(looks(kind, "abcd").values())
+    assert len(set(chosen)) == 4

@@ -36,7 +36,7 @@ def test_several_numbers_of_ranks_have_a_curve_of_the_speed_up() -> None:
     assert figure.texts[0].get_text() == "node  ·  1 to 8 ranks  ·  Open MPI 4.1.4"
 
 
-def test_problems_have_curves_of_their_own() -> None:
+def test_problems_have_separate_curves() -> None:
     figure = drawn(*on_ranks(1, 2, grid="64x64x64"), *on_ranks(1, 2, grid="125x125x125"))
     assert legends(figure)[0][:2] == ["mpi, grid 64x64x64", "mpi, grid 125x125x125"]
     assert titles(figure)[-1] == "fft: cached over per-transpose"

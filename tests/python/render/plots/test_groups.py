@@ -34,7 +34,7 @@ def test_plot_draws_every_kind_of_picture(ending: str, tmp_path: Path) -> None:
     assert out.stat().st_size > 5000
 
 
-def test_a_picture_says_what_it_shows() -> None:
+def test_a_picture_names_its_contents() -> None:
     figure = drawn(*sweep(), make_record(benchmark="allreduce", median_us=4))
     curves, bars = figure.axes
     assert figure.texts[0].get_text() == "node  ·  2 ranks  ·  Open MPI 4.1.4"
@@ -76,7 +76,7 @@ def test_transports_look_as_their_position_says() -> None:
     series = [
         content.series(record) for record in sorted(parsed(*records), key=lambda r: r.transport)
     ]
-    assert len({own.color for own in series}) == 6, "then they begin again"
+    assert len({line.color for line in series}) == 6, "then they begin again"
     usual = Content.of(parsed(make_record()))  # of a build with mpi, staged and ccl
     assert usual.series(parsed(make_record(transport="ccl"))[0]).color == series[2].color
 
@@ -89,7 +89,7 @@ def test_a_picture_of_starts_that_differ_in_settings() -> None:
     assert {"mpi, OMPI_MCA_pml=ucx", "mpi, OMPI_MCA_pml=ob1"} < set(labels)
 
 
-def test_more_than_two_memory_kinds_have_panels_of_their_own() -> None:
+def test_more_than_two_memory_kinds_have_separate_panels() -> None:
     memories = {"device": "peer copy", "device:host": "copy to host", "pinned": "memory copy"}
     records = []
     for memory, ceiling in memories.items():
@@ -122,7 +122,7 @@ def test_more_than_two_memory_kinds_have_panels_of_their_own() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_far_apart_is_dots_on_a_logarithmic_axis_and_no_bars() -> None:
+def test_values_far_apart_are_dots_on_a_logarithmic_axis_and_no_bars() -> None:
     common = {"benchmark": "allreduce", "metric": "time_us", "bytes": 80_000_000}
     times = {"mpi": 105_668, "staged": 45_103, "ccl": 290.1}
     records = [
@@ -213,7 +213,7 @@ def test_long_details_leave_the_panels_their_width_and_are_not_cut() -> None:
 # ---- the command ----
 
 
-def test_plot_refuses_what_it_cannot_draw(commlens: Commlens, tmp_path: Path) -> None:
+def test_plot_refuses_records_that_it_cannot_draw(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_record(status="skipped", reason="none"))
     ending = commlens("plot", file, "--out", "picture.gif")
     assert ending.returncode == 2
@@ -228,7 +228,7 @@ def test_plot_refuses_what_it_cannot_draw(commlens: Commlens, tmp_path: Path) ->
     )
 
 
-def test_plot_leaves_out_what_failed_and_says_so(commlens: Commlens, tmp_path: Path) -> None:
+def test_plot_leaves_out_failed_records_and_says_so(commlens: Commlens, tmp_path: Path) -> None:
     skipped = make_record(transport="ccl", status="skipped", reason="none")
     file = write(tmp_path / "records.jsonl", make_record(), skipped)
     drawn = commlens("plot", file, "--out", "picture.png")

@@ -22,8 +22,8 @@ def allreduce(**changes: Any) -> dict[str, Any]:
 
 def widened(record: dict[str, Any], factor: float) -> dict[str, Any]:
     """As of a start in which a few samples took much longer."""
-    own = record["statistics"]["time_us"]
-    own.update(ci_high=factor * own["median"], max=factor * own["median"])
+    times = record["statistics"]["time_us"]
+    times.update(ci_high=factor * times["median"], max=factor * times["median"])
     return record
 
 
@@ -35,7 +35,7 @@ def arrows(axes: Axes, marker: str) -> list[float]:
 
 def with_a_cut(*records: dict[str, Any]) -> Axes:
     figure = drawn(*records)
-    (axes,) = [own for own in figure.axes if NOTE in own.get_xlabel()]
+    (axes,) = [axes for axes in figure.axes if NOTE in axes.get_xlabel()]
     return axes
 
 

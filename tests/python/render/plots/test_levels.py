@@ -29,7 +29,7 @@ def test_the_name_of_a_part_says_its_level(part: str, level: str, kind: str) -> 
     assert place_of(part) == (level, kind)
 
 
-def test_levels_are_those_of_records_whose_parts_name_one() -> None:
+def test_levels_are_those_of_records_whose_parts_name_a_level() -> None:
     (record,) = parsed(make_multigrid_record())
     assert has_levels(record)
     assert list(times_by_level(record)) == ["solver", "p7", "p3", "p1"]
@@ -42,27 +42,27 @@ def test_levels_are_those_of_records_whose_parts_name_one() -> None:
 
 def widths(axes: Any) -> dict[int, list[float]]:
     """Of the segments of each bar, from the top."""
-    found: dict[int, list[float]] = {}
+    by_row: dict[int, list[float]] = {}
     for patch in axes.patches:
         row = round(patch.get_y() + patch.get_height() / 2)
-        found.setdefault(row, []).append(patch.get_width())
-    return found
+        by_row.setdefault(row, []).append(patch.get_width())
+    return by_row
 
 
-def test_a_solve_has_a_bar_of_all_and_one_of_each_level() -> None:
+def test_a_solve_has_a_bar_of_all_levels_and_of_each() -> None:
     figure = drawn(make_multigrid_record())
     axes = panel(figure, BY_LEVEL)
     assert y_labels(axes) == ["all", "solver", "p7", "p3", "p1"]
-    found = widths(axes)
-    assert sum(found[0]) == pytest.approx(2e-3), "with what is left beside the parts"
-    assert found[0][-1] == pytest.approx(OTHER_US / 1e6)
-    assert found[2] == pytest.approx([3e-4, 5e-4, 5e-5, 1.6e-4])
-    assert found[4] == pytest.approx([2e-4, 3e-5]), "in the order of the first bar"
+    rows = widths(axes)
+    assert sum(rows[0]) == pytest.approx(2e-3), "with what is left beside the parts"
+    assert rows[0][-1] == pytest.approx(OTHER_US / 1e6)
+    assert rows[2] == pytest.approx([3e-4, 5e-4, 5e-5, 1.6e-4])
+    assert rows[4] == pytest.approx([2e-4, 3e-5]), "in the order of the first bar"
     assert {"2.000 ms, communication 20%", "1.010 ms, 50%", "0.2300 ms, 12%"} <= set(texts(axes))
     assert "communication without that of the coarse solve" in details(axes)
 
 
-def test_a_kind_of_part_has_one_color_on_all_levels() -> None:
+def test_a_kind_of_part_has_the_same_color_on_all_levels() -> None:
     made = make_multigrid_record()
     colors = Content.of(parsed(made)).part_colors
     assert colors["p7 exchange f32"] == colors["p3 exchange f32"] == colors["p7 exchange f64"]
@@ -73,7 +73,7 @@ def test_a_kind_of_part_has_one_color_on_all_levels() -> None:
     assert labels[1:] == [*kinds, "reductions", "other"]
 
 
-def test_one_rank_has_no_communication() -> None:
+def test_a_single_rank_has_no_communication() -> None:
     axes = panel(drawn(make_multigrid_record(ranks=1)), BY_LEVEL)
     assert not any("communication" in text for text in texts(axes))
 
@@ -89,9 +89,9 @@ def test_the_transports_of_a_level_stand_next_to_each_other() -> None:
 def test_parts_that_add_up_to_more_are_scaled() -> None:
     record = make_multigrid_record()
     for name in ("time_us", "time_ms"):
-        own = record["statistics"][name]
-        own.update({key: value / 2 for key, value in own.items() if isinstance(value, float)})
-        own["confidence"] = 0.95
+        times = record["statistics"][name]
+        times.update({key: value / 2 for key, value in times.items() if isinstance(value, float)})
+        times["confidence"] = 0.95
     axes = panel(drawn(record), BY_LEVEL)
     assert "parts scaled" in details(axes)
     rows = widths(axes)
@@ -104,15 +104,15 @@ def test_parts_that_add_up_to_more_are_scaled() -> None:
 def test_the_iteration_in_the_middle_begins_with_its_v_cycle() -> None:
     (record,) = parsed(make_multigrid_record(iterations=5))
     assert record.timeline is not None
-    found = middle_iteration(record.timeline)
-    assert found is not None
-    assert (found.number, found.of) == (3, 5)
-    spans = [span for span in found.timeline.spans if span.rank == 1]
+    middle = middle_iteration(record.timeline)
+    assert middle is not None
+    assert (middle.number, middle.of) == (3, 5)
+    spans = [span for span in middle.timeline.spans if span.rank == 1]
     starts = {"solver": [51.0, 61.0, 71.0], "p7": [1.0, 11.0], "p3": [21.0, 41.0], "p1": [31.0]}
-    expected = [(stream, start) for stream, own in starts.items() for start in own]
+    expected = [(stream, start) for stream, times in starts.items() for start in times]
     assert [(span.stream, span.start_us) for span in spans] == expected
     assert [span.step for span in spans] == [5, 6, 7, 0, 1, 2, 4, 3]
-    assert found.timeline.time_us == 81.0
+    assert middle.timeline.time_us == 81.0
 
 
 def test_the_timeline_of_a_solve_has_a_lane_for_each_level() -> None:
@@ -123,10 +123,10 @@ def test_the_timeline_of_a_solve_has_a_lane_for_each_level() -> None:
     (record,) = parsed(make_multigrid_record())
     colors = {color.upper() for color in Content.of([record]).part_colors.values()}
     collections: list[Any] = list(axes.collections)
-    assert {to_hex(one.get_facecolor()[0]).upper() for one in collections} <= colors
+    assert {to_hex(box.get_facecolor()[0]).upper() for box in collections} <= colors
 
 
-def test_a_solve_of_one_iteration_is_shown_as_it_is() -> None:
+def test_a_solve_of_a_single_iteration_is_shown_as_it_is() -> None:
     figure = timelines(make_multigrid_record(iterations=1))
     assert titles(figure) == ["bps5 over mpi: 90.00 us"]
 

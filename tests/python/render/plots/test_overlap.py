@@ -49,7 +49,7 @@ def test_transports_near_each_other_share_a_scale() -> None:
     assert not any("of its own" in details(axes) for axes in steps.axes)
 
 
-def test_transports_far_apart_have_scales_of_their_own() -> None:
+def test_transports_far_apart_have_separate_scales() -> None:
     quick = {MULTIPLICATIONS: 800.0, REDUCTIONS: 300.0}
     slow = {MULTIPLICATIONS: 800.0, REDUCTIONS: 9e4}
     records = [
@@ -58,10 +58,10 @@ def test_transports_far_apart_have_scales_of_their_own() -> None:
     ]
     figure = timelines(*records)
     for axes in (drawn(*records).axes[1:], figure.axes):
-        assert [own.get_xlabel() for own in axes] == ["time (ms)", "time (us)"]
-    own = "a time axis of its own"
-    assert own in details(panel(figure, "pipeline over ccl, block 732: 880.0 us"))
-    assert own not in details(panel(figure, "pipeline over mpi, block 732: 99.00 ms"))
+        assert [subplot.get_xlabel() for subplot in axes] == ["time (ms)", "time (us)"]
+    note = "a time axis of its own"
+    assert note in details(panel(figure, "pipeline over ccl, block 732: 880.0 us"))
+    assert note not in details(panel(figure, "pipeline over mpi, block 732: 99.00 ms"))
 
 
 def test_the_parts_have_a_legend_and_a_color_each() -> None:
@@ -78,7 +78,7 @@ def test_the_parts_have_a_legend_and_a_color_each() -> None:
     assert Content.of(parsed(few)).part_colors.items() < colors.items(), "the same in every picture"
 
 
-def test_groups_are_told_apart() -> None:
+def test_groups_are_distinguished() -> None:
     off = make_overlap_record(together_us=1.34e6)
     off["parameters"]["overlap"] = False
     figure = timelines(make_overlap_record(together_us=8.8e5), off)
@@ -95,7 +95,7 @@ def test_derived_parameters_tell_groups_apart_on_as_many_ranks() -> None:
         return make_overlap_record(parameters=parameters, roles=roles, ranks=ranks)
 
     def differences(*records: dict[str, Any]) -> list[str]:
-        return [details(own).split("; one operation")[0] for own in timelines(*records).axes]
+        return [details(axes).split("; one operation")[0] for axes in timelines(*records).axes]
 
     assert differences(record(2, "2x1", 1), record(4, "2x2", 1)) == ["2 ranks", "4 ranks"]
     same_ranks = differences(record(2, "2x1", 1), record(2, "1x2", 2))
@@ -113,8 +113,8 @@ def test_without_timelines_there_are_bars_alone() -> None:
     "records",
     [
         [
-            *(own for kind in ("device", "managed", "pinned")
-              for own in make_overlap_sweep(memory=kind)),
+            *(record for kind in ("device", "managed", "pinned")
+              for record in make_overlap_sweep(memory=kind)),
             make_record(start="other"),
         ],
         [make_overlap_record(ranks=1, parts_us={MULTIPLICATIONS: 8e5})],
@@ -135,7 +135,7 @@ def test_every_kind_of_overlap_is_drawn(records: list[dict[str, Any]], tmp_path:
 def test_nothing_is_named_after_a_benchmark() -> None:
     names = ("xtx", "bp5", "fft", "multiplications", "reductions", "copies")
     folders = ("model", "compare", "profile", "render")
-    files = [one for name in folders for one in SOURCES.glob(f"commlens/{name}/**/*.py")]
+    files = [file for name in folders for file in SOURCES.glob(f"commlens/{name}/**/*.py")]
     assert len(files) > 50
     for file in files:
         text = file.read_text(encoding="utf-8")

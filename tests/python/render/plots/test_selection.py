@@ -18,8 +18,8 @@ from sample_records import make_profile, make_record, statistic
 
 
 def cases(count: int, **changes: Any) -> list[dict[str, Any]]:
-    parameters = [{"bytes": 64, "pairs": pairs} for pairs in range(1, count + 1)]
-    return [make_record(parameters=one, start=f"s{one['pairs']}", **changes) for one in parameters]
+    settings = [{"bytes": 64, "pairs": pairs} for pairs in range(1, count + 1)]
+    return [make_record(parameters=case, start=f"s{case['pairs']}", **changes) for case in settings]
 
 
 def test_groups_for_which_two_screens_have_no_room_are_left_out(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_of_many_sizes_some_are_drawn_with_both_ends() -> None:
     assert left_out == ["latency: drawn at every 4th of 1999 sizes"]
 
 
-def test_what_fits_is_drawn_whole() -> None:
+def test_records_that_fit_are_drawn_whole() -> None:
     records = parsed(*cases(4), make_overlap_record(), *make_transform_records())
     assert select(records, height_of_picture) == (records, [])
 
@@ -76,9 +76,9 @@ MARKUP = ("$\\frac{", "$x$", "100% $", "\\", "_x", "^{", "%")
 def test_no_name_is_markup(text: str, commlens: Commlens, tmp_path: Path) -> None:
     """Each of these names stands in titles, legends, labels or on axes."""
     records = [
-        make_record(transport=text, memory="device", bytes=size, environment={"UCX_X": one})
+        make_record(transport=text, memory="device", bytes=size, environment={"UCX_X": setting})
         for size in (8, 64)
-        for one in (text, "other")
+        for setting in (text, "other")
     ]
     other = make_solve_record(benchmark=text), make_overlap_record()
     lines = [json.dumps(line) for line in (make_profile(command=["costs", text]),)]
@@ -106,8 +106,8 @@ def test_values_far_apart_are_drawn(tmp_path: Path) -> None:
     """Times from 2e-29 to 2e28 us, and more FLOPs than a number of eight bytes has room for."""
     times = ((8, "mpi", 2e-29), (8, "ccl", 2.0), (64, "mpi", 2e-29), (64, "ccl", 2e28))
     curves = [
-        make_record(bytes=size, transport=one, median_us=time, start="x")
-        for size, one, time in times
+        make_record(bytes=size, transport=name, median_us=time, start="x")
+        for size, name, time in times
     ]
     solve = make_solve_record()
     solve["facts"]["flops_per_iteration"] = 1e308

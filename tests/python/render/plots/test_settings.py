@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib.colors import to_hex
+
 from commlens.model import groups, over_launches
 from commlens.render.plots import draw
+from commlens.render.plots.content import Content
 from plot_helpers import details, drawn, legends, panel, texts, titles, y_labels
 from record_helpers import parsed
 from sample_applications import make_overlap_record, make_solve_record, modes
@@ -19,7 +22,7 @@ def head(*records: dict[str, Any]) -> list[str]:
     return drawn(*records).texts[1].get_text().split("\n")
 
 
-def test_defaults_are_not_said_and_what_was_given_is_said_once() -> None:
+def test_defaults_are_not_said_and_given_options_are_said_once() -> None:
     parameters = {"in_place": True, "trace": "", "dtype": "f64", "FILE": "A", "depth": 2}
     command = ["commlens-bench", "pipeline", "--in-place", "--dtype=f64", "--FILE", "A"]
     record = make_overlap_record(parameters=parameters, timeline=None, command=command)
@@ -30,7 +33,7 @@ def test_defaults_are_not_said_and_what_was_given_is_said_once() -> None:
     assert details(panel(drawn(record), "pipeline")) == ""
 
 
-def test_what_differs_stands_at_each_panel_given_or_not() -> None:
+def test_differences_stand_at_each_panel_given_or_not() -> None:
     records = [
         make_record(
             parameters={"bytes": size, "pairs": pairs, "window": 64},
@@ -45,10 +48,10 @@ def test_what_differs_stands_at_each_panel_given_or_not() -> None:
 
 
 def test_settings_of_the_transport_and_days_are_in_the_head() -> None:
-    one = {"environment": {"UCX_TLS": "all", "OMPI_MCA_pml": "ucx"}, "start": "a"}
+    first = {"environment": {"UCX_TLS": "all", "OMPI_MCA_pml": "ucx"}, "start": "a"}
     other = {"environment": {"UCX_TLS": "all", "OMPI_MCA_pml": "ob1"}, "start": "b"}
     records = [
-        make_record(**one),
+        make_record(**first),
         make_record(**other, memory="device", time="2025-01-03T00:00:00Z"),
     ]
     records[1]["start"]["time"] = "2025-01-03T00:00:00Z"
@@ -65,12 +68,12 @@ def test_a_head_has_as_many_lines_as_it_needs() -> None:
     assert figure.texts[0].get_text().count("\n") >= 1
     text = figure.texts[1].get_text()
     assert "…" not in text and all(f"{name.replace('_', '-')} in words" in text for name in names)
-    ends = [own.get_window_extent() for own in figure.texts]
+    ends = [label.get_window_extent() for label in figure.texts]
     assert max(end.x1 for end in ends) <= figure.bbox.width and ends[0].y0 > ends[1].y1
     assert ends[1].y0 > max(axes.get_tightbbox().y1 for axes in figure.axes)  # type: ignore[union-attr]
 
 
-def test_a_series_has_one_name_in_all_panels() -> None:
+def test_a_series_has_the_same_name_in_all_panels() -> None:
     """Memory is named where it differs, in the panels of several groups, too."""
     for memories in (["host"], ["device", "host"]):
         sweep = [
@@ -84,7 +87,7 @@ def test_a_series_has_one_name_in_all_panels() -> None:
         assert y_labels(panel(figure, "allreduce of 1 KiB")) == names[-1:]
 
 
-def test_groups_that_differ_in_settings_alone_are_bars_of_one_panel() -> None:
+def test_groups_that_differ_in_settings_alone_share_a_panel() -> None:
     records = [
         make_solve_record(options={"geometry": geometry, "storage": storage})
         for geometry in ("stored", "trilinear")
@@ -104,7 +107,18 @@ def test_groups_that_differ_in_settings_alone_are_bars_of_one_panel() -> None:
     assert titles(drawn(*again)).count("bp5, edge 20") == 4, "what differs is not a setting"
 
 
-def test_bars_of_settings_have_their_own_ceilings() -> None:
+def test_a_bar_is_no_paler_for_the_lines_of_other_panels() -> None:
+    solves = [make_solve_record(options={"geometry": name}) for name in ("stored", "trilinear")]
+    records = [*solves, make_record(benchmark="allreduce")]
+    figure = drawn(*records)
+    (bar,) = panel(figure, "allreduce of 1 KiB").patches
+    color, _ = Content.of(parsed(*records)).transports["mpi"]
+    assert to_hex(bar.get_edgecolor()).upper() == color
+    lines = panel(figure, "bp5: convergence").lines
+    assert len({to_hex(line.get_color()).upper() for line in lines} | {color}) == 3
+
+
+def test_bars_of_settings_have_a_ceiling_each() -> None:
     records = [make_solve_record(options={"geometry": name}) for name in ("stored", "trilinear")]
     for record, rate in zip(records, (2e10, 4e10)):
         record["ceilings"][0]["metrics"] = {"throughput_DOF_iter_per_s": rate}
@@ -115,7 +129,7 @@ def test_bars_of_settings_have_their_own_ceilings() -> None:
     assert ends == [2e10, 4e10]
 
 
-def test_bars_of_settings_show_what_is_used() -> None:
+def test_bars_of_settings_show_the_used_mode() -> None:
     others = modes(parts=None)
     for record in others:
         record["parameters"]["fields"] = 2
@@ -143,7 +157,7 @@ def test_starts_are_named_by_their_times_and_not_by_numbers() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_over_several_starts_is_said() -> None:
+def test_medians_over_several_starts_are_named_in_the_head() -> None:
     records = [make_record(start=name) for name in ("a", "b", "c")]
     figure = draw(over_launches(parsed(*records)))
     said = "host memory, 3 launches (median, range of their medians)"

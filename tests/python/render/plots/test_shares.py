@@ -22,7 +22,7 @@ from sample_records import make_record, statistic
 VARIANTS = ["mpi, per-transpose", "mpi, cached", "staged, per-transpose", "staged, cached"]
 
 
-def test_parts_within_stand_in_one_bar_for_each_transport_and_variant() -> None:
+def test_parts_within_share_a_bar_for_each_transport_and_variant() -> None:
     figure = drawn(*make_transform_records(), *make_transform_records(transport="staged"))
     assert titles(figure)[0] == "fft by part", "the bars of the whole would say the same"
     axes = figure.axes[0]
@@ -74,12 +74,12 @@ def test_parts_add_up_to_the_bar_and_no_number_covers_its_end() -> None:
     assert not details(drawn(make_transform_record(timeline=None)).axes[0])
 
 
-def test_transports_far_apart_have_panels_and_scales_of_their_own() -> None:
+def test_transports_far_apart_have_separate_panels_and_scales() -> None:
     slow = make_transform_records(transport="mpi", parts_ms={"local FFT": 900.0}, ceilings=[])
     figure = drawn(*slow, *make_transform_records(transport="ccl"))
     assert titles(figure)[:3] == ["fft", "fft by part over mpi", "fft by part over ccl"]
-    own = panel(figure, "fft by part over ccl")
-    assert y_labels(own) == ["ccl, per-transpose", "ccl, cached"]
+    axes = panel(figure, "fft by part over ccl")
+    assert y_labels(axes) == ["ccl, per-transpose", "ccl, cached"]
 
 
 def test_a_ceiling_of_the_whole_is_a_line() -> None:
@@ -111,7 +111,7 @@ def test_a_timeline_is_of_each_variant_on_the_most_ranks() -> None:
 # ---- what an application would use ----
 
 
-def test_bars_of_modes_show_the_share_of_the_exchange_and_what_is_used() -> None:
+def test_bars_of_modes_show_the_share_of_the_exchange_and_the_used_mode() -> None:
     figure = drawn(*modes())
     (axes,) = figure.axes
     assert titles(figure) == ["gather-scatter by part"]

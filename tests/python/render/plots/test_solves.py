@@ -27,16 +27,14 @@ def sizes(*edges: int, **changes: Any) -> list[dict[str, Any]]:
     return [make_solve_record(edge, **changes) for edge in edges]
 
 
-def test_kinds_of_panels_are_found_in_their_folder() -> None:
-    found = {Path(file).stem for folder in kinds.__path__ for file in Path(folder).glob("*.py")}
-    assert {"residuals", "throughput", "roofline"} < found
+def test_kinds_of_panels_are_modules_of_their_folder() -> None:
+    files = {Path(file).stem for folder in kinds.__path__ for file in Path(folder).glob("*.py")}
+    assert {"residuals", "throughput", "roofline"} < files
     shown = [title for title in titles(drawn(*sizes(4, 8, 16))) if ":" in title]
     assert shown == [THROUGHPUT, CONVERGENCE, ROOFLINE], "in the order that their files say"
 
 
-def test_the_example_of_a_panel_is_found_and_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_a_panel_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CONTRIBUTING's, once its file is in the folder of kinds."""
     shutil.copy(Path(__file__).parents[3] / "examples" / "tails.py", tmp_path)
     monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
@@ -172,7 +170,7 @@ def test_a_roofline_needs_a_copy_but_no_gemm() -> None:
     assert len(axes.lines) == 2, "the slope and the point"
 
 
-def test_machines_have_rooflines_of_their_own() -> None:
+def test_machines_have_separate_rooflines() -> None:
     figure = drawn(make_solve_record(memory="host"), make_solve_record(placement=placement()))
     assert titles(figure).count(ROOFLINE) == 2
     rooflines = [axes for axes, title in zip(figure.axes, titles(figure)) if title == ROOFLINE]

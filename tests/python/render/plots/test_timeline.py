@@ -38,7 +38,7 @@ def test_the_lanes_of_a_timeline_are_in_order() -> None:
 
 def boxes(axes: Axes) -> list[tuple[int, str, str, Any]]:
     """The lane, face, edge and (left, low, right, high) of each box."""
-    found = []
+    result = []
     collections: list[Any] = list(axes.collections)
     for collection in collections:
         colors = collection.get_facecolor(), collection.get_edgecolor()
@@ -47,8 +47,8 @@ def boxes(axes: Axes) -> list[tuple[int, str, str, Any]]:
             left, low, right, high = path.get_extents().extents
             middles = enumerate(axes.get_yticks())
             (lane,) = [lane for lane, middle in middles if low < middle < high]
-            found.append((lane, face, edge, (left, low, right, high)))
-    return found
+            result.append((lane, face, edge, (left, low, right, high)))
+    return result
 
 
 def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
@@ -63,12 +63,11 @@ def test_a_timeline_has_a_box_per_span_in_its_parts_color() -> None:
                 span for span in record.timeline.spans if (span.rank, span.part) == (rank, part)
             ]
             wanted = 2 * rank + lane, colors[part]
-            own = [box for at, face, _, box in boxes(axes) if (at, face) == wanted]
-            assert len(own) == 4
-            assert [box[0] for box in own] == pytest.approx(
-                [1e-3 * span.start_us for span in spans]
-            )
-            assert [box[2] for box in own] == pytest.approx([1e-3 * span.end_us for span in spans])
+            drawn = [box for at, face, _, box in boxes(axes) if (at, face) == wanted]
+            assert len(drawn) == 4
+            starts, ends = [box[0] for box in drawn], [box[2] for box in drawn]
+            assert starts == pytest.approx([1e-3 * span.start_us for span in spans])
+            assert ends == pytest.approx([1e-3 * span.end_us for span in spans])
     assert texts(axes)[:-1].count("3") == 6, "a number per box"
 
 
@@ -101,7 +100,7 @@ def test_of_many_ranks_the_first_four_are_timelines() -> None:
 # ---- a picture of their own ----
 
 
-def test_timelines_are_a_picture_of_their_own(commlens: Commlens, tmp_path: Path) -> None:
+def test_timelines_are_a_separate_picture(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_overlap_record())
     done = commlens("plot", file, "--out", "picture.png")
     assert (done.returncode, done.stderr) == (0, "")

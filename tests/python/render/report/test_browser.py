@@ -35,9 +35,9 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        own = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield own
-        own.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_it_loads_without_a_request_and_without_a_word(browser: Any, report: Pat
     assert view.page.locator("#machine .topology .rank").first.is_visible()
     assert view.page.locator("figure.picture svg").count() > 3
     for details in view.page.locator("details").all():
-        details.evaluate("own => { own.open = true; }")
+        details.evaluate("element => { element.open = true; }")
     assert view.said == []
     assert view.requests == [report.as_uri()]
 
@@ -92,7 +92,7 @@ def test_tables_sort_by_a_click_and_by_the_keyboard(browser: Any, report: Path) 
     page = opened(browser, report).page
     table = page.locator("section.card table").first
     heads = table.locator("thead th")
-    (column,) = [n for n, own in enumerate(heads.all()) if "latency" in own.inner_text()]
+    (column,) = [n for n, head in enumerate(heads.all()) if "latency" in head.inner_text()]
     cells = table.locator(f"tbody tr td:nth-child({column + 1})")
     heads.nth(column).locator("button").click()
     times = [float(text) for text in cells.all_inner_texts()]
@@ -107,12 +107,12 @@ def test_tables_sort_by_a_click_and_by_the_keyboard(browser: Any, report: Path) 
     assert sizes[0] == "8 B" and sizes[-1] == "32 KiB" and "" not in sizes
 
 
-def test_texts_are_compared_as_what_they_mean(browser: Any, report: Path) -> None:
+def test_texts_are_compared_by_their_meaning(browser: Any, report: Path) -> None:
     page = opened(browser, report).page
     texts = ["1/250", "3.2%", "87%", "best", "1.20x", "8.000 (36%)", "131.5 to 140.2", "1,234",
              "4 KiB", "1 MiB", "2.8e9", "-"]  # fmt: skip
     shuffled = texts[::2] + texts[1::2]
-    assert page.evaluate("own => own.sort((a, b) => compare(a, b, 1))", shuffled) == texts
+    assert page.evaluate("texts => texts.sort((a, b) => compare(a, b, 1))", shuffled) == texts
 
 
 def test_a_figure_is_shown_under_the_pointer(browser: Any, report: Path) -> None:
@@ -134,7 +134,7 @@ def test_it_can_be_read_without_a_script(browser: Any, report: Path) -> None:
     assert page.get_by_text("the latency_us of latency").first.is_visible()
 
 
-def test_it_prints_light_whole_and_without_what_is_clicked(browser: Any, report: Path) -> None:
+def test_it_prints_light_whole_and_without_controls(browser: Any, report: Path) -> None:
     page = opened(browser, report, 720, color_scheme="dark").page
     page.emulate_media(media="print")
     paper = "getComputedStyle(document.body).backgroundColor"

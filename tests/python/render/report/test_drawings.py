@@ -27,15 +27,15 @@ def pictures() -> list[str]:
         ]
 
 
-def test_a_picture_has_no_styles_and_ids_of_its_own() -> None:
+def test_a_picture_has_no_styles_and_unique_ids() -> None:
     first, second = pictures()[:2]
-    ids = [set(re.findall(r' id="([^"]*)"', one)) for one in (first, second)]
+    ids = [set(re.findall(r' id="([^"]*)"', drawing)) for drawing in (first, second)]
     assert ids[0] and not ids[0] & ids[1]
-    for one in (first, second):
-        assert "style" not in one and "xmlns" not in one and "font-family" not in one
-        references = set(re.findall(r"#([\w.-]+-[\w.-]+)", one))
-        assert references <= set(re.findall(r' id="([^"]*)"', one))
-        assert ElementTree.fromstring(one).get("role") == "img"
+    for drawing in (first, second):
+        assert "style" not in drawing and "xmlns" not in drawing and "font-family" not in drawing
+        references = set(re.findall(r"#([\w.-]+-[\w.-]+)", drawing))
+        assert references <= set(re.findall(r' id="([^"]*)"', drawing))
+        assert ElementTree.fromstring(drawing).get("role") == "img"
 
 
 def test_a_moved_symbol_is_not_clipped() -> None:
@@ -44,7 +44,7 @@ def test_a_moved_symbol_is_not_clipped() -> None:
     figure.subplots().plot([1.0], [1.0], "o")
     for text in (*pictures(), inline_svg(figure, "p", "a point", {})):
         used = list(ElementTree.fromstring(text).iter("use"))
-        assert used and not [one for one in used if "clip-path" in one.attrib]
+        assert used and not [element for element in used if "clip-path" in element.attrib]
 
 
 def class_of(style: str, classes: dict[str, str]) -> str | None:
@@ -71,7 +71,7 @@ def test_texts_keep_their_size_and_where_they_are_anchored() -> None:
     classes: dict[str, str] = {}
     drawing = ElementTree.fromstring(inline_svg(figure, "p", "texts", classes))
     rules = {name: rule for rule, name in classes.items()}
-    of = {str(one.text): rules[one.attrib["class"]] for one in drawing.iter("text")}
+    of = {str(text.text): rules[text.attrib["class"]] for text in drawing.iter("text")}
     assert "13px" in of["a bold title"] and "text-anchor: middle" in of["a bold title"]
     assert re.search(r"700|bold", of["a bold title"])
     assert "7px" in of["flush right"] and "text-anchor: end" in of["flush right"]
@@ -117,12 +117,12 @@ def test_links_have_the_rates_that_ceilings_measured(tmp_path: Path) -> None:
     assert page.count('<div class="gpu">') == page.count('<div class="link">') == 2
 
 
-def test_starts_on_the_same_gpus_are_of_one_machine() -> None:
-    one, two, other = parsed(
+def test_starts_on_the_same_gpus_share_a_machine() -> None:
+    first, second, other = parsed(
         make_record(placement=placement()),
         make_record(bytes=8, placement=placement(gpus=1), ranks=1),
         make_record(bytes=16, placement=placement(["node02"])),
     )
-    found, _ = machines([one.start, two.start, other.start], [])
-    assert [len(machine.launches) for machine in found] == [2, 1]
-    assert found[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"
+    groups, _ = machines([first.start, second.start, other.start], [])
+    assert [len(machine.launches) for machine in groups] == [2, 1]
+    assert groups[0].title == "2 NVIDIA H200 on node01, Open MPI 4.1.4"

@@ -26,7 +26,7 @@ def page(*names_and_data: tuple[str, bytes]) -> str:
     return f"<!doctype html>\n<html>{links}</html>"
 
 
-def test_show_prints_of_a_report_what_it_prints_of_its_files(
+def test_show_prints_of_a_report_the_tables_of_its_files(
     commlens: Commlens, tmp_path: Path
 ) -> None:
     files = write_all(tmp_path)
@@ -36,16 +36,16 @@ def test_show_prints_of_a_report_what_it_prints_of_its_files(
     assert Path("first.html").read_text() == Path("second.html").read_text()
 
 
-def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", *everything())
     loaded = load([file])
     lines = list(embedded.encoded(loaded.launches, loaded.records, loaded.profiles))
     before = [json.loads(line) for line in file.read_text().splitlines()]
     after = [json.loads(line) for line in lines]
     for kind in ("start", "record"):
-        own, others = ([line for line in one if line["kind"] == kind] for one in (before, after))
-        assert len(own) == len(others) > 0
-        assert all(map(alike, own, others))
+        first, second = ([row for row in rows if row["kind"] == kind] for rows in (before, after))
+        assert len(first) == len(second) > 0
+        assert all(map(alike, first, second))
     again = read(line.decode() for line in lines)
     assert list(embedded.encoded(again.launches, again.records, again.profiles)) == lines
 
@@ -59,19 +59,19 @@ def test_numbers_are_kept_to_nine_digits(tmp_path: Path) -> None:
     assert (span["start_us"], span["end_us"]) == (22.6559993, 123456.789)
 
 
-def alike(one: object, other: object) -> bool:
+def alike(value: object, other: object) -> bool:
     """But for what is empty, which need not be written, and digits beyond the ninth."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        names = one.keys() | other.keys()
-        return all(alike(one.get(name), other.get(name)) for name in names)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
-    if isinstance(one, float):
-        return one == pytest.approx(other, rel=5e-9)
-    return one == other or (not one and not other)
+    if isinstance(value, dict) and isinstance(other, dict):
+        names = value.keys() | other.keys()
+        return all(alike(value.get(name), other.get(name)) for name in names)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, float):
+        return value == pytest.approx(other, rel=5e-9)
+    return value == other or (not value and not other)
 
 
-def test_files_of_one_name_are_two(commlens: Commlens, tmp_path: Path) -> None:
+def test_files_of_the_same_name_are_two(commlens: Commlens, tmp_path: Path) -> None:
     for folder, size in (("one", 8), ("two", 16)):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder / "records.jsonl", make_record(bytes=size))
@@ -122,6 +122,6 @@ def test_lines_of_a_page_are_checked_like_those_of_a_file(
     assert 'page.html: a"<b.jsonl:2: not a record' in done.stderr
 
 
-def test_what_is_too_large_is_not_packed() -> None:
+def test_too_large_texts_are_not_packed() -> None:
     assert embedded.pack([b"x" * 100] * 100, most_bytes=10) is None
     assert embedded.pack([b"x" * 100] * 100, most_bytes=1000) is not None

@@ -44,7 +44,7 @@ def folder(path: Path, *records: dict[str, Any], **changes: Any) -> Path:
     return path
 
 
-def test_a_folder_of_doctor_is_reported_with_what_it_found(
+def test_a_folder_of_doctor_is_reported_with_its_findings(
     commlens: Commlens, tmp_path: Path
 ) -> None:
     done = commlens("report", folder(tmp_path / "kept", *sweep()))
@@ -72,15 +72,15 @@ def test_a_page_has_it_in_it(commlens: Commlens, tmp_path: Path) -> None:
 
 
 def test_it_needs_no_records(commlens: Commlens, tmp_path: Path) -> None:
-    own = folder(tmp_path / "kept")
-    for what in (own, own / "doctor.json"):
-        done = commlens("report", what, "--format", "markdown")
+    kept = folder(tmp_path / "kept")
+    for path in (kept, kept / "doctor.json"):
+        done = commlens("report", path, "--format", "markdown")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("# node01")
         assert "UCX\\_TLS=tcp,self leaves TCP alone" in done.stdout
 
 
-def test_what_records_say_too_is_said_once(commlens: Commlens, tmp_path: Path) -> None:
+def test_findings_of_records_are_said_once(commlens: Commlens, tmp_path: Path) -> None:
     write(tmp_path / "records.jsonl", *sweep())
     commlens("report", tmp_path / "records.jsonl", "--format", "markdown", "--out", "own.md")
     sentence = next(
@@ -88,8 +88,8 @@ def test_what_records_say_too_is_said_once(commlens: Commlens, tmp_path: Path) -
         for line in Path("own.md").read_text().splitlines()
         if line.startswith("- MPI takes")
     )
-    own = folder(tmp_path / "kept", *sweep(), code="mpi-slower-than-ccl", sentence=sentence)
-    done = commlens("report", own, "--format", "markdown")
+    kept = folder(tmp_path / "kept", *sweep(), code="mpi-slower-than-ccl", sentence=sentence)
+    done = commlens("report", kept, "--format", "markdown")
     assert done.stdout.count(sentence.split(" (")[0]) == 1
 
 
@@ -97,15 +97,15 @@ def test_what_records_say_too_is_said_once(commlens: Commlens, tmp_path: Path) -
 def test_no_text_of_it_is_markup(text: str, commlens: Commlens, tmp_path: Path) -> None:
     texts = dict.fromkeys(("code", "title", "sentence", "where", "fix"), text)
     quotes = [{"source": text, "line": text}] * 1000
-    own = folder(tmp_path / "kept", evidence=quotes, proof={"text": text}, **texts)
-    assert commlens("report", own).returncode == 0
+    kept = folder(tmp_path / "kept", evidence=quotes, proof={"text": text}, **texts)
+    assert commlens("report", kept).returncode == 0
     page = Path("report.html").read_text()
     assert_harmless(page)
     assert "<script>alert(1)" not in page and len(page) < 200_000
 
 
 @pytest.mark.parametrize("text", ["", "{cut", "[]", '{"checks": []}', "[" * 100_000, "\0"])
-def test_what_is_none_is_named(text: str, commlens: Commlens, tmp_path: Path) -> None:
+def test_other_documents_are_named(text: str, commlens: Commlens, tmp_path: Path) -> None:
     write(tmp_path / "records.jsonl", *sweep())
     (tmp_path / "doctor.json").write_text(text)
     done = commlens("report", tmp_path)

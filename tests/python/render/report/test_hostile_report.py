@@ -163,8 +163,8 @@ def test_a_record_takes_few_calls(tmp_path: Path) -> None:
     """However many there are: a report of a million is to end."""
 
     def calls(count: int) -> int:
-        own = lines(make_record(bytes=size + 1) for size in range(count))
-        (tmp_path / "records.jsonl").write_text("".join(own))
+        content = lines(make_record(bytes=size + 1) for size in range(count))
+        (tmp_path / "records.jsonl").write_text("".join(content))
         return calls_of(build, load_each([tmp_path / "records.jsonl"]))
 
     calls(10)  # what is done once

@@ -31,29 +31,29 @@ def test_the_page_has_everything_in_its_order(tmp_path: Path) -> None:
     assert "memory copy a copy" in text, "how a ceiling was measured"
     assert "commlens-bench latency" in text, "the command line"
     assert_harmless(page)
-    targets = [one[1:] for one in Page(page).attributes("href") if one.startswith("#")]
+    targets = [link[1:] for link in Page(page).attributes("href") if link.startswith("#")]
     assert len(targets) > 5 and set(targets) <= set(Page(page).ids), "every link leads somewhere"
 
 
 def test_a_finding_leads_to_its_picture_and_has_a_fix(tmp_path: Path) -> None:
-    own = report_of(tmp_path, *sweep())
-    codes = {found[0].finding.code: found for found in own.conclusions}
-    found = codes["mpi-slower-than-ccl"]
-    page = to_html(own)
-    (target,) = {link.target for one in found for link in one.links}
+    report = report_of(tmp_path, *sweep())
+    codes = {conclusion[0].finding.code: conclusion for conclusion in report.conclusions}
+    conclusion = codes["mpi-slower-than-ccl"]
+    page = to_html(report)
+    (target,) = {link.target for entry in conclusion for link in entry.links}
     assert f'href="#{target}"' in page
     section = page[page.index(f'<article class="panel" id="{target}">') :]
     assert section.index("<svg") < section.index("<table") < section.index("</article>")
-    assert found[0].finding.sentence in Page(page).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert conclusion[0].finding.sentence in Page(page).text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_the_policy_allows_the_own_script_and_style_alone(tmp_path: Path) -> None:
+def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path: Path) -> None:
     text = page_of(tmp_path, make_record())
-    (policy,) = [one["content"] for one in Page(text).all("meta") if "http-equiv" in one]
+    (policy,) = [meta["content"] for meta in Page(text).all("meta") if "http-equiv" in meta]
     assert "default-src 'none'" in policy and "unsafe" not in policy
     for tag in ("script", "style"):
-        (own,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        digest = b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        (source,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = b64encode(hashlib.sha256(source.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
@@ -119,7 +119,7 @@ def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "The first 500 of 601 records are shown; all are in the raw records." in page.text
 
 
-def test_what_could_not_be_read_is_said(commlens: Commlens, tmp_path: Path) -> None:
+def test_unreadable_lines_are_named(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", make_record())
     file.write_text(file.read_text() + "rubbish\n")
     done = commlens("report", file)

@@ -13,7 +13,7 @@ from report_helpers import markdown_of, sweep
 from sample_records import make_record
 
 
-def test_it_says_what_the_page_says_in_its_order(tmp_path: Path) -> None:
+def test_it_has_the_sections_of_the_page_in_their_order(tmp_path: Path) -> None:
     text = markdown_of(tmp_path, *sweep())
     heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert heads == ["What was found", "The machine", "latency", "How it was made"]
@@ -58,7 +58,7 @@ def test_tables_are_cut_and_say_so() -> None:
     ]
 
 
-def test_a_block_does_not_end_by_what_is_in_it() -> None:
+def test_a_block_does_not_end_by_its_content() -> None:
     lines = [[("```", "")], [("<script>", "dim")], [("more", "")]]
     assert list(paragraphs(lines, most=2)) == [
         "```text", "'''", "<script>", "and 1 more lines", "```",

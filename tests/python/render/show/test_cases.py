@@ -26,19 +26,19 @@ MAKERS: dict[str, Any] = {
 
 
 def records_of(case: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for changes in case.get("each", [{}]):
         for entry in case["records"]:
-            ((maker, own),) = entry.items()
-            made = MAKERS[maker](**{**own, **changes})
-            found += made if isinstance(made, list) else [made]
-    return found
+            ((maker, options),) = entry.items()
+            made = MAKERS[maker](**{**options, **changes})
+            records += made if isinstance(made, list) else [made]
+    return records
 
 
 def places(expected: str | Sequence[str], lines: Sequence[str]) -> list[int]:
     """Where lines are as expected."""
     wanted = [expected] if isinstance(expected, str) else expected
-    patterns = [re.escape(one).replace(re.escape("..."), ".*") for one in wanted]
+    patterns = [re.escape(line).replace(re.escape("..."), ".*") for line in wanted]
     return [
         first
         for first in range(len(lines) - len(patterns) + 1)

@@ -41,7 +41,7 @@ def test_the_work_of_a_table_grows_with_its_rows(monkeypatch: pytest.MonkeyPatch
     assert 100 < work(50) < work(200) < 4.2 * work(50)
 
 
-def test_a_record_with_a_table_of_its_own_takes_few_calls() -> None:
+def test_a_record_with_a_separate_table_takes_few_calls() -> None:
     """100,000 of them are shown in seconds, which a test cannot time; it counts calls instead."""
 
     def calls(count: int) -> int:

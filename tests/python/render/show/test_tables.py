@@ -51,7 +51,7 @@ def test_units_and_labels_are_those_of_the_start() -> None:
     assert any("half the trip (fortnights)" in line for line in shown(text))
 
 
-def test_all_rates_of_a_column_have_one_notation() -> None:
+def test_all_rates_of_a_column_have_the_same_notation() -> None:
     records = [
         make_record(bytes=size, metric="throughput_DOF_iter_per_s", benchmark="bp5", start="a")
         for size in (1024, 2048)
@@ -74,7 +74,7 @@ def test_the_placement_of_many_ranks_is_summed_up() -> None:
     assert not any(line.startswith("rank 16") for line in lines)
 
 
-def test_show_names_what_is_used_and_what_was_found() -> None:
+def test_show_names_the_used_candidate_and_the_findings() -> None:
     skipped = make_exchange_record("pairwise", "ccl", status="skipped", reason="no GPU")
     skipped.update(statistics={})
     del skipped["candidate"]
@@ -89,19 +89,19 @@ def test_show_names_what_is_used_and_what_was_found() -> None:
     assert not any("used config" in line for line in shown(skipped))
 
 
-def test_what_records_report_stands_before_the_table_once_per_start() -> None:
+def test_reports_of_records_stand_before_the_table_once_per_start() -> None:
     report = ["gs_setup: 7 labels", "   used: pairwise", "", "second block"]
     lines = shown(*modes(report=report))
     assert lines.count("gs_setup: 7 labels") == lines.count("second block") == 1
     assert lines.index("used: pairwise") < lines.index("second block")
-    assert lines.index("second block") < next(n for n, one in enumerate(lines) if "95% CI" in one)
+    assert lines.index("second block") < next(n for n, line in enumerate(lines) if "95% CI" in line)
     both = [*modes(report=report, start="one"), *modes(report=report, start="two")]
     assert shown(*both).count("gs_setup: 7 labels") == 1  # of the first
     assert shown(*both, wide=True).count("gs_setup: 7 labels") == 2
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\x07", "a\u202eb"])
-def test_what_could_steer_a_terminal_is_not_printed(text: str) -> None:
+def test_control_characters_are_not_printed(text: str) -> None:
     printed = output(
         make_record(status="failed", reason=text),
         make_record(facts={"found": text}, report=[text], warnings=[text], notes=[text]),
@@ -137,7 +137,7 @@ def test_show_has_the_parts_alone_and_together() -> None:
     assert "732 mpi host 500.0 400.0 500.0 625.0 - 80%" in lines
 
 
-def test_with_5_starts_each_a_speed_up_is_one() -> None:
+def test_with_5_starts_each_a_speed_up_is_significant() -> None:
     records = [
         make_overlap_record(ranks=ranks, together_us=us + 1e3 * start, start=f"{ranks}-{start}")
         for ranks, us in ((1, 1.7e6), (2, 0.9e6))

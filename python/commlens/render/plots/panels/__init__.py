@@ -22,16 +22,19 @@ def panels_of(content: Content) -> list[Panel]:
 
     A panel is left out if another shows all that it would.
     """
-    found = [panel for module in _modules() for panel in module.panels(content)]
+    panels = [panel for module in _modules() for panel in module.panels(content)]
     places = {group: place for place, group in enumerate(content.groups)}
-    found.sort(key=lambda panel: places[panel.group] if panel.group else len(places))
-    replaced = {group for panel in found for group in panel.replaces}
-    return [panel for panel in found if not (panel.is_replaceable and panel.group in replaced)]
+    panels.sort(key=lambda panel: places[panel.group] if panel.group else len(places))
+    replaced = {group for panel in panels for group in panel.replaces}
+    kept = [panel for panel in panels if not (panel.is_replaceable and panel.group in replaced)]
+    shown = {panel.group for panel in kept if panel.is_replaceable}
+    content.number_shades(group for group in content.groups if group.is_sweep or group in shown)
+    return kept
 
 
 @cache
 def _modules() -> list[Any]:
     modules: list[Any] = [
-        import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+        import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
     ]
-    return sorted(modules, key=lambda one: (getattr(one, "ORDER", _LAST), one.__name__))
+    return sorted(modules, key=lambda module: (getattr(module, "ORDER", _LAST), module.__name__))

@@ -23,14 +23,14 @@ ORDER = 3
 
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each variant that ran beside the first on several numbers of ranks."""
-    found: dict[tuple[str, str, str], list[Scaling]] = {}
+    by_values: dict[tuple[str, str, str], list[Scaling]] = {}
     for scaling in scalings(content.groups):
-        own = _pairs(scaling)
-        if len({pair.after.ranks for pair in own}) > 1:
-            compared = ((pair.before.variant_value, pair.after.variant_value) for pair in own)
+        all_pairs = _pairs(scaling)
+        if len({pair.after.ranks for pair in all_pairs}) > 1:
+            compared = ((pair.before.variant_value, pair.after.variant_value) for pair in all_pairs)
             for values in dict.fromkeys(compared):
-                found.setdefault((scaling.groups[0].benchmark, *values), []).append(scaling)
-    for (benchmark, before, after), problems in found.items():
+                by_values.setdefault((scaling.groups[0].benchmark, *values), []).append(scaling)
+    for (benchmark, before, after), problems in by_values.items():
         curves = _curves(content, problems, after)
         records = [pair.after for pairs_of in curves.values() for pair in pairs_of]
         crowded = {record.ranks for record in records if record.start.is_oversubscribed}
@@ -64,11 +64,11 @@ def _curves(content: Content, problems: Sequence[Scaling], after: str) -> _Curve
 
 def _draw(curves: _Curves, crowded: Collection[int], axes: Axes, width: float) -> None:
     """Medians where there are several pairs."""
-    counts = sorted({pair.after.ranks for own in curves.values() for pair in own})
+    counts = sorted({pair.after.ranks for line in curves.values() for pair in line})
     axes.axhline(0, color=QUIET_COLOR, linewidth=0.9, zorder=1.6)
-    for series, own in curves.items():
+    for series, line in curves.items():
         gains: dict[int, list[float]] = {}
-        for pair in own:
+        for pair in line:
             gains.setdefault(pair.after.ranks, []).append(100 * pair.gain)
         points = sorted((ranks, median(values)) for ranks, values in gains.items())
         axes.plot(*zip(*points), zorder=3, **series.style)

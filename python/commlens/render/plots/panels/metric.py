@@ -57,11 +57,11 @@ class _Shown:
     @cached_property
     def lines(self) -> dict[Series, list[Record]]:
         """The records of each line or bar; a memory is not named where the title has it."""
-        found: dict[Series, list[Record]] = {}
+        lines: dict[Series, list[Record]] = {}
         for record in self._records:
             series = self.content.series_of(self.group, record, "" if self.memory else None)
-            found.setdefault(series, []).append(record)
-        return in_order(found)
+            lines.setdefault(series, []).append(record)
+        return in_order(lines)
 
     @property
     def _records(self) -> list[Record]:
@@ -96,12 +96,12 @@ class _Shown:
         bars = {series: line[0] for series, line in self.lines.items()}
         places = {id(record): position for position, record in enumerate(bars.values())}
         marks = [
-            BarLine(self.content.published_style(one.figure), one.figure.value, place)
-            for one in self.published
-            if (place := places.get(id(one.record))) is not None
+            BarLine(self.content.published_style(pair.figure), pair.figure.value, place)
+            for pair in self.published
+            if (place := places.get(id(pair.record))) is not None
         ]
         ceilings = [
-            BarLine(self.content.ceiling_style(own), own.points[0][1]) for own in self.ceilings
+            BarLine(self.content.ceiling_style(line), line.points[0][1]) for line in self.ceilings
         ]
         drawn = bars_of_records(self.metric, bars, [self.group])
         return Bars(self.metric.label, self.metric.unit, drawn, [*ceilings, *marks]).panel(
@@ -112,22 +112,22 @@ class _Shown:
         """A panel of a sweep."""
         title, details = self.heading
         legend = [*line_entries(self.lines), *self.legend]
-        own: dict[str, Any] = {"group": self.group, "is_replaceable": True, "column": column}
-        return Panel(title, self._draw_curves, details, legend, **own)
+        more: dict[str, Any] = {"group": self.group, "is_replaceable": True, "column": column}
+        return Panel(title, self._draw_curves, details, legend, **more)
 
     def _draw_curves(self, axes: Axes, width: float) -> None:
         """With the interval or the range of launches around each."""
         self._draw_published(axes)
-        for own in self.ceilings:
-            axes.plot(*zip(*own.points), zorder=1.5, **self.content.ceiling_style(own))
+        for ceiling in self.ceilings:
+            axes.plot(*zip(*ceiling.points), zorder=1.5, **self.content.ceiling_style(ceiling))
         for series, line in self.lines.items():
             sized = [record for record in line if record.size is not None]
             sizes = [record.size or 0 for record in sized]
-            found = [record.statistics[self.metric.name] for record in sized]
-            low, high = zip(*(entry.drawn for entry in found))
+            statistics = [record.statistics[self.metric.name] for record in sized]
+            low, high = zip(*(entry.drawn for entry in statistics))
             shade: dict[str, Any] = {"color": series.color, "alpha": 0.3, "linewidth": 0}
             axes.fill_between(sizes, low, high, zorder=2, **shade)
-            medians = [entry.median for entry in found]
+            medians = [entry.median for entry in statistics]
             axes.plot(sizes, medians, zorder=3, label=series.label, **series.style)
         axes.grid(True, which="major")
         group = self.group
@@ -138,16 +138,16 @@ class _Shown:
     def _draw_published(self, axes: Axes) -> None:
         """Markers have the color of their transport."""
         transports, axis = self.content.transports, self.group.size_parameter
-        for found in lines_of(self.published).values():
-            figure = found[0].figure
+        for pairs in lines_of(self.published).values():
+            figure = pairs[0].figure
             style = self.content.published_style(figure)
             if figure.transport in transports:
                 color, _ = transports[figure.transport]
                 style.update(markerfacecolor=color, markeredgecolor=color)
             # At its size, or at that of the record where the axis has another quantity.
             points: dict[float, float] = {}
-            for one in found:
-                is_of_axis = axis is not None and axis.name == one.figure.size_name
-                size = one.figure.size if is_of_axis else one.record.size
-                points[size or 0] = one.figure.value
+            for pair in pairs:
+                is_of_axis = axis is not None and axis.name == pair.figure.size_name
+                size = pair.figure.size if is_of_axis else pair.record.size
+                points[size or 0] = pair.figure.value
             axes.plot(*zip(*sorted(points.items())), zorder=1.6, **style)

@@ -19,7 +19,7 @@ _IDEAL_LINE = {"color": IDEAL_EDGE, "linewidth": 1.2, "linestyle": (0, (2, 2))}
 
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each operation whose parts were timed alone."""
-    apart = [one for one in content.operations if not one.record.has_parts_within]
+    apart = [operation for operation in content.operations if not operation.record.has_parts_within]
     for operation in apart:
         record, times = operation.record, _times(operation)
         longest = max(record.alone_s, key=lambda stream: record.alone_s[stream])
@@ -40,7 +40,7 @@ def panels(content: Content) -> Iterator[Panel]:
             for name, time, (face, edge) in zip(names, times, looks)
         ]
         # On the scale of the group, if its operations are near each other.
-        ends = [max(ends_of(_times(one))) for one in apart if one.group is operation.group]
+        ends = [max(ends_of(_times(other))) for other in apart if other.group is operation.group]
         scale = end_of_scale(max(ends_of(times)), ends)
         ideal = BarLine(_IDEAL_LINE, times[-1].median)
         yield Bars("time", "s", bars, [ideal], scale).panel(

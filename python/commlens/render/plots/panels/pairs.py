@@ -74,7 +74,7 @@ def _draw(matrix: PairMatrix, axes: Axes, width: float) -> None:
 
 def _norm(matrix: PairMatrix) -> LogNorm:
     """From the fastest to the slowest, which is not drawn as slow where it is almost as fast."""
-    values = [one.value for one in matrix.pairs if one.value > 0] or [1.0]
+    values = [pair.value for pair in matrix.pairs if pair.value > 0] or [1.0]
     low, high = min(values), max(values)
     if matrix.metric.better == "lower":
         return LogNorm(low, max(high, _LEAST_RANGE * low))

@@ -23,21 +23,21 @@ _MARKERS_PER_LINE = 8
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark whose records have residuals."""
     with_values = [record for record in content.records if any(record.series.get(_SERIES, []))]
-    for found in by_benchmark(with_values, content):
-        curves = _of_one_size(found)
-        steps = max(len(own[0].series[_SERIES]) for own in curves.values())
+    for lines in by_benchmark(with_values, content):
+        curves = _of_common_size(lines)
+        steps = max(len(line[0].series[_SERIES]) for line in curves.values())
         details = f"to iteration {steps:,}"
         if len(curves) > 1:
             details += "; markers alternate, so that identical lines are visible"
         yield lines_panel(curves, "convergence", partial(_draw, curves, steps), details)
 
 
-def _of_one_size(found: Lines) -> Lines:
+def _of_common_size(lines: Lines) -> Lines:
     """Residuals of different problems cannot be compared: the largest that all lines have."""
-    common = set.intersection(*({_size(record) for record in own} for own in found.values()))
+    common = set.intersection(*({_size(record) for record in line} for line in lines.values()))
     return {
-        series: [max(own, key=lambda record: (_size(record) in common, _size(record)))]
-        for series, own in found.items()
+        series: [max(line, key=lambda record: (_size(record) in common, _size(record)))]
+        for series, line in lines.items()
     }
 
 

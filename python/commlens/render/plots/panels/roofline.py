@@ -76,19 +76,19 @@ def panels(content: Content) -> Iterator[Panel]:
     for record in content.records:
         if _has_point(record):
             machines.setdefault(_machine(record), []).append(record)
-    for machine, own in machines.items():
+    for machine, records in machines.items():
         name = ", ".join(machine[:2]) if len(machines) > 1 else ""
-        for found in by_benchmark(own, content):
-            roofline = _roofline([record for line in found.values() for record in line])
+        for lines in by_benchmark(records, content):
+            roofline = _roofline([record for line in lines.values() for record in line])
             if roofline:
                 points = {
                     series: max(map(_point, line), key=lambda point: point[1])
-                    for series, line in found.items()
+                    for series, line in lines.items()
                 }
                 details = joined(name, "per rank, in percent of the roof")
                 draw = partial(_draw, roofline, points)
                 height = height_with_notes(len(points), _NOTE_INCHES)
-                yield lines_panel(found, "roofline", draw, details, height=height)
+                yield lines_panel(lines, "roofline", draw, details, height=height)
 
 
 _Points = Mapping[Series, tuple[float, float]]  # FLOP/byte and GFLOP/s of each line
@@ -172,12 +172,12 @@ def _roofline(records: Sequence[Record]) -> Roofline | None:
         for ceiling in record.ceilings:
             if ceiling.rate:
                 rates.setdefault(ceiling.name, []).append(ceiling.rate)
-    found = {name: max(rates[name]) for name in _COPIES if name in rates}
-    if not found:
+    copies = {name: max(rates[name]) for name in _COPIES if name in rates}
+    if not copies:
         return None
-    copy = max(found, key=lambda name: found[name])
+    copy = max(copies, key=lambda name: copies[name])
     return Roofline(
-        copy, found[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
+        copy, copies[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
     )
 
 
@@ -189,5 +189,5 @@ def _has_point(record: Record) -> bool:
 def _point(record: Record) -> tuple[float, float]:
     """FLOP/byte and GFLOP/s."""
     flops, moved = (record.number(f"{name}_per_iteration") or 0 for name in ("flops", "bytes"))
-    metric = next((one for one in record.metrics if one.unit == _UNIT), None)
+    metric = next((metric for metric in record.metrics if metric.unit == _UNIT), None)
     return flops / moved, record.statistics[metric.name].median if metric else 0.0

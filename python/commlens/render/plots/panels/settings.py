@@ -16,39 +16,39 @@ ORDER = 2
 
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark and size at which several groups were measured."""
-    found: dict[tuple[object, ...], list[Group]] = {}
+    by_place: dict[tuple[object, ...], list[Group]] = {}
     for group in content.groups:
         if not group.is_sweep and not any(record.parts for record in group.records):
             place = group.benchmark, group.size_name, tuple(group.sizes), group.main
-            found.setdefault(place, []).append(group)
-    for own in found.values():
-        yield from _panel(own, content)
+            by_place.setdefault(place, []).append(group)
+    for groups in by_place.values():
+        yield from _panel(groups, content)
 
 
 def _panel(groups: Sequence[Group], content: Content) -> Iterator[Panel]:
     """None where records differ in what lines do not say, as the start."""
     first, metric = groups[0], groups[0].main
-    found = lines([record for group in groups for record in group.records], content)
-    if len(groups) < 2 or metric is None or any(len(own) > 1 for own in found.values()):
+    curves = lines([record for group in groups for record in group.records], content)
+    if len(groups) < 2 or metric is None or any(len(line) > 1 for line in curves.values()):
         return
-    bars = {series: own[0] for series, own in found.items()}
+    bars = {series: line[0] for series, line in curves.items()}
     ceilings = [
-        (position, own.name, own.metrics[metric.name])
+        (position, ceiling.name, ceiling.metrics[metric.name])
         for position, record in enumerate(bars.values())
-        if (own := record.ceiling) and metric.name in own.metrics
+        if (ceiling := record.ceiling) and metric.name in ceiling.metrics
     ]
     dashes = looks("dashes", [name for _, name, _ in ceilings])
     marks = [
         *(BarLine(ceiling_style(dashes[name]), value, place) for place, name, value in ceilings),
         *(
-            BarLine(PUBLISHED_LINE, one.value, place)
+            BarLine(PUBLISHED_LINE, figure.value, place)
             for place, record in enumerate(bars.values())
-            for one in published([record], metric.name)
+            for figure in published([record], metric.name)
         ),
     ]
     size = next(iter(bars.values())).size
     names = " and ".join(dashes)
-    notes = ", ".join(note_of(one) for one in published(list(bars.values()), metric.name))
+    notes = ", ".join(note_of(figure) for figure in published(list(bars.values()), metric.name))
     title = joined(
         first.benchmark, "" if size is None else first.describe_size(size), separator=", "
     )

@@ -37,19 +37,20 @@ def panels(content: Content) -> Iterator[Panel]:
     """A panel for each group with parts that were measured within the operation, or for each of its
     transports where their times are far apart."""
     for group in content.groups:
-        own = [one for one in content.operations if one.group is group]
-        own = [one for one in own if one.record.has_parts_within]
-        if not own:
+        operations = [operation for operation in content.operations if operation.group is group]
+        operations = [operation for operation in operations if operation.record.has_parts_within]
+        if not operations:
             continue
-        make = _by_level if all(has_levels(one.record) for one in own) else _by_part
-        times = [one.record.together_s or 0.0 for one in own]
-        transports = dict.fromkeys(one.record.transport for one in own)
+        records = [operation.record for operation in operations]
+        make = _by_level if all(map(has_levels, records)) else _by_part
+        times = [record.together_s or 0.0 for record in records]
+        transports = dict.fromkeys(record.transport for record in records)
         if max(times) <= _ONE_PANEL_UP_TO * min(times) or len(transports) == 1:
-            yield make(content, own, "")
+            yield make(content, operations, "")
         else:
             for name in transports:
-                of_one = [one for one in own if one.record.transport == name]
-                yield make(content, of_one, f" over {name}")
+                same = [operation for operation in operations if operation.record.transport == name]
+                yield make(content, same, f" over {name}")
 
 
 def _by_part(content: Content, operations: Sequence[Operation], over: str) -> Panel:
@@ -60,38 +61,39 @@ def _by_part(content: Content, operations: Sequence[Operation], over: str) -> Pa
         bar = _whole_bar(operation, _bar(content, record, operation.series.label, pieces))
         bars.append(bar._replace(is_used=record in group.used))
     lines = [
-        BarLine(_line_style(content, own), 1e-6 * own.ceiling.time_us)
-        for own in _ceilings(content, group)
+        BarLine(_line_style(content, line), 1e-6 * line.ceiling.time_us)
+        for line in _ceilings(content, group)
     ]
-    candidates = [one.record.candidate for one, bar in zip(operations, bars) if bar.is_used]
-    names = " and ".join(dict.fromkeys(one.name for one in candidates if one))
+    used = [operation.record.candidate for operation, bar in zip(operations, bars) if bar.is_used]
+    names = " and ".join(dict.fromkeys(candidate.name for candidate in used if candidate))
     title = joined(f"{group.benchmark} by part{over}", operations[0].difference, separator=", ")
     return _panel(content, operations, title, names and f"used: {names}", bars, lines)
 
 
 def _by_level(content: Content, operations: Sequence[Operation], over: str) -> Panel:
     """All levels together, then each; the transports of a level next to each other."""
-    group, found = operations[0].group, _ceilings(content, operations[0].group)
+    group, ceilings = operations[0].group, _ceilings(content, operations[0].group)
     times = [
-        {_WHOLE: times_by_kind(one.record), **times_by_level(one.record)} for one in operations
+        {_WHOLE: times_by_kind(operation.record), **times_by_level(operation.record)}
+        for operation in operations
     ]
-    names = (part.name for one in operations for part in one.record.parts)
+    names = (part.name for operation in operations for part in operation.record.parts)
     # Kinds are in the order in which all bars have them.
     colors = {place_of(name).kind: content.part_colors[name] for name in names}
     bars: list[Bar] = []
     lines: list[BarLine] = []
-    for level in dict.fromkeys(level for own in times for level in own):
-        having = [(one, own[level]) for one, own in zip(operations, times) if level in own]
-        for number, (operation, of_level) in enumerate(having):
+    for level in dict.fromkeys(level for levels in times for level in levels):
+        having = [pair for pair in zip(operations, times) if level in pair[1]]
+        for number, (operation, levels) in enumerate(having):
             record, label = operation.record, operation.series.label
             name = label if number else f"{level}   {label}"
-            bar = _bar_of_level(content, record, level, of_level, colors)
+            bar = _bar_of_level(content, record, level, levels[level], colors)
             if level == _WHOLE:
                 lines += [
-                    BarLine(_line_style(content, line), 1e-6 * own.time_us, len(bars))
-                    for own in record.ceilings
-                    for line in found
-                    if own.name == line.ceiling.name and own.part is None
+                    BarLine(_line_style(content, line), 1e-6 * ceiling.time_us, len(bars))
+                    for ceiling in record.ceilings
+                    for line in ceilings
+                    if ceiling.name == line.ceiling.name and ceiling.part is None
                 ]
                 bar = _whole_bar(operation, bar)
             bars.append(bar._replace(name=name if len(operations) > 1 else level))
@@ -109,7 +111,7 @@ def _bar_of_level(
     colors: Mapping[str, str],
 ) -> Bar:
     """With the share of the level, or of all communication, in the whole."""
-    limited = {own.part for own in record.ceilings if own.part}
+    limited = {ceiling.part for ceiling in record.ceilings if ceiling.part}
     pieces = []
     for kind, color in colors.items():
         parts = [part for part in limited if place_of(part) == (level, kind)]
@@ -137,12 +139,12 @@ def _bar(
     segments = []
     for color, seconds, parts in pieces:
         marks = [
-            (content.marks[own.part, own.name], 1e-6 * own.time_us * shown)
-            for own in record.ceilings
-            if own.part and own.part in parts
+            (content.marks[ceiling.part, ceiling.name], 1e-6 * ceiling.time_us * shown)
+            for ceiling in record.ceilings
+            if ceiling.part and ceiling.part in parts
         ]
         segments.append(Segment(color, seconds * shown, marks))
-    value = Interval(sum(own.length for own in segments), None, None)
+    value = Interval(sum(segment.length for segment in segments), None, None)
     return Bar(name, value, segments, whole=record.together_s or 0.0)
 
 
@@ -160,7 +162,7 @@ def _panel(
     bars: Sequence[Bar],
     lines: Sequence[BarLine],
 ) -> Panel:
-    group, records = operations[0].group, [one.record for one in operations]
+    group, records = operations[0].group, [operation.record for operation in operations]
     # Parts may overlap, or their times may vary.
     exceeds = any(_CLEARLY * _share_shown(record) < 1 for record in records)
     scaled = "parts scaled to the time where their medians add up to more" * exceeds
@@ -198,7 +200,7 @@ def _legend(content: Content, group: Group, records: Sequence[Record]) -> Iterat
     names = dict.fromkeys(part.name for record in records for part in record.parts)
     yield from part_entries(names, content.part_colors)
     yield LegendEntry(REST, (), Patch(color=OTHER_COLOR, label="other"))
-    shown = {(one.part, one.name) for record in records for one in record.ceilings}
+    shown = {(ceiling.part, ceiling.name) for record in records for ceiling in record.ceilings}
     for (part, name), marker in content.marks.items():
         if (part, name) in shown:
             label = shortened(f"ceiling of {part}: {name}")

@@ -78,17 +78,17 @@ class Growth:
 def panels(content: Content) -> Iterator[Panel]:
     """A panel for each benchmark with at least three sizes in a line."""
     with_sizes = [record for record in content.records if record.number(_SIZE) and _metric(record)]
-    for found in by_benchmark(with_sizes, content):
-        growths = {series: _growth(own) for series, own in found.items()}
-        growths = {one: own for one, own in growths.items() if len(own.points) >= _FEWEST_SIZES}
-        records = [record for series in growths for record in found[series]]
+    for lines in by_benchmark(with_sizes, content):
+        rows = ((series, _growth(line)) for series, line in lines.items())
+        growths = {series: growth for series, growth in rows if len(growth.points) >= _FEWEST_SIZES}
+        records = [record for series in growths for record in lines[series]]
         if not records or (metric := _metric(records[0])) is None:
             continue
         shown = {record for record in records if record.main == _metric(record)}
         others = published(records, metric.name)
         details = f"star: peak; dotted: n₀.₈, {_SHARE:.0%} of the peak"
         yield lines_panel(
-            {series: found[series] for series in growths},
+            {series: lines[series] for series in growths},
             "throughput by size",
             partial(_draw, metric, growths, others),
             details + ("; gray dashes: published" if others else ""),
@@ -119,11 +119,12 @@ def _draw(
     axes.set_xscale("log")
     height = height_with_notes(len(growths), _NOTE_INCHES) - FRAME_INCHES
     band = (_NOTE_INCHES * len(growths) + 0.1) / height
-    highest = max(*(own.peak[1] for own in growths.values()), *(own.value for own in others), 0)
+    peaks = [growth.peak[1] for growth in growths.values()]
+    highest = max(*peaks, *(figure.value for figure in others), 0)
     axes.set_ylim(0, 1.06 * highest / (1 - band))
     _write_notes(axes, growths)
     if others:  # with room for its notes, which stand right of it
-        place = max(own.size or 0 for own in others)
+        place = max(figure.size or 0 for figure in others)
         left, right = axes.get_xlim()
         room = _SHARE_OF_NOTES / (1 - _SHARE_OF_NOTES)
         axes.set_xlim(left, max(right, place * (place / left) ** room))
@@ -152,28 +153,28 @@ def _write_notes(axes: Axes, growths: _Growths) -> None:
 
 
 def _metric(record: Record) -> Metric | None:
-    return next((one for one in record.metrics if one.unit == _UNIT), None)
+    return next((metric for metric in record.metrics if metric.unit == _UNIT), None)
 
 
-def _growth(own: Sequence[Record]) -> Growth:
+def _growth(records: Sequence[Record]) -> Growth:
     """The best of each size."""
     best: dict[float, float] = {}
-    for record in own:
+    for record in records:
         if metric := _metric(record):
             size = record.number(_SIZE) or 0
             best[size] = max(record.statistics[metric.name].median, best.get(size, 0))
     return Growth(sorted(best.items()))
 
 
-def _draw_published(axes: Axes, found: Sequence[PublishedValue], points_per_unit: float) -> None:
+def _draw_published(axes: Axes, values: Sequence[PublishedValue], points_per_unit: float) -> None:
     """A dash each, and right of it its name, one above the other where they would overlap."""
     style: dict[str, Any] = {"color": QUIET_COLOR, "markersize": 9, "markeredgewidth": 1.6}
-    heights = [points_per_unit * one.value for one in found]
-    for one, height, place in zip(found, heights, _spread(heights)):
-        axes.plot([one.size or 0], [one.value], "_", zorder=3.5, **style)
+    heights = [points_per_unit * value.value for value in values]
+    for value, height, place in zip(values, heights, _spread(heights)):
+        axes.plot([value.size or 0], [value.value], "_", zorder=3.5, **style)
         axes.annotate(
-            note_of(one),
-            (one.size or 0, one.value),
+            note_of(value),
+            (value.size or 0, value.value),
             (8, place - height),
             textcoords="offset points",
             va="center",
